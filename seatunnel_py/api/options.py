@@ -1,0 +1,388 @@
+"""Options: what a step may be told, declared once as a pydantic model.
+
+The same declaration serves the job-file resolver, ``seatunnel plugins show`` and the documentation::
+
+    class JdbcOptions(SourceOptions):
+        url: str = option(doc="JDBC address of the database")
+        username: str | None = option(None, fallback=("user",))
+        password: Secret | None = option(None)
+        split_size: int = option(8096, key="split.size", ge=1)
+
+        rules = (together("username", "password"),)
+
+A key may be dotted: ``split.size = 1``, ``split { size = 1 }`` and ``"split.size" = 1`` are one and the same.
+Job files carry text where numbers belong (variables do that), so text is parsed; but a number is never
+invented: no NaN, no infinity, no fraction where an integer belongs. Plain types say the rest: a
+``tuple[str, ...]`` also takes one text split at commas, a ``dict[str, str]`` takes dotted keys however they
+nest, an enum is matched without regard to case.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticUndefined
+
+Secret = SecretStr
+"""The one redacting type: its ``repr`` and ``str`` are asterisks; ``get_secret_value()`` is the text."""
+
+JOB_FILE = "job_file"
+"""Validation context in which only job-file keys count, not attribute names, and null means absent."""
+
+
+def option(
+    default: Any = ..., *, key: str | None = None, fallback: Iterable[str] = (), doc: str = "", **limits: Any
+) -> Any:
+    """Declare one option. Without a default it is required.
+
+    ``key`` is the name in the job file where it differs from the attribute, ``fallback`` the older names
+    that still work. ``limits`` are pydantic's (``ge``, ``gt``, ``le``, ``lt``, ``min_length``, ``pattern``).
+    """
+    names: dict[str, Any] = {"key": key, "fallback": list(fallback)}
+    return Field(default, description=doc or None, json_schema_extra=names, **limits)
+
+
+# ---------------------------------------------------------------- rules between options
+
+
+Given = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A condition between several options of one model.
+
+    ``text`` says what must hold, with attribute names in braces, which are shown as job-file keys.
+    ``holds`` gets the values that were given and the same with defaults filled in, by attribute name.
+    """
+
+    text: str
+    holds: Callable[[Given, Given], bool]
+
+
+def _listed(names: tuple[str, ...], last: str) -> str:
+    braced = [f"{{{name}}}" for name in names]
+    return f" {last} ".join([", ".join(braced[:-1]), braced[-1]]) if len(names) > 1 else braced[0]
+
+
+def exactly_one(*names: str) -> Rule:
+    """One of the options is given, and no other of them."""
+    return Rule(
+        f"exactly one of {_listed(names, 'or')} must be given", lambda given, _: _count(names, given) == 1
+    )
+
+
+def at_most_one(*names: str) -> Rule:
+    """The options exclude each other."""
+    return Rule(
+        f"only one of {_listed(names, 'or')} may be given", lambda given, _: _count(names, given) <= 1
+    )
+
+
+def at_least_one(*names: str) -> Rule:
+    """One of the options, or several, are given."""
+    return Rule(
+        f"at least one of {_listed(names, 'or')} must be given", lambda given, _: _count(names, given) >= 1
+    )
+
+
+def together(*names: str) -> Rule:
+    """All of the options are given, or none."""
+    return Rule(
+        f"{_listed(names, 'and')} must be given together",
+        lambda given, _: _count(names, given) in (0, len(names)),
+    )
+
+
+def required_when(name: str, *, other: str, equals: tuple[object, ...]) -> Rule:
+    """The option must be given where ``other`` (or its default) has one of the values."""
+    wanted = frozenset(_folded(value) for value in equals)
+    shown = " or ".join(str(getattr(value, "value", value)) for value in equals)
+    return Rule(
+        f"{{{name}}} is required when {{{other}}} is {shown}",
+        lambda given, known: name in given or _folded(known.get(other)) not in wanted,
+    )
+
+
+def _count(names: tuple[str, ...], given: Given) -> int:
+    return sum(name in given for name in names)
+
+
+def _folded(value: object) -> str:
+    """One spelling for values that mean the same: enum members, their text in any case, booleans as text."""
+    return str(value.value if isinstance(value, Enum) else value).casefold().replace("-", "_")
+
+
+# ---------------------------------------------------------------- the model
+
+
+class Options(BaseModel):
+    """Base of every option model: frozen, strict about names, silent about values in its errors."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        hide_input_in_errors=True,
+        allow_inf_nan=False,
+        coerce_numbers_to_str=True,
+    )
+
+    rules: ClassVar[tuple[Rule, ...]] = ()
+    """Conditions between several options; every one that is broken is reported."""
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _gathered(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+        """Bring keys to attribute names; report bad names and broken rules beside pydantic's own findings."""
+        if not isinstance(data, Mapping):
+            return handler(data)
+        values, errors = _gather(cls, data, from_file=bool(info.context and info.context.get(JOB_FILE)))
+        errors += _broken_rules(cls, values)
+        if not errors:
+            return handler(values)
+        try:
+            handler(values)
+        except ValidationError as found:
+            errors += map(_again, found.errors(include_url=False, include_input=False))
+        raise ValidationError.from_exception_data(cls.__name__, errors, hide_input=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """What the keys of one model mean: key or older name to attribute, and the prefixes worth descending."""
+
+    attributes: Mapping[str, str]
+    prefixes: frozenset[str]
+
+
+@lru_cache(maxsize=1024)
+def _layout(model: type[Options]) -> _Layout:
+    attributes = {name: info.name for info in describe(model) for name in (*info.fallback, info.key)}
+    prefixes = {key[:at] for key in attributes for at, letter in enumerate(key) if letter == "."}
+    return _Layout(attributes, frozenset(prefixes))
+
+
+def _gather(
+    model: type[Options], data: Mapping[str, Any], *, from_file: bool
+) -> tuple[dict[str, Any], list[InitErrorDetails]]:
+    """Values by attribute name, and an error for each key that is unknown or says the same thing twice."""
+    layout = _layout(model)
+    values: dict[str, Any] = {}
+    errors: list[InitErrorDetails] = []
+    used: dict[str, str] = {}
+    for key, value in _declared(layout, data, ""):
+        attribute = layout.attributes.get(key) or (
+            key if not from_file and key in model.model_fields else None
+        )
+        if attribute is None:
+            errors.append(_error("unknown_key", "unknown option", key))
+        elif value is None and from_file:
+            continue
+        elif attribute not in used:
+            used[attribute] = key
+            values[attribute] = _adapted(model.model_fields[attribute].annotation, value)
+        elif used[attribute] == key and isinstance(values[attribute], dict) and isinstance(value, Mapping):
+            values[attribute] |= value
+        else:
+            errors.append(_error("repeated_key", f"says the same as {used[attribute]!r}: give only one", key))
+    return values, errors
+
+
+def _declared(layout: _Layout, data: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    """Pairs of declared (or unknown) key and value, however dots, quotes and braces spell the path."""
+    for name, value in data.items():
+        path = f"{prefix}{name}"
+        if path in layout.attributes:
+            yield path, value
+        elif path in layout.prefixes and isinstance(value, Mapping):
+            yield from _declared(layout, value, f"{path}.")
+        else:
+            cuts = [at for at, letter in enumerate(path) if letter == "." and path[:at] in layout.attributes]
+            yield (path[: cuts[-1]], {path[cuts[-1] + 1 :]: value}) if cuts else (path, value)
+
+
+def _broken_rules(model: type[Options], values: Mapping[str, Any]) -> list[InitErrorDetails]:
+    if not model.rules:
+        return []
+    given = {name: value for name, value in values.items() if value is not None}
+    defaults = {name: field.default for name, field in model.model_fields.items() if not field.is_required()}
+    keys = {info.name: info.key for info in describe(model)}
+    broken = (rule for rule in model.rules if not rule.holds(given, defaults | given))
+    return [_error("rule", rule.text.format_map(keys)) for rule in broken]
+
+
+def _error(kind: str, message: str, *loc: str) -> InitErrorDetails:
+    # The message travels as a value of its own template: it may hold braces that a person wrote.
+    error = PydanticCustomError(kind, "{message}", {"message": message})
+    return InitErrorDetails(type=error, loc=loc, input=None)
+
+
+def _again(found: Any) -> InitErrorDetails:
+    """An error that pydantic reported, in the form that it takes to be raised once more."""
+    try:
+        again = InitErrorDetails(type=found["type"], loc=found["loc"], input=None, ctx=found.get("ctx", {}))
+        ValidationError.from_exception_data("", [again])
+    except (KeyError, TypeError):  # one of our own kinds, which pydantic has no template for
+        kind, message = found["type"], {"message": found["msg"]}
+        again = InitErrorDetails(
+            type=PydanticCustomError(kind, "{message}", message), loc=found["loc"], input=None
+        )
+    return again
+
+
+# ---------------------------------------------------------------- values of a job file
+
+
+def _alternatives(kind: Any) -> tuple[Any, ...]:
+    """The types that a (possibly optional, annotated) declaration stands for."""
+    origin = get_origin(kind)
+    if origin is Annotated:
+        return _alternatives(get_args(kind)[0])
+    if origin in (Union, types.UnionType):
+        return tuple(one for part in get_args(kind) for one in _alternatives(part))
+    return (kind,)
+
+
+def _adapted(kind: Any, value: Any) -> Any:
+    """Bring a job file's value near to the declared type; pydantic refuses what does not fit."""
+    kinds = _alternatives(kind)
+    if Any in kinds or object in kinds:
+        return value
+    if isinstance(value, bool):
+        # Where no truth value belongs, `true` is the text; pydantic would make a 1 of it.
+        return value if bool in kinds else str(value).lower()
+    if isinstance(value, str):
+        return _adapted_text(kinds, value)
+    if isinstance(value, list | tuple):
+        items = [get_args(one)[0] for one in kinds if get_origin(one) in _SEQUENCES]
+        return [_adapted(items[0], item) for item in value] if items else value
+    if isinstance(value, Mapping):
+        members = [get_args(one)[1] for one in kinds if get_origin(one) in (dict, Mapping)]
+        if members and _is_scalar(members[0]):
+            value = dict(_flattened(value, ""))
+        return {key: _adapted(members[0], item) for key, item in value.items()} if members else value
+    return value
+
+
+_SEQUENCES = (list, tuple, set, frozenset)
+
+
+def _adapted_text(kinds: tuple[Any, ...], text: str) -> Any:
+    for one in kinds:
+        choices = list(one) if isinstance(one, type) and issubclass(one, Enum) else ()
+        if get_origin(one) is Literal:
+            choices = get_args(one)
+        for choice in choices:
+            if _folded(text.strip()) in (_folded(choice), _folded(getattr(choice, "name", choice))):
+                return choice
+    items = [get_args(one)[0] for one in kinds if get_origin(one) in _SEQUENCES]
+    if items and _is_scalar(items[0]) and not {str, SecretStr} & set(kinds):
+        parts = (part.strip() for part in text.split(","))
+        return [_adapted(items[0], part) for part in parts if part]
+    return text
+
+
+def _is_scalar(kind: Any) -> bool:
+    """No container, no model and not ``Any``: something that one text can spell."""
+    return all(
+        one in (str, int, float, bool, SecretStr, type(None))
+        or (isinstance(one, type) and issubclass(one, Enum))
+        for one in _alternatives(kind)
+    )
+
+
+def _flattened(data: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, value in data.items():
+        if isinstance(value, Mapping):
+            yield from _flattened(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+# ---------------------------------------------------------------- introspection
+
+
+@dataclass(frozen=True, slots=True)
+class OptionInfo:
+    """One declared option, as documentation and command line show it."""
+
+    name: str
+    key: str
+    fallback: tuple[str, ...]
+    type: str
+    default: str
+    required: bool
+    secret: bool
+    doc: str
+    choices: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=1024)
+def describe(model: type[Options]) -> tuple[OptionInfo, ...]:
+    """Every option of a model, in the order of declaration."""
+    return tuple(_info(name, field) for name, field in model.model_fields.items())
+
+
+def _info(name: str, field: Any) -> OptionInfo:
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    kinds = _alternatives(field.annotation)
+    return OptionInfo(
+        name=name,
+        key=extra.get("key") or name,
+        fallback=tuple(extra.get("fallback") or ()),
+        type=_type_text(field.annotation),
+        default="" if SecretStr in kinds else _default_text(field.default),
+        required=field.is_required(),
+        secret="secret" in _type_text(field.annotation).split(),
+        doc=field.description or "",
+        choices=tuple(str(c.value) for k in kinds if isinstance(k, type) and issubclass(k, Enum) for c in k),
+    )
+
+
+_WORDS = {str: "string", int: "int", float: "float", bool: "bool", SecretStr: "secret", Any: "any"}
+
+
+def _type_text(kind: Any) -> str:
+    """The type in a user's words: ``list of string``, ``map of int``, ``A | B``."""
+    texts = []
+    for one in _alternatives(kind):
+        origin, arguments = get_origin(one) or one, get_args(one)
+        if one is type(None):
+            continue
+        if origin in _SEQUENCES:
+            texts.append(f"list of {_type_text(arguments[0])}" if arguments else "list")
+        elif origin in (dict, Mapping):
+            texts.append(f"map of {_type_text(arguments[1])}" if arguments else "map")
+        elif origin is Literal:
+            texts.append(" | ".join(map(str, arguments)))
+        elif isinstance(one, type) and issubclass(one, Enum):
+            texts.append(" | ".join(str(member.value) for member in one))
+        else:
+            is_model = isinstance(one, type) and issubclass(one, BaseModel)
+            texts.append("object" if is_model else _WORDS.get(one, str(getattr(one, "__name__", one))))
+    return " or ".join(dict.fromkeys(texts))
+
+
+def _default_text(default: Any) -> str:
+    if default is None or default is PydanticUndefined or default in ((), [], {}):
+        return ""
+    if isinstance(default, bool):
+        return str(default).lower()
+    if isinstance(default, tuple | list):
+        return "[" + ", ".join(map(_default_text, default)) + "]"
+    return str(default.value if isinstance(default, Enum) else default)
