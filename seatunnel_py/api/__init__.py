@@ -1,0 +1,131 @@
+"""PUBLIC: everything that a plugin author imports, and the only package that plugins may import.
+
+Names listed here change only with a deprecation cycle; everything else in ``seatunnel_py`` is private.
+Importing this package loads neither pyarrow nor any client library.
+"""
+
+from __future__ import annotations
+
+from seatunnel_py.api.batch import (
+    Batch,
+    Element,
+    Heartbeat,
+    Plain,
+    Position,
+    Rejected,
+    RowKind,
+    SchemaChange,
+    TransactionEnd,
+)
+from seatunnel_py.api.capabilities import (
+    Cardinality,
+    Determinism,
+    Guarantee,
+    SinkCapabilities,
+    SourceCapabilities,
+    TransformCapabilities,
+)
+from seatunnel_py.api.factory import JobMode, SinkFactory, SourceFactory, StepContext, TransformFactory
+from seatunnel_py.api.options import (
+    Options,
+    Secret,
+    SinkOptions,
+    SourceOptions,
+    TransformOptions,
+    at_least_one,
+    at_most_one,
+    exactly_one,
+    option,
+    required_when,
+    together,
+)
+from seatunnel_py.api.resources import borrow
+from seatunnel_py.api.schema import (
+    Column,
+    ConstraintKey,
+    ConstraintType,
+    PrimaryKey,
+    TablePath,
+    TableSchema,
+    schema_from_arrow,
+)
+from seatunnel_py.api.sink import (
+    CommitContext,
+    Committer,
+    Effect,
+    NothingToCommit,
+    Piece,
+    Setup,
+    Sink,
+    WriteContext,
+    Writer,
+)
+from seatunnel_py.api.source import Enumerator, Reader, Source, SourceTable, Split
+from seatunnel_py.api.transform import Transform
+from seatunnel_py.api.types import DataType, Kind, from_arrow, parse_type, to_arrow
+from seatunnel_py.errors import FatalError, PluginError, RetriableError
+
+__all__ = [
+    "Batch",
+    "Cardinality",
+    "Column",
+    "CommitContext",
+    "Committer",
+    "ConstraintKey",
+    "ConstraintType",
+    "DataType",
+    "Determinism",
+    "Effect",
+    "Element",
+    "Enumerator",
+    "FatalError",
+    "Guarantee",
+    "Heartbeat",
+    "JobMode",
+    "Kind",
+    "NothingToCommit",
+    "Options",
+    "Piece",
+    "Plain",
+    "PluginError",
+    "Position",
+    "PrimaryKey",
+    "Reader",
+    "Rejected",
+    "RetriableError",
+    "RowKind",
+    "SchemaChange",
+    "Secret",
+    "Setup",
+    "Sink",
+    "SinkCapabilities",
+    "SinkFactory",
+    "SinkOptions",
+    "Source",
+    "SourceCapabilities",
+    "SourceFactory",
+    "SourceOptions",
+    "SourceTable",
+    "Split",
+    "StepContext",
+    "TablePath",
+    "TableSchema",
+    "TransactionEnd",
+    "Transform",
+    "TransformCapabilities",
+    "TransformFactory",
+    "TransformOptions",
+    "WriteContext",
+    "Writer",
+    "at_least_one",
+    "at_most_one",
+    "borrow",
+    "exactly_one",
+    "from_arrow",
+    "option",
+    "parse_type",
+    "required_when",
+    "schema_from_arrow",
+    "to_arrow",
+    "together",
+]

@@ -1,0 +1,82 @@
+"""Factories: the cheap half of a plugin. Name, options and capabilities, importable without any client library.
+
+``seatunnel check`` and ``seatunnel plugins`` load factories only; the implementation (and its driver library) is
+imported inside ``create``. A factory is found through an entry point of its group, under its own name:
+
+``seatunnel_py.sources``, ``seatunnel_py.transforms``, ``seatunnel_py.sinks``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar, Generic, TypeVar
+
+from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
+from seatunnel_py.api.options import SinkOptions, SourceOptions, TransformOptions
+from seatunnel_py.api.schema import TableSchema
+from seatunnel_py.api.sink import Sink
+from seatunnel_py.api.source import Source
+from seatunnel_py.api.transform import Transform
+
+SourceO = TypeVar("SourceO", bound=SourceOptions)
+TransformO = TypeVar("TransformO", bound=TransformOptions)
+SinkO = TypeVar("SinkO", bound=SinkOptions)
+
+
+class JobMode(StrEnum):
+    BATCH = "BATCH"
+    STREAMING = "STREAMING"
+
+
+@dataclass(frozen=True, slots=True)
+class StepContext:
+    """What a plugin may know of its job. ``parallelism`` is the step's own: a transform's or sink's is its input's."""
+
+    step: str
+    job_id: str = ""
+    job_name: str = "SeaTunnel_Job"
+    mode: JobMode = JobMode.BATCH
+    parallelism: int = 1
+
+
+class Factory(ABC):
+    """``name`` is what job files say (compared without regard to case). ``extra`` names the extra of this package
+    (or the distribution) whose absence makes ``create`` raise ImportError; it is put into the message."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str] = ""
+    extra: ClassVar[str] = ""
+
+
+class SourceFactory(Factory, Generic[SourceO]):
+    options: ClassVar[type[SourceOptions]]
+
+    @abstractmethod
+    def capabilities(self, options: SourceO, context: StepContext) -> SourceCapabilities: ...
+
+    @abstractmethod
+    def create(self, options: SourceO, context: StepContext) -> Source: ...
+
+
+class TransformFactory(Factory, Generic[TransformO]):
+    options: ClassVar[type[TransformOptions]]
+
+    def capabilities(self, options: TransformO) -> TransformCapabilities:
+        return TransformCapabilities()
+
+    @abstractmethod
+    def create(self, options: TransformO, table: TableSchema, context: StepContext) -> Transform:
+        """A transform bound to ``table``. Raise ValueError for an option that does not fit it."""
+
+
+class SinkFactory(Factory, Generic[SinkO]):
+    options: ClassVar[type[SinkOptions]]
+
+    @abstractmethod
+    def capabilities(self, options: SinkO, table: TableSchema, context: StepContext) -> SinkCapabilities: ...
+
+    @abstractmethod
+    def create(self, options: SinkO, table: TableSchema, context: StepContext) -> Sink:
+        """A sink bound to ``table``; placeholders in ``options`` are already replaced for it."""

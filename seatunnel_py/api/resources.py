@@ -1,0 +1,97 @@
+"""Connections and other costly things that a worker process keeps between units.
+
+They live in a pool per process, keyed by configuration, and are closed when idle. A native client is opened
+inside a unit, never at import and never before a fork: the pool notices a fork and forgets what it inherited.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+IDLE_SECONDS_MAX = 60.0  # a target should not see our idle connections for longer than a pause between units
+IDLE_PER_KEY_MAX = 8  # more idle connections to one place than slots on a machine are never of use
+
+
+@dataclass(slots=True)
+class _Idle:
+    resource: Any
+    close: Callable[[Any], None]
+    since: float
+
+
+class _Pool:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.process = os.getpid()
+        self.idle: dict[Hashable, list[_Idle]] = {}
+
+    def take(self, key: Hashable) -> Any | None:
+        with self.lock:
+            self._forget_after_fork()
+            entries = self.idle.get(key)
+            return entries.pop().resource if entries else None
+
+    def give(self, key: Hashable, resource: Any, close: Callable[[Any], None]) -> None:
+        with self.lock:
+            self._forget_after_fork()
+            entries = self.idle.setdefault(key, [])
+            entries.append(_Idle(resource, close, time.monotonic()))
+            expired = self._expired()
+            expired += [entries.pop(0) for _ in range(len(entries) - IDLE_PER_KEY_MAX)]
+        for entry in expired:
+            entry.close(entry.resource)
+
+    def clear(self) -> None:
+        with self.lock:
+            entries = [entry for held in self.idle.values() for entry in held]
+            self.idle.clear()
+        for entry in entries:
+            entry.close(entry.resource)
+
+    def _expired(self) -> list[_Idle]:
+        limit = time.monotonic() - IDLE_SECONDS_MAX
+        expired: list[_Idle] = []
+        for key, entries in list(self.idle.items()):
+            expired += [entry for entry in entries if entry.since < limit]
+            self.idle[key] = [entry for entry in entries if entry.since >= limit]
+        return expired
+
+    def _forget_after_fork(self) -> None:
+        """What a parent opened belongs to the parent: closing it here would break the parent's connection."""
+        if self.process != os.getpid():
+            self.process = os.getpid()
+            self.idle = {}
+
+
+_pool = _Pool()
+
+
+@contextmanager
+def borrow(key: Hashable, make: Callable[[], T], close: Callable[[T], None]) -> Iterator[T]:
+    """Take a resource out of the pool (or make one) and give it back afterwards.
+
+    It is given back only when the block ends without an exception: a connection whose last statement failed, or
+    was interrupted, is closed instead. ``close`` must not raise for a resource that is already broken.
+    """
+    resource = _pool.take(key)
+    if resource is None:
+        resource = make()
+    try:
+        yield resource
+    except BaseException:
+        close(resource)
+        raise
+    _pool.give(key, resource, close)
+
+
+def close_all() -> None:
+    """Close everything idle in this process; used at the end of a job and between tests."""
+    _pool.clear()

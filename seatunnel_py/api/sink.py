@@ -1,0 +1,147 @@
+"""Sinks: start effects once, writers in the workers, one committer on the driver.
+
+``open(context) -> write(batch)* -> stage() -> Piece`` in a worker; nothing stays open afterwards. A *piece* is a
+small, plain description of something durable and complete that the committer can finish from another process.
+A sink is bound to one upstream table when it is made (its options have had their placeholders replaced).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from seatunnel_py.api.batch import Batch, Plain, SchemaChange
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One start effect, for people and for the once-only record: what will be done to the target, and whether it
+    destroys something that is there now."""
+
+    action: str
+    target: str
+    statement: str = ""
+    destructive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What :meth:`Sink.plan_setup` decided. ``data`` holds the sink's own decisions (how to load, names drawn at
+    random), as plain data: it is part of checkpoint 0 and is given to every writer and to the committer."""
+
+    effects: tuple[Effect, ...] = ()
+    data: Mapping[str, Plain] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteContext:
+    """Who writes. ``data_id`` names the rows (split and start position): two attempts at the same rows have the same
+    one. ``incarnation``, ``epoch`` and ``attempt`` are the fence, and part of every staged name."""
+
+    job_id: str
+    lineage: str
+    step: str
+    data_id: str
+    subtask: int = 0
+    incarnation: int = 1
+    epoch: int = 0
+    attempt: int = 0
+    setup: Mapping[str, Plain] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """``rows`` is what the target confirmed, row for row as handed over; ``merged`` of them were folded into another
+    row of the same key; ``data`` is the sink's own, plain and versioned."""
+
+    rows: int
+    bytes: int = 0
+    merged: int = 0
+    data: Mapping[str, Plain] = field(default_factory=dict)
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CommitContext:
+    """``checkpoint`` grows by one for each commit of this sink and table; ``final`` is the last of a bounded job."""
+
+    job_id: str
+    lineage: str
+    step: str
+    checkpoint: int
+    incarnation: int = 1
+    final: bool = True
+    setup: Mapping[str, Plain] = field(default_factory=dict)
+
+
+class Writer(ABC):
+    """Writes the batches of one unit. Exactly one of ``stage`` and ``abort`` ends it."""
+
+    @abstractmethod
+    def write(self, batch: Batch) -> None:
+        """Take a batch. Rows may be buffered, but memory stays bounded."""
+
+    @abstractmethod
+    def stage(self) -> Piece:
+        """Make all that was written durable, with the target's positive confirmation of every row (I32)."""
+
+    @abstractmethod
+    def abort(self) -> None:
+        """The unit failed: undo what can be undone, give back what was borrowed. Must not raise."""
+
+
+class Committer(ABC):
+    """Finishes pieces, on the driver. The target's own record decides what was done, never memory (I28)."""
+
+    def combine(self, pieces: Sequence[Piece]) -> Sequence[Piece]:
+        """Merge the pieces of a checkpoint where that makes the commit smaller."""
+        return pieces
+
+    @abstractmethod
+    def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        """Make the pieces visible, all or nothing; called again with the same checkpoint it has the effect of once."""
+
+    def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        """Drop staged pieces that no checkpoint will ever name (I33)."""
+
+    def recover(self, context: CommitContext) -> int | None:
+        """The last checkpoint that the target knows as committed, or None: it has no such record."""
+        return None
+
+    def apply(self, change: SchemaChange) -> None:
+        """Change the target's schema between two barriers. Must be idempotent."""
+        raise ValueError(f"this sink applies no schema changes (wanted for {change.table})")
+
+
+class NothingToCommit(Committer):
+    """For sinks whose rows are visible once written."""
+
+    def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        return None
+
+
+class Sink(ABC):
+    """The description, bound to the schema of one upstream table. Picklable, opens nothing when it is made."""
+
+    @property
+    def target(self) -> str:
+        """What rows of this sink end up in, for people: a table, a directory, a topic."""
+        return type(self).__name__
+
+    def plan_setup(self) -> Setup:
+        """Look at the target (read only) and decide the start effects; refuse here what cannot work, naming every
+        missing, extra or narrower column. Called once, on the driver, before anything is written."""
+        return Setup()
+
+    def setup(self, setup: Setup) -> None:
+        """Perform the planned effects, once. Must be safe to call again when a crash left it half done."""
+
+    @abstractmethod
+    def open(self, context: WriteContext) -> Writer:
+        """A writer for one unit, in a worker."""
+
+    def committer(self) -> Committer:
+        """The committer, on the driver."""
+        return NothingToCommit()
+

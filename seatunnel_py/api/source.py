@@ -1,0 +1,95 @@
+"""Sources: a frozen description, an enumerator on the driver, readers on the workers.
+
+A *Source* is what the job file describes: picklable, with nothing open. The driver asks it for its tables
+and for an *Enumerator* that finds the splits; a worker asks it for a *Reader* that reads one split.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from seatunnel_py.api.batch import Element, Plain, Position
+from seatunnel_py.api.schema import TablePath, TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTable:
+    """A table as the source found it. ``rows`` and ``bytes`` are estimates (None: unknown) for packing and for
+    people; ``hints`` is plain data that the source wants to see again in its enumerator and readers."""
+
+    schema: TableSchema
+    rows: int | None = None
+    bytes: int | None = None
+    hints: Mapping[str, Plain] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A part of one table that one reader reads in order. ``id`` is unique within the source step and stays the
+    same over restarts. ``payload`` is plain, versioned data that only the source understands."""
+
+    id: str
+    table: TablePath
+    payload: Mapping[str, Plain] = field(default_factory=dict)
+    rows: int | None = None
+    bytes: int | None = None
+    version: int = 1
+
+
+class Reader(ABC):
+    """Reads one split at a time, in a worker. Made, used and closed inside one unit: keep nothing open longer;
+    connections come from :func:`seatunnel_py.api.resources.borrow`."""
+
+    @abstractmethod
+    def read(self, split: Split, start: Position | None) -> Iterator[Element]:
+        """Yield the split's elements after ``start`` (None: from its beginning), in order, bounded in memory.
+
+        The engine stops taking elements whenever a budget is spent and goes on later, in another process, at the
+        ``end`` of the last batch that it took; an iterator that ends has read the split to its end. Raise
+        RetriableError or FatalError for the outside world's failures, naming table and split. The classic
+        mistake: a batch whose ``end`` lies before rows that an earlier batch held.
+        """
+
+    def close(self) -> None:
+        """Give back what was borrowed. Not guaranteed to be called: a worker may be killed."""
+
+
+class Enumerator(ABC):
+    """Finds the splits, on the driver. Dynamic: it may find more at any time."""
+
+    @abstractmethod
+    def discover(self) -> Iterable[Split]:
+        """Splits that were not returned before. A bounded source returns all of them at the first call."""
+
+    def on_reader_event(self, split: Split, event: Plain) -> Iterable[Split]:
+        """A reader reported something (a split to be divided, a log that ended); returns new splits."""
+        return ()
+
+    def on_checkpoint_complete(self, positions: Mapping[str, Position]) -> None:
+        """A checkpoint is durable: the outside may forget what lies before these positions, by split id."""
+
+    def snapshot(self) -> Plain:
+        """State to be given to ``Source.enumerator`` after a restart."""
+        return None
+
+    def close(self) -> None:
+        """The pipeline is done or is being stopped."""
+
+
+class Source(ABC):
+    """The description. Must be picklable and must open nothing when it is made."""
+
+    @abstractmethod
+    def tables(self) -> Sequence[SourceTable]:
+        """Every table that this source will read, schemas included. Called once, on the driver, at plan time; may
+        connect. Look all tables up together: with hundreds of them a round trip each is too slow."""
+
+    @abstractmethod
+    def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
+        """An enumerator over some of the tables; ``state`` is an earlier ``snapshot()``, or None."""
+
+    @abstractmethod
+    def reader(self, table: SourceTable) -> Reader:
+        """A reader for splits of that table, in a worker."""

@@ -1,0 +1,92 @@
+"""The root of every error that seatunnel-py raises on purpose; imports nothing of ours.
+
+::
+
+    SeaTunnelError               message + remedy, safe to print
+    ├── JobFileError             the job file is wrong: every problem at once        exit code 2
+    ├── PlanError                the job is well-formed but cannot be run as asked   exit code 2
+    ├── PluginError              a plugin reports a failure of the outside world
+    │   ├── RetriableError       the same unit may work if it is tried again
+    │   └── FatalError           trying again cannot help: the table fails at once
+    └── EngineError              the data plane itself failed (no Java, no Spark, lost workers)
+
+A message says what happened to which thing; the remedy says what to do. Neither ever holds a secret.
+All are picklable: they travel from workers to the driver as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class SeaTunnelError(Exception):
+    """Root of the tree. ``remedy`` is one sentence for the person who reads the message, or empty."""
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        super().__init__(message, remedy)
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.message}\n  remedy: {self.remedy}" if self.remedy else self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with a job file.
+
+    ``line`` and ``column`` count from 1; 0 means that the problem has no place of its own.
+    ``path`` is the option's path as a person would write it, such as ``source[0].Jdbc.url``.
+    ``suggestion`` is the nearest valid name, where one is near.
+    """
+
+    message: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    path: str = ""
+    remedy: str = ""
+    suggestion: str = ""
+
+    def __str__(self) -> str:
+        place = self.file or "job file"
+        if self.line:
+            place += f":{self.line}:{self.column}"
+        text = f"{place}: "
+        if self.path:
+            text += f"{self.path}: "
+        text += self.message
+        if self.suggestion:
+            text += f"; did you mean {self.suggestion!r}?"
+        if self.remedy:
+            text += f"\n    remedy: {self.remedy}"
+        return text
+
+
+class JobFileError(SeaTunnelError):
+    """A job file (or what was given with ``-i``) is wrong; carries every problem found, in file order."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        self.problems = tuple(sorted(problems, key=lambda p: (p.file, p.line, p.column)))
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+        self.args = (self.problems,)
+
+
+class PlanError(JobFileError):
+    """The job file reads well, but what it asks for cannot be planned (schemas, wiring, guarantees)."""
+
+
+class PluginError(SeaTunnelError):
+    """A plugin's report of a failure in the system that it talks to."""
+
+
+class RetriableError(PluginError):
+    """Trying the same unit again may help (a lost connection, a deadlock, a time-out)."""
+
+
+class FatalError(PluginError):
+    """Trying again cannot help (no such table, a value that does not fit, no permission)."""
+
+
+class EngineError(SeaTunnelError):
+    """The data plane failed: no Java, a Spark that does not start, workers that keep dying."""

@@ -1,0 +1,64 @@
+"""A chain: the steps of one vertex that a worker runs as one function, ``head -> transforms -> tail``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from seatunnel_py.api.batch import Plain
+from seatunnel_py.api.schema import TablePath
+from seatunnel_py.api.sink import Sink
+from seatunnel_py.api.source import Source, SourceTable
+from seatunnel_py.api.transform import Transform
+
+
+@dataclass(frozen=True, slots=True)
+class ChainSource:
+    """The head of a chain that reads splits."""
+
+    step: str
+    source: Source
+    table: SourceTable
+
+
+@dataclass(frozen=True, slots=True)
+class ChainChannel:
+    """The head of a chain that reads slices from a channel, or the tail of one that writes them."""
+
+    channel: str
+    location: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChainTransform:
+    """A transform bound to the table ``table``; batches of other tables pass it by. ``counted`` says whether its
+    rows in and out must balance (design, section 6)."""
+
+    step: str
+    table: TablePath
+    transform: Transform
+    counted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ChainSink:
+    """A sink bound to the upstream table ``table``. ``setup`` is what its ``plan_setup`` decided."""
+
+    step: str
+    table: TablePath
+    sink: Sink
+    setup: Mapping[str, Plain] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Everything a worker needs for the units of one vertex; picklable, shipped once per pack."""
+
+    vertex: str
+    job_id: str
+    lineage: str
+    incarnation: int
+    head: ChainSource | ChainChannel
+    transforms: tuple[ChainTransform, ...] = ()
+    sinks: tuple[ChainSink, ...] = ()
+    output: ChainChannel | None = None

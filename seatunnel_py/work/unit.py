@@ -1,0 +1,164 @@
+"""Units and results: what the driver sends to a worker and what comes back.
+
+A unit is atomic: it is applied wholly or not at all, and a result says which. Results are plain data (JSON), for
+they also go through journals, which outlive the process that wrote them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from seatunnel_py.api.batch import Position
+from seatunnel_py.api.schema import TablePath
+from seatunnel_py.api.sink import Piece
+from seatunnel_py.api.source import Split
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A short unit stops at the first limit that it reaches, at a batch boundary."""
+
+    rows: int = 500_000
+    seconds: float = 5.0
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class UnitId:
+    """``sequence`` counts the units of a vertex; a second try of the same rows has the same id but ``attempt``."""
+
+    vertex: str
+    sequence: int
+    epoch: int = 0
+    attempt: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.vertex}#{self.sequence}.e{self.epoch}.a{self.attempt}"
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A batch on a channel: where its rows lie. ``segment`` is a URL, ``index`` the record batch inside it."""
+
+    channel: str
+    sequence: int
+    table: TablePath
+    segment: str
+    index: int
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One atomic piece of work: read ``split`` from ``start`` (or ``slices``), through the vertex's chain.
+
+    ``cost_seconds`` is the driver's estimate, used for packing only. ``deadline_seconds`` is hard.
+    """
+
+    id: UnitId
+    split: Split | None = None
+    start: Position | None = None
+    slices: tuple[Slice, ...] = ()
+    budget: Budget = field(default_factory=Budget)
+    cost_seconds: float = 0.0
+    deadline_seconds: float = 600.0
+
+    @property
+    def data_id(self) -> str:
+        """Names the rows, not the attempt: split and start position (design, section 6)."""
+        if self.split is None:
+            first = self.slices[0] if self.slices else None
+            return f"{first.channel}@{first.sequence}" if first else str(self.id.sequence)
+        if self.start is None:
+            return f"{self.split.id}@"
+        value = ",".join(f"{key}={self.start.value[key]}" for key in sorted(self.start.value))
+        return f"{self.split.id}@{value}"
+
+
+class FailureKind(StrEnum):
+    """RETRIABLE and FATAL are a plugin's own words; UNEXPECTED is any other exception; LOST is a dead worker;
+    DEADLINE a unit that ran out of its time."""
+
+    RETRIABLE = "retriable"
+    FATAL = "fatal"
+    UNEXPECTED = "unexpected"
+    LOST = "lost"
+    DEADLINE = "deadline"
+
+
+@dataclass(frozen=True, slots=True)
+class UnitFailure:
+    """Why a unit failed: ``step`` is the step it failed in, ``trace`` is for the log, never for the terminal."""
+
+    kind: FailureKind
+    message: str
+    remedy: str = ""
+    step: str = ""
+    error_type: str = ""
+    trace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SinkPiece:
+    """A piece with its commit scope: (sink step, upstream table)."""
+
+    step: str
+    table: TablePath
+    piece: Piece
+
+
+@dataclass(frozen=True, slots=True)
+class StepCount:
+    """Rows through one step of a chain: in = out + filtered + rejected, unless the step changes cardinality."""
+
+    step: str
+    table: TablePath
+    rows_in: int = 0
+    rows_out: int = 0
+    rejected: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class UnitResult:
+    """What a unit did. ``next`` is where the split goes on; None with ``done`` means that it was read to its end."""
+
+    id: UnitId
+    done: bool = True
+    next: Position | None = None
+    rows: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    first_row_at: float = 0.0
+    pieces: tuple[SinkPiece, ...] = ()
+    slices: tuple[Slice, ...] = ()
+    counts: tuple[StepCount, ...] = ()
+    failure: UnitFailure | None = None
+
+    def to_plain(self) -> dict[str, Any]:
+        """JSON-ready data; the inverse of :func:`result_from_plain`."""
+        return asdict(self)
+
+
+def result_from_plain(data: Mapping[str, Any]) -> UnitResult:
+    """Read back what ``UnitResult.to_plain`` wrote."""
+    failure = data["failure"]
+    return UnitResult(
+        id=UnitId(**data["id"]),
+        done=data["done"],
+        next=Position(**data["next"]) if data["next"] else None,
+        rows=data["rows"],
+        bytes=data["bytes"],
+        seconds=data["seconds"],
+        first_row_at=data["first_row_at"],
+        pieces=tuple(
+            SinkPiece(item["step"], TablePath(**item["table"]), Piece(**item["piece"])) for item in data["pieces"]
+        ),
+        slices=tuple(Slice(**{**item, "table": TablePath(**item["table"])}) for item in data["slices"]),
+        counts=tuple(StepCount(**{**item, "table": TablePath(**item["table"])}) for item in data["counts"]),
+        failure=UnitFailure(**{**failure, "kind": FailureKind(failure["kind"])}) if failure else None,
+    )
+
+
