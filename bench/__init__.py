@@ -1,0 +1,1 @@
+"""Benchmarks: each bar of the design has one command; see README.md."""
