@@ -1,0 +1,1 @@
+"""Connectors that ship with seatunnel-py; each imports ``seatunnel_py.api`` and its own client library."""
