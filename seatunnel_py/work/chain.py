@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from seatunnel_py.api.batch import Plain
-from seatunnel_py.api.schema import TablePath
+from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.sink import Sink
 from seatunnel_py.api.source import Source, SourceTable
 from seatunnel_py.api.transform import Transform
@@ -41,6 +41,28 @@ class ChainTransform:
 
 
 @dataclass(frozen=True, slots=True)
+class ChainSql:
+    """A narrow query between two stages of a chain; only an engine with Catalyst can run it. ``query`` names the
+    rows of ``table`` as ``name``."""
+
+    step: str
+    table: TableSchema
+    name: str
+    query: str
+    output: TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class ChainQuery:
+    """The head of a vertex that is a wide query. ``inputs`` are (channel id, name in the query, schema)."""
+
+    step: str
+    query: str
+    inputs: tuple[tuple[str, str, TableSchema], ...]
+    output: TableSchema
+
+
+@dataclass(frozen=True, slots=True)
 class ChainSink:
     """A sink bound to the upstream table ``table``. ``setup`` is what its ``plan_setup`` decided."""
 
@@ -58,7 +80,7 @@ class Chain:
     job_id: str
     lineage: str
     incarnation: int
-    head: ChainSource | ChainChannel
-    transforms: tuple[ChainTransform, ...] = ()
+    head: ChainSource | ChainChannel | ChainQuery
+    transforms: tuple[ChainTransform | ChainSql, ...] = ()
     sinks: tuple[ChainSink, ...] = ()
     output: ChainChannel | None = None

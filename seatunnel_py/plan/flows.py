@@ -1,0 +1,329 @@
+"""The table graph: every (step, table) that rows pass through, with schemas, and what feeds what.
+
+A step of the job file that sees many tables becomes one node per table, so that each table can run, fail and be
+retried alone. Schemas are propagated here, before anything runs: every option that does not fit its input is found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from pydantic import ValidationError
+
+from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
+from seatunnel_py.api.schema import TablePath, TableSchema
+from seatunnel_py.api.sink import Sink
+from seatunnel_py.api.source import Source, SourceTable
+from seatunnel_py.api.step_options import RuleMatchMode
+from seatunnel_py.api.transform import Transform
+from seatunnel_py.config.placeholders import Names, expand_options
+from seatunnel_py.errors import PlanError, PluginError, Problem, SeaTunnelError
+from seatunnel_py.plan.registry import PluginKind, missing_extra
+from seatunnel_py.plan.sql import Analysis, CatalystFactory, SqlAnalyst
+from seatunnel_py.plan.steps import Job, Step
+
+
+@dataclass(frozen=True, slots=True)
+class SourceNode:
+    id: str
+    step: Step
+    source: Source
+    table: SourceTable
+    capabilities: SourceCapabilities
+
+
+@dataclass(frozen=True, slots=True)
+class TransformNode:
+    """``feeds`` is the one stream that it reads."""
+
+    id: str
+    step: Step
+    transform: Transform
+    table: TableSchema
+    capabilities: TransformCapabilities
+
+
+@dataclass(frozen=True, slots=True)
+class SqlNode:
+    """A query over named inputs; ``inputs`` pairs each name with the table that it stands for."""
+
+    id: str
+    step: Step
+    analysis: Analysis
+    inputs: tuple[tuple[str, TableSchema], ...]
+    output: TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class SinkNode:
+    id: str
+    step: Step
+    sink: Sink
+    table: TableSchema
+    capabilities: SinkCapabilities
+
+
+TableNode: TypeAlias = SourceNode | TransformNode | SqlNode | SinkNode
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Rows of one table as one node gives them."""
+
+    node: str
+    table: TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """``table`` is the table of the rows; ``name`` is what a query calls them, empty elsewhere."""
+
+    sender: str
+    table: TablePath
+    receiver: str
+    name: str = ""
+
+
+@dataclass(slots=True)
+class FlowGraph:
+    """Nodes in topological order, and the edges between them."""
+
+    nodes: dict[str, TableNode] = field(default_factory=dict)
+    edges: list[Edge] = field(default_factory=list)
+
+    def put(self, node: TableNode, inputs: Iterable[tuple[str, Stream]]) -> None:
+        self.nodes[node.id] = node
+        self.edges += [Edge(stream.node, stream.table.path, node.id, name) for name, stream in inputs]
+
+    def outputs(self, node_id: str) -> list[Edge]:
+        return [edge for edge in self.edges if edge.sender == node_id]
+
+    def inputs(self, node_id: str) -> list[Edge]:
+        return [edge for edge in self.edges if edge.receiver == node_id]
+
+
+def build(job: Job, analyst: SqlAnalyst | None) -> FlowGraph:
+    """Ask the sources for their tables and carry the schemas to the sinks. Raises PlanError with every problem.
+
+    ``analyst`` may be None where the job has no query (or where nobody needs its schema).
+    """
+    return _Builder(job, analyst).build()
+
+
+class _Builder:
+    def __init__(self, job: Job, analyst: SqlAnalyst | None) -> None:
+        self.job = job
+        self.analyst = analyst
+        self.graph = FlowGraph()
+        self.problems: list[Problem] = []
+        self.streams: dict[str, list[Stream]] = {}
+
+    def build(self) -> FlowGraph:
+        for step in self.job.steps:
+            inputs = [(name, stream) for name in step.inputs for stream in self.streams[name]]
+            if isinstance(step.factory, CatalystFactory):
+                self.streams[step.id] = self._query(step, step.factory, inputs)
+            elif step.kind is PluginKind.SOURCE:
+                self.streams[step.id] = self._source(step)
+            elif step.kind is PluginKind.TRANSFORM:
+                self.streams[step.id] = [out for _, stream in inputs for out in self._transform(step, stream)]
+            else:
+                self._sink(step, [stream for _, stream in inputs])
+        if self.problems:
+            raise PlanError(tuple(self.problems))
+        return self.graph
+
+    # ------------------------------------------------------------ sources
+
+    def _source(self, step: Step) -> list[Stream]:
+        factory: Any = step.factory
+        context = step.context(self.job)
+        try:
+            source: Source = factory.create(step.options, context)
+            tables = source.tables()
+        except ImportError as error:
+            self._problem(step, missing_extra(step.factory, error))
+            return []
+        except (SeaTunnelError, ValueError) as error:
+            self._problem(step, error)
+            return []
+        capabilities = factory.capabilities(step.options, context)
+        streams = []
+        for table in tables:
+            node = SourceNode(_node_id(step, table.schema), step, source, table, capabilities)
+            self.graph.put(node, ())
+            streams.append(Stream(node.id, table.schema))
+        if not streams:
+            self.problems.append(
+                step.node.problem("the source found no table", remedy="check its path or pattern")
+            )
+        return streams
+
+    # --------------------------------------------------------- transforms
+
+    def _transform(self, step: Step, stream: Stream) -> list[Stream]:
+        """The streams behind the step for one stream in front of it: itself, where the step does not match it."""
+        factory: Any = step.factory
+        streams = [stream]
+        for number, options in enumerate(self._matching(step, stream.table)):
+            current = streams[0]
+            node_id = _node_id(step, stream.table) + (f".{number + 1}" if number else "")
+            try:
+                transform: Transform = factory.create(options, current.table, step.context(self.job))
+                output, side = transform.output(), transform.side_outputs()
+            except ImportError as error:
+                self._problem(step, missing_extra(step.factory, error))
+                return []
+            except (SeaTunnelError, ValueError) as error:
+                self._problem(step, error, stream.table)
+                return []
+            capabilities = factory.capabilities(options)
+            self.graph.put(
+                TransformNode(node_id, step, transform, current.table, capabilities), [("", current)]
+            )
+            kept = [Stream(node_id, output)] if output is not None else []
+            streams = [*kept, *(Stream(node_id, table) for table in side), *streams[1:]]
+            if output is None:
+                break
+        return streams
+
+    def _matching(self, step: Step, table: TableSchema) -> list[Any]:
+        """The option models that apply to a table: an exact ``table_path`` wins over ``table_match_regex``."""
+        options = step.options
+        rules = [rule for rule in options.table_transform if rule.get("table_path") == table.path.full_name]
+        if rules:
+            wanted = rules if options.rule_match_mode is RuleMatchMode.ALL_MATCH else rules[:1]
+            return [self._special(step, rule) for rule in wanted]
+        return [options] if re.fullmatch(options.table_match_regex, table.path.full_name) else []
+
+    def _special(self, step: Step, rule: Mapping[str, Any]) -> Any:
+        own = {name: getattr(step.options, name) for name in step.options.model_fields_set}
+        special = {key: value for key, value in rule.items() if key != "table_path"}
+        try:
+            return type(step.options).model_validate({**own, "table_transform": (), **special})
+        except ValidationError as error:
+            for found in error.errors(include_url=False, include_input=False):
+                where = ".".join(str(part) for part in found["loc"])
+                message = f"table_transform for {rule.get('table_path')}: {where}: {found['msg']}"
+                self.problems.append(step.node.problem(message, option="table_transform"))
+            return step.options
+
+    # ------------------------------------------------------------ queries
+
+    def _query(self, step: Step, factory: CatalystFactory, inputs: list[tuple[str, Stream]]) -> list[Stream]:
+        """A query over several inputs is one node; over one input it is one node per table of that input."""
+        if len(step.inputs) > 1:
+            several = [name for name in step.inputs if len(self.streams[name]) > 1]
+            if several:
+                text = f"the input {several[0]!r} has {len(self.streams[several[0]])} tables"
+                remedy = "a query over several inputs needs exactly one table from each"
+                self.problems.append(step.node.problem(text, remedy=remedy, option="plugin_input"))
+                return []
+            groups = [inputs]
+        else:
+            groups = [[pair] for pair in inputs]
+        return [out for group in groups for out in self._one_query(step, factory, group)]
+
+    def _one_query(
+        self, step: Step, factory: CatalystFactory, group: list[tuple[str, Stream]]
+    ) -> list[Stream]:
+        if self.analyst is None:
+            self.problems.append(
+                step.node.problem("this command cannot run SQL steps", remedy="use `seatunnel run`")
+            )
+            return []
+        named = {self._sql_name(step_id): stream for step_id, stream in group}
+        try:
+            analysis = self.analyst.analyse(
+                factory.query(step.options),
+                {name: stream.table for name, stream in named.items()},
+                self.job.file.env.sql_dialect,
+            )
+        except ValueError as error:
+            self._problem(step, error, group[0][1].table if len(group) == 1 else None)
+            return []
+        output = self._query_output(step, group, analysis)
+        inputs = tuple((name, stream.table) for name, stream in named.items())
+        node = SqlNode(_node_id(step, output), step, analysis, inputs, output)
+        self.graph.put(node, named.items())
+        return [Stream(node.id, output)]
+
+    def _query_output(self, step: Step, group: list[tuple[str, Stream]], analysis: Analysis) -> TableSchema:
+        """Over one table the table keeps its path and the keys that survive; a join is a new table."""
+        if len(group) == 1:
+            return group[0][1].table.with_columns(analysis.columns)
+        return TableSchema(TablePath("", "", step.id), analysis.columns)
+
+    def _sql_name(self, step_id: str) -> str:
+        """A query names its inputs as ``plugin_output`` does, which is also the id unless ``id`` was given."""
+        return getattr(self.job.step(step_id).options, "plugin_output", None) or step_id
+
+    # -------------------------------------------------------------- sinks
+
+    def _sink(self, step: Step, streams: list[Stream]) -> None:
+        tables: dict[TablePath, list[Stream]] = {}
+        for stream in streams:
+            tables.setdefault(stream.table.path, []).append(stream)
+        for path, group in tables.items():
+            if _differ(group):
+                text = f"its inputs bring two different row types for the table {path}"
+                self.problems.append(
+                    step.node.problem(text, remedy="map both to the same columns", option="plugin_input")
+                )
+                continue
+            self._one_sink(step, group, len(tables))
+
+    def _one_sink(self, step: Step, group: list[Stream], tables: int) -> None:
+        factory: Any = step.factory
+        table = group[0].table
+        context = step.context(self.job)
+        options = expand_options(step.options, _names(table))
+        try:
+            sink: Sink = factory.create(options, table, context)
+            capabilities: SinkCapabilities = factory.capabilities(options, table, context)
+        except ImportError as error:
+            self._problem(step, missing_extra(step.factory, error))
+            return
+        except (SeaTunnelError, ValueError) as error:
+            self._problem(step, error, table)
+            return
+        if tables > 1 and not capabilities.multi_table:
+            text = f"this sink takes one table, and {tables} come in"
+            self.problems.append(
+                step.node.problem(text, remedy="use one sink per table", option="plugin_input")
+            )
+        node = SinkNode(_node_id(step, table), step, sink, table, capabilities)
+        self.graph.put(node, [("", stream) for stream in group])
+
+    def _problem(self, step: Step, error: Exception, table: TableSchema | None = None) -> None:
+        remedy = error.remedy if isinstance(error, (PluginError, SeaTunnelError)) else ""
+        message = error.message if isinstance(error, SeaTunnelError) else str(error)
+        prefix = f"table {table.path}: " if table else ""
+        self.problems.append(step.node.problem(prefix + message, remedy=remedy))
+
+
+def _node_id(step: Step, table: TableSchema) -> str:
+    return f"{step.id}[{table.path}]"
+
+
+def _differ(group: list[Stream]) -> bool:
+    shapes = {tuple((column.name, column.dtype) for column in stream.table.columns) for stream in group}
+    return len(shapes) > 1
+
+
+def _names(table: TableSchema) -> Names:
+    return Names(
+        database=table.path.database,
+        schema=table.path.schema,
+        table=table.path.table,
+        primary_key=table.primary_key.columns if table.primary_key else (),
+        unique_key=next(
+            (tuple(name for name, _ in key.columns) for key in table.constraints if key.type == "UNIQUE_KEY"),
+            (),
+        ),
+        field_names=table.names,
+        partition_keys=table.partition_keys,
+    )

@@ -1,0 +1,203 @@
+"""Pipelines and vertices: which nodes share a fate, and which run as one function.
+
+Rules. (1) Nodes joined by an edge are in one pipeline. (2) So are all tables of a source whose tables are not
+independent, and all tables of a sink that spans tables. (3) A vertex is a chain: it starts at a source, behind a
+fan-out, or at a wide query, and takes in every node that reads exactly one stream which nobody else reads; a
+sink fed by several chains is part of each of them, for its committer brings their pieces together.
+(4) Where a chain breaks there is a channel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from seatunnel_py.api.schema import TablePath
+from seatunnel_py.plan.flows import Edge, FlowGraph, SinkNode, SourceNode, SqlNode, TableNode
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """The rows of one table from one vertex to another."""
+
+    id: str
+    sender: str
+    receiver: str
+    table: TablePath
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Vertex:
+    """What restarts as one. ``head`` is its first node where that is a source or a wide query; a vertex behind a
+    channel has none. ``nodes`` are all of its nodes in topological order, the head included."""
+
+    id: str
+    nodes: tuple[TableNode, ...]
+    inputs: tuple[Channel, ...] = ()
+    outputs: tuple[Channel, ...] = ()
+    parallelism: int = 1
+
+    @property
+    def source(self) -> SourceNode | None:
+        return self.nodes[0] if isinstance(self.nodes[0], SourceNode) else None
+
+    @property
+    def query(self) -> SqlNode | None:
+        """The wide query that this vertex is, or None."""
+        first = self.nodes[0]
+        return first if isinstance(first, SqlNode) and not _fusible(first) else None
+
+    @property
+    def sinks(self) -> tuple[SinkNode, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, SinkNode))
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A connected component: its own checkpoints, its own retries, its own end. ``name`` is for people: the table
+    that it synchronises, or the sink that its tables share."""
+
+    id: str
+    name: str
+    vertices: tuple[Vertex, ...]
+
+    @property
+    def tables(self) -> tuple[TablePath, ...]:
+        """The tables that its sources read."""
+        return tuple(vertex.source.table.schema.path for vertex in self.vertices if vertex.source)
+
+    @property
+    def sinks(self) -> tuple[SinkNode, ...]:
+        """Its commit scopes, each once."""
+        found = {node.id: node for vertex in self.vertices for node in vertex.sinks}
+        return tuple(found.values())
+
+
+def divide(graph: FlowGraph) -> tuple[Pipeline, ...]:
+    """All pipelines of a job, in the order of their first source table."""
+    components = _components(graph)
+    pipelines = []
+    for number, members in enumerate(components, start=1):
+        vertices = _vertices(graph, members)
+        pipelines.append(Pipeline(f"p{number}", _name(graph, members), vertices))
+    return tuple(pipelines)
+
+
+def _components(graph: FlowGraph) -> list[list[str]]:
+    parent = {node_id: node_id for node_id in graph.nodes}
+
+    def root(node_id: str) -> str:
+        while parent[node_id] != node_id:
+            parent[node_id] = parent[parent[node_id]]
+            node_id = parent[node_id]
+        return node_id
+
+    def join(group: Iterable[str]) -> None:
+        first, *others = group
+        for other in others:
+            parent[root(other)] = root(first)
+
+    for edge in graph.edges:
+        join((edge.sender, edge.receiver))
+    shared: dict[str, list[str]] = {}
+    for node in graph.nodes.values():
+        if (isinstance(node, SourceNode) and not node.capabilities.independent_tables) or (
+            isinstance(node, SinkNode) and node.capabilities.spans_tables
+        ):
+            shared.setdefault(node.step.id, []).append(node.id)
+    for group in shared.values():
+        join(group)
+    members: dict[str, list[str]] = {}
+    for node_id in graph.nodes:
+        members.setdefault(root(node_id), []).append(node_id)
+    return list(members.values())
+
+
+def _name(graph: FlowGraph, members: list[str]) -> str:
+    tables = [
+        str(node.table.schema.path)
+        for node_id in members
+        if isinstance(node := graph.nodes[node_id], SourceNode)
+    ]
+    return tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1} more"
+
+
+def _fusible(node: TableNode) -> bool:
+    """Whether a node can run inside a chain."""
+    return not isinstance(node, SqlNode) or (node.analysis.narrow and len(node.inputs) == 1)
+
+
+class _Index:
+    """Edges by node: a job may have thousands of nodes."""
+
+    def __init__(self, graph: FlowGraph) -> None:
+        self.outputs: dict[str, list[Edge]] = {}
+        self.inputs: dict[str, list[Edge]] = {}
+        for edge in graph.edges:
+            self.outputs.setdefault(edge.sender, []).append(edge)
+            self.inputs.setdefault(edge.receiver, []).append(edge)
+
+    def breaks(self, graph: FlowGraph, edge: Edge) -> bool:
+        """Whether a channel lies on this edge: the stream has several readers, or its reader cannot be fused."""
+        readers = [other for other in self.outputs[edge.sender] if other.table == edge.table]
+        return (
+            len(readers) > 1
+            or not _fusible(graph.nodes[edge.receiver])
+            or not _fusible(graph.nodes[edge.sender])
+        )
+
+
+def _vertices(graph: FlowGraph, members: list[str]) -> tuple[Vertex, ...]:
+    index = _Index(graph)
+    broken = [
+        edge for node_id in members for edge in index.outputs.get(node_id, []) if index.breaks(graph, edge)
+    ]
+    heads: dict[str, list[str]] = {}  # vertex id -> node ids of the chain
+    for node_id in members:
+        node = graph.nodes[node_id]
+        if isinstance(node, SourceNode) or not _fusible(node):
+            heads[node_id] = _chain(graph, index, node_id)
+    for edge in broken:
+        if edge.receiver not in heads:
+            heads[_behind(edge)] = _chain(graph, index, edge.receiver)
+    owner = {node_id: vertex_id for vertex_id, chain in heads.items() for node_id in chain}
+    channels = [
+        Channel(
+            f"{owner[edge.sender]}>{_receiver(edge, heads)}",
+            owner[edge.sender],
+            _receiver(edge, heads),
+            edge.table,
+            edge.name,
+        )
+        for edge in broken
+    ]
+    return tuple(
+        Vertex(
+            vertex_id,
+            tuple(graph.nodes[node_id] for node_id in chain),
+            tuple(channel for channel in channels if channel.receiver == vertex_id),
+            tuple(channel for channel in channels if channel.sender == vertex_id),
+            graph.nodes[chain[0]].step.parallelism,
+        )
+        for vertex_id, chain in heads.items()
+    )
+
+
+def _behind(edge: Edge) -> str:
+    """Id of the vertex that starts behind a broken edge. A union's sink has one such vertex per input."""
+    return f"{edge.receiver}<{edge.sender}"
+
+
+def _receiver(edge: Edge, heads: dict[str, list[str]]) -> str:
+    return edge.receiver if edge.receiver in heads else _behind(edge)
+
+
+def _chain(graph: FlowGraph, index: _Index, start: str) -> list[str]:
+    """The nodes that run with ``start``: follow every unbroken edge. A tree, for a transform may have side outputs."""
+    chain, waiting = [], [start]
+    while waiting:
+        node_id = waiting.pop(0)
+        chain.append(node_id)
+        waiting += [edge.receiver for edge in index.outputs.get(node_id, []) if not index.breaks(graph, edge)]
+    return chain

@@ -1,0 +1,174 @@
+"""Finds plugins by name: entry points, loaded on use, plus what plugins register by hand through pluggy.
+
+Rules: names are compared without regard to case; two distributions that claim one name are refused (which one a
+job would get must never depend on install order); a plugin whose library is missing says which extra to install.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib.metadata
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from typing import Any
+
+import pluggy
+
+from seatunnel_py.api.factory import Factory
+from seatunnel_py.errors import SeaTunnelError
+
+PROJECT = "seatunnel_py"
+HOOKS_GROUP = "seatunnel_py.hooks"
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+
+
+class PluginKind(StrEnum):
+    SOURCE = "source"
+    TRANSFORM = "transform"
+    SINK = "sink"
+
+    @property
+    def group(self) -> str:
+        return f"seatunnel_py.{self.value}s"
+
+
+class UnknownPluginError(SeaTunnelError):
+    """No plugin of that name; ``suggestion`` is the nearest one that is there."""
+
+    def __init__(self, kind: PluginKind, name: str, known: tuple[str, ...]) -> None:
+        near = difflib.get_close_matches(name.lower(), [other.lower() for other in known], n=1, cutoff=0.6)
+        self.suggestion = next((other for other in known if near and other.lower() == near[0]), "")
+        super().__init__(
+            f"there is no {kind.value} plugin {name!r}",
+            f"known {kind.value}s: {', '.join(sorted(known)) or 'none'}; `seatunnel plugins list` shows them",
+        )
+        self.args = (kind, name, known)
+
+
+class BrokenPluginError(SeaTunnelError):
+    """A plugin is there, but cannot be loaded, or two claim its name."""
+
+
+@dataclass(slots=True)
+class Registration:
+    """What a ``seatunnel_register`` hook gets: call ``add`` for each factory made at run time."""
+
+    factories: list[tuple[PluginKind, type[Factory]]] = field(default_factory=list)
+
+    def add(self, kind: str, factory: type[Factory]) -> None:
+        self.factories.append((PluginKind(kind), factory))
+
+
+class HookSpecs:
+    """Hooks that a distribution may implement; the object or module goes into the group ``seatunnel_py.hooks``."""
+
+    @hookspec
+    def seatunnel_register(self, registration: Registration) -> None:
+        """Add plugins that are not entry points themselves, such as generated ones."""
+
+    @hookspec
+    def seatunnel_job_event(self, event: Any) -> None:
+        """Something happened in a running job (see ``seatunnel_py.runtime.events``). Must not block."""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginEntry:
+    """A plugin that is installed: where it comes from, and how to load it."""
+
+    kind: PluginKind
+    name: str
+    distribution: str
+    entry_point: importlib.metadata.EntryPoint | None = None
+    factory: type[Factory] | None = None
+
+
+class Registry:
+    """All installed plugins of this interpreter. Reading the metadata happens once, loading on use."""
+
+    def __init__(self, entries: tuple[PluginEntry, ...]) -> None:
+        self._entries: dict[tuple[PluginKind, str], PluginEntry] = {}
+        for entry in entries:
+            self._put(entry)
+        self._loaded: dict[tuple[PluginKind, str], Factory] = {}
+
+    def _put(self, entry: PluginEntry) -> None:
+        key = (entry.kind, entry.name.lower())
+        other = self._entries.get(key)
+        if other is not None and other != entry:
+            raise BrokenPluginError(
+                f"two plugins are called {entry.name!r} ({entry.kind.value}): "
+                f"one of {other.distribution}, one of {entry.distribution}",
+                "uninstall one of them: which one a job gets must not depend on the order of installation",
+            )
+        self._entries[key] = entry
+
+    def entries(self) -> tuple[PluginEntry, ...]:
+        return tuple(sorted(self._entries.values(), key=lambda entry: (entry.kind, entry.name.lower())))
+
+    def names(self, kind: PluginKind) -> tuple[str, ...]:
+        return tuple(entry.name for entry in self.entries() if entry.kind is kind)
+
+    def factory(self, kind: PluginKind, name: str) -> Factory:
+        """The factory of that name. Raises UnknownPluginError or BrokenPluginError."""
+        key = (kind, name.lower())
+        if key not in self._loaded:
+            entry = self._entries.get(key)
+            if entry is None:
+                raise UnknownPluginError(kind, name, self.names(kind))
+            self._loaded[key] = _load(entry)
+        return self._loaded[key]
+
+
+def _load(entry: PluginEntry) -> Factory:
+    if entry.factory is not None:
+        return entry.factory()
+    assert entry.entry_point is not None
+    try:
+        loaded = entry.entry_point.load()
+    except ImportError as error:
+        raise BrokenPluginError(
+            f"the {entry.kind.value} {entry.name!r} of {entry.distribution} cannot be loaded: {error}",
+            f"reinstall it: pip install --force-reinstall {entry.distribution}",
+        ) from error
+    if not (isinstance(loaded, type) and issubclass(loaded, Factory)):
+        raise BrokenPluginError(
+            f"the entry point {entry.entry_point.value!r} of {entry.distribution} is no {entry.kind.value} factory",
+            "point it at a subclass of seatunnel_py.api's factory classes",
+        )
+    return loaded()
+
+
+@cache
+def hooks() -> pluggy.PluginManager:
+    """The plugin manager with every installed hook implementation."""
+    manager = pluggy.PluginManager(PROJECT)
+    manager.add_hookspecs(HookSpecs)
+    manager.load_setuptools_entrypoints(HOOKS_GROUP)
+    return manager
+
+
+@cache
+def installed() -> Registry:
+    """The registry of this interpreter."""
+    entries = [
+        PluginEntry(kind, point.name, point.dist.name if point.dist else "?", entry_point=point)
+        for kind in PluginKind
+        for point in importlib.metadata.entry_points(group=kind.group)
+    ]
+    registration = Registration()
+    hooks().hook.seatunnel_register(registration=registration)
+    entries += [
+        PluginEntry(kind, factory.name, factory.__module__.partition(".")[0], factory=factory)
+        for kind, factory in registration.factories
+    ]
+    return Registry(tuple(entries))
+
+
+def missing_extra(factory: Factory, error: ImportError) -> SeaTunnelError:
+    """The message for a plugin whose client library is not installed."""
+    command = f"pip install 'seatunnel-py[{factory.extra}]'" if factory.extra else f"pip install {error.name}"
+    return BrokenPluginError(
+        f"{factory.name} needs the library {error.name!r}, which is not installed", command
+    )

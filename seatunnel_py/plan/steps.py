@@ -1,0 +1,216 @@
+"""The logical graph: every step of the job file with its typed options, wired by name.
+
+Wiring rules (the peer's, without its silent fall-backs): in a *simple* graph - one source, at most one transform,
+one sink - names may be absent and the steps follow one another. In any other graph every source and transform
+names its output, every transform and sink names its inputs, names are unique, every input exists and every output
+is used. A name that does not exist is an error with the nearest name, in either kind of graph.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from seatunnel_py.api.factory import Factory, JobMode, StepContext
+from seatunnel_py.api.options import SinkOptions, SourceOptions, TransformOptions
+from seatunnel_py.config.job_file import JobFile, StepNode, resolve_step
+from seatunnel_py.errors import JobFileError, Problem
+from seatunnel_py.plan.registry import BrokenPluginError, PluginKind, Registry, UnknownPluginError
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step as written in the job file. ``inputs`` are ids of steps, in the order of ``plugin_input``."""
+
+    id: str
+    kind: PluginKind
+    plugin: str
+    factory: Factory
+    options: Any
+    node: StepNode
+    inputs: tuple[str, ...] = ()
+    parallelism: int = 1
+
+    def context(self, job: Job) -> StepContext:
+        return StepContext(self.id, job.id, job.name, job.mode, self.parallelism)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job file understood: steps in topological order, environment, notes for the person who wrote it."""
+
+    file: JobFile
+    steps: tuple[Step, ...]
+    notes: tuple[str, ...] = ()
+    id: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.file.env.job_name
+
+    @property
+    def mode(self) -> JobMode:
+        return self.file.env.job_mode
+
+    def step(self, step_id: str) -> Step:
+        return next(step for step in self.steps if step.id == step_id)
+
+    def of_kind(self, kind: PluginKind) -> tuple[Step, ...]:
+        return tuple(step for step in self.steps if step.kind is kind)
+
+
+def understand(file: JobFile, registry: Registry, job_id: str = "") -> Job:
+    """Resolve and wire all steps. Raises JobFileError with every problem found."""
+    problems: list[Problem] = []
+    notes: list[str] = list(file.notes)
+    resolved: list[_Resolved] = []
+    for node in (*file.sources, *file.transforms, *file.sinks):
+        step = _resolve(node, file, registry, problems, notes)
+        if step is not None:
+            resolved.append(step)
+    if len(resolved) == len(file.sources) + len(file.transforms) + len(file.sinks):
+        # Wiring half-understood steps would only repeat the first problems in other words.
+        edges = _wire(resolved, problems)
+    if problems:
+        raise JobFileError(tuple(problems))
+    return Job(file, _ordered(resolved, edges, file, problems), tuple(notes), job_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Resolved:
+    id: str
+    kind: PluginKind
+    factory: Factory
+    options: SourceOptions | TransformOptions | SinkOptions
+    node: StepNode
+
+    @property
+    def output(self) -> str | None:
+        return getattr(self.options, "plugin_output", None)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return getattr(self.options, "plugin_input", None) or ()
+
+    def problem(self, message: str, remedy: str = "", suggestion: str = "", option: str = "") -> Problem:
+        return self.node.problem(message, remedy=remedy, suggestion=suggestion, option=option)
+
+
+def _resolve(
+    node: StepNode, file: JobFile, registry: Registry, problems: list[Problem], notes: list[str]
+) -> _Resolved | None:
+    kind = PluginKind(node.kind)
+    try:
+        factory: Any = registry.factory(kind, node.plugin)
+    except UnknownPluginError as error:
+        problems.append(node.problem(error.message, remedy=error.remedy, suggestion=error.suggestion))
+        return None
+    except BrokenPluginError as error:
+        problems.append(node.problem(error.message, remedy=error.remedy))
+        return None
+    resolution = resolve_step(node, factory.options, strict=file.env.strict)
+    problems += resolution.problems
+    notes += resolution.notes
+    if resolution.options is None:
+        return None
+    options: Any = resolution.options
+    step_id = options.id or getattr(options, "plugin_output", None) or f"{factory.name}-{node.ordinal + 1}"
+    return _Resolved(step_id, kind, factory, options, node)
+
+
+def _wire(steps: list[_Resolved], problems: list[Problem]) -> dict[str, tuple[str, ...]]:
+    """Edges as {step id: input step ids}."""
+    kinds = Counter(step.kind for step in steps)
+    simple = kinds[PluginKind.SOURCE] == kinds[PluginKind.SINK] == 1 and kinds[PluginKind.TRANSFORM] <= 1
+    duplicates = [step_id for step_id, count in Counter(step.id for step in steps).items() if count > 1]
+    for step in steps:
+        if step.id in duplicates:
+            problems.append(
+                step.problem(f"the name {step.id!r} is used by more than one step", option="plugin_output")
+            )
+    outputs = {step.output: step.id for step in steps if step.output}
+    edges: dict[str, tuple[str, ...]] = {}
+    previous: _Resolved | None = None
+    for step in steps:
+        if step.kind is not PluginKind.SOURCE:
+            missing = [name for name in step.inputs if name not in outputs]
+            for name in missing:
+                problems.append(_unknown_input(step, name, outputs))
+            if step.inputs:
+                edges[step.id] = tuple(outputs[name] for name in step.inputs if name in outputs)
+            elif simple and previous is not None:
+                edges[step.id] = (previous.id,)
+        previous = step
+    if not simple:
+        problems += _complex_problems(steps, edges)
+    return edges
+
+
+def _unknown_input(step: _Resolved, name: str, outputs: dict[str, str]) -> Problem:
+    near = difflib.get_close_matches(name, outputs, n=1)
+    return step.problem(
+        f"no step has the output {name!r}",
+        remedy=f"outputs of this job: {', '.join(sorted(outputs))}"
+        if outputs
+        else "give the wanted step a plugin_output",
+        suggestion=near[0] if near else "",
+        option="plugin_input",
+    )
+
+
+def _complex_problems(steps: list[_Resolved], edges: dict[str, tuple[str, ...]]) -> Iterable[Problem]:
+    used = {input_id for inputs in edges.values() for input_id in inputs}
+    remedy = "a job with more than one source, transform or sink needs a name on every edge"
+    for step in steps:
+        if step.kind is not PluginKind.SINK and not step.output:
+            yield step.problem("plugin_output is missing", remedy=remedy)
+        elif step.kind is not PluginKind.SINK and step.id not in used:
+            yield step.problem(
+                f"nothing reads the output {step.output!r}",
+                remedy="name it in a plugin_input, or remove the step",
+                option="plugin_output",
+            )
+        if step.kind is not PluginKind.SOURCE and not step.inputs:
+            yield step.problem("plugin_input is missing", remedy=remedy)
+
+
+def _ordered(
+    steps: list[_Resolved], edges: dict[str, tuple[str, ...]], file: JobFile, problems: list[Problem]
+) -> tuple[Step, ...]:
+    """Steps in topological order; among equals the order of the file is kept. Cycles are an error."""
+    done: dict[str, Step] = {}
+    waiting = list(steps)
+    while waiting:
+        ready = [step for step in waiting if all(name in done for name in edges.get(step.id, ()))]
+        if not ready:
+            looped = ", ".join(step.id for step in waiting)
+            raise JobFileError(
+                tuple(
+                    step.problem(f"these steps feed one another in a circle: {looped}")
+                    for step in waiting[:1]
+                )
+            )
+        for step in ready:
+            inputs = edges.get(step.id, ())
+            done[step.id] = Step(
+                step.id,
+                step.kind,
+                step.factory.name,
+                step.factory,
+                step.options,
+                step.node,
+                inputs,
+                _parallelism(step, [done[name] for name in inputs], file),
+            )
+        waiting = [step for step in waiting if step.id not in done]
+    return tuple(done.values())
+
+
+def _parallelism(step: _Resolved, inputs: list[Step], file: JobFile) -> int:
+    if step.kind is PluginKind.SOURCE:
+        own = getattr(step.options, "parallelism", None)
+        return int(own or file.env.parallelism)
+    return max((step.parallelism for step in inputs), default=file.env.parallelism)

@@ -1,0 +1,31 @@
+"""What follows from a failed unit: try the same rows again, or give the table up. Pure.
+
+A lost worker says nothing about the rows, so it is tried again at once; a plugin that calls its failure retriable
+gets growing pauses; a fatal one is believed; an exception that nobody foresaw gets one more chance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seatunnel_py.work.unit import FailureKind, UnitFailure
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """``times`` bounds the attempts after the first; pauses double from ``interval_seconds / 8`` up to it."""
+
+    times: int = 3
+    interval_seconds: float = 3.0
+
+    def delay(self, failure: UnitFailure, attempt: int) -> float | None:
+        """Seconds until the next attempt after attempt number ``attempt`` (from 0) failed; None: give up."""
+        allowed = min(self.times, _ALLOWED.get(failure.kind, self.times))
+        if attempt >= allowed:
+            return None
+        if failure.kind is FailureKind.LOST:
+            return 0.0
+        return min(self.interval_seconds, self.interval_seconds / 8 * 2**attempt)
+
+
+_ALLOWED = {FailureKind.FATAL: 0, FailureKind.UNEXPECTED: 1, FailureKind.DEADLINE: 1}

@@ -1,0 +1,68 @@
+"""From a planned vertex to the chain that workers run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from seatunnel_py.api.capabilities import Cardinality
+from seatunnel_py.api.sink import Setup
+from seatunnel_py.plan.flows import SinkNode, SourceNode, SqlNode, TransformNode
+from seatunnel_py.plan.pipelines import Vertex
+from seatunnel_py.work.chain import (
+    Chain,
+    ChainChannel,
+    ChainQuery,
+    ChainSink,
+    ChainSource,
+    ChainSql,
+    ChainTransform,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JobIdentity:
+    """Who runs: part of every chain, and of every name that is staged in a target."""
+
+    job_id: str
+    lineage: str
+    incarnation: int = 1
+
+
+def chain_of(vertex: Vertex, setups: Mapping[str, Setup], job: JobIdentity, exchange: str) -> Chain:
+    """The chain of a vertex. ``setups`` are the sinks' decisions by node id; ``exchange`` is a location (URL)."""
+    transforms: list[ChainTransform | ChainSql] = []
+    for node in vertex.nodes:
+        if isinstance(node, TransformNode):
+            counted = node.capabilities.cardinality is not Cardinality.ANY
+            transforms.append(ChainTransform(node.step.id, node.table.path, node.transform, counted))
+        elif isinstance(node, SqlNode) and node is not vertex.query:
+            ((name, table),) = node.inputs
+            transforms.append(ChainSql(node.step.id, table, name, node.analysis.query, node.output))
+    sinks = tuple(_sink(node, setups) for node in vertex.sinks)
+    output = ChainChannel(vertex.id, exchange) if vertex.outputs else None
+    return Chain(
+        vertex.id,
+        job.job_id,
+        job.lineage,
+        job.incarnation,
+        _head(vertex, exchange),
+        tuple(transforms),
+        sinks,
+        output,
+    )
+
+
+def _head(vertex: Vertex, exchange: str) -> ChainSource | ChainChannel | ChainQuery:
+    first = vertex.nodes[0]
+    if isinstance(first, SourceNode):
+        return ChainSource(first.step.id, first.source, first.table)
+    if vertex.query is not None:
+        schemas = dict(vertex.query.inputs)
+        inputs = tuple((channel.id, channel.name, schemas[channel.name]) for channel in vertex.inputs)
+        return ChainQuery(vertex.query.step.id, vertex.query.analysis.query, inputs, vertex.query.output)
+    return ChainChannel(vertex.inputs[0].id, exchange)
+
+
+def _sink(node: SinkNode, setups: Mapping[str, Setup]) -> ChainSink:
+    return ChainSink(node.step.id, node.table.path, node.sink, setups[node.id].data)

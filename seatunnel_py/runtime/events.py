@@ -1,0 +1,65 @@
+"""What happens in a running job, for whoever listens: the progress display, the log, hooks of other packages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from seatunnel_py.runtime.receipt import Receipt, TableState
+from seatunnel_py.work.unit import UnitFailure
+
+
+@dataclass(frozen=True, slots=True)
+class JobStarted:
+    """The plan stands and work begins. ``rows`` are the sources' estimates, where they have one."""
+
+    job_id: str
+    job_name: str
+    tables: tuple[str, ...]
+    rows: int | None
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class TableChanged:
+    """A pipeline went into another state. ``failure`` says why, where it went wrong."""
+
+    pipeline: str
+    name: str
+    state: TableState
+    at: float
+    failure: UnitFailure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RowsMoved:
+    """A unit ended well."""
+
+    pipeline: str
+    name: str
+    rows: int
+    bytes: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class UnitRetried:
+    """A unit will be tried again."""
+
+    pipeline: str
+    name: str
+    unit: str
+    attempt: int
+    delay_seconds: float
+    failure: UnitFailure
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnded:
+    receipt: Receipt
+    at: float
+    totals: dict[str, int] = field(default_factory=dict)
+
+
+JobEvent: TypeAlias = JobStarted | TableChanged | RowsMoved | UnitRetried | JobEnded

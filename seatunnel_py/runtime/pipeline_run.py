@@ -1,0 +1,229 @@
+"""One pipeline while it runs: events in, actions out. The loop performs them; this file touches nothing outside.
+
+Theory. A pipeline is *prepared* (start effects performed, splits found), then its vertices run units until their
+input ends, then its sinks *commit*, then it is done. Any failure that attempts cannot mend ends the pipeline, and
+only it: units under way are cancelled, what they staged is aborted once the last of them has ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from seatunnel_py.api.schema import TablePath
+from seatunnel_py.api.sink import Setup
+from seatunnel_py.api.source import Enumerator, Split
+from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.runtime.attempts import RetryPolicy
+from seatunnel_py.runtime.receipt import TableCount, TableState
+from seatunnel_py.runtime.vertex_run import VertexRun
+from seatunnel_py.work.unit import (
+    Budget,
+    FailureKind,
+    SinkPiece,
+    Slice,
+    Unit,
+    UnitFailure,
+    UnitId,
+    UnitResult,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Outcome of preparing: the sinks' decisions by node id, splits by vertex id, and the enumerators, which stay open
+    while their splits are read (one may hold a snapshot that the readers share)."""
+
+    setups: Mapping[str, Setup]
+    splits: Mapping[str, tuple[Split, ...]]
+    enumerators: tuple[Enumerator, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    unit: Unit
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitLater:
+    unit: Unit
+    delay_seconds: float
+    failure: UnitFailure
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    unit: UnitId
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """Finish the pieces, by commit scope (sink node id)."""
+
+    pieces: Mapping[str, tuple[SinkPiece, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Abort:
+    """Drop the pieces: the pipeline has failed, and nothing of it is under way any more."""
+
+    pieces: Mapping[str, tuple[SinkPiece, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The pipeline is in another state."""
+
+    state: TableState
+    failure: UnitFailure | None = None
+
+
+Action: TypeAlias = Submit | SubmitLater | Cancel | Commit | Abort | Changed
+
+
+class PipelineRun:
+    """The mutable state of one pipeline; changed by the loop's thread only."""
+
+    def __init__(self, pipeline: Pipeline, retry: RetryPolicy, budget: Budget, channel_capacity: int) -> None:
+        self.pipeline = pipeline
+        self.state = TableState.PENDING
+        self.failure: UnitFailure | None = None
+        self.setups: Mapping[str, Setup] = {}
+        self.enumerators: tuple[Enumerator, ...] = ()
+        self.counts: dict[TablePath, TableCount] = {path: TableCount() for path in pipeline.tables}
+        self.started_at: float | None = None
+        self.ended_at: float | None = None
+        self.vertices = {
+            vertex.id: VertexRun(vertex, budget, channel_capacity) for vertex in pipeline.vertices
+        }
+        self._retry = retry
+        self._later: set[UnitId] = set()
+
+    # ------------------------------------------------------------- events
+
+    def prepared(self, outcome: Prepared) -> list[Action]:
+        """Start effects are done and splits known; nothing more to do when a stop came first."""
+        self.setups = outcome.setups
+        self.enumerators = outcome.enumerators
+        if self.state.ended:
+            return [Abort(self._pieces())]
+        for vertex_id, splits in outcome.splits.items():
+            self.vertices[vertex_id].add_splits(splits)
+        return [self._change(TableState.RUNNING), *self._advance()]
+
+    def finished(self, result: UnitResult) -> list[Action]:
+        """A unit ended by itself."""
+        vertex = self.vertices[result.id.vertex]
+        if result.failure is not None:
+            return self._failed_unit(vertex, result.id, result.failure)
+        self._count(vertex, result)
+        vertex.succeeded(result)
+        self._hand_on(vertex, result.slices)
+        return self._after_unit()
+
+    def lost(self, unit: UnitId, reason: str) -> list[Action]:
+        """The unit's worker died without a word."""
+        failure = UnitFailure(FailureKind.LOST, f"the worker of unit {unit} was lost: {reason}")
+        return self._failed_unit(self.vertices[unit.vertex], unit, failure)
+
+    def due(self, unit: UnitId) -> list[Action]:
+        """The pause before another attempt is over."""
+        if unit not in self._later:
+            return []
+        self._later.discard(unit)
+        return [Submit(self.vertices[unit.vertex].running[unit]), self._change(TableState.RUNNING)]
+
+    def committed(self) -> list[Action]:
+        return [self._change(TableState.DONE)]
+
+    def fail(self, failure: UnitFailure, state: TableState = TableState.FAILED) -> list[Action]:
+        """End this pipeline. What it staged is aborted when its last unit has ended."""
+        if self.state.ended:
+            return []
+        waiting = [unit for unit in self._later]
+        self._later.clear()
+        for unit in waiting:
+            self.vertices[unit.vertex].running.pop(unit)
+        running = [unit for vertex in self.vertices.values() for unit in vertex.running]
+        committing = self.state is TableState.COMMITTING
+        changed = self._change(state, failure)
+        if committing:
+            # Whether the commit reached the target is not known: what it names must not be touched (I33).
+            return [changed]
+        return [changed, *map(Cancel, running), *([] if running else [Abort(self._pieces())])]
+
+    # ---------------------------------------------------------- decisions
+
+    def _failed_unit(self, vertex: VertexRun, unit: UnitId, failure: UnitFailure) -> list[Action]:
+        if self.state.ended:
+            vertex.running.pop(unit)
+            return self._after_unit()
+        self._count_of(vertex).attempts += 1
+        delay = self._retry.delay(failure, unit.attempt)
+        if delay is None:
+            vertex.running.pop(unit)
+            return self.fail(failure)
+        retry = vertex.again(unit)
+        if delay == 0.0:
+            return [Submit(retry)]
+        self._later.add(retry.id)
+        return [SubmitLater(retry, delay, failure), self._change(TableState.RETRYING, failure)]
+
+    def _after_unit(self) -> list[Action]:
+        if self.state.ended:
+            idle = not any(vertex.running for vertex in self.vertices.values())
+            return [Abort(self._pieces())] if idle else []
+        return self._advance()
+
+    def _advance(self) -> list[Action]:
+        """Start what may start; commit when everything is done."""
+        actions: list[Action] = []
+        for vertex in self.vertices.values():
+            senders = [self.vertices[channel.sender] for channel in vertex.vertex.inputs]
+            if senders and all(sender.done for sender in senders):
+                vertex.input_ended = True
+            room = not any(self.vertices[channel.receiver].full for channel in vertex.vertex.outputs)
+            actions += map(Submit, vertex.next_units(room))
+        if not actions and all(vertex.done for vertex in self.vertices.values()):
+            actions = [self._change(TableState.COMMITTING), Commit(self._pieces())]
+        return actions
+
+    def _hand_on(self, vertex: VertexRun, slices: tuple[Slice, ...]) -> None:
+        for channel in vertex.vertex.outputs:
+            mine = [replace(item, channel=channel.id) for item in slices if item.table == channel.table]
+            self.vertices[channel.receiver].add_slices(mine)
+
+    def _pieces(self) -> dict[str, tuple[SinkPiece, ...]]:
+        """Pieces by sink node; every sink of the pipeline has an entry, for an empty table is committed as well."""
+        scopes = {(node.step.id, node.table.path): node.id for node in self.pipeline.sinks}
+        found: dict[str, list[SinkPiece]] = {node_id: [] for node_id in scopes.values()}
+        for vertex in self.vertices.values():
+            for piece in vertex.pieces:
+                found[scopes[(piece.step, piece.table)]].append(piece)
+        return {node_id: tuple(pieces) for node_id, pieces in found.items()}
+
+    def _change(self, state: TableState, failure: UnitFailure | None = None) -> Changed:
+        self.state = state
+        if state.ended:
+            self.failure = failure
+        return Changed(state, failure)
+
+    # ------------------------------------------------------------- counts
+
+    def _count_of(self, vertex: VertexRun) -> TableCount:
+        """Rows are booked on the source table; behind a channel on the table of that name, else on the first."""
+        source = vertex.vertex.source
+        path = source.table.schema.path if source else vertex.vertex.inputs[0].table
+        return self.counts.get(path) or next(iter(self.counts.values()))
+
+    def _count(self, vertex: VertexRun, result: UnitResult) -> None:
+        count = self._count_of(vertex)
+        if vertex.vertex.source is not None:
+            count.rows_read += result.rows
+        for piece in result.pieces:
+            count.rows_written += piece.piece.rows
+            count.bytes_written += piece.piece.bytes
+        for step in result.counts:
+            count.rows_rejected += step.rejected
+            count.rows_filtered += max(0, step.rows_in - step.rows_out - step.rejected)
