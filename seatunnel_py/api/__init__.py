@@ -29,9 +29,6 @@ from seatunnel_py.api.factory import JobMode, SinkFactory, SourceFactory, StepCo
 from seatunnel_py.api.options import (
     Options,
     Secret,
-    SinkOptions,
-    SourceOptions,
-    TransformOptions,
     at_least_one,
     at_most_one,
     exactly_one,
@@ -61,6 +58,7 @@ from seatunnel_py.api.sink import (
     Writer,
 )
 from seatunnel_py.api.source import Enumerator, Reader, Source, SourceTable, Split
+from seatunnel_py.api.step_options import SinkOptions, SourceOptions, TransformOptions
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.api.types import DataType, Kind, from_arrow, parse_type, to_arrow
 from seatunnel_py.errors import FatalError, PluginError, RetriableError

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import ClassVar, Generic, TypeVar
 
 from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
-from seatunnel_py.api.options import SinkOptions, SourceOptions, TransformOptions
+from seatunnel_py.api.step_options import SinkOptions, SourceOptions, TransformOptions
 from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.api.sink import Sink
 from seatunnel_py.api.source import Source

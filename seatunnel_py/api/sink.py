@@ -104,6 +104,7 @@ class Committer(ABC):
 
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         """Drop staged pieces that no checkpoint will ever name (I33)."""
+        return
 
     def recover(self, context: CommitContext) -> int | None:
         """The last checkpoint that the target knows as committed, or None: it has no such record."""
@@ -136,6 +137,7 @@ class Sink(ABC):
 
     def setup(self, setup: Setup) -> None:
         """Perform the planned effects, once. Must be safe to call again when a crash left it half done."""
+        return
 
     @abstractmethod
     def open(self, context: WriteContext) -> Writer:
@@ -144,4 +146,3 @@ class Sink(ABC):
     def committer(self) -> Committer:
         """The committer, on the driver."""
         return NothingToCommit()
-

@@ -54,6 +54,7 @@ class Reader(ABC):
 
     def close(self) -> None:
         """Give back what was borrowed. Not guaranteed to be called: a worker may be killed."""
+        return
 
 
 class Enumerator(ABC):
@@ -69,6 +70,7 @@ class Enumerator(ABC):
 
     def on_checkpoint_complete(self, positions: Mapping[str, Position]) -> None:
         """A checkpoint is durable: the outside may forget what lies before these positions, by split id."""
+        return
 
     def snapshot(self) -> Plain:
         """State to be given to ``Source.enumerator`` after a restart."""
@@ -76,6 +78,7 @@ class Enumerator(ABC):
 
     def close(self) -> None:
         """The pipeline is done or is being stopped."""
+        return
 
 
 class Source(ABC):

@@ -32,3 +32,4 @@ class Transform(ABC):
 
     def close(self) -> None:
         """The unit is over."""
+        return

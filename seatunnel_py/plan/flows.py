@@ -19,7 +19,7 @@ from seatunnel_py.api.sink import Sink
 from seatunnel_py.api.source import Source, SourceTable
 from seatunnel_py.api.step_options import RuleMatchMode
 from seatunnel_py.api.transform import Transform
-from seatunnel_py.config.placeholders import Names, expand_options
+from seatunnel_py.config.placeholders import Names, expand
 from seatunnel_py.errors import PlanError, PluginError, Problem, SeaTunnelError
 from seatunnel_py.plan.registry import PluginKind, missing_extra
 from seatunnel_py.plan.sql import Analysis, CatalystFactory, SqlAnalyst
@@ -157,9 +157,7 @@ class _Builder:
             self.graph.put(node, ())
             streams.append(Stream(node.id, table.schema))
         if not streams:
-            self.problems.append(
-                step.node.problem("the source found no table", remedy="check its path or pattern")
-            )
+            self.problems.append(step.node.problem("the source found no table", remedy="check its path or pattern"))
         return streams
 
     # --------------------------------------------------------- transforms
@@ -181,9 +179,7 @@ class _Builder:
                 self._problem(step, error, stream.table)
                 return []
             capabilities = factory.capabilities(options)
-            self.graph.put(
-                TransformNode(node_id, step, transform, current.table, capabilities), [("", current)]
-            )
+            self.graph.put(TransformNode(node_id, step, transform, current.table, capabilities), [("", current)])
             kept = [Stream(node_id, output)] if output is not None else []
             streams = [*kept, *(Stream(node_id, table) for table in side), *streams[1:]]
             if output is None:
@@ -227,13 +223,9 @@ class _Builder:
             groups = [[pair] for pair in inputs]
         return [out for group in groups for out in self._one_query(step, factory, group)]
 
-    def _one_query(
-        self, step: Step, factory: CatalystFactory, group: list[tuple[str, Stream]]
-    ) -> list[Stream]:
+    def _one_query(self, step: Step, factory: CatalystFactory, group: list[tuple[str, Stream]]) -> list[Stream]:
         if self.analyst is None:
-            self.problems.append(
-                step.node.problem("this command cannot run SQL steps", remedy="use `seatunnel run`")
-            )
+            self.problems.append(step.node.problem("this command cannot run SQL steps", remedy="use `seatunnel run`"))
             return []
         named = {self._sql_name(step_id): stream for step_id, stream in group}
         try:
@@ -280,7 +272,7 @@ class _Builder:
         factory: Any = step.factory
         table = group[0].table
         context = step.context(self.job)
-        options = expand_options(step.options, _names(table))
+        options = expand(step.options, _names(table))
         try:
             sink: Sink = factory.create(options, table, context)
             capabilities: SinkCapabilities = factory.capabilities(options, table, context)
@@ -292,9 +284,7 @@ class _Builder:
             return
         if tables > 1 and not capabilities.multi_table:
             text = f"this sink takes one table, and {tables} come in"
-            self.problems.append(
-                step.node.problem(text, remedy="use one sink per table", option="plugin_input")
-            )
+            self.problems.append(step.node.problem(text, remedy="use one sink per table", option="plugin_input"))
         node = SinkNode(_node_id(step, table), step, sink, table, capabilities)
         self.graph.put(node, [("", stream) for stream in group])
 

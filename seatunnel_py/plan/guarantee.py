@@ -62,9 +62,7 @@ def _path(source: SourceNode, sink: SinkNode, nodes: list[TableNode]) -> PathGua
     if declared is Guarantee.IDEMPOTENT:
         for node in nodes:
             if _determinism(node) is Determinism.INDETERMINATE:
-                why = (
-                    f"{node.step.id} gives other rows when it runs again, and the sink knows rows only by key"
-                )
+                why = f"{node.step.id} gives other rows when it runs again, and the sink knows rows only by key"
                 return PathGuarantee(source.id, sink.id, Guarantee.AT_LEAST_ONCE, why)
     return PathGuarantee(source.id, sink.id, declared, sink.capabilities.why)
 
@@ -89,8 +87,6 @@ def require(graph: FlowGraph, pipelines: tuple[Pipeline, ...], wanted: str | Non
             if path.guarantee is Guarantee.AT_LEAST_ONCE:
                 node = graph.nodes[path.sink].step.node
                 text = f"{path.source} to {path.sink} is only at-least-once: {path.why}"
-                problems.append(
-                    node.problem(text, remedy="env.guarantee asks for exactly-once on every path")
-                )
+                problems.append(node.problem(text, remedy="env.guarantee asks for exactly-once on every path"))
     if problems:
         raise PlanError(tuple(problems))

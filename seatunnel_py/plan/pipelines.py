@@ -116,9 +116,7 @@ def _components(graph: FlowGraph) -> list[list[str]]:
 
 def _name(graph: FlowGraph, members: list[str]) -> str:
     tables = [
-        str(node.table.schema.path)
-        for node_id in members
-        if isinstance(node := graph.nodes[node_id], SourceNode)
+        str(node.table.schema.path) for node_id in members if isinstance(node := graph.nodes[node_id], SourceNode)
     ]
     return tables[0] if len(tables) == 1 else f"{tables[0]} and {len(tables) - 1} more"
 
@@ -141,18 +139,12 @@ class _Index:
     def breaks(self, graph: FlowGraph, edge: Edge) -> bool:
         """Whether a channel lies on this edge: the stream has several readers, or its reader cannot be fused."""
         readers = [other for other in self.outputs[edge.sender] if other.table == edge.table]
-        return (
-            len(readers) > 1
-            or not _fusible(graph.nodes[edge.receiver])
-            or not _fusible(graph.nodes[edge.sender])
-        )
+        return len(readers) > 1 or not _fusible(graph.nodes[edge.receiver]) or not _fusible(graph.nodes[edge.sender])
 
 
 def _vertices(graph: FlowGraph, members: list[str]) -> tuple[Vertex, ...]:
     index = _Index(graph)
-    broken = [
-        edge for node_id in members for edge in index.outputs.get(node_id, []) if index.breaks(graph, edge)
-    ]
+    broken = [edge for node_id in members for edge in index.outputs.get(node_id, []) if index.breaks(graph, edge)]
     heads: dict[str, list[str]] = {}  # vertex id -> node ids of the chain
     for node_id in members:
         node = graph.nodes[node_id]

@@ -169,6 +169,4 @@ def installed() -> Registry:
 def missing_extra(factory: Factory, error: ImportError) -> SeaTunnelError:
     """The message for a plugin whose client library is not installed."""
     command = f"pip install 'seatunnel-py[{factory.extra}]'" if factory.extra else f"pip install {error.name}"
-    return BrokenPluginError(
-        f"{factory.name} needs the library {error.name!r}, which is not installed", command
-    )
+    return BrokenPluginError(f"{factory.name} needs the library {error.name!r}, which is not installed", command)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 from seatunnel_py.api.capabilities import Determinism
 from seatunnel_py.api.factory import Factory
-from seatunnel_py.api.options import TransformOptions
+from seatunnel_py.api.step_options import TransformOptions
 from seatunnel_py.api.schema import Column, TableSchema
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seatunnel_py.api.factory import Factory, JobMode, StepContext
-from seatunnel_py.api.options import SinkOptions, SourceOptions, TransformOptions
+from seatunnel_py.api.step_options import SinkOptions, SourceOptions, TransformOptions
 from seatunnel_py.config.job_file import JobFile, StepNode, resolve_step
 from seatunnel_py.errors import JobFileError, Problem
 from seatunnel_py.plan.registry import BrokenPluginError, PluginKind, Registry, UnknownPluginError
@@ -62,10 +62,10 @@ class Job:
         return tuple(step for step in self.steps if step.kind is kind)
 
 
-def understand(file: JobFile, registry: Registry, job_id: str = "") -> Job:
-    """Resolve and wire all steps. Raises JobFileError with every problem found."""
-    problems: list[Problem] = []
-    notes: list[str] = list(file.notes)
+def understand(file: JobFile, registry: Registry, found: Iterable[Problem] = ()) -> Job:
+    """Resolve and wire all steps. Raises JobFileError with every problem, those already ``found`` included."""
+    problems: list[Problem] = list(found)
+    notes: list[Problem] = list(file.notes)
     resolved: list[_Resolved] = []
     for node in (*file.sources, *file.transforms, *file.sinks):
         step = _resolve(node, file, registry, problems, notes)
@@ -76,7 +76,7 @@ def understand(file: JobFile, registry: Registry, job_id: str = "") -> Job:
         edges = _wire(resolved, problems)
     if problems:
         raise JobFileError(tuple(problems))
-    return Job(file, _ordered(resolved, edges, file, problems), tuple(notes), job_id)
+    return Job(file, _ordered(resolved, edges, file), tuple(str(note) for note in notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class _Resolved:
 
 
 def _resolve(
-    node: StepNode, file: JobFile, registry: Registry, problems: list[Problem], notes: list[str]
+    node: StepNode, file: JobFile, registry: Registry, problems: list[Problem], notes: list[Problem]
 ) -> _Resolved | None:
     kind = PluginKind(node.kind)
     try:
@@ -111,12 +111,12 @@ def _resolve(
     except BrokenPluginError as error:
         problems.append(node.problem(error.message, remedy=error.remedy))
         return None
-    resolution = resolve_step(node, factory.options, strict=file.env.strict)
-    problems += resolution.problems
-    notes += resolution.notes
-    if resolution.options is None:
+    options: Any
+    options, wrong, remarks = resolve_step(node, factory.options, strict=file.env.strict, secrets=file.secrets)
+    problems += wrong
+    notes += remarks
+    if options is None:
         return None
-    options: Any = resolution.options
     step_id = options.id or getattr(options, "plugin_output", None) or f"{factory.name}-{node.ordinal + 1}"
     return _Resolved(step_id, kind, factory, options, node)
 
@@ -128,9 +128,7 @@ def _wire(steps: list[_Resolved], problems: list[Problem]) -> dict[str, tuple[st
     duplicates = [step_id for step_id, count in Counter(step.id for step in steps).items() if count > 1]
     for step in steps:
         if step.id in duplicates:
-            problems.append(
-                step.problem(f"the name {step.id!r} is used by more than one step", option="plugin_output")
-            )
+            problems.append(step.problem(f"the name {step.id!r} is used by more than one step", option="plugin_output"))
     outputs = {step.output: step.id for step in steps if step.output}
     edges: dict[str, tuple[str, ...]] = {}
     previous: _Resolved | None = None
@@ -177,9 +175,7 @@ def _complex_problems(steps: list[_Resolved], edges: dict[str, tuple[str, ...]])
             yield step.problem("plugin_input is missing", remedy=remedy)
 
 
-def _ordered(
-    steps: list[_Resolved], edges: dict[str, tuple[str, ...]], file: JobFile, problems: list[Problem]
-) -> tuple[Step, ...]:
+def _ordered(steps: list[_Resolved], edges: dict[str, tuple[str, ...]], file: JobFile) -> tuple[Step, ...]:
     """Steps in topological order; among equals the order of the file is kept. Cycles are an error."""
     done: dict[str, Step] = {}
     waiting = list(steps)
@@ -187,12 +183,7 @@ def _ordered(
         ready = [step for step in waiting if all(name in done for name in edges.get(step.id, ()))]
         if not ready:
             looped = ", ".join(step.id for step in waiting)
-            raise JobFileError(
-                tuple(
-                    step.problem(f"these steps feed one another in a circle: {looped}")
-                    for step in waiting[:1]
-                )
-            )
+            raise JobFileError((waiting[0].problem(f"these steps feed one another in a circle: {looped}"),))
         for step in ready:
             inputs = edges.get(step.id, ())
             done[step.id] = Step(

@@ -25,7 +25,7 @@ class RetryPolicy:
             return None
         if failure.kind is FailureKind.LOST:
             return 0.0
-        return min(self.interval_seconds, self.interval_seconds / 8 * 2**attempt)
+        return min(self.interval_seconds, self.interval_seconds / 8 * 2.0**attempt)
 
 
 _ALLOWED = {FailureKind.FATAL: 0, FailureKind.UNEXPECTED: 1, FailureKind.DEADLINE: 1}

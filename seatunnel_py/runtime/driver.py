@@ -25,21 +25,19 @@ from seatunnel_py.runtime.pipeline_run import (
     Action,
     Cancel,
     Changed,
+    Close,
     Commit,
     PipelineRun,
+    Prepared,
     Submit,
     SubmitLater,
 )
 from seatunnel_py.runtime.ports import Clock, Engine, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.runtime.receipt import ExitCode, TableReceipt, TableState
-from seatunnel_py.work.unit import Budget, FailureKind, UnitFailure, UnitId
+from seatunnel_py.work.unit import Budget, FailureKind, UnitFailure, UnitId, UnitResult
 
-SIDE_THREADS = (
-    4  # statements in flight against targets beside the data; more only queues up inside the target
-)
-PIPELINES_OPEN_MAX = (
-    64  # prepared, but not done: bounds staged tables, connections and memory with 1,000 tables
-)
+SIDE_THREADS = 4  # statements in flight against targets beside the data; more only queues up inside the target
+PIPELINES_OPEN_MAX = 64  # prepared, but not done: bounds staged tables, connections and memory with 1,000 tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +99,7 @@ class Driver:
         self._stopped_by = 0
         self.first_unit_at: float | None = None
         self.last_commit_at: float | None = None
+        self.first_row_at: float | None = None  # wall clock: measured by workers
 
     def stop(self, exit_code: int = ExitCode.INTERRUPTED) -> None:
         """End the job: units under way are cancelled, nothing unfinished becomes visible."""
@@ -138,7 +137,7 @@ class Driver:
             case UnitFinished(result):
                 run = self._run_of(result.id)
                 if result.failure is None:
-                    self._listen(self._moved(run, result.rows, result.bytes))
+                    self._moved(run, result)
                 self._perform(run, run.finished(result))
             case UnitLost(unit, reason):
                 run = self._run_of(unit)
@@ -157,15 +156,26 @@ class Driver:
     def _run_of(self, unit: UnitId) -> PipelineRun:
         return self._runs[self._owner[unit.vertex]]
 
-    def _moved(self, run: PipelineRun, rows: int, size: int) -> RowsMoved:
-        return RowsMoved(run.pipeline.id, run.pipeline.name, rows, size, self._clock.now())
+    def _moved(self, run: PipelineRun, result: UnitResult) -> None:
+        if result.first_row_at:
+            self.first_row_at = min(self.first_row_at or result.first_row_at, result.first_row_at)
+        size = sum(piece.piece.bytes for piece in result.pieces)
+        self._listen(RowsMoved(run.pipeline.id, run.pipeline.name, result.rows, size, self._clock.now()))
 
     def _side_done(self, event: _SideDone) -> None:
         run = self._runs[event.pipeline]
         if event.error is None:
             self._perform(run, event.then(event.value))
-            return
-        self._perform(run, run.fail(side.as_failure(event.error)))
+        elif run.state.ended:
+            # Closing failed: the outcome stands, but what was left behind must be known.
+            self._listen(
+                TableChanged(
+                    run.pipeline.id, run.pipeline.name, run.state, self._clock.now(), side.as_failure(event.error)
+                )
+            )
+            self._open.discard(run.pipeline.id)
+        else:
+            self._perform(run, run.fail(side.as_failure(event.error)))
 
     def _stop_all(self, exit_code: int) -> None:
         self._stopped_by = self._stopped_by or exit_code
@@ -183,15 +193,13 @@ class Driver:
             run.started_at = self._clock.now()
             self._submit_side(run, partial(side.prepare, run.pipeline), partial(self._prepared, run))
 
-    def _prepared(self, run: PipelineRun, outcome: side.Prepared) -> Iterable[Action]:
+    def _prepared(self, run: PipelineRun, outcome: Prepared) -> Iterable[Action]:
         if not run.state.ended:
             for vertex in run.pipeline.vertices:
                 self._engine.register(chain_of(vertex, outcome.setups, self._job, self._settings.exchange))
         return run.prepared(outcome)
 
-    def _submit_side(
-        self, run: PipelineRun, task: Callable[[], Any], then: Callable[[Any], Iterable[Action]]
-    ) -> None:
+    def _submit_side(self, run: PipelineRun, task: Callable[[], Any], then: Callable[[Any], Iterable[Action]]) -> None:
         def report(future: Future[Any]) -> None:
             error = future.exception()
             value = None if error else future.result()
@@ -214,18 +222,21 @@ class Driver:
                     task = partial(side.commit, run.pipeline, pieces, run.setups, self._job)
                     self._submit_side(run, task, lambda _: run.committed())
                 case Abort(pieces):
-                    self._submit_side(
-                        run, partial(side.abort, run.pipeline, pieces, run.setups, self._job), _nothing
-                    )
+                    task = partial(side.abort, run.pipeline, pieces, run.setups, self._job, run.enumerators)
+                    self._submit_side(run, task, partial(self._closed, run))
+                case Close():
+                    self._submit_side(run, partial(side.release, run.enumerators), partial(self._closed, run))
                 case Changed(state, failure):
                     self._changed(run, state, failure)
+
+    def _closed(self, run: PipelineRun, _: Any) -> Iterable[Action]:
+        self._open.discard(run.pipeline.id)
+        return ()
 
     def _submit_later(self, run: PipelineRun, unit: UnitId, delay: float, failure: UnitFailure) -> None:
         now = self._clock.now()
         heapq.heappush(self._later, (now + delay, len(self._later), run.pipeline.id, unit))
-        self._listen(
-            UnitRetried(run.pipeline.id, run.pipeline.name, str(unit), unit.attempt, delay, failure, now)
-        )
+        self._listen(UnitRetried(run.pipeline.id, run.pipeline.name, str(unit), unit.attempt, delay, failure, now))
 
     def _changed(self, run: PipelineRun, state: TableState, failure: UnitFailure | None) -> None:
         now = self._clock.now()
@@ -235,8 +246,6 @@ class Driver:
         run.ended_at = now
         if state is TableState.DONE:
             self.last_commit_at = now
-        self._open.discard(run.pipeline.id)
-        self._submit_side(run, partial(side.release, run.enumerators), _nothing)
         if state is TableState.FAILED and self._settings.fail_fast:
             self._stop_all(ExitCode.FAILED)
 
@@ -259,7 +268,3 @@ class Driver:
                 seconds,
                 run.failure,
             )
-
-
-def _nothing(_: Any) -> Iterable[Action]:
-    return ()

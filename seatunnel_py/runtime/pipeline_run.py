@@ -66,9 +66,14 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Abort:
-    """Drop the pieces: the pipeline has failed, and nothing of it is under way any more."""
+    """Drop the pieces and close: the pipeline has failed, and nothing of it is under way any more."""
 
     pieces: Mapping[str, tuple[SinkPiece, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Close the pipeline: it is over, and its pieces are not to be touched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,7 @@ class Changed:
     failure: UnitFailure | None = None
 
 
-Action: TypeAlias = Submit | SubmitLater | Cancel | Commit | Abort | Changed
+Action: TypeAlias = Submit | SubmitLater | Cancel | Commit | Abort | Close | Changed
 
 
 class PipelineRun:
@@ -94,9 +99,7 @@ class PipelineRun:
         self.counts: dict[TablePath, TableCount] = {path: TableCount() for path in pipeline.tables}
         self.started_at: float | None = None
         self.ended_at: float | None = None
-        self.vertices = {
-            vertex.id: VertexRun(vertex, budget, channel_capacity) for vertex in pipeline.vertices
-        }
+        self.vertices = {vertex.id: VertexRun(vertex, budget, channel_capacity) for vertex in pipeline.vertices}
         self._retry = retry
         self._later: set[UnitId] = set()
 
@@ -135,13 +138,13 @@ class PipelineRun:
         return [Submit(self.vertices[unit.vertex].running[unit]), self._change(TableState.RUNNING)]
 
     def committed(self) -> list[Action]:
-        return [self._change(TableState.DONE)]
+        return [self._change(TableState.DONE), Close()]
 
     def fail(self, failure: UnitFailure, state: TableState = TableState.FAILED) -> list[Action]:
         """End this pipeline. What it staged is aborted when its last unit has ended."""
         if self.state.ended:
             return []
-        waiting = [unit for unit in self._later]
+        waiting = list(self._later)
         self._later.clear()
         for unit in waiting:
             self.vertices[unit.vertex].running.pop(unit)
@@ -150,7 +153,7 @@ class PipelineRun:
         changed = self._change(state, failure)
         if committing:
             # Whether the commit reached the target is not known: what it names must not be touched (I33).
-            return [changed]
+            return [changed, Close()]
         return [changed, *map(Cancel, running), *([] if running else [Abort(self._pieces())])]
 
     # ---------------------------------------------------------- decisions

@@ -63,12 +63,16 @@ def abort(
     pieces: Mapping[str, tuple[SinkPiece, ...]],
     setups: Mapping[str, Setup],
     job: JobIdentity,
+    enumerators: Iterable[Enumerator],
 ) -> None:
-    """Drop what a failed pipeline staged; a pipeline that failed while it was prepared staged nothing."""
-    for node in pipeline.sinks:
-        if node.id in setups:
-            own = [piece.piece for piece in pieces[node.id]]
-            node.sink.committer().abort(own, _context(node, setups[node.id].data, job))
+    """Drop what a failed pipeline staged, and close it; one that failed while it was prepared staged nothing."""
+    try:
+        for node in pipeline.sinks:
+            if node.id in setups:
+                own = [piece.piece for piece in pieces[node.id]]
+                node.sink.committer().abort(own, _context(node, setups[node.id].data, job))
+    finally:
+        release(enumerators)
 
 
 def _scopes(pipeline: Pipeline) -> list[list[SinkNode]]:

@@ -154,8 +154,7 @@ def result_from_plain(data: Mapping[str, Any]) -> UnitResult:
         seconds=data["seconds"],
         first_row_at=data["first_row_at"],
         pieces=tuple(
-            SinkPiece(item["step"], TablePath(**item["table"]), Piece(**item["piece"]))
-            for item in data["pieces"]
+            SinkPiece(item["step"], TablePath(**item["table"]), Piece(**item["piece"])) for item in data["pieces"]
         ),
         slices=tuple(Slice(**{**item, "table": TablePath(**item["table"])}) for item in data["slices"]),
         counts=tuple(StepCount(**{**item, "table": TablePath(**item["table"])}) for item in data["counts"]),

@@ -1,0 +1,54 @@
+# One place for every command. `make demo` and `make test` set everything up from a bare clone.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help setup demo test check format bench conformance fuzz lock clean servers
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; this is $$($(PYTHON) --version)"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable . --editable tests/plugin_example
+	@touch $@
+
+setup: $(STAMP) ## install everything into .venv
+
+demo: $(STAMP) ## synchronise a small shop database; needs no server
+	@$(BIN)/python -m seatunnel_py.cli.demo
+
+servers: $(STAMP) ## install the database servers that the tests start (as root)
+	@$(BIN)/python -m tests.servers.install postgres mariadb
+
+test: servers ## all tests, on real servers and a real Spark
+	@$(BIN)/python -m pytest tests e2e
+
+check: $(STAMP) ## lint, format, types, layers
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+
+format: $(STAMP) ## format the code
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+conformance: servers ## run the peer's own job files: make conformance DIR=../shared/conformance
+	@$(BIN)/python -m e2e.conformance $(DIR)
+
+fuzz: $(STAMP) ## 100,000 mutated job files: a typed error or a valid plan
+	@$(BIN)/python -m tests.fuzz.mutate_job_files --count 100000
+
+bench: servers ## every benchmark, each printing its ratio
+	@$(BIN)/python -m bench
+
+lock: $(STAMP) ## resolve the dependencies anew, pinned by hash
+	@$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --generate-hashes --no-emit-index-url --no-header --python-version 3.11 --output-file requirements.lock --quiet
+
+clean: ## remove what the commands above made
+	@rm -rf $(VENV) .cache demo .seatunnel .mypy_cache .ruff_cache

@@ -1,0 +1,194 @@
+"""The composition root, and the API for embedding: ``check``, ``plan``, ``run``.
+
+The only place that chooses real parts: which engine, which clock, where state lives. Everything below it takes
+what it needs as arguments; tests build their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.api.factory import JobMode
+from seatunnel_py.config.env import EnvOptions, FailurePolicy
+from seatunnel_py.config.job_file import load
+from seatunnel_py.errors import PlanError, Problem
+from seatunnel_py.plan.registry import hooks, installed
+from seatunnel_py.plan.sql import CatalystFactory
+from seatunnel_py.plan.steps import Job, understand
+
+if TYPE_CHECKING:
+    from seatunnel_py.plan.flows import FlowGraph
+    from seatunnel_py.plan.pipelines import Pipeline
+    from seatunnel_py.runtime.events import JobEvent
+    from seatunnel_py.runtime.home import Home, JobPlace
+    from seatunnel_py.runtime.ports import Engine
+    from seatunnel_py.runtime.receipt import Receipt
+
+PROCESS_STARTED = time.time()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A job with its tables known: what ``run`` would do."""
+
+    job: Job
+    graph: FlowGraph
+    pipelines: tuple[Pipeline, ...]
+
+
+def check(path: Path, variables: Mapping[str, str] | None = None) -> Job:
+    """Read a job file and everything that can be known of it without opening anything.
+
+    Raises JobFileError with every problem. Starts no JVM and imports no client library.
+    """
+    found: list[Problem] = []
+    job = understand(load(path, variables, collect=found), installed(), found)
+    _check_queries(job)
+    return job
+
+
+def _check_queries(job: Job) -> None:
+    queries = [step for step in job.steps if isinstance(step.factory, CatalystFactory)]
+    if not queries:
+        return
+    from seatunnel_py.plan.sql_check import query_problems
+
+    problems = tuple(problem for step in queries for problem in query_problems(step, job.file.env.sql_dialect))
+    if problems:
+        raise PlanError(problems)
+
+
+def plan(path: Path, variables: Mapping[str, str] | None = None) -> Plan:
+    """Read a job file and ask its sources for their tables. Reads from the sources, changes nothing."""
+    job = check(path, variables)
+    if _needs_catalyst(job):
+        with _spark(job.file.env, None, catalyst=True) as parts:
+            return _planned(job, parts.analyst)
+    return _planned(job, None)
+
+
+def _planned(job: Job, analyst: Any) -> Plan:
+    from seatunnel_py.plan import flows, guarantee, pipelines
+
+    graph = flows.build(job, analyst)
+    divided = pipelines.divide(graph)
+    guarantee.require(graph, divided, job.file.env.guarantee)
+    return Plan(job, graph, divided)
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How to run, beside what the job file says. ``only`` restricts the job to some of its source tables."""
+
+    variables: Mapping[str, str]
+    job_id: str | None = None
+    fresh: bool = False
+    only: tuple[str, ...] = ()
+    local: bool = False
+
+
+def run(
+    path: Path, options: RunOptions, home: Home, listen: Callable[[JobEvent], None], on_driver: Callable[[Any], None]
+) -> Receipt:
+    """Run a job to its end. ``on_driver`` gets the driver once it exists, so that a signal can stop it.
+
+    Raises SeaTunnelError for what is found before any table starts; afterwards tables fail, not the call.
+    """
+    job = check(path, options.variables)
+    _refuse_streaming(job)
+    about = {"job_file": str(path), "job_name": job.name, "config": job.file.redacted()}
+    place = home.claim(options.job_id, fresh=options.fresh, about=about)
+    job = Job(job.file, job.steps, job.notes, place.job_id)
+    catalyst = _needs_catalyst(job)
+    with _engine(job.file.env, place, catalyst=catalyst, local=options.local and not catalyst) as parts:
+        planned = _planned(job, parts.analyst() if catalyst else None)
+        pipelines = _only(planned.pipelines, options.only)
+        receipt = _drive(planned.job, pipelines, parts.engine(), place, listen, on_driver)
+    place.end(receipt)
+    return receipt
+
+
+def _needs_catalyst(job: Job) -> bool:
+    return any(isinstance(step.factory, CatalystFactory) for step in job.steps)
+
+
+def _refuse_streaming(job: Job) -> None:
+    if job.mode is JobMode.STREAMING:
+        problem = Problem(
+            "job.mode = STREAMING needs checkpoints, which this version does not have yet",
+            file=job.file.path,
+            path="env.job.mode",
+            remedy="run it with job.mode = BATCH",
+        )
+        raise PlanError((problem,))
+
+
+def _only(pipelines: tuple[Pipeline, ...], wanted: tuple[str, ...]) -> tuple[Pipeline, ...]:
+    if not wanted:
+        return pipelines
+    known = {str(path): pipeline for pipeline in pipelines for path in pipeline.tables}
+    missing = [name for name in wanted if name not in known]
+    if missing:
+        text = f"--only: the job has no table {missing[0]!r}"
+        raise PlanError((Problem(text, remedy=f"its tables: {', '.join(list(known)[:20])}"),))
+    kept = {known[name].id for name in wanted}
+    return tuple(pipeline for pipeline in pipelines if pipeline.id in kept)
+
+
+def _drive(
+    job: Job,
+    pipelines: tuple[Pipeline, ...],
+    engine: Engine,
+    place: JobPlace,
+    listen: Callable[[JobEvent], None],
+    on_driver: Callable[[Any], None],
+) -> Receipt:
+    from seatunnel_py.runtime.attempts import RetryPolicy
+    from seatunnel_py.runtime.chains import JobIdentity
+    from seatunnel_py.runtime.driver import Driver, Settings
+    from seatunnel_py.runtime.events import JobEnded, JobStarted
+    from seatunnel_py.runtime.receipt import Receipt, Seconds
+    from seatunnel_py.work.unit import Budget
+
+    env = job.file.env
+
+    def tell(event: JobEvent) -> None:
+        hooks().hook.seatunnel_job_event(event=event)
+        listen(event)
+
+    settings = Settings(
+        RetryPolicy(env.job_retry_times, env.job_retry_interval),
+        Budget(env.unit_rows, env.unit_seconds or Budget().seconds),
+        env.channel_capacity,
+        env.failure_policy is FailurePolicy.FAIL_FAST,
+        env.exchange_location or place.exchange.as_uri(),
+    )
+    identity = JobIdentity(place.job_id, secrets.token_hex(16))
+    driver = Driver(pipelines, engine, identity, settings, _SystemClock(), tell)
+    on_driver(driver)
+    rows = [vertex.source.table.rows for line in pipelines for vertex in line.vertices if vertex.source]
+    names = tuple(str(path) for line in pipelines for path in line.tables)
+    started = time.time()
+    tell(JobStarted(place.job_id, job.name, names, sum(filter(None, rows)) if None not in rows else None, started))
+    tables = driver.run()
+    ended = time.time()
+    data = (driver.last_commit_at or driver.first_unit_at or 0.0) - (driver.first_unit_at or 0.0)
+    first_row = driver.first_row_at - PROCESS_STARTED if driver.first_row_at else None
+    seconds = Seconds(ended - PROCESS_STARTED, started - PROCESS_STARTED, data, first_row)
+    receipt = Receipt(place.job_id, job.name, tables, seconds, job.notes, driver.stopped_by)
+    tell(JobEnded(receipt, ended))
+    return receipt
+
+
+class _SystemClock:
+    def now(self) -> float:
+        return time.monotonic()

@@ -1,0 +1,39 @@
+"""``seatunnel check``: every mistake of a job file, without starting anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from seatunnel_py import app
+from seatunnel_py.cli.problems import problems_plain, tell_problems
+from seatunnel_py.errors import JobFileError
+from seatunnel_py.runtime.receipt import ExitCode
+
+
+def check(paths: list[Path], variables: Mapping[str, str], *, as_json: bool) -> int:
+    """Check all files, report all of them; the exit code is that of the worst."""
+    worst = ExitCode.SUCCESS
+    reports: list[dict[str, Any]] = []
+    for path in paths:
+        try:
+            job = app.check(path, variables)
+        except JobFileError as error:
+            worst = ExitCode.JOB_FILE_WRONG
+            reports.append({"file": str(path), "valid": False, "problems": problems_plain(error)})
+            if not as_json:
+                tell_problems(error)
+            continue
+        reports.append({"file": str(path), "valid": True, "notes": list(job.notes)})
+        if not as_json:
+            for note in job.notes:
+                typer.echo(f"{path}: note: {note}")
+            kinds = ", ".join(f"{step.plugin}" for step in job.steps)
+            typer.echo(f"{path}: {typer.style('valid', fg='green')} ({job.mode.value.lower()}: {kinds})")
+    if as_json:
+        typer.echo(json.dumps(reports, indent=1))
+    return worst

@@ -1,0 +1,171 @@
+"""The ``seatunnel`` command. Each command's work is imported when it is called: ``check`` must not pay for ``run``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seatunnel_py.errors import JobFileError, SeaTunnelError
+
+app = typer.Typer(
+    name="seatunnel",
+    no_args_is_help=True,
+    add_completion=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Data integration on Spark: job files in HOCON, connectors in Python, tables that fail alone.",
+    epilog="Exit codes: 0 success, 1 failed, 2 job file wrong, 3 some tables failed, 130/143 stopped by a signal.",
+)
+jobs_app = typer.Typer(no_args_is_help=True, help="What ran under SEATUNNEL_HOME.")
+plugins_app = typer.Typer(no_args_is_help=True, help="Installed sources, transforms and sinks.")
+app.add_typer(jobs_app, name="jobs")
+app.add_typer(plugins_app, name="plugins")
+
+JobArgument = Annotated[Path, typer.Argument(help="job file: HOCON, or JSON when it ends in .json")]
+Variables = Annotated[
+    list[str] | None,
+    typer.Option("-i", "--variable", metavar="K=V", help="a variable of the job file; may be repeated"),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="print JSON for machines")]
+
+
+@app.command(epilog="Example: seatunnel check configs/shop.conf -i day=2026-01-31")
+def check(
+    jobs: Annotated[list[Path], typer.Argument(help="job files")], variable: Variables = None, as_json: AsJson = False
+) -> None:
+    """Read job files and report every mistake; starts nothing and connects nowhere."""
+    from seatunnel_py.cli import check as command
+
+    raise typer.Exit(command.check(jobs, _variables(variable), as_json=as_json))
+
+
+@app.command(epilog="Example: seatunnel plan configs/shop.conf --svg plan.svg")
+def plan(
+    job: JobArgument,
+    variable: Variables = None,
+    as_json: AsJson = False,
+    svg: Annotated[Path | None, typer.Option(help="draw the plan into this file")] = None,
+) -> None:
+    """Show what a run would do: tables, splits, DDL, guarantees. Reads from both ends, changes nothing."""
+    from seatunnel_py.cli import plan as command
+
+    raise typer.Exit(command.plan(job, _variables(variable), as_json=as_json, svg=svg))
+
+
+@app.command(epilog="Example: seatunnel run configs/shop.conf -i day=2026-01-31 --only public.orders")
+def run(
+    job: JobArgument,
+    variable: Variables = None,
+    job_id: Annotated[str | None, typer.Option(help="a name for this run; default: a new one")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="forget what is known of the job id and start anew")] = False,
+    only: Annotated[list[str] | None, typer.Option(metavar="TABLE", help="only this source table")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a job to its end and print a receipt, table by table."""
+    from seatunnel_py.cli import run as command
+
+    request = command.Request(job, _variables(variable), job_id, fresh, tuple(only or ()), as_json)
+    raise typer.Exit(command.run(request))
+
+
+@app.command(epilog="Example: seatunnel preview configs/shop.conf --rows 5")
+def preview(
+    job: JobArgument,
+    variable: Variables = None,
+    rows: Annotated[int, typer.Option(min=1, max=1000, help="rows per table and step")] = 10,
+) -> None:
+    """Show the first rows behind every step; writes nowhere."""
+    from seatunnel_py.cli import preview as command
+
+    raise typer.Exit(command.preview(job, _variables(variable), rows))
+
+
+@app.command(name="test", epilog="Example: seatunnel test configs/checks --junit report.xml")
+def test_jobs(
+    paths: Annotated[list[Path], typer.Argument(help="job files, or directories of them")],
+    variable: Variables = None,
+    junit: Annotated[Path | None, typer.Option(help="write a JUnit report")] = None,
+) -> None:
+    """Run job files that check themselves with Assert, all in one Spark application."""
+    from seatunnel_py.cli import test as command
+
+    raise typer.Exit(command.test(paths, _variables(variable), junit))
+
+
+@app.command()
+def doctor(as_json: AsJson = False) -> None:
+    """Look at this machine: Java, Python, libraries, memory, disk; each line with its remedy."""
+    from seatunnel_py.cli import doctor as command
+
+    raise typer.Exit(command.doctor(as_json=as_json))
+
+
+@app.command(epilog="Example: seatunnel encrypt job.conf > encrypted.conf")
+def encrypt(job: JobArgument, decrypt: Annotated[bool, typer.Option("--decrypt", help="the way back")] = False) -> None:
+    """Print a job file with its secrets encrypted by env.shade.identifier."""
+    from seatunnel_py.cli import shade as command
+
+    raise typer.Exit(command.shade(job, decrypt=decrypt))
+
+
+@jobs_app.command("list")
+def jobs_list(as_json: AsJson = False) -> None:
+    """All known jobs, oldest first."""
+    from seatunnel_py.cli import jobs as command
+
+    raise typer.Exit(command.listing(as_json=as_json))
+
+
+@jobs_app.command("show")
+def jobs_show(job_id: str, as_json: AsJson = False) -> None:
+    """One job: its receipt, and why tables failed."""
+    from seatunnel_py.cli import jobs as command
+
+    raise typer.Exit(command.show(job_id, as_json=as_json))
+
+
+@plugins_app.command("list")
+def plugins_list(as_json: AsJson = False) -> None:
+    """All installed plugins."""
+    from seatunnel_py.cli import plugins as command
+
+    raise typer.Exit(command.listing(as_json=as_json))
+
+
+@plugins_app.command("show")
+def plugins_show(name: str, as_json: AsJson = False) -> None:
+    """Options of a plugin: types, defaults, older names."""
+    from seatunnel_py.cli import plugins as command
+
+    raise typer.Exit(command.show(name, as_json=as_json))
+
+
+@app.callback(invoke_without_command=True)
+def root(version: Annotated[bool, typer.Option("--version", help="print the version")] = False) -> None:
+    if version:
+        from seatunnel_py import __version__
+
+        typer.echo(f"seatunnel-py {__version__}")
+        raise typer.Exit
+
+
+def _variables(given: list[str] | None) -> dict[str, str]:
+    from seatunnel_py.config.variables import parse_arguments
+
+    return parse_arguments(given or [])
+
+
+def main() -> None:
+    """Entry point: errors of ours are told, not traced; anything else is a bug and keeps its trace."""
+    try:
+        app()
+    except JobFileError as error:
+        from seatunnel_py.cli.problems import tell_problems
+
+        sys.exit(tell_problems(error))
+    except SeaTunnelError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(1)

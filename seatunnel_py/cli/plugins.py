@@ -1,0 +1,61 @@
+"""``seatunnel plugins``: what is installed, and what each plugin may be told."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+import typer
+
+from seatunnel_py.api.options import describe
+from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.plan.registry import PluginKind, UnknownPluginError, installed
+from seatunnel_py.runtime.receipt import ExitCode
+
+
+def listing(*, as_json: bool) -> int:
+    """All plugins by kind, with their distribution and a line about each."""
+    rows = []
+    for entry in installed().entries():
+        try:
+            summary = installed().factory(entry.kind, entry.name).summary
+        except SeaTunnelError as error:
+            summary = f"cannot be loaded: {error.message}"
+        rows.append(
+            {"kind": entry.kind.value, "name": entry.name, "distribution": entry.distribution, "summary": summary}
+        )
+    if as_json:
+        typer.echo(json.dumps(rows, indent=1))
+        return ExitCode.SUCCESS
+    for row in rows:
+        typer.echo(f"{row['kind']:10} {row['name']:18} {row['summary']}  [{row['distribution']}]")
+    return ExitCode.SUCCESS
+
+
+def show(name: str, *, as_json: bool) -> int:
+    """The options of every plugin of that name: a source and a sink may share one."""
+    registry = installed()
+    known = {entry.name.lower(): entry.name for entry in registry.entries()}
+    if name.lower() not in known:
+        raise UnknownPluginError(PluginKind.SOURCE, name, tuple(known.values()))
+    found: list[dict[str, Any]] = []
+    for entry in registry.entries():
+        if entry.name.lower() == name.lower():
+            factory: Any = registry.factory(entry.kind, entry.name)
+            options = [asdict(option) for option in describe(factory.options)]
+            found.append({"kind": entry.kind.value, "name": entry.name, "summary": factory.summary, "options": options})
+    if as_json:
+        typer.echo(json.dumps(found, indent=1, default=str))
+        return ExitCode.SUCCESS
+    for plugin in found:
+        typer.echo(typer.style(f"{plugin['kind']} {plugin['name']}", bold=True) + f"  {plugin['summary']}")
+        for option in plugin["options"]:
+            typer.echo(_option_line(option))
+    return ExitCode.SUCCESS
+
+
+def _option_line(option: dict[str, Any]) -> str:
+    default = "required" if option["required"] else f"default {option['default']!r}"
+    older = f" (older: {', '.join(option['fallback'])})" if option["fallback"] else ""
+    return f"  {option['key']:34} {option['type']:22} {default}{older}  {option['doc']}"

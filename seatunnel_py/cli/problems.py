@@ -1,0 +1,43 @@
+"""Problems of a job file, as text with the lines that they lie on, or as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from seatunnel_py.errors import JobFileError, Problem
+from seatunnel_py.runtime.receipt import ExitCode
+
+
+def problems_plain(error: JobFileError) -> list[dict[str, Any]]:
+    """All problems as JSON-ready data."""
+    return [asdict(problem) for problem in error.problems]
+
+
+def tell_problems(error: JobFileError) -> int:
+    """Print every problem to stderr; returns the exit code."""
+    for problem in error.problems:
+        typer.echo(_text(problem), err=True)
+    count = len(error.problems)
+    typer.echo(f"{count} problem{'s' if count > 1 else ''}; nothing was started", err=True)
+    return ExitCode.JOB_FILE_WRONG
+
+
+def _text(problem: Problem) -> str:
+    place = typer.style(_place(problem), bold=True)
+    what = f"{problem.path}: {problem.message}" if problem.path else problem.message
+    lines = [f"{place}: {typer.style('error', fg='red', bold=True)}: {what}"]
+    lines += [f"    {typer.style('did you mean', fg='green')} {problem.suggestion}?"] if problem.suggestion else []
+    lines += [f"    {typer.style('remedy', fg='green')}: {problem.remedy}"] if problem.remedy else []
+    return "\n".join(lines)
+
+
+def _place(problem: Problem) -> str:
+    name = problem.file or "job"
+    path = Path(name)
+    if path.is_absolute() and path.is_relative_to(Path.cwd()):
+        name = str(path.relative_to(Path.cwd()))
+    return f"{name}:{problem.line}:{problem.column}" if problem.line else name

@@ -1,0 +1,141 @@
+"""Progress while a job runs: a live view on a terminal, plain lines when piped, nothing for ``--json``."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from seatunnel_py.cli.numbers import count, size
+from seatunnel_py.runtime.events import JobEnded, JobEvent, JobStarted, RowsMoved, TableChanged, UnitRetried
+from seatunnel_py.runtime.receipt import TableState
+
+SHOWN_MAX = 8  # tables under way that fit on a screen beside what the user did before
+PLAIN_EVERY_SECONDS = 5.0  # a log wants to see that it lives, not every unit
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[Callable[[JobEvent], None]]:
+    """A listener for job events that shows them in the way that fits stderr."""
+    if quiet:
+        yield lambda event: None
+        return
+    console = Console(stderr=True, highlight=False)
+    view = _View()
+    if not console.is_terminal:
+        yield _Plain(view)
+        return
+    with Live(get_renderable=view.render, console=console, refresh_per_second=8, transient=True) as live:
+
+        def listen(event: JobEvent) -> None:
+            line = view.take(event)
+            if line:
+                live.console.print(line)
+
+        yield listen
+
+
+class _View:
+    """What is known so far."""
+
+    def __init__(self) -> None:
+        self.started = time.monotonic()
+        self.tables = 0
+        self.expected: int | None = None
+        self.states: Counter[TableState] = Counter()
+        self.running: dict[str, int] = {}
+        self.state_of: dict[str, TableState] = {}
+        self.rows = 0
+        self.bytes = 0
+
+    def take(self, event: JobEvent) -> Text | None:
+        """Book an event; returns a line worth keeping on the screen, or None."""
+        match event:
+            case JobStarted():
+                self.started = time.monotonic()
+                self.tables, self.expected = len(event.tables), event.rows
+            case RowsMoved():
+                self.rows += event.rows
+                self.bytes += event.bytes
+                self.running[event.name] = self.running.get(event.name, 0) + event.rows
+            case TableChanged():
+                return self._changed(event)
+            case UnitRetried():
+                return Text(f"{event.name}: attempt {event.attempt}: {_first_line(event.failure.message)}", "yellow")
+            case JobEnded():
+                return None
+        return None
+
+    def _changed(self, event: TableChanged) -> Text | None:
+        before = self.state_of.get(event.name)
+        if before is not None:
+            self.states[before] -= 1
+        self.states[event.state] += 1
+        self.state_of[event.name] = event.state
+        if event.state.ended:
+            self.running.pop(event.name, None)
+        else:
+            self.running.setdefault(event.name, 0)
+        if event.state in (TableState.FAILED, TableState.ISOLATED) and event.failure:
+            return Text(f"{event.name}: {event.state.value}: {_first_line(event.failure.message)}", "red")
+        return None
+
+    @property
+    def summary(self) -> str:
+        elapsed = max(time.monotonic() - self.started, 1e-6)
+        ended = sum(number for state, number in self.states.items() if state.ended)
+        failed = self.states[TableState.FAILED] + self.states[TableState.ISOLATED]
+        text = f"{ended}/{self.tables} tables"
+        if failed:
+            text += f" ({failed} failed)"
+        return f"{text}  {count(self.rows)} rows  {count(self.rows / elapsed)} rows/s  {size(self.bytes)}"
+
+    def render(self) -> RenderableType:
+        if not self.tables:
+            return Text("starting …", "dim")
+        grid = Table.grid(padding=(0, 2))
+        for name, rows in list(self.running.items())[:SHOWN_MAX]:
+            grid.add_row(f"  {name}", self.state_of.get(name, TableState.PENDING).value.lower(), f"{count(rows)} rows")
+        more = len(self.running) - SHOWN_MAX
+        done = ProgressBar(
+            total=self.expected or self.tables,
+            completed=self.rows if self.expected else sum(n for s, n in self.states.items() if s.ended),
+            width=30,
+        )
+        head = Table.grid(padding=(0, 2))
+        head.add_row(done, self.summary)
+        return Group(head, grid, Text(f"  … and {more} more", "dim") if more > 0 else Text())
+
+
+class _Plain:
+    """Lines for a log: a summary now and then, and whatever went wrong."""
+
+    def __init__(self, view: _View) -> None:
+        self._view = view
+        self._last = 0.0
+
+    def __call__(self, event: JobEvent) -> None:
+        line = self._view.take(event)
+        if line is not None:
+            print(line.plain, file=sys.stderr, flush=True)  # noqa: T201 - a log line is what this class is for
+        now = time.monotonic()
+        if isinstance(event, JobStarted):
+            self._tell(f"job {event.job_id}: {len(event.tables)} tables")
+        elif now - self._last > PLAIN_EVERY_SECONDS and self._view.tables:
+            self._last = now
+            self._tell(self._view.summary)
+
+    def _tell(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)  # noqa: T201 - see above
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0][:300]

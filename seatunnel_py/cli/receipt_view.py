@@ -1,0 +1,91 @@
+"""The receipt as text: one line a table, totals, and what to do about what did not arrive."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from seatunnel_py.cli.numbers import count, seconds, size
+from seatunnel_py.runtime.home import Home
+from seatunnel_py.runtime.receipt import Receipt, TableReceipt, TableState
+
+LINES_MAX = 40  # a thousand tables are summed up; those that failed are always named
+_COLOURS = {"SUCCESS": "bold green", "FAILED": "bold red", "SOME_TABLES_FAILED": "bold yellow", "STOPPED": "yellow"}
+
+
+def receipt_text(receipt: Receipt, home: Home) -> str:
+    """The receipt for a terminal (colours only where stdout is one)."""
+    console = Console(file=StringIO(), force_terminal=Console().is_terminal, width=max(Console().width, 100))
+    console.print(_heading(receipt))
+    console.print(_table(receipt))
+    for table in receipt.tables:
+        if table.cause is not None and table.state is not TableState.STOPPED:
+            console.print(_cause(table))
+    if not receipt.total("rows_read") and not receipt.stopped_by:
+        console.print("0 rows were read: the sources are empty, or their filters match nothing", style="yellow")
+    for note in receipt.notes:
+        console.print(f"note: {note}", style="dim", soft_wrap=True)
+    where = home.path / "jobs" / receipt.job_id
+    console.print(f"log and receipt: {where}", style="dim", soft_wrap=True)
+    text: str = console.file.getvalue()  # type: ignore[attr-defined]  # it is the StringIO given above
+    return text.rstrip("\n")
+
+
+def _heading(receipt: Receipt) -> Text:
+    head = Text()
+    head.append(receipt.state.replace("_", " ").lower(), _COLOURS[receipt.state])
+    head.append(f"  {receipt.job_name}  {receipt.job_id}", "bold")
+    return head
+
+
+def _table(receipt: Receipt) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_footer=True, pad_edge=False)
+    total = receipt.seconds
+    rate = receipt.total("rows_read") / total.data if total.data > 0 else 0.0
+    table.add_column("table", footer=f"{len(receipt.tables)} tables", overflow="fold")
+    table.add_column("into", overflow="fold")
+    table.add_column("read", justify="right", footer=count(receipt.total("rows_read")))
+    table.add_column("written", justify="right", footer=count(receipt.total("rows_written")))
+    table.add_column("filtered", justify="right", footer=count(receipt.total("rows_filtered")))
+    table.add_column("rejected", justify="right", footer=count(receipt.total("rows_rejected")))
+    table.add_column("bytes", justify="right", footer=size(receipt.total("bytes_written")))
+    table.add_column("time", justify="right", footer=seconds(total.total))
+    table.add_column("", footer=f"{count(rate)} rows/s")
+    shown = _shown(receipt)
+    for row in shown:
+        table.add_row(
+            row.table,
+            ", ".join(row.targets),
+            count(row.rows_read),
+            count(row.rows_written),
+            count(row.rows_filtered),
+            count(row.rows_rejected),
+            size(row.bytes_written),
+            seconds(row.seconds),
+            Text(row.state.value.lower(), "green" if row.state is TableState.DONE else "red"),
+        )
+    hidden = len(receipt.tables) - len(shown)
+    if hidden:
+        table.add_row(f"… and {hidden} more, done")
+    return table
+
+
+def _shown(receipt: Receipt) -> list[TableReceipt]:
+    failed = [table for table in receipt.tables if table.state is not TableState.DONE]
+    done = [table for table in receipt.tables if table.state is TableState.DONE]
+    room = max(0, LINES_MAX - len(failed))
+    return [*failed, *done[:room]]
+
+
+def _cause(table: TableReceipt) -> Text:
+    assert table.cause is not None
+    text = Text(f"{table.table}: ", "bold red")
+    text.append(f"{table.cause.step}: " if table.cause.step else "", "red")
+    text.append(table.cause.message, "default")
+    if table.cause.remedy:
+        text.append(f"\n    remedy: {table.cause.remedy}", "green")
+    return text

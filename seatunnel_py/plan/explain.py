@@ -1,0 +1,163 @@
+"""The plan for people and machines: one description as plain data, and its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from seatunnel_py.api.sink import Setup
+from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.plan.flows import FlowGraph, SinkNode, SourceNode, SqlNode, TableNode
+from seatunnel_py.plan.guarantee import paths
+from seatunnel_py.plan.pipelines import Pipeline, Vertex
+from seatunnel_py.plan.steps import Job
+
+SPLITS_SHOWN_MAX = 8
+
+
+def describe(job: Job, graph: FlowGraph, pipelines: tuple[Pipeline, ...], *, look: bool) -> dict[str, Any]:
+    """Everything that a run would do, as JSON-ready data.
+
+    With ``look`` the sinks are asked for their start effects and the sources for their splits (read only); a table
+    for which that fails carries ``problem`` instead, as it would fail alone when run.
+    """
+    return {
+        "job": job.name,
+        "mode": job.mode.value,
+        "file": job.file.path,
+        "steps": [{"id": step.id, "kind": step.kind.value, "plugin": step.plugin} for step in job.steps],
+        "pipelines": [_pipeline(graph, pipeline, look=look) for pipeline in pipelines],
+        "notes": list(job.notes),
+    }
+
+
+def _pipeline(graph: FlowGraph, pipeline: Pipeline, *, look: bool) -> dict[str, Any]:
+    return {
+        "id": pipeline.id,
+        "name": pipeline.name,
+        "vertices": [_vertex(vertex, look=look) for vertex in pipeline.vertices],
+        "sinks": [_sink(node, look=look) for node in pipeline.sinks],
+        "guarantees": [
+            {"from": path.source, "to": path.sink, "guarantee": path.guarantee.text, "why": path.why}
+            for path in paths(graph, pipeline)
+        ],
+    }
+
+
+def _vertex(vertex: Vertex, *, look: bool) -> dict[str, Any]:
+    plain: dict[str, Any] = {
+        "id": vertex.id,
+        "parallelism": vertex.parallelism,
+        "nodes": [_node(node) for node in vertex.nodes],
+        "inputs": [channel.sender for channel in vertex.inputs],
+        "outputs": [channel.receiver for channel in vertex.outputs],
+    }
+    if look and vertex.source is not None:
+        plain |= _splits(vertex.source)
+    return plain
+
+
+def _splits(node: SourceNode) -> dict[str, Any]:
+    try:
+        enumerator = node.source.enumerator([node.table], None)
+        try:
+            found = list(enumerator.discover())
+        finally:
+            enumerator.close()
+    except SeaTunnelError as error:
+        return {"problem": error.message, "remedy": error.remedy}
+    return {"splits": [split.id for split in found[:SPLITS_SHOWN_MAX]], "splits_total": len(found)}
+
+
+def _node(node: TableNode) -> dict[str, Any]:
+    plain: dict[str, Any] = {"id": node.id, "step": node.step.id, "plugin": node.step.plugin}
+    match node:
+        case SourceNode():
+            plain |= {"table": str(node.table.schema.path), "rows_estimate": node.table.rows}
+            plain["columns"] = {column.name: str(column.dtype) for column in node.table.schema.columns}
+        case SqlNode():
+            plain |= {"query": node.analysis.query, "narrow": node.analysis.narrow}
+            plain["columns"] = {column.name: str(column.dtype) for column in node.output.columns}
+        case SinkNode():
+            plain |= {"table": str(node.table.path), "target": node.sink.target}
+            plain["columns"] = {column.name: str(column.dtype) for column in node.table.columns}
+        case _:
+            output = node.transform.output()
+            plain["columns"] = {column.name: str(column.dtype) for column in output.columns} if output else {}
+    return plain
+
+
+def _sink(node: SinkNode, *, look: bool) -> dict[str, Any]:
+    plain: dict[str, Any] = {
+        "step": node.step.id,
+        "table": str(node.table.path),
+        "target": node.sink.target,
+        "effects": [],
+    }
+    if look:
+        try:
+            setup: Setup = node.sink.plan_setup()
+        except SeaTunnelError as error:
+            return {**plain, "problem": error.message, "remedy": error.remedy}
+        plain["effects"] = [
+            {
+                "action": effect.action,
+                "target": effect.target,
+                "statement": effect.statement,
+                "destructive": effect.destructive,
+            }
+            for effect in setup.effects
+        ]
+    return plain
+
+
+def text(plan: dict[str, Any]) -> str:
+    """The same for a terminal."""
+    return "\n".join(_lines(plan))
+
+
+def _lines(plan: dict[str, Any]) -> Iterable[str]:
+    tables = sum(1 for line in plan["pipelines"] for vertex in line["vertices"] for _ in vertex["nodes"][:1])
+    yield f"{plan['job']} ({plan['mode'].lower()}): {len(plan['pipelines'])} pipelines, {tables} vertices"
+    for note in plan["notes"]:
+        yield f"note: {note}"
+    for line in plan["pipelines"]:
+        yield ""
+        yield f"pipeline {line['id']}: {line['name']}"
+        for vertex in line["vertices"]:
+            yield from _vertex_lines(vertex)
+        for sink in line["sinks"]:
+            yield from _sink_lines(sink)
+        for path in line["guarantees"]:
+            why = f": {path['why']}" if path["why"] else ""
+            yield f"  guarantee  {path['from']} to {path['to']}: {path['guarantee']}{why}"
+
+
+def _vertex_lines(vertex: dict[str, Any]) -> Iterable[str]:
+    chain = " -> ".join(node["id"] for node in vertex["nodes"])
+    before = f"{', '.join(vertex['inputs'])} => " if vertex["inputs"] else ""
+    yield f"  vertex     {before}{chain}  (parallelism {vertex['parallelism']})"
+    first = vertex["nodes"][0]
+    columns = ", ".join(f"{name} {dtype}" for name, dtype in first["columns"].items())
+    yield f"    columns  {columns}"
+    if first.get("rows_estimate") is not None:
+        yield f"    rows     about {first['rows_estimate']:,}"
+    if "splits_total" in vertex:
+        shown = ", ".join(vertex["splits"][:SPLITS_SHOWN_MAX])
+        more = vertex["splits_total"] - len(vertex["splits"])
+        yield f"    splits   {vertex['splits_total']}: {shown}" + (f" … and {more} more" if more else "")
+    if "problem" in vertex:
+        yield f"    PROBLEM  {vertex['problem']}"
+
+
+def _sink_lines(sink: dict[str, Any]) -> Iterable[str]:
+    yield f"  into       {sink['target']}"
+    for effect in sink["effects"]:
+        mark = "DESTROYS" if effect["destructive"] else "effect  "
+        yield f"    {mark} {effect['action']} {effect['target']}"
+        for statement in effect["statement"].splitlines():
+            yield f"             {statement}"
+    if "problem" in sink:
+        yield f"    PROBLEM  {sink['problem']}"
+        if sink["remedy"]:
+            yield f"             remedy: {sink['remedy']}"

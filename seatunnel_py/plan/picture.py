@@ -1,0 +1,95 @@
+"""The plan as a picture: one SVG, vertices as boxes in columns by distance from the sources. No library, no script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from typing import Any
+
+BOX_WIDTH, LINE_HEIGHT, GAP_X, GAP_Y, MARGIN = 300, 18, 80, 24, 24
+PIPELINES_MAX = 60  # a picture of a thousand tables shows nobody anything; the text has them all
+_FILL = {"source": "#e8f1fb", "transform": "#f6f1e3", "sink": "#e9f6ea"}
+
+
+def svg(plan: dict[str, Any]) -> str:
+    """An SVG of a plan as ``explain.describe`` gives it."""
+    kinds = {step["id"]: step["kind"] for step in plan["steps"]}
+    shapes: list[str] = []
+    width, top = 0, MARGIN
+    for line in plan["pipelines"][:PIPELINES_MAX]:
+        drawn, right, top = _pipeline(line, kinds, top)
+        shapes += drawn
+        width = max(width, right)
+    hidden = len(plan["pipelines"]) - PIPELINES_MAX
+    if hidden > 0:
+        shapes.append(_text(MARGIN, top + LINE_HEIGHT, f"… and {hidden} more pipelines", bold=True))
+        top += 2 * LINE_HEIGHT
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width + MARGIN}" height="{top + MARGIN}" '
+        f'font-family="sans-serif" font-size="12">'
+    )
+    arrow = (
+        '<defs><marker id="a" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" '
+        'orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="#555"/></marker></defs>'
+    )
+    return "\n".join([head, '<rect width="100%" height="100%" fill="white"/>', arrow, *shapes, "</svg>"])
+
+
+def _pipeline(line: dict[str, Any], kinds: dict[str, str], top: int) -> tuple[list[str], int, int]:
+    """Shapes of one pipeline, its right edge and the top of what comes below."""
+    columns = _columns(line["vertices"])
+    shapes = [_text(MARGIN, top + 12, f"{line['id']}: {line['name']}", bold=True)]
+    body = top + LINE_HEIGHT + 6
+    places: dict[str, tuple[int, int, int]] = {}
+    bottom = body
+    for number, column in enumerate(columns):
+        x, y = MARGIN + number * (BOX_WIDTH + GAP_X), body
+        for vertex in column:
+            height = (len(vertex["nodes"]) + 1) * LINE_HEIGHT
+            shapes += _box(vertex, kinds, x, y, height)
+            places[vertex["id"]] = (x, y, height)
+            y += height + GAP_Y
+        bottom = max(bottom, y)
+    for vertex in line["vertices"]:
+        for receiver in vertex["outputs"]:
+            shapes.append(_arrow(places[vertex["id"]], places[receiver]))
+    return shapes, MARGIN + len(columns) * (BOX_WIDTH + GAP_X) - GAP_X, bottom
+
+
+def _columns(vertices: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Vertices by their longest distance from a source; the plan has them in topological order or close to it."""
+    depth: dict[str, int] = {}
+    waiting = list(vertices)
+    while waiting:
+        vertex = waiting.pop(0)
+        if all(sender in depth for sender in vertex["inputs"]):
+            depth[vertex["id"]] = 1 + max((depth[sender] for sender in vertex["inputs"]), default=-1)
+        else:
+            waiting.append(vertex)
+    columns: list[list[dict[str, Any]]] = [[] for _ in range(max(depth.values()) + 1)]
+    for vertex in vertices:
+        columns[depth[vertex["id"]]].append(vertex)
+    return columns
+
+
+def _box(vertex: dict[str, Any], kinds: dict[str, str], x: int, y: int, height: int) -> Iterable[str]:
+    yield f'<rect x="{x}" y="{y}" width="{BOX_WIDTH}" height="{height}" rx="6" fill="none" stroke="#555"/>'
+    for number, node in enumerate(vertex["nodes"]):
+        top = y + 6 + number * LINE_HEIGHT
+        fill = _FILL[kinds[node["step"]]]
+        yield f'<rect x="{x + 6}" y="{top}" width="{BOX_WIDTH - 12}" height="{LINE_HEIGHT - 2}" rx="3" fill="{fill}"/>'
+        yield _text(x + 12, top + 12, f"{node['plugin']}  {node['id']}")
+
+
+def _arrow(start: tuple[int, int, int], end: tuple[int, int, int]) -> str:
+    x1, y1 = start[0] + BOX_WIDTH, start[1] + start[2] // 2
+    x2, y2 = end[0], end[1] + end[2] // 2
+    bend = (x1 + x2) // 2
+    path = f"M{x1},{y1} C{bend},{y1} {bend},{y2} {x2},{y2}"
+    return f'<path d="{path}" fill="none" stroke="#555" marker-end="url(#a)"/>'
+
+
+def _text(x: int, y: int, text: str, *, bold: bool = False) -> str:
+    shown = text if len(text) <= 46 else text[:45] + "…"
+    weight = ' font-weight="bold"' if bold else ""
+    return f'<text x="{x}" y="{y}"{weight}>{escape(shown)}</text>'

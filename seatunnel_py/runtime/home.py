@@ -1,0 +1,120 @@
+"""SEATUNNEL_HOME: what is known of jobs on this machine, one directory per job id.
+
+``jobs/ID/`` holds ``job.json`` (what was started, secrets left out), ``receipt.json`` once it ended, ``job.log`` and
+``exchange/`` while it runs. A job id is taken by create-if-absent, so that two drivers cannot both get it.
+Directories are 0700 and files 0600: error texts and exchanged rows may hold personal data (S14, S15).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.runtime.receipt import Receipt
+
+HOME_VARIABLE = "SEATUNNEL_HOME"
+ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
+ID_LENGTH_MAX = 100
+
+
+class JobIdError(SeaTunnelError):
+    """The job id cannot be used as asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobPlace:
+    """The directory of one job."""
+
+    job_id: str
+    path: Path
+
+    @property
+    def log(self) -> Path:
+        return self.path / "job.log"
+
+    @property
+    def exchange(self) -> Path:
+        return self.path / "exchange"
+
+    def end(self, receipt: Receipt) -> None:
+        """Write the receipt and remove what only a running job needs."""
+        _write_json(self.path / "receipt.json", receipt.to_plain())
+        shutil.rmtree(self.exchange, ignore_errors=True)
+
+    def read(self, name: str) -> dict[str, Any] | None:
+        """``job`` or ``receipt`` as it was written, or None."""
+        try:
+            loaded: dict[str, Any] = json.loads((self.path / f"{name}.json").read_text())
+        except FileNotFoundError:
+            return None
+        return loaded
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """``SEATUNNEL_HOME``, by default ``.seatunnel`` in the working directory."""
+
+    path: Path
+
+    @classmethod
+    def of_environment(cls) -> Home:
+        return cls(Path(os.environ.get(HOME_VARIABLE) or ".seatunnel").absolute())
+
+    def claim(self, job_id: str | None, *, fresh: bool, about: dict[str, Any]) -> JobPlace:
+        """Take a job id (a new random one when None). Raises JobIdError for one that was used before."""
+        chosen = job_id or f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
+        if not chosen or len(chosen) > ID_LENGTH_MAX or not ID_CHARACTERS.issuperset(chosen) or chosen.startswith("."):
+            raise JobIdError(f"{chosen!r} is no job id", "use letters, digits, '-', '_' and '.'")
+        jobs = self.path / "jobs"
+        jobs.mkdir(parents=True, exist_ok=True, mode=0o700)
+        place = JobPlace(chosen, jobs / chosen)
+        if fresh:
+            shutil.rmtree(place.path, ignore_errors=True)
+        try:
+            place.path.mkdir(mode=0o700)
+        except FileExistsError:
+            raise self._taken(place) from None
+        place.exchange.mkdir(mode=0o700)
+        _write_json(place.path / "job.json", {"job_id": chosen, "started": time.time(), **about})
+        return place
+
+    def _taken(self, place: JobPlace) -> JobIdError:
+        state = "has ended" if place.read("receipt") else "was started and has not ended"
+        return JobIdError(
+            f"the job {place.job_id!r} {state}",
+            "`--fresh` forgets it and starts anew; `--job-id` with another name keeps both",
+        )
+
+    def jobs(self) -> Iterator[JobPlace]:
+        """All known jobs, oldest first."""
+        directory = self.path / "jobs"
+        if directory.is_dir():
+            for path in sorted(directory.iterdir(), key=lambda path: path.stat().st_mtime):
+                yield JobPlace(path.name, path)
+
+    def job(self, job_id: str) -> JobPlace:
+        """A known job. Raises JobIdError with the known ids near it."""
+        for place in self.jobs():
+            if place.job_id == job_id:
+                return place
+        known = [place.job_id for place in self.jobs()][-5:]
+        raise JobIdError(f"there is no job {job_id!r} in {self.path}", f"newest jobs: {', '.join(known) or 'none'}")
+
+
+def _write_json(path: Path, data: dict[str, Any]) -> None:
+    """Whole or not at all: a reader never sees half a file."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump(data, file, indent=1, default=str)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.rename(path)
