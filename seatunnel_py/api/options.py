@@ -19,12 +19,11 @@ nest, an enum is matched without regard to case.
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 from functools import lru_cache
-from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin
+from typing import Any, ClassVar, Literal, Self, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -37,6 +36,8 @@ from pydantic import (
     model_validator,
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticUndefined
+
+from seatunnel_py.api.option_values import SEQUENCES, adapted, alternatives, folded
 
 Secret = SecretStr
 """The one redacting type: its ``repr`` and ``str`` are asterisks; ``get_secret_value()`` is the text."""
@@ -82,23 +83,17 @@ def _listed(names: tuple[str, ...], last: str) -> str:
 
 def exactly_one(*names: str) -> Rule:
     """One of the options is given, and no other of them."""
-    return Rule(
-        f"exactly one of {_listed(names, 'or')} must be given", lambda given, _: _count(names, given) == 1
-    )
+    return Rule(f"exactly one of {_listed(names, 'or')} must be given", lambda given, _: _count(names, given) == 1)
 
 
 def at_most_one(*names: str) -> Rule:
     """The options exclude each other."""
-    return Rule(
-        f"only one of {_listed(names, 'or')} may be given", lambda given, _: _count(names, given) <= 1
-    )
+    return Rule(f"only one of {_listed(names, 'or')} may be given", lambda given, _: _count(names, given) <= 1)
 
 
 def at_least_one(*names: str) -> Rule:
     """One of the options, or several, are given."""
-    return Rule(
-        f"at least one of {_listed(names, 'or')} must be given", lambda given, _: _count(names, given) >= 1
-    )
+    return Rule(f"at least one of {_listed(names, 'or')} must be given", lambda given, _: _count(names, given) >= 1)
 
 
 def together(*names: str) -> Rule:
@@ -111,21 +106,16 @@ def together(*names: str) -> Rule:
 
 def required_when(name: str, *, other: str, equals: tuple[object, ...]) -> Rule:
     """The option must be given where ``other`` (or its default) has one of the values."""
-    wanted = frozenset(_folded(value) for value in equals)
+    wanted = frozenset(folded(value) for value in equals)
     shown = " or ".join(str(getattr(value, "value", value)) for value in equals)
     return Rule(
         f"{{{name}}} is required when {{{other}}} is {shown}",
-        lambda given, known: name in given or _folded(known.get(other)) not in wanted,
+        lambda given, known: name in given or folded(known.get(other)) not in wanted,
     )
 
 
 def _count(names: tuple[str, ...], given: Given) -> int:
     return sum(name in given for name in names)
-
-
-def _folded(value: object) -> str:
-    """One spelling for values that mean the same: enum members, their text in any case, booleans as text."""
-    return str(value.value if isinstance(value, Enum) else value).casefold().replace("-", "_")
 
 
 # ---------------------------------------------------------------- the model
@@ -186,16 +176,14 @@ def _gather(
     errors: list[InitErrorDetails] = []
     used: dict[str, str] = {}
     for key, value in _declared(layout, data, ""):
-        attribute = layout.attributes.get(key) or (
-            key if not from_file and key in model.model_fields else None
-        )
+        attribute = layout.attributes.get(key) or (key if not from_file and key in model.model_fields else None)
         if attribute is None:
             errors.append(_error("unknown_key", "unknown option", key))
         elif value is None and from_file:
             continue
         elif attribute not in used:
             used[attribute] = key
-            values[attribute] = _adapted(model.model_fields[attribute].annotation, value)
+            values[attribute] = adapted(model.model_fields[attribute].annotation, value)
         elif used[attribute] == key and isinstance(values[attribute], dict) and isinstance(value, Mapping):
             values[attribute] |= value
         else:
@@ -207,10 +195,10 @@ def _declared(layout: _Layout, data: Mapping[str, Any], prefix: str) -> Iterator
     """Pairs of declared (or unknown) key and value, however dots, quotes and braces spell the path."""
     for name, value in data.items():
         path = f"{prefix}{name}"
-        if path in layout.attributes:
-            yield path, value
-        elif path in layout.prefixes and isinstance(value, Mapping):
+        if path in layout.prefixes and isinstance(value, Mapping):
             yield from _declared(layout, value, f"{path}.")
+        elif path in layout.attributes:
+            yield path, value
         else:
             cuts = [at for at, letter in enumerate(path) if letter == "." and path[:at] in layout.attributes]
             yield (path[: cuts[-1]], {path[cuts[-1] + 1 :]: value}) if cuts else (path, value)
@@ -239,79 +227,8 @@ def _again(found: Any) -> InitErrorDetails:
         ValidationError.from_exception_data("", [again])
     except (KeyError, TypeError):  # one of our own kinds, which pydantic has no template for
         kind, message = found["type"], {"message": found["msg"]}
-        again = InitErrorDetails(
-            type=PydanticCustomError(kind, "{message}", message), loc=found["loc"], input=None
-        )
+        again = InitErrorDetails(type=PydanticCustomError(kind, "{message}", message), loc=found["loc"], input=None)
     return again
-
-
-# ---------------------------------------------------------------- values of a job file
-
-
-def _alternatives(kind: Any) -> tuple[Any, ...]:
-    """The types that a (possibly optional, annotated) declaration stands for."""
-    origin = get_origin(kind)
-    if origin is Annotated:
-        return _alternatives(get_args(kind)[0])
-    if origin in (Union, types.UnionType):
-        return tuple(one for part in get_args(kind) for one in _alternatives(part))
-    return (kind,)
-
-
-def _adapted(kind: Any, value: Any) -> Any:
-    """Bring a job file's value near to the declared type; pydantic refuses what does not fit."""
-    kinds = _alternatives(kind)
-    if Any in kinds or object in kinds:
-        return value
-    if isinstance(value, bool):
-        # Where no truth value belongs, `true` is the text; pydantic would make a 1 of it.
-        return value if bool in kinds else str(value).lower()
-    if isinstance(value, str):
-        return _adapted_text(kinds, value)
-    if isinstance(value, list | tuple):
-        items = [get_args(one)[0] for one in kinds if get_origin(one) in _SEQUENCES]
-        return [_adapted(items[0], item) for item in value] if items else value
-    if isinstance(value, Mapping):
-        members = [get_args(one)[1] for one in kinds if get_origin(one) in (dict, Mapping)]
-        if members and _is_scalar(members[0]):
-            value = dict(_flattened(value, ""))
-        return {key: _adapted(members[0], item) for key, item in value.items()} if members else value
-    return value
-
-
-_SEQUENCES = (list, tuple, set, frozenset)
-
-
-def _adapted_text(kinds: tuple[Any, ...], text: str) -> Any:
-    for one in kinds:
-        choices = list(one) if isinstance(one, type) and issubclass(one, Enum) else ()
-        if get_origin(one) is Literal:
-            choices = get_args(one)
-        for choice in choices:
-            if _folded(text.strip()) in (_folded(choice), _folded(getattr(choice, "name", choice))):
-                return choice
-    items = [get_args(one)[0] for one in kinds if get_origin(one) in _SEQUENCES]
-    if items and _is_scalar(items[0]) and not {str, SecretStr} & set(kinds):
-        parts = (part.strip() for part in text.split(","))
-        return [_adapted(items[0], part) for part in parts if part]
-    return text
-
-
-def _is_scalar(kind: Any) -> bool:
-    """No container, no model and not ``Any``: something that one text can spell."""
-    return all(
-        one in (str, int, float, bool, SecretStr, type(None))
-        or (isinstance(one, type) and issubclass(one, Enum))
-        for one in _alternatives(kind)
-    )
-
-
-def _flattened(data: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    for name, value in data.items():
-        if isinstance(value, Mapping):
-            yield from _flattened(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
 
 
 # ---------------------------------------------------------------- introspection
@@ -340,7 +257,7 @@ def describe(model: type[Options]) -> tuple[OptionInfo, ...]:
 
 def _info(name: str, field: Any) -> OptionInfo:
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
-    kinds = _alternatives(field.annotation)
+    kinds = alternatives(field.annotation)
     return OptionInfo(
         name=name,
         key=extra.get("key") or name,
@@ -360,11 +277,11 @@ _WORDS = {str: "string", int: "int", float: "float", bool: "bool", SecretStr: "s
 def _type_text(kind: Any) -> str:
     """The type in a user's words: ``list of string``, ``map of int``, ``A | B``."""
     texts = []
-    for one in _alternatives(kind):
+    for one in alternatives(kind):
         origin, arguments = get_origin(one) or one, get_args(one)
         if one is type(None):
             continue
-        if origin in _SEQUENCES:
+        if origin in SEQUENCES:
             texts.append(f"list of {_type_text(arguments[0])}" if arguments else "list")
         elif origin in (dict, Mapping):
             texts.append(f"map of {_type_text(arguments[1])}" if arguments else "map")
@@ -386,3 +303,52 @@ def _default_text(default: Any) -> str:
     if isinstance(default, tuple | list):
         return "[" + ", ".join(map(_default_text, default)) + "]"
     return str(default.value if isinstance(default, Enum) else default)
+
+
+# ---------------------------------------------------------------- what every step has
+
+
+class RuleMatchMode(StrEnum):
+    """Which of several matching ``table_transform`` rules apply to a table."""
+
+    FIRST_MATCH = "FIRST_MATCH"
+    ALL_MATCH = "ALL_MATCH"
+
+
+class SourceOptions(Options):
+    """Base of every source's options."""
+
+    plugin_output: str | None = option(
+        None, fallback=("result_table_name",), doc="name under which other steps read these rows"
+    )
+    parallelism: int | None = option(None, ge=1, doc="parallel readers; default: env.parallelism")
+    id: str | None = option(None, doc="id of the step, which its saved state is found by")
+
+
+class TransformOptions(Options):
+    """Base of every transform's options."""
+
+    plugin_input: tuple[str, ...] = option(
+        (), fallback=("source_table_name",), doc="names of the steps whose rows are read"
+    )
+    plugin_output: str | None = option(
+        None, fallback=("result_table_name",), doc="name under which other steps read these rows"
+    )
+    id: str | None = option(None, doc="id of the step, which its saved state is found by")
+    table_match_regex: str = option(".*", doc="upstream tables that are transformed; others pass through")
+    table_transform: tuple[dict[str, Any], ...] = option(
+        (), doc="options for single tables: table_path and what differs; wins over table_match_regex"
+    )
+    rule_match_mode: RuleMatchMode = option(
+        RuleMatchMode.FIRST_MATCH, doc="whether the first matching rule applies, or all"
+    )
+
+
+class SinkOptions(Options):
+    """Base of every sink's options."""
+
+    plugin_input: tuple[str, ...] = option(
+        (), fallback=("source_table_name",), doc="names of the steps whose rows are written"
+    )
+    id: str | None = option(None, doc="id of the step, which its saved state is found by")
+    multi_table_sink_replica: int = option(1, ge=1, doc="writers per table of a multi-table sink")

@@ -1,0 +1,203 @@
+"""The ``env`` block: what a job is told as a whole. SeaTunnel's keys keep their names and defaults."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from seatunnel_py.api.factory import JobMode
+from seatunnel_py.api.options import Options, option
+
+
+class RequiredGuarantee(StrEnum):
+    """The weakest guarantee that a job accepts on any of its paths."""
+
+    AT_LEAST_ONCE = "at-least-once"
+    EXACTLY_ONCE = "exactly-once"
+
+
+class FailurePolicy(StrEnum):
+    """What a failing table does to the other tables of its job."""
+
+    FAIL_FAST = "FAIL_FAST"
+    CONTINUE_OTHER_TABLES = "CONTINUE_OTHER_TABLES"
+
+
+class SaveModeLocation(StrEnum):
+    """Where save modes ran in the peer; here always where the job runs."""
+
+    CLUSTER = "CLUSTER"
+    CLIENT = "CLIENT"
+
+
+class Retain(StrEnum):
+    """Whether channels keep what was consumed since the last checkpoint."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class Consistency(StrEnum):
+    """Whether all splits of a table are read as of one moment."""
+
+    SNAPSHOT = "snapshot"
+    PER_SPLIT = "per-split"
+
+
+class SqlDialect(StrEnum):
+    """Whose meaning SQL functions have where the two differ."""
+
+    SEATUNNEL = "seatunnel"
+    SPARK = "spark"
+
+
+class LogLevel(StrEnum):
+    """The least grave messages that are logged."""
+
+    DEBUG = "DEBUG"
+    INFO = "INFO"
+    WARNING = "WARNING"
+    ERROR = "ERROR"
+
+
+def _days(value: Any) -> Any:
+    match = re.fullmatch(r"\s*(\d{1,6})\s*d(?:ays?)?\s*", value) if isinstance(value, str) else None
+    return match[1] if match else value
+
+
+class EnvOptions(Options):
+    """Every key of the ``env`` block. Times are milliseconds unless the key or its text says otherwise."""
+
+    job_name: str = option("SeaTunnel_Job", key="job.name", doc="name in logs, receipts and the Spark UI")
+    job_mode: JobMode = option(JobMode.BATCH, key="job.mode", doc="whether the job ends with its sources")
+    parallelism: int = option(
+        1, ge=1, le=10_000, fallback=("execution.parallelism",), doc="readers per source where it says nothing"
+    )
+    strict: bool = option(True, doc="unknown keys are errors")
+    guarantee: RequiredGuarantee | None = option(None, doc="refuse a job with any weaker path")
+
+    checkpoint_interval: int | None = option(
+        None,
+        ge=10,
+        key="checkpoint.interval",
+        fallback=("execution.checkpoint.interval",),
+        doc="ms between checkpoints; streaming jobs: 10000, batch jobs: progress checkpoints only",
+    )
+    checkpoint_timeout: int = option(
+        60_000,
+        ge=10,
+        key="checkpoint.timeout",
+        fallback=("execution.checkpoint.timeout",),
+        doc="ms after which a checkpoint is skipped",
+    )
+    checkpoint_min_pause: int = option(
+        0,
+        ge=0,
+        key="checkpoint.min-pause",
+        fallback=("min-pause",),
+        doc="ms between the end of a checkpoint and the next",
+    )
+    checkpoint_tolerable_failures: int = option(
+        3, ge=0, key="checkpoint.tolerable-failures", doc="failed checkpoints in a row before the job fails"
+    )
+    checkpoint_max_concurrent: int = option(
+        1, ge=1, key="checkpoint.max-concurrent", doc="checkpoints under way at once"
+    )
+    checkpoint_max_retained: int = option(
+        3, ge=1, key="checkpoint.max-retained", doc="completed checkpoints that are kept"
+    )
+    checkpoint_max_uncommitted: int = option(
+        2, ge=1, key="checkpoint.max-uncommitted", doc="completed, unconfirmed checkpoints before sources pause"
+    )
+    checkpoint_alignment_timeout: int = option(
+        10_000,
+        ge=-1,
+        key="checkpoint.alignment-timeout",
+        doc="ms of alignment before a checkpoint goes unaligned; 0: always unaligned, -1: never",
+    )
+    checkpoint_location: str | None = option(
+        None, key="checkpoint.location", doc="address of the checkpoint store; default: under SEATUNNEL_HOME"
+    )
+    checkpoint_retain_after_cancel: bool = option(
+        False,
+        key="checkpoint.retain-after-job-cancelled",
+        doc="keep the checkpoints of a cancelled job",
+    )
+
+    exchange_location: str | None = option(
+        None, key="exchange.location", doc="address of what travels between steps; default: under SEATUNNEL_HOME"
+    )
+    exchange_max_bytes: int = option(
+        10 * 1024**3, ge=1, key="exchange.max-bytes", doc="bytes held there before sources pause"
+    )
+    channel_capacity: int = option(16, ge=1, key="channel.capacity", doc="batches that a channel holds")
+    channel_retain: Retain = option(Retain.AUTO, key="channel.retain", doc="keep consumed batches for restarts")
+    unit_rows: int = option(500_000, ge=1, key="unit.rows", doc="rows after which a unit of work stops")
+    unit_seconds: float | None = option(
+        None,
+        gt=0,
+        key="unit.seconds",
+        doc="seconds after which a unit stops; 5, at most a quarter of the checkpoint interval; streaming: 0.2",
+    )
+
+    read_limit_rows: int | None = option(
+        None, ge=1, key="read_limit.rows_per_second", doc="rows per second of a whole source"
+    )
+    read_limit_bytes: int | None = option(
+        None, ge=1, key="read_limit.bytes_per_second", doc="bytes per second of a whole source"
+    )
+    job_retry_times: int = option(3, ge=0, key="job.retry.times", doc="restarts of a failing step")
+    job_retry_interval: float = option(3, ge=0, key="job.retry.interval.seconds", doc="seconds before a restart")
+    job_retry_reset_after: float = option(
+        600, ge=0, key="job.retry.reset-after", doc="stable seconds that clear the count of restarts"
+    )
+    failure_policy: FailurePolicy = option(
+        FailurePolicy.CONTINUE_OTHER_TABLES,
+        key="multi_table.failure_policy",
+        fallback=("env.multi_table.failure_policy",),
+        doc="whether other tables go on when one fails",
+    )
+    source_consistency: Consistency = option(
+        Consistency.SNAPSHOT, key="source.consistency", doc="whether splits may be read as of different moments"
+    )
+    table_park_bytes: int = option(0, ge=0, key="table.park-bytes", doc="bytes of changes kept for an isolated table")
+    ledger_retention_days: Annotated[int, BeforeValidator(_days)] = option(
+        30, ge=1, key="ledger.retention", doc="days that ledger rows of finished jobs are kept"
+    )
+    error_max_rows: int = option(0, ge=0, key="error.max-rows", doc="bad rows set aside before a table fails")
+    error_max_ratio: float = option(
+        0.0, ge=0, le=1, key="error.max-ratio", doc="share of bad rows set aside before a table fails"
+    )
+    error_location: str | None = option(
+        None, key="error.location", doc="where bad rows are set aside; default: under SEATUNNEL_HOME"
+    )
+    error_handler: dict[str, Any] = option(
+        {}, key="error_handler", fallback=("env.error_handler",), doc="the peer's row errors; see error.*"
+    )
+
+    sql_dialect: SqlDialect = option(
+        SqlDialect.SEATUNNEL, key="sql.dialect", doc="whose functions an Sql transform means"
+    )
+    log_level: LogLevel = option(LogLevel.INFO, key="log.level", doc="least grave messages that are logged")
+    shade_identifier: str = option("default", key="shade.identifier", doc="cipher of encrypted options")
+    shade_properties: dict[str, str] = option({}, key="shade.properties", doc="properties of that cipher")
+    savemode_location: SaveModeLocation = option(
+        SaveModeLocation.CLUSTER, key="savemode.execute.location", doc="accepted; save modes run with the job"
+    )
+    sink_flush_interval: int = option(
+        0, ge=0, key="sink.flush.interval", doc="ms after which sinks write what they hold; 0: by size only"
+    )
+    jars: str | None = option(None, doc="accepted without effect: connectors are Python packages")
+    custom_parameters: dict[str, Any] = option({}, doc="passed through")
+    tag_filter: dict[str, str] = option({}, doc="accepted without effect: Spark places the work")
+    spark: dict[str, str] = option({}, doc="spark.*: the Spark configuration, without the prefix")
+    flink: dict[str, str] = option({}, doc="flink.*: accepted without effect")
+    execution: dict[str, str] = option({}, doc="execution.*: the rest of an older spelling, without effect")
+
+
+WITHOUT_EFFECT = ("flink", "jars", "tag_filter", "error_handler", "execution")
+"""Attributes that are accepted so that a job file runs as it is, and reported as a note."""

@@ -1,0 +1,277 @@
+"""What the expressions of a job file mean: merging, references, concatenation, includes, variables.
+
+The rules are HOCON's. Repeated objects merge; a later value of another kind replaces; a reference sees the
+final value of its path wherever that is written, except inside that path's own value, where it sees what was
+there before (``path = ${path}":/more"``). What differs from the specification is stated in ``variables``: a
+name that nothing defines stays as written.
+
+Work is bounded: each path is evaluated once, and a value that grows too large is refused as it is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from seatunnel_py.config import hocon
+from seatunnel_py.config.hocon import Block, Expression, Field, Include, Joined, Listed, Literal, Reference
+from seatunnel_py.config.tree import CHARACTERS_PER_VALUE, Node, Place
+from seatunnel_py.config.variables import SECRET_SCHEMES, Variables
+
+RECURSION_MAX = 64
+"""Levels of nesting and references that may be open at once; each costs a handful of stack frames."""
+
+WORK_MAX = 1_000_000
+"""Values and pieces of text that may be handled: some seconds at the very worst, for hostile files only."""
+
+Loader = Callable[[Include, tuple[str, ...]], Block]
+"""Reads an include that stands at the given path."""
+
+
+@dataclass(eq=False, slots=True)
+class Slot:
+    """Everything that the file says about one path, in order."""
+
+    place: Place
+    definitions: list[Scope | Expression] = field(default_factory=list)
+    value: Node | None = None
+    done: bool = False
+    active: int = -1
+    """The definition that is being evaluated, or -1."""
+    so_far: Node | None = None
+    """What the definitions before it come to: what a reference to the path itself sees."""
+
+    def looks_back(self) -> bool:
+        """Whether a reference to this path now comes from inside its own value."""
+        return self.active >= 0 and not isinstance(self.definitions[self.active], Scope)
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    """One object under construction; what is written of it in one go or merged without a reference between."""
+
+    place: Place
+    slots: dict[str, Slot] = field(default_factory=dict)
+
+
+class Evaluation:
+    """The meaning of one job file. Nodes come from ``node`` (any expression) and ``at`` (a path)."""
+
+    def __init__(self, variables: Variables, load: Loader, place: Place) -> None:
+        self._variables = variables
+        self._load = load
+        self._root = Scope(place)
+        self._depth = 0
+        self._work = 0
+        self._filling = False  # inside a variable's value, in which nothing is filled in again
+
+    # ------------------------------------------------------------ building
+
+    def add(self, block: Block) -> None:
+        """Add the fields of a file's outermost block."""
+        self._add_fields(self._root, block, ())
+
+    def fields(self, block: Block, path: tuple[str, ...] = ()) -> Iterator[Field]:
+        """The fields of a block in order, with includes replaced by what they hold."""
+        for entry in block.fields:
+            if isinstance(entry, Include):
+                yield from self.fields(self._load(entry, path), path)
+            else:
+                yield entry
+
+    def _add_fields(self, scope: Scope, block: Block, path: tuple[str, ...]) -> None:
+        for entry in self.fields(block, path):
+            self._add(scope, entry, path)
+
+    def _add(self, scope: Scope, entry: Field, path: tuple[str, ...]) -> None:
+        self._charge(len(entry.path), entry.place)
+        for name in entry.path[:-1]:
+            scope = self._inner(_slot(scope, name, entry.place), entry.place)
+            path = (*path, name)
+        slot = _slot(scope, entry.path[-1], entry.place)
+        path = (*path, entry.path[-1])
+        slot.place = entry.place
+        if entry.append:
+            before = Reference(path, True, None, "", (), entry.place)
+            slot.definitions.append(Joined((before, Listed((entry.value,), entry.place)), entry.place))
+        elif isinstance(entry.value, Block):
+            self._add_fields(self._inner(slot, entry.place), entry.value, path)
+        else:
+            slot.definitions.append(entry.value)
+
+    @staticmethod
+    def _inner(slot: Slot, place: Place) -> Scope:
+        if slot.definitions and isinstance(last := slot.definitions[-1], Scope):
+            return last
+        scope = Scope(place)
+        slot.definitions.append(scope)
+        return scope
+
+    # ------------------------------------------------------------ evaluating
+
+    def at(self, *path: str) -> Node | None:
+        """The value of a path, or None where the file says nothing about it."""
+        slot = self._root.slots.get(path[0])
+        return self._lookup(slot, path[1:]) if slot else None
+
+    def names(self) -> dict[str, Place]:
+        """The outermost names and where they are written."""
+        return {name: slot.place for name, slot in self._root.slots.items()}
+
+    def node(self, expressions: Iterable[Expression], place: Place) -> Node | None:
+        """The value of several definitions of one thing that stands outside the file's own paths."""
+        slot = Slot(place=place)
+        for expression in expressions:
+            if isinstance(expression, Block):
+                self._add_fields(self._inner(slot, place), expression, ())
+            else:
+                slot.definitions.append(expression)
+        return self._value(slot)
+
+    def _value(self, slot: Slot) -> Node | None:
+        """Fold the definitions: objects merge, anything else replaces."""
+        if slot.done:
+            return slot.value
+        if slot.active >= 0:
+            return slot.so_far
+        result: Node | None = None
+        try:
+            for index, definition in enumerate(slot.definitions):
+                slot.active, slot.so_far = index, result
+                found = self._evaluate(definition)
+                if found is not None:
+                    result = self._merged(result, found)
+        finally:
+            slot.active = -1
+        slot.value = result.at(slot.place) if result else None
+        slot.done = True
+        return slot.value
+
+    def _lookup(self, slot: Slot, rest: tuple[str, ...]) -> Node | None:
+        """The value ``rest`` below a slot, evaluating no more of the slot than that."""
+        if not rest or slot.done:
+            return _navigated(self._value(slot), rest)
+        if slot.looks_back():
+            return _navigated(slot.so_far, rest)
+        result: Node | None = None
+        for definition in slot.definitions:
+            if isinstance(definition, Scope):
+                inner = definition.slots.get(rest[0])
+                found = self._lookup(inner, rest[1:]) if inner else None
+            else:
+                whole = self._evaluate(definition)
+                if whole is not None and not isinstance(whole.value, dict):
+                    result = None
+                found = _navigated(whole, rest)
+            if found is not None:
+                result = self._merged(result, found)
+        return result
+
+    def _evaluate(self, expression: Scope | Expression) -> Node | None:
+        self._charge(1, expression.place)
+        if self._depth >= RECURSION_MAX:
+            raise expression.place.error(f"nested deeper than {RECURSION_MAX} levels, references included")
+        self._depth += 1
+        try:
+            if isinstance(expression, Scope):
+                found = {name: self._value(slot) for name, slot in expression.slots.items()}
+                return Node({name: node for name, node in found.items() if node is not None}, expression.place)
+            if isinstance(expression, Literal):
+                value = expression.value()
+                if isinstance(value, str) and not self._filling:
+                    value = self._variables.substitute(value)
+                return Node(value, expression.place)
+            if isinstance(expression, Reference):
+                return self._referred(expression)
+            if isinstance(expression, Listed):
+                items = [self._evaluate(item) for item in expression.items]
+                return Node([item for item in items if item is not None], expression.place)
+            if isinstance(expression, Joined):
+                return self._joined(expression)
+            scope = Scope(expression.place)
+            self._add_fields(scope, expression, ())
+            return self._evaluate(scope)
+        finally:
+            self._depth -= 1
+
+    def _referred(self, reference: Reference) -> Node | None:
+        """A value of the file, else a variable's, else the reference as it is written."""
+        name = ".".join(reference.path)
+        circular = False
+        if reference.default is None and not self._filling:
+            for path in dict.fromkeys((reference.prefix + reference.path, reference.path)):
+                slot = self._root.slots.get(path[0])
+                found = self._lookup(slot, path[1:]) if slot else None
+                if found is not None:
+                    return found.at(reference.place)
+                circular = circular or (slot is not None and len(path) == 1 and slot.looks_back())
+        scheme = name if reference.default is not None else ""
+        if not self._filling and scheme not in SECRET_SCHEMES:
+            value = self._variables.lookup(name, reference.default)
+            if value is not None:
+                return self._filled(value, reference.place)
+        if circular and not reference.optional:
+            raise reference.place.error(f"{reference.text} refers to itself")
+        return None if reference.optional else Node(reference.text, reference.place)
+
+    def _filled(self, value: str, place: Place) -> Node | None:
+        self._filling = True
+        try:
+            return self._evaluate(hocon.read_value(value, place))
+        finally:
+            self._filling = False
+
+    def _joined(self, joined: Joined) -> Node | None:
+        pieces = [(part, node) for part in joined.parts if (node := self._evaluate(part)) is not None]
+        solid = [node for part, node in pieces if not (isinstance(part, Literal) and part.kind == "blank")]
+        if len(solid) == 1 and len(pieces) == 1:
+            return solid[0]
+        if all(isinstance(node.value, dict) for node in solid) and solid:
+            result = solid[0]
+            for node in solid[1:]:
+                result = self._merged(result, node)
+            return result
+        if all(isinstance(node.value, list) for node in solid) and solid:
+            self._charge(sum(len(node.items) for node in solid), joined.place)
+            return Node([item for node in solid for item in node.items], joined.place)
+        if any(isinstance(node.value, dict | list) for node in solid):
+            raise joined.place.error("an object or a list cannot be joined with something else")
+        texts = [_spelling(part, node) for part, node in pieces]
+        self._charge(sum(map(len, texts)) // CHARACTERS_PER_VALUE, joined.place)
+        return Node("".join(texts), joined.place) if texts else None
+
+    def _merged(self, below: Node | None, above: Node) -> Node:
+        """Objects merge key by key; anything else replaces what was there."""
+        if below is None or not isinstance(below.value, dict) or not isinstance(above.value, dict):
+            return above
+        self._charge(len(below.value) + len(above.value), above.place)
+        fields = dict(below.value)
+        for name, node in above.value.items():
+            fields[name] = self._merged(fields.get(name), node)
+        return Node(fields, above.place)
+
+    def _charge(self, work: int, place: Place) -> None:
+        self._work += work
+        if self._work > WORK_MAX:
+            raise place.error("references make this file too large to evaluate")
+
+
+def _slot(scope: Scope, name: str, place: Place) -> Slot:
+    if name not in scope.slots:
+        scope.slots[name] = Slot(place=place)
+    return scope.slots[name]
+
+
+def _navigated(node: Node | None, rest: tuple[str, ...]) -> Node | None:
+    for name in rest:
+        node = node.fields.get(name) if node else None
+    return node
+
+
+def _spelling(part: Expression, node: Node) -> str:
+    """A piece of a concatenation as text: a literal as it was written, a value as it prints."""
+    if isinstance(part, Literal) and part.kind in ("number", "boolean", "null"):
+        return part.text
+    if isinstance(node.value, bool):
+        return str(node.value).lower()
+    return "null" if node.value is None else str(node.value)

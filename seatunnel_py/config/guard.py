@@ -1,0 +1,87 @@
+"""Refuse hostile text before a parser sees it, in time that is linear in its length.
+
+The parser recurses once per level of nesting and copies a run of blanks once per blank; a number of five
+thousand digits is slow to read and never meant. What passes here, parses in bounded time and stack.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from seatunnel_py.config.tree import Place
+from seatunnel_py.errors import JobFileError, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much a job file may hold; the defaults are some hundred times what is found in use."""
+
+    bytes: int = 4 * 1024 * 1024
+    depth: int = 40
+    entries: int = 50_000
+    digits: int = 64
+    blanks: int = 2_000
+
+
+DEFAULT_LIMITS = Limits()
+
+# Possessive quantifiers, and strings that need not be closed: no character is looked at twice.
+_TOKEN = re.compile(
+    r'(?P<triple>"""(?s:.*?)(?:"""+|\Z))'
+    r'|"(?:[^"\\\n]++|\\.)*+"?'
+    r"|(?:\#|//)[^\n]*+"
+    r"|(?P<open>[{\[])"
+    r"|(?P<close>[}\]])"
+    r"|(?P<entry>[=:,])"
+    r"|(?P<digits>[0-9][0-9.]*+)"
+    r"|(?P<blanks>[^\S\n]{64,}+)"
+    r'|[^"\#/{}\[\]=:,0-9\s]++'
+)
+
+
+def decode(data: bytes, file: str) -> str:
+    """Text of a job file; a byte-order mark is accepted and dropped."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line = before.count(b"\n") + 1
+        column = len(before.rpartition(b"\n")[2].decode("utf-8", "replace")) + 1
+        problem = Problem("not UTF-8 text", file, line, column, remedy="Save the file as UTF-8.")
+        raise JobFileError((problem,)) from None
+
+
+def check(text: str, file: str, limits: Limits = DEFAULT_LIMITS) -> str:
+    """Return the text without its byte-order mark, or raise ``JobFileError`` naming the limit it breaks."""
+    text = text.removeprefix("\ufeff")
+    if len(text) > limits.bytes or len(text.encode("utf-8", "replace")) > limits.bytes:
+        message = f"larger than {limits.bytes} bytes"
+        raise JobFileError((Problem(message, file, remedy="Split the job, or generate fewer keys."),))
+    if (bad := re.search("[\0\ud800-\udfff]", text)) is not None:
+        raise _place(text, bad.start(), file).error("a character that no text file holds (NUL or half a character)")
+    depth = entries = 0
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup
+        if kind == "open":
+            depth += 1
+            entries += 1
+        elif kind == "close":
+            depth -= 1
+        elif kind == "entry":
+            entries += 1
+        elif kind == "digits" and match.end() - match.start() > limits.digits:
+            raise _place(text, match.start(), file).error(
+                f"a number of more than {limits.digits} digits", remedy="Write it in quotes if it is text."
+            )
+        elif kind == "blanks" and match.end() - match.start() > limits.blanks:
+            raise _place(text, match.start(), file).error(f"more than {limits.blanks} blanks in a row")
+        if depth > limits.depth:
+            raise _place(text, match.start(), file).error(f"nested deeper than {limits.depth} levels")
+        if entries > limits.entries:
+            raise _place(text, match.start(), file).error(f"more than {limits.entries} entries")
+    return text
+
+
+def _place(text: str, at: int, file: str) -> Place:
+    return Place(file, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))

@@ -1,0 +1,260 @@
+"""HOCON and JSON text to expressions with places. The only module that knows the ``hocon`` library.
+
+Its lexer and parser are used below its public surface, for two reasons: the public result has no positions
+and has already merged objects, in which a second ``Jdbc { ... }`` would vanish into the first. What the
+expressions mean is decided in ``evaluate``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from hocon._internal.lexer.lexer import _Lexer
+from hocon._internal.lexer.token import Segment, SubstPayload, Token
+from hocon._internal.parser import ast
+from hocon._internal.parser.parser import parse_tokens
+from hocon.errors import ParseError
+
+from seatunnel_py.config.guard import DEFAULT_LIMITS, Limits, check
+from seatunnel_py.config.tree import Place, Scalar, WrittenFloat, WrittenInt
+from seatunnel_py.errors import JobFileError
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A piece of text as written. ``kind`` is ``text``, ``number``, ``boolean``, ``null`` or ``blank``.
+
+    ``blank`` is the space between two parts of a concatenation.
+    """
+
+    text: str
+    kind: str
+    place: Place
+
+    def value(self) -> Scalar:
+        """What the piece stands for when it stands alone."""
+        if self.kind == "number":
+            return number(self.text)
+        if self.kind == "boolean":
+            return self.text == "true"
+        return None if self.kind == "null" else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """``${path}`` outside quotes: a value of this file, or else a variable.
+
+    ``prefix`` is where an included file stands: its references are looked up below it first. ``text`` is
+    the reference as written, which it stays when nothing has its name.
+    """
+
+    path: tuple[str, ...]
+    optional: bool
+    default: str | None
+    text: str
+    prefix: tuple[str, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Pieces side by side: texts are joined, lists are joined, objects are merged."""
+
+    parts: tuple[Expression, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """``[ ... ]``"""
+
+    items: tuple[Expression, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Include:
+    """``include "path"``; ``prefix`` is as in ``Reference``."""
+
+    path: str
+    required: bool
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """``a.b = value``, or with ``append`` ``a.b += value``."""
+
+    path: tuple[str, ...]
+    value: Expression
+    append: bool
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """``{ ... }``: fields in the order written, repeated ones included."""
+
+    fields: tuple[Field | Include, ...]
+    place: Place
+
+
+Expression = Literal | Reference | Joined | Listed | Block
+
+
+def read(text: str, file: str, *, prefix: tuple[str, ...] = (), limits: Limits = DEFAULT_LIMITS) -> Block | Listed:
+    """Expressions of one file, or ``JobFileError`` with the place where it stops making sense."""
+    text = check(text, file, limits)
+    try:
+        root = _Translation(file, prefix).expression(parse_tokens(_tokens(text)))
+    except ParseError as error:
+        place = Place(file, max(error.line, 1), max(error.col, 1))
+        raise place.error(_plain_words(str(error))) from None
+    except RecursionError:  # the guard's depth is far below; a small stack of the caller is still possible
+        raise Place(file, 1, 1).error("nested too deeply") from None
+    assert isinstance(root, Block | Listed)
+    return root
+
+
+def read_value(text: str, place: Place) -> Expression:
+    """The one value that ``text`` spells (a variable's value), or the text itself where it spells none.
+
+    Only what clearly is a number, a truth value, a list or an object counts: an address such as
+    ``jdbc:mysql://host/db`` would otherwise end at its ``//``.
+    """
+    stripped = text.strip()
+    if stripped in ("true", "false"):
+        return Literal(stripped, "boolean", place)
+    if stripped == "null":
+        return Literal(stripped, "null", place)
+    if _NUMBER.fullmatch(stripped) and len(stripped) <= DEFAULT_LIMITS.digits:
+        return Literal(stripped, "number", place)
+    if stripped.startswith(("[", "{", '"')):
+        try:
+            root = read(f"[{stripped}\n]", place.file)
+        except JobFileError:
+            return Literal(text, "text", place)
+        if isinstance(root, Listed) and len(root.items) == 1 and not isinstance(root.items[0], Joined):
+            return root.items[0]
+    return Literal(text, "text", place)
+
+
+def number(text: str) -> int | float:
+    """The number that a literal spells; it keeps its spelling for options that turn out to be text."""
+    if text.lstrip("-").isdecimal():
+        plain = int(text)
+        return plain if str(plain) == text else WrittenInt(text)
+    real = float(text)
+    return real if repr(real) == text else WrittenFloat(text)
+
+
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,2})?")
+_WITH_DEFAULT = re.compile(r"\$\{([^:{}\"\n]+):([^}\n]*)\}")
+_LIBRARY_NOTES = re.compile(r" *\((?:HOCON|S\d|E\d|xx\.hocon)[^)]*\)|^internal: ")
+
+
+def _plain_words(message: str) -> str:
+    """The library's message without its references to paragraphs of the specification."""
+    return _LIBRARY_NOTES.sub("", message)
+
+
+class _Path(list[Segment]):
+    """A reference's segments with what the library would forget: the text written, and a default value."""
+
+    text: str = ""
+    default: str | None = None
+
+
+class _ReferencesKept(_Lexer):
+    """The library's lexer, which also reads ``${name:default}`` and remembers references as written."""
+
+    _blanks = ""
+
+    @property
+    def whitespace_buffer(self) -> str:
+        """Blanks since the last token, of which only the first matter; the library adds them one by one."""
+        return self._blanks
+
+    @whitespace_buffer.setter
+    def whitespace_buffer(self, blanks: str) -> None:
+        self._blanks = blanks[: DEFAULT_LIMITS.blanks]
+
+    def _parse_subst_body(self, start_line: int, start_col: int) -> SubstPayload:
+        start = self.pos - len("${")
+        if (match := _WITH_DEFAULT.match(self.input, start)) is not None:
+            path = _Path([Segment(match[1].strip(), start_line, start_col)])
+            path.default = match[2].strip()
+            self.col += match.end() - self.pos
+            self.pos = match.end()
+            payload = SubstPayload(path, False, False)
+        else:
+            payload = super()._parse_subst_body(start_line, start_col)
+            path = payload.segments = _Path(payload.segments)
+        path.text = self.input[start : self.pos]
+        return payload
+
+
+def _tokens(text: str) -> list[Token]:
+    tokens: list[Token] = []
+    for token in _ReferencesKept(text).tokenize():
+        if token.kind == "unquoted" and token.value.startswith("include."):
+            # SeaTunnel has keys such as `include.schema.changes`; the library reserves the bare word.
+            first = Token("string", "include", token.line, token.col, True)
+            first.preceding_space, first.preceding_whitespace = token.preceding_space, token.preceding_whitespace
+            tokens.append(first)
+            token = Token("unquoted", token.value[len("include") :], token.line, token.col + len("include"))
+        tokens.append(token)
+    return tokens
+
+
+@dataclass(frozen=True, slots=True)
+class _Translation:
+    """From the library's syntax tree to ours."""
+
+    file: str
+    prefix: tuple[str, ...]
+
+    def expression(self, node: ast.AstNode) -> Expression:
+        place = self._place(node.pos)
+        if isinstance(node, ast.AstScalar):
+            return self._literal(node, place)
+        if isinstance(node, ast.AstSubst):
+            assert isinstance(node.segments, _Path)
+            names = tuple(segment.text for segment in node.segments)
+            if len(names) > DEFAULT_LIMITS.depth:
+                raise place.error(f"a path of more than {DEFAULT_LIMITS.depth} names")
+            suffix = ("[]",) if node.list_suffix else ()
+            default, text = node.segments.default, node.segments.text
+            return Reference(names + suffix, node.optional, default, text, self.prefix, place)
+        if isinstance(node, ast.AstConcat):
+            return Joined(tuple(map(self.expression, node.nodes)), place)
+        if isinstance(node, ast.AstArray):
+            return Listed(tuple(map(self.expression, node.items)), place)
+        assert isinstance(node, ast.AstObject)
+        return Block(tuple(map(self._field, node.fields)), place)
+
+    def _literal(self, node: ast.AstScalar, place: Place) -> Literal:
+        kind = "blank" if node.separator else "text" if node.value_type == "string" else node.value_type
+        return Literal(self._whole(node.raw, place), kind, place)
+
+    def _field(self, field: ast.AstField) -> Field | Include:
+        place = self._place(field.pos)
+        if isinstance(field.value, ast.AstInclude):
+            if field.value.qualifier.kind == "package":
+                raise place.error("include package(...) is not supported")
+            return Include(self._whole(field.value.path, place), field.value.required, place)
+        if len(field.key) > DEFAULT_LIMITS.depth:
+            raise place.error(f"nested deeper than {DEFAULT_LIMITS.depth} levels")
+        path = tuple(self._whole(name, place) for name in field.key)
+        return Field(path, self.expression(field.value), field.append, place)
+
+    def _place(self, at: ast.Pos) -> Place:
+        return Place(self.file, at.line, at.col)
+
+    @staticmethod
+    def _whole(text: str, place: Place) -> str:
+        """The text, if no escape (``\\ud800``, ``\\u0000``) smuggled in what ``check`` refuses as written."""
+        if not text.isascii() and re.search("[\ud800-\udfff]", text):
+            raise place.error("half a character (a lone surrogate escape)")
+        return text

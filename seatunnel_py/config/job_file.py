@@ -1,0 +1,307 @@
+"""A job file, read: its ``env`` and its steps in order, each with the place where it is written.
+
+The plugins' own options are left as trees; ``resolve_step`` makes them typed once the plugin is known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from seatunnel_py.api.options import Options
+from seatunnel_py.config import shade
+from seatunnel_py.config.env import WITHOUT_EFFECT, EnvOptions
+from seatunnel_py.config.evaluate import Evaluation
+from seatunnel_py.config.guard import DEFAULT_LIMITS, Limits, decode
+from seatunnel_py.config.hocon import Block, Expression, Field, Listed, Literal, read
+from seatunnel_py.config.includes import Includes
+from seatunnel_py.config.resolve import nearest, resolve_options
+from seatunnel_py.config.shade import Secrets
+from seatunnel_py.config.tree import Node, Place
+from seatunnel_py.config.variables import Variables
+from seatunnel_py.errors import JobFileError, Problem, SeaTunnelError
+
+KINDS = ("source", "transform", "sink")
+_NAME_KEY = "plugin_name"
+
+O = TypeVar("O", bound=Options)  # noqa: E741
+
+
+@dataclass(frozen=True, slots=True)
+class StepNode:
+    """One source, transform or sink as written. ``ordinal`` counts the steps of its kind from 0."""
+
+    kind: str
+    plugin: str
+    ordinal: int
+    options: Node
+
+    @property
+    def place(self) -> Place:
+        """Where the step is written."""
+        return self.options.place
+
+    @property
+    def path(self) -> str:
+        """The step in problems: ``source[0].Jdbc``."""
+        return f"{self.kind}[{self.ordinal}].{self.plugin}"
+
+    def problem(self, message: str, *, option: str = "", remedy: str = "", suggestion: str = "") -> Problem:
+        """A problem of this step, at the place of ``option`` where that is written."""
+        node = self.options.find(option) if option else None
+        path = f"{self.path}.{option}" if option else self.path
+        return (node or self.options).place.problem(message, path=path, remedy=remedy, suggestion=suggestion)
+
+
+@dataclass(frozen=True, slots=True)
+class JobFile:
+    """One job file with its variables filled in. ``digest`` identifies what it says, secrets apart."""
+
+    path: str
+    digest: str
+    env: EnvOptions
+    sources: tuple[StepNode, ...]
+    transforms: tuple[StepNode, ...]
+    sinks: tuple[StepNode, ...]
+    notes: tuple[Problem, ...] = ()
+    secrets: Secrets = field(default_factory=lambda: Secrets({}), repr=False)
+    env_tree: Node = field(default_factory=lambda: Node({}, Place("", 1, 1)), repr=False)
+
+    @property
+    def steps(self) -> tuple[StepNode, ...]:
+        """Sources, transforms and sinks, in this order."""
+        return self.sources + self.transforms + self.sinks
+
+    def redacted(self) -> str:
+        """The job as JSON text for logs: it runs like the file, but for the secrets, which are masked."""
+        return _rendered(self.env_tree, self.steps)
+
+
+def load(
+    path: str | Path,
+    variables: Mapping[str, str] | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    collect: list[Problem] | None = None,
+) -> JobFile:
+    """Read a job file. ``variables`` are what ``-i`` gave; ``environment`` is the process's by default.
+
+    Raises ``JobFileError`` with every problem. Where ``collect`` is given, problems that leave the steps
+    readable are added to it instead, so that a caller can report them with those of the steps' options.
+    """
+    file = str(path)
+    if Path(path).suffix.lower() == ".sql":
+        remedy = "Write the job as HOCON (.conf) or JSON, with an Sql transform for the query."
+        raise JobFileError((Problem("SQL job files are not supported", file, remedy=remedy),))
+    try:
+        with Path(path).open("rb") as opened:
+            data = opened.read(limits.bytes + 4)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise JobFileError((Problem(f"cannot be read: {reason}", file),)) from None
+    return loads(
+        decode(data, file),
+        variables,
+        file=file,
+        root=Path(path).parent,
+        environment=environment,
+        limits=limits,
+        collect=collect,
+    )
+
+
+def loads(
+    text: str,
+    variables: Mapping[str, str] | None = None,
+    *,
+    file: str = "job.conf",
+    root: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    collect: list[Problem] | None = None,
+) -> JobFile:
+    """Read a job file's text; see ``load``. Includes and secret files stand below ``root``, or are refused."""
+    environment = os.environ if environment is None else environment
+    start = Place(file, 1, 1)
+    block = read(text, file, limits=limits)
+    if not isinstance(block, Block):
+        raise start.error("a job file is an object with env, source, transform and sink, not a list")
+    evaluation = Evaluation(Variables(variables or {}, environment), Includes(root, file, limits).load, start)
+    evaluation.add(block)
+
+    problems = list(_misnamed_blocks(evaluation))
+    env_tree, env, notes = _env(evaluation, start, problems)
+    steps = {kind: _Steps(kind, evaluation, problems).of(block) for kind in KINDS}
+    for kind in ("source", "sink"):
+        if not steps[kind]:
+            remedy = f"Add a {kind} block with at least one plugin."
+            problems.append(start.problem(f"the job has no {kind}", remedy=remedy))
+    steps = {kind: _decrypted(found, env, env_tree, problems) for kind, found in steps.items()}
+    if collect is not None:
+        collect += problems
+    elif problems:
+        raise JobFileError(tuple(problems))
+    every = tuple(step for kind in KINDS for step in steps[kind])
+    directories = [root] if root else []
+    directories += [Path(named)] if (named := environment.get("SEATUNNEL_SECRETS_DIR")) else []
+    return JobFile(
+        path=file,
+        digest=hashlib.sha256(_rendered(env_tree, every).encode()).hexdigest(),
+        env=env,
+        sources=steps["source"],
+        transforms=steps["transform"],
+        sinks=steps["sink"],
+        notes=notes,
+        secrets=Secrets(environment, tuple(directories)),
+        env_tree=env_tree,
+    )
+
+
+def resolve_step(
+    step: StepNode, model: type[O], *, strict: bool = True, secrets: Secrets | None = None
+) -> tuple[O | None, tuple[Problem, ...], tuple[Problem, ...]]:
+    """Typed options of a step (None if there are problems), its problems, and notes on older keys.
+
+    ``${env:NAME}`` and ``${file:path}`` are followed where ``secrets`` is given (``JobFile.secrets``).
+    """
+    return resolve_options(step.options, model, path=step.path, strict=strict, secrets=secrets)
+
+
+def _misnamed_blocks(evaluation: Evaluation) -> Iterator[Problem]:
+    """Other outermost names may hold values to refer to; one that is nearly ``source`` is a slip."""
+    for name, place in evaluation.names().items():
+        near = nearest(name, ("env", *KINDS)) if name not in ("env", *KINDS) and len(name) <= 12 else ""
+        if near:
+            yield place.problem("unknown block", path=name, suggestion=near)
+
+
+def _env(evaluation: Evaluation, start: Place, problems: list[Problem]) -> tuple[Node, EnvOptions, tuple[Problem, ...]]:
+    tree = evaluation.at("env") or Node({}, start)
+    if not isinstance(tree.value, dict):
+        problems.append(tree.place.problem("must be an object", path="env"))
+        tree = Node({}, tree.place)
+    written = tree.find("strict")
+    strict = written is None or str(written.value).lower() not in ("false", "no", "off")
+    env, found, notes = resolve_options(tree, EnvOptions, path="env", strict=strict)
+    problems += found
+    for name in WITHOUT_EFFECT:
+        node = tree.find(name)
+        if node is not None:
+            notes += (node.place.problem("accepted without effect", path=f"env.{name}"),)
+    return tree, env or EnvOptions(strict=strict), notes
+
+
+def _decrypted(
+    steps: tuple[StepNode, ...], env: EnvOptions, tree: Node, problems: list[Problem]
+) -> tuple[StepNode, ...]:
+    try:
+        cipher = shade.cipher(env.shade_identifier)
+    except SeaTunnelError as error:
+        place = (tree.find("shade.identifier") or tree).place
+        found = place.problem(error.message, path="env.shade.identifier", remedy=error.remedy)
+        problems += [] if found in problems else [found]
+        return steps
+    result = []
+    for step in steps:
+        try:
+            step = StepNode(step.kind, step.plugin, step.ordinal, shade.decrypted(step.options, cipher))
+        except JobFileError as error:
+            problems += error.problems
+        result.append(step)
+    return tuple(result)
+
+
+def _rendered(env: Node, steps: tuple[StepNode, ...]) -> str:
+    job: dict[str, object] = {"env": shade.redacted(env).plain()}
+    for kind in KINDS:
+        entries = [
+            {_NAME_KEY: step.plugin, **shade.redacted(step.options).plain()} for step in steps if step.kind == kind
+        ]
+        if entries:
+            job[kind] = entries
+    return json.dumps(job, indent=2, ensure_ascii=False)
+
+
+class _Steps:
+    """The steps of one block, in order and with repeated plugins, in either form::
+
+    source { Jdbc { ... }  Jdbc { ... } }
+    source = [ { plugin_name = Jdbc, ... }, { plugin_name = Jdbc, ... } ]
+    """
+
+    def __init__(self, kind: str, evaluation: Evaluation, problems: list[Problem]) -> None:
+        self._kind = kind
+        self._evaluation = evaluation
+        self._problems = problems
+        self._found: list[tuple[str, Place, list[Expression] | Node]] = []
+
+    def of(self, root: Block) -> tuple[StepNode, ...]:
+        """All steps of this kind in the file."""
+        for entry in self._evaluation.fields(root):
+            if entry.path[0] != self._kind:
+                continue
+            if len(entry.path) > 1:
+                self._child(Field(entry.path[1:], entry.value, entry.append, entry.place))
+            elif isinstance(entry.value, Block):
+                for child in self._evaluation.fields(entry.value, (self._kind,)):
+                    self._child(child)
+            else:
+                self._found = self._found if entry.append else []
+                self._list(entry.value, entry.place)
+        steps: list[StepNode] = []
+        for name, place, content in self._found:
+            node = content if isinstance(content, Node) else self._evaluation.node(content, place)
+            if node is None or not isinstance(node.value, dict):
+                self._problem(place, "the options of a plugin must be an object", name)
+            else:
+                steps.append(StepNode(self._kind, name, len(steps), self._unnamed(name, node.at(place))))
+        return tuple(steps)
+
+    def _child(self, entry: Field) -> None:
+        """A plugin's block; ``Jdbc.url = ...`` beside it adds to the plugin written last."""
+        name, rest = entry.path[0], entry.path[1:]
+        if not rest:
+            self._found.append((name, entry.place, [entry.value]))
+            return
+        value = Block((Field(rest, entry.value, entry.append, entry.place),), entry.place)
+        if self._found and self._found[-1][0] == name and isinstance(self._found[-1][2], list):
+            self._found[-1][2].append(value)
+        else:
+            self._found.append((name, entry.place, [value]))
+
+    def _list(self, value: Expression, place: Place) -> None:
+        """The list form, or a reference to something of either form."""
+        if isinstance(value, Literal) and value.value() is None:
+            return
+        if isinstance(value, Listed):
+            nodes = [node for item in value.items if (node := self._evaluation.node([item], item.place))]
+        else:
+            whole = self._evaluation.node([value], place)
+            if whole and isinstance(whole.value, dict) and _NAME_KEY not in whole.value:
+                self._found += [(name, node.place, node) for name, node in whole.fields.items()]
+                return
+            nodes = (whole.items or [whole]) if whole else []
+        for node in nodes:
+            name = node.fields.get(_NAME_KEY)
+            if name is None or not isinstance(name.value, str) or not name.value:
+                self._problem(node.place, f"an element of the list needs {_NAME_KEY}", "")
+            else:
+                self._found.append((name.value, node.place, node))
+
+    def _unnamed(self, name: str, node: Node) -> Node:
+        """The options without ``plugin_name``, which may only repeat what the step is called."""
+        written = node.fields.get(_NAME_KEY)
+        if written is None:
+            return node
+        if str(written.value).casefold() != name.casefold():
+            self._problem(written.place, f"{_NAME_KEY} differs from the name of the block", name)
+        return Node({key: child for key, child in node.fields.items() if key != _NAME_KEY}, node.place)
+
+    def _problem(self, place: Place, message: str, name: str) -> None:
+        self._problems.append(place.problem(message, path=f"{self._kind}.{name}" if name else self._kind))

@@ -1,0 +1,192 @@
+"""A step's tree and a plugin's option model to typed options, or every problem at once.
+
+Each problem names its file, line and column, the option as a path (``source[0].Jdbc.url``) and, for a
+misspelt name or value, the nearest valid one. No message repeats a value: it may be a secret.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar, get_args, get_origin
+
+from pydantic import ValidationError
+
+from seatunnel_py.api.option_values import alternatives
+from seatunnel_py.api.options import JOB_FILE, Options, describe
+from seatunnel_py.config.shade import Secrets, is_sensitive
+from seatunnel_py.config.tree import Node, Place
+from seatunnel_py.errors import Problem
+
+PROBLEMS_MAX = 50
+"""Problems of one step that are spelt out; nobody reads more, and looking for near names takes time."""
+
+M = TypeVar("M", bound=Options)
+
+
+def resolve_options(
+    node: Node, model: type[M], *, path: str, strict: bool = True, secrets: Secrets | None = None
+) -> tuple[M | None, tuple[Problem, ...], tuple[Problem, ...]]:
+    """Typed options (None if there are problems), the problems, and notes on older or ignored keys.
+
+    ``path`` is how the whole is called in problems. With ``strict`` unknown keys are problems, without it
+    notes. References to secrets are followed if ``secrets`` is given, and left as they are otherwise.
+    """
+    hidden: frozenset[str] = frozenset()
+    missing: tuple[Problem, ...] = ()
+    if secrets is not None:
+        node, hidden, missing = secrets.revealed(node)
+        missing = tuple(_below(path, problem) for problem in missing)
+    notes = list(_older_names(node, model, path))
+    options, found = _validated(node.plain(), model)
+    if not strict and any(error["type"] == "unknown_key" for error in found):
+        ignored = [_locate(node, model, error["loc"]) for error in found if error["type"] == "unknown_key"]
+        notes += [spot.place.problem("unknown option, ignored", path=spot.path(path)) for spot in ignored]
+        options, found = _validated(node.plain(frozenset(id(spot.node) for spot in ignored)), model)
+    hidden |= _secret_texts(node, model)
+    problems = dict.fromkeys(_problem(node, model, error, path, hidden) for error in found[:PROBLEMS_MAX])
+    both = (*missing, *problems)
+    if len(found) > PROBLEMS_MAX:
+        both = (*both, node.place.problem(f"and {len(found) - PROBLEMS_MAX} more problems", path=path))
+    return (None if both else options), both, tuple(notes)
+
+
+def _validated(plain: Any, model: type[M]) -> tuple[M | None, list[Any]]:
+    try:
+        return model.model_validate(plain, context={JOB_FILE: True}), []
+    except ValidationError as error:
+        return None, list(error.errors(include_url=False, include_input=False))
+
+
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """Where an error belongs: the nearest thing that is written in the file, and the option's names."""
+
+    node: Node
+    names: tuple[str, ...]
+    model: type[Options] | None
+    kinds: tuple[Any, ...]
+    given: bool
+
+    @property
+    def place(self) -> Place:
+        return self.node.place
+
+    def path(self, whole: str) -> str:
+        return whole + "".join(name if name.startswith("[") else f".{name}" for name in self.names)
+
+
+def _locate(node: Node, model: type[Options], loc: Iterable[str | int]) -> _Spot:
+    """Follow pydantic's location (attributes, indexes, tags of unions) through what was written."""
+    names: list[str] = []
+    current: type[Options] | None = model
+    kinds: tuple[Any, ...] = (model,)
+    given = True
+    for part in loc:
+        child: Node | None = None
+        if isinstance(part, int):
+            child = node.items[part] if part < len(node.items) else None
+            kinds = tuple(kind for one in kinds for kind in _members(one, 0))
+            names.append(f"[{part}]")
+        elif current is not None:
+            key, child, kinds = _field(node, current, part)
+            names.append(key)
+        elif any(get_origin(kind) is dict for kind in kinds) and (child := node.find(part)) is not None:
+            kinds = tuple(kind for one in kinds for kind in _members(one, 1))
+            names.append(part)
+        else:  # the tag of a union's branch: it names no level of the file
+            kinds = tuple(kind for kind in kinds if getattr(kind, "__name__", "") == part) or kinds
+            current = _model(kinds)
+            continue
+        given = child is not None
+        node = child or node
+        current = _model(kinds)
+    return _Spot(node, tuple(names), current, kinds, given)
+
+
+def _field(node: Node, model: type[Options], part: str) -> tuple[str, Node | None, tuple[Any, ...]]:
+    """The key of an attribute as it was written, its node, and its types; of an unknown key, just the node."""
+    for info in describe(model):
+        if info.name == part:
+            kinds = alternatives(model.model_fields[part].annotation)
+            written = [key for key in (info.key, *info.fallback) if node.find(key) is not None]
+            key = written[0] if written else info.key
+            return key, node.find(key), kinds
+    return part, node.find(part), ()
+
+
+def _members(kind: Any, index: int) -> tuple[Any, ...]:
+    arguments = get_args(kind)
+    return alternatives(arguments[index]) if len(arguments) > index else ()
+
+
+def _model(kinds: tuple[Any, ...]) -> type[Options] | None:
+    models = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Options)]
+    return models[0] if len(models) == 1 else None
+
+
+def _problem(node: Node, model: type[Options], error: Any, path: str, hidden: frozenset[str]) -> Problem:
+    kind: str = error["type"]
+    if kind == "unknown_key":
+        return _unknown(node, model, error["loc"], path)
+    spot = _locate(node, model, error["loc"])
+    message, suggestion = _message(kind, error["msg"]), ""
+    if kind == "missing" or not spot.given:
+        message = "required option is missing" if kind == "missing" else message
+    elif kind in ("enum", "literal_error"):
+        choices = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
+        message = "must be one of " + ", ".join(choices)
+        suggestion = nearest(str(spot.node.value), choices)
+    if any(secret in message for secret in hidden):
+        message = "not valid; the reason is withheld, for it would show a secret"
+    return spot.place.problem(message, path=spot.path(path), suggestion=suggestion)
+
+
+def _unknown(node: Node, model: type[Options], loc: tuple[str | int, ...], path: str) -> Problem:
+    spot = _locate(node, model, loc)
+    owner = _locate(node, model, loc[:-1])
+    keys = [info.key for info in describe(owner.model)] if owner.model else []
+    name = str(loc[-1])
+    near = nearest(name, keys) or nearest(name.rpartition(".")[2], keys)
+    return spot.place.problem("unknown option", path=spot.path(path), suggestion=near)
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """The name that was probably meant, or nothing."""
+    by_fold = {known.casefold(): known for known in names}
+    found = difflib.get_close_matches(name.casefold()[:100], by_fold, n=1, cutoff=0.6)
+    return by_fold[found[0]] if found else ""
+
+
+def _message(kind: str, message: str) -> str:
+    """Pydantic's message in the words of a job file's author."""
+    if kind in ("value_error", "assertion_error"):
+        return re.sub(r"^(?:Value|Assertion) error, ", "", message)
+    return re.sub(r"^Input should ", "must ", message)
+
+
+def _older_names(node: Node, model: type[Options], path: str) -> Iterable[Problem]:
+    for info in describe(model):
+        for key in info.fallback:
+            found = node.find(key)
+            if found is not None:
+                yield found.place.problem("older name", path=f"{path}.{key}", suggestion=info.key)
+
+
+def _secret_texts(node: Node, model: type[Options]) -> frozenset[str]:
+    """Every text of the step that is a secret by the type or by the name of its option."""
+    secret_keys = {key for info in describe(model) if info.secret for key in (info.key, *info.fallback)}
+    texts: set[str] = set()
+
+    def note(path: str, leaf: Node) -> None:
+        if isinstance(leaf.value, str) and (is_sensitive(path) or path in secret_keys):
+            texts.add(leaf.value)
+
+    node.mapped(note)
+    return frozenset(texts - {""})
+
+
+def _below(path: str, problem: Problem) -> Problem:
+    return Problem(problem.message, problem.file, problem.line, problem.column, f"{path}.{problem.path}")

@@ -1,0 +1,248 @@
+"""Secrets in job files: encrypted values, references to secrets, and what must never be printed.
+
+*Encrypted*: ``env.shade.identifier`` names a cipher which decrypts the sensitive options of every step.
+``base64`` is there for compatibility and hides nothing. Other ciphers come from packages, through the
+entry-point group ``seatunnel_py.secrets``.
+
+*By reference*, which is better: ``${env:NAME}`` and ``${file:path}`` are replaced when a step's options are
+made, only in the value in which they stand.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from seatunnel_py.config.tree import Node, Scalar
+from seatunnel_py.errors import JobFileError, Problem, SeaTunnelError
+
+MASK = "******"
+GROUP = "seatunnel_py.secrets"
+SENSITIVE_OPTIONS = ("password", "username", "auth", "token")
+"""Options that are encrypted; a cipher may add to them."""
+
+
+@runtime_checkable
+class Cipher(Protocol):
+    """What a package offers under the entry-point group ``seatunnel_py.secrets``.
+
+    The entry point is a callable without arguments that makes one. ``decrypt`` must invert ``encrypt`` and
+    may raise ``ValueError`` for a text that ``encrypt`` never made; the text must not stand in the message.
+    """
+
+    @property
+    def identifier(self) -> str:
+        """The value of ``env.shade.identifier`` that selects this cipher."""
+
+    @property
+    def sensitive_options(self) -> tuple[str, ...]:
+        """Names of options to decrypt beside the usual ones."""
+
+    def encrypt(self, text: str) -> str:
+        """The text as it is written into a job file."""
+
+    def decrypt(self, text: str) -> str:
+        """The text that a plugin gets."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainText:
+    """No encryption."""
+
+    identifier: str = "default"
+    sensitive_options: tuple[str, ...] = ()
+
+    def encrypt(self, text: str) -> str:
+        """The text itself."""
+        return text
+
+    def decrypt(self, text: str) -> str:
+        """The text itself."""
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Base64:
+    """Base64 of UTF-8: an encoding, not encryption."""
+
+    identifier: str = "base64"
+    sensitive_options: tuple[str, ...] = ()
+
+    def encrypt(self, text: str) -> str:
+        """The text in base64."""
+        return base64.b64encode(text.encode()).decode("ascii")
+
+    def decrypt(self, text: str) -> str:
+        """The text that was encoded."""
+        try:
+            return base64.b64decode(text, validate=True).decode()
+        except (binascii.Error, UnicodeDecodeError, ValueError):
+            raise ValueError("not base64 text") from None
+
+
+def cipher(identifier: str) -> Cipher:
+    """The cipher of that name; ``SeaTunnelError`` names the ones there are."""
+    for known in (PlainText(), Base64()):
+        if known.identifier == identifier.strip().lower():
+            return known
+    from importlib.metadata import entry_points  # costs 60 ms, which most jobs need not spend
+
+    installed = {point.name: point for point in entry_points(group=GROUP)}
+    if identifier in installed:
+        made: Cipher = installed[identifier].load()()
+        return made
+    names = ", ".join(["default", "base64", *sorted(installed)])
+    raise SeaTunnelError(f"no cipher {identifier!r} is installed", f"Known are: {names}.")
+
+
+def encrypt_text(identifier: str, text: str) -> str:
+    """The text as a job file with ``env.shade.identifier`` of that name holds it."""
+    return cipher(identifier).encrypt(text)
+
+
+def decrypt_text(identifier: str, text: str) -> str:
+    """The inverse of ``encrypt_text``."""
+    try:
+        return cipher(identifier).decrypt(text)
+    except ValueError:
+        raise SeaTunnelError(f"the text cannot be decrypted by {identifier!r}") from None
+
+
+_COLUMNS = frozenset({"schema", "fields", "columns", "rows"})
+"""Below these names an option called ``password`` is a column of the data."""
+
+
+def decrypted(options: Node, using: Cipher) -> Node:
+    """A step's options with every sensitive one decrypted, however deep it stands."""
+    if isinstance(using, PlainText):
+        return options
+    sensitive = {*SENSITIVE_OPTIONS, *using.sensitive_options}
+    problems: list[Problem] = []
+
+    def change(path: str, node: Node) -> Scalar:
+        names = path.split(".")
+        is_secret = path in sensitive or names[-1] in sensitive
+        if node.value is None or not is_secret or not _COLUMNS.isdisjoint(names) or REFERENCE.search(str(node.value)):
+            return _scalar(node)
+        try:
+            return using.decrypt(str(node.value))
+        except ValueError:
+            message = f"cannot be decrypted by {using.identifier!r}"
+            problems.append(node.place.problem(message, path=path, remedy="Encrypt it, or remove shade.identifier."))
+            return None
+
+    result = options.mapped(change)
+    if problems:
+        raise JobFileError(tuple(problems))
+    return result
+
+
+# ---------------------------------------------------------------- secrets by reference
+
+REFERENCE = re.compile(r"\$\{(env|file):([^}]+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """Looks up ``${env:NAME}`` and ``${file:path}``. Files are read only below ``directories``."""
+
+    environment: Mapping[str, str]
+    directories: tuple[Path, ...] = ()
+    bytes_max: int = 64 * 1024
+
+    def revealed(self, options: Node) -> tuple[Node, frozenset[str], tuple[Problem, ...]]:
+        """Options with references replaced, the secrets that were put in, and what could not be found."""
+        secrets: set[str] = set()
+        problems: list[Problem] = []
+
+        def change(path: str, node: Node) -> Scalar:
+            if not isinstance(node.value, str) or "${" not in node.value:
+                return _scalar(node)
+
+            def replacement(match: re.Match[str]) -> str:
+                try:
+                    secret = self.reveal(match[1], match[2].strip())
+                except LookupError as error:
+                    problems.append(node.place.problem(str(error.args[0]), path=path))
+                    return ""
+                secrets.add(secret)
+                return secret
+
+            return REFERENCE.sub(replacement, node.value)
+
+        return options.mapped(change), frozenset(secrets - {""}), tuple(problems)
+
+    def reveal(self, scheme: str, name: str) -> str:
+        """One secret, or ``LookupError`` with a message that holds its name only."""
+        if scheme == "env":
+            if name not in self.environment:
+                raise LookupError(f"environment variable {name!r} is not set")
+            return self.environment[name]
+        return self._from_file(name)
+
+    def _from_file(self, name: str) -> str:
+        if "\0" in name or not self.directories:
+            raise LookupError("secrets are not read from files here")
+        path = (self.directories[0] / name).resolve()
+        if not any(path.is_relative_to(directory.resolve()) for directory in self.directories):
+            raise LookupError(
+                f"{name!r} is outside the job file's directory and SEATUNNEL_SECRETS_DIR, where secrets may stand"
+            )
+        try:
+            with path.open("rb") as file:
+                data = file.read(self.bytes_max + 1)
+        except OSError as error:
+            raise LookupError(f"secret file {name!r} cannot be read: {error.strerror}") from None
+        if len(data) > self.bytes_max:
+            raise LookupError(f"secret file {name!r} is larger than {self.bytes_max} bytes")
+        try:
+            return data.decode().rstrip("\r\n")
+        except UnicodeDecodeError:
+            raise LookupError(f"secret file {name!r} is not UTF-8 text") from None
+
+
+# ---------------------------------------------------------------- redaction
+
+_SENSITIVE_NAME = re.compile(
+    r"password|passwd|passphrase|secret|credential|authorization|jaas|token$"
+    r"|(?:api|access|private|account|shared)[._-]?key|(?:^|[._-])(?:user|username|auth|pwd)$",
+    re.IGNORECASE,
+)
+_USER_INFO = re.compile(r"(://)[^/\s@\"']++@")
+_PARAMETER = re.compile(
+    r"([?&;](?:[\w.-]*(?:password|passwd|secret|token|credential|signature)|user|username|pwd|auth|sig|(?:api|access)[_-]?key)=)[^&;\s\"']+",
+    re.IGNORECASE,
+)
+
+
+def is_sensitive(path: str) -> bool:
+    """Whether an option of that (dotted) name may hold a secret."""
+    return _SENSITIVE_NAME.search(path) is not None
+
+
+def redacted_text(text: str) -> str:
+    """The text without the user-info and the secret parameters of addresses in it."""
+    return _PARAMETER.sub(rf"\1{MASK}", _USER_INFO.sub(rf"\1{MASK}@", text))
+
+
+def redacted(options: Node) -> Node:
+    """A tree in which every value that may be a secret is masked; references to secrets may be read."""
+
+    def change(path: str, node: Node) -> Scalar:
+        value = _scalar(node)
+        if value is None or isinstance(value, bool):
+            return value
+        if is_sensitive(path) and not REFERENCE.fullmatch(str(value)):
+            return MASK
+        return redacted_text(value) if isinstance(value, str) else value
+
+    return options.mapped(change)
+
+
+def _scalar(node: Node) -> Scalar:
+    return None if isinstance(node.value, dict | list) else node.value

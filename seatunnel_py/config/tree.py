@@ -1,0 +1,152 @@
+"""The value tree of a job file: plain data that remembers where each piece was written.
+
+A ``Node`` counts what it holds, so that a few lines of substitutions which stand for millions of values are
+refused while they are built, not when somebody walks them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from seatunnel_py.errors import JobFileError, Problem
+
+VALUES_MAX = 100_000
+"""Values of one job file after substitution; the largest job files seen in use hold some hundreds."""
+
+DEPTH_MAX = 64
+"""Levels after substitution; the guard bounds what is written to fewer."""
+
+CHARACTERS_PER_VALUE = 64
+"""Text counts as well: this many characters weigh as much as one more value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something was written; lines and columns count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def problem(self, message: str, *, path: str = "", remedy: str = "", suggestion: str = "") -> Problem:
+        """A problem at this place."""
+        return Problem(message, self.file, self.line, self.column, path, remedy, suggestion)
+
+    def error(self, message: str, *, remedy: str = "") -> JobFileError:
+        """A problem so grave that nothing after it can be read."""
+        return JobFileError((self.problem(message, remedy=remedy),))
+
+
+class WrittenInt(int):
+    """An integer that prints as it was written (``007``), for options that turn out to be text."""
+
+    written: str
+
+    def __new__(cls, written: str) -> WrittenInt:
+        self = super().__new__(cls, written)
+        self.written = written
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.written,)
+
+    def __str__(self) -> str:
+        return self.written
+
+
+class WrittenFloat(float):
+    """A number that prints as it was written (``1.10``), for options that turn out to be text."""
+
+    written: str
+
+    def __new__(cls, written: str) -> WrittenFloat:
+        self = super().__new__(cls, written)
+        self.written = written
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.written,)
+
+    def __str__(self) -> str:
+        return self.written
+
+
+Scalar = str | int | float | bool | None
+Value = Scalar | dict[str, "Node"] | list["Node"]
+
+
+class Node:
+    """One value and the place of its key (for a list's element: of the element itself)."""
+
+    __slots__ = ("depth", "place", "size", "value")
+
+    def __init__(self, value: Value, place: Place) -> None:
+        self.value = value
+        self.place = place
+        self.size = 1 + (len(value) // CHARACTERS_PER_VALUE if isinstance(value, str) else 0)
+        self.depth = 1
+        for child in self.children():
+            self.size += child.size
+            self.depth = max(self.depth, child.depth + 1)
+        if self.size > VALUES_MAX or self.depth > DEPTH_MAX:
+            raise place.error(
+                f"substitutions make this value too large (over {VALUES_MAX} values or {DEPTH_MAX} levels)"
+            )
+
+    def __repr__(self) -> str:
+        # A node may hold a secret; what is printed by accident is its shape.
+        return f"Node({type(self.value).__name__} at {self.place.file}:{self.place.line}:{self.place.column})"
+
+    def children(self) -> Iterator[Node]:
+        """The nodes directly below."""
+        if isinstance(self.value, dict):
+            yield from self.value.values()
+        elif isinstance(self.value, list):
+            yield from self.value
+
+    @property
+    def fields(self) -> dict[str, Node]:
+        """The members of an object; of anything else, none."""
+        return self.value if isinstance(self.value, dict) else {}
+
+    @property
+    def items(self) -> list[Node]:
+        """The elements of a list; of anything else, none."""
+        return self.value if isinstance(self.value, list) else []
+
+    def at(self, place: Place) -> Node:
+        """The same value at another place."""
+        moved = object.__new__(Node)
+        moved.value, moved.place, moved.size, moved.depth = self.value, place, self.size, self.depth
+        return moved
+
+    def plain(self, skip: frozenset[int] = frozenset()) -> Any:
+        """The value without places, leaving out the nodes whose ``id`` is in ``skip``."""
+        if isinstance(self.value, dict):
+            return {key: node.plain(skip) for key, node in self.value.items() if id(node) not in skip}
+        if isinstance(self.value, list):
+            return [node.plain(skip) for node in self.value if id(node) not in skip]
+        return self.value
+
+    def mapped(self, change: Callable[[str, Node], Scalar], path: str = "") -> Node:
+        """A tree of the same shape; ``change`` gets each scalar with its dotted path, list indexes left out."""
+        if isinstance(self.value, dict):
+            prefix = f"{path}." if path else ""
+            fields: Value = {k: node.mapped(change, f"{prefix}{k}") for k, node in self.value.items()}
+            return Node(fields, self.place)
+        if isinstance(self.value, list):
+            return Node([node.mapped(change, path) for node in self.value], self.place)
+        return Node(change(path, self), self.place)
+
+    def find(self, key: str) -> Node | None:
+        """The node under a dotted key, whether dots, quotes or braces spell it."""
+        if not isinstance(self.value, dict):
+            return None
+        if key in self.value:
+            return self.value[key]
+        for at, letter in enumerate(key):
+            if letter == "." and (child := self.value.get(key[:at])) and (found := child.find(key[at + 1 :])):
+                return found
+        return None

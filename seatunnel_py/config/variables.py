@@ -1,0 +1,114 @@
+"""Variables: ``-i name=value``, then the environment, then the default in ``${name:default}``.
+
+A name that has none of these stays as it is written, so that a sink's placeholders survive until its table
+is known. The names of those placeholders may not be set, and ``${env:NAME}`` and ``${file:path}`` are left
+for the moment when the secret is needed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from seatunnel_py.errors import JobFileError, Problem
+
+RESERVED = frozenset(
+    {
+        "database_name",
+        "schema_name",
+        "table_name",
+        "schema_full_name",
+        "table_full_name",
+        "primary_key",
+        "unique_key",
+        "field_names",
+        "partition_keys",
+    }
+)
+"""Placeholders that a sink fills in for each of its tables."""
+
+SECRET_SCHEMES = frozenset({"env", "file"})
+"""``${env:NAME}`` and ``${file:path}`` are references to secrets, not variables with a default."""
+
+VARIABLE = re.compile(r"\$\{([^:{}]+)(:[^}]*)?\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """Values by name. What the command line gives wins over the environment."""
+
+    given: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    def lookup(self, name: str, default: str | None = None) -> str | None:
+        """The value of a name, or its default, or None where the reference has to stay as written."""
+        if name in RESERVED or name in SECRET_SCHEMES:
+            return None
+        if name in self.given:
+            return self.given[name]
+        return self.environment.get(name, default)
+
+    def substitute(self, text: str) -> str:
+        """Fill the variables in a quoted text; what a variable's value holds is not looked at again."""
+        if "${" not in text:
+            return text
+        return VARIABLE.sub(self._replacement, text)
+
+    def _replacement(self, match: re.Match[str]) -> str:
+        default = match[2][1:].strip() if match[2] is not None else None
+        value = self.lookup(match[1].strip(), default)
+        return match[0] if value is None else value
+
+
+def parse_arguments(arguments: Iterable[str]) -> dict[str, str]:
+    """Read ``-i`` arguments: ``a=1``, or several in one, ``a=1,b=[x,y],c="p,q"``.
+
+    A comma inside brackets or double quotes separates nothing. Only the first ``=`` separates name and value.
+    """
+    given: dict[str, str] = {}
+    problems = []
+    for ordinal, argument in enumerate(arguments, 1):
+        for part in _split(argument):
+            name, equals, value = part.partition("=")
+            name = name.strip()
+            if not equals or not name:
+                # The argument may be a secret with its name forgotten: it is not repeated.
+                message = f"-i takes name=value; argument {ordinal} has a part without a name"
+                remedy = "Put a value with commas in brackets or double quotes."
+                problems.append(Problem(message, "command line", remedy=remedy))
+            elif name in RESERVED or name in SECRET_SCHEMES:
+                problems.append(
+                    Problem(
+                        f"-i {name}: system placeholders cannot be used as variables",
+                        "command line",
+                        remedy="Choose another name; this one is filled in for each table of a sink.",
+                    )
+                )
+            else:
+                given[name] = _unquoted(value)
+    if problems:
+        raise JobFileError(tuple(problems))
+    return given
+
+
+def _split(argument: str) -> list[str]:
+    parts = [""]
+    brackets, quoted = 0, False
+    for letter in argument:
+        if letter == '"':
+            quoted = not quoted
+        elif not quoted and letter in "[{":
+            brackets += 1
+        elif not quoted and letter in "]}":
+            brackets -= 1
+        if letter == "," and not quoted and brackets <= 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part for part in parts if part.strip()]
+
+
+def _unquoted(value: str) -> str:
+    return value[1:-1] if len(value) >= 2 and value[0] == value[-1] == '"' else value
