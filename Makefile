@@ -20,7 +20,14 @@ $(STAMP): requirements.lock pyproject.toml
 setup: $(STAMP) ## install everything into .venv
 
 demo: $(STAMP) ## synchronise a small shop database; needs no server
-	@$(BIN)/python -m seatunnel_py.cli.demo
+	@$(BIN)/python configs/demo/make_shop.py demo
+	@$(BIN)/seatunnel run configs/demo/shop.conf -i dir=demo
+	@echo
+	@echo "look next:"
+	@echo "  $(BIN)/seatunnel plan configs/demo/shop.conf -i dir=demo     what a run would do, and why"
+	@echo "  $(BIN)/seatunnel preview configs/demo/shop.conf -i dir=demo  the first rows behind every step"
+	@echo "  $(BIN)/seatunnel jobs list                                   what ran here"
+	@echo "  ls demo/parquet; configs/; docs/guide.md                     the result, more jobs, the guide"
 
 servers: $(STAMP) ## install the database servers that the tests start (as root)
 	@$(BIN)/python -m tests.servers.install postgres mariadb

@@ -9,12 +9,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from seatunnel_py.api.capabilities import Determinism
 from seatunnel_py.api.factory import Factory
 from seatunnel_py.api.step_options import TransformOptions
 from seatunnel_py.api.schema import Column, TableSchema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class CatalystFactory(Factory):
@@ -39,6 +42,10 @@ class Analysis:
 
 
 class SqlAnalyst(Protocol):
-    """Analyses a query over named inputs without reading a row. Raises ValueError with a text for people."""
+    """What the planner and the preview ask of Catalyst."""
 
-    def analyse(self, query: str, inputs: Mapping[str, TableSchema], dialect: str) -> Analysis: ...
+    def analyse(self, query: str, inputs: Mapping[str, TableSchema], dialect: str) -> Analysis:
+        """Analyse a query over named inputs without reading a row. Raises ValueError with a text for people."""
+
+    def rows(self, query: str, inputs: Mapping[str, pa.Table]) -> pa.Table:
+        """The answer of an analysed query (``Analysis.query``) over a few rows, for a preview."""

@@ -1,0 +1,44 @@
+"""``seatunnel preview``: the first rows behind every step, with the types on their way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from seatunnel_py import app
+from seatunnel_py.local.preview import StepRows
+from seatunnel_py.runtime.receipt import ExitCode
+
+CELL_CHARACTERS_MAX = 40
+
+
+def preview(path: Path, variables: Mapping[str, str], rows: int) -> int:
+    """Print the rows; reads from the sources only."""
+    console = Console()
+    for step in app.preview(path, variables, rows):
+        console.print(_table(step))
+        for reason in step.rejected:
+            console.print(f"  rejected: {reason}", style="yellow")
+    return ExitCode.SUCCESS
+
+
+def _table(step: StepRows) -> Table:
+    table = Table(title=f"{step.node}  ({step.plugin})", title_justify="left", box=box.SIMPLE_HEAD)
+    for column in step.table.columns:
+        table.add_column(Text(f"{column.name}\n{column.dtype}"))
+    for row in step.rows.to_pylist():
+        table.add_row(*(_cell(row[column.name]) for column in step.table.columns))
+    return table
+
+
+def _cell(value: Any) -> Text:
+    if value is None:
+        return Text("null", "dim")
+    shown = repr(value) if isinstance(value, (bytes, list, dict)) else str(value)
+    return Text(shown if len(shown) <= CELL_CHARACTERS_MAX else shown[: CELL_CHARACTERS_MAX - 1] + "…")

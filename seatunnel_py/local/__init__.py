@@ -1,0 +1,1 @@
+"""The same units in this process: for tests, simulation and previews. No Spark."""
