@@ -1,0 +1,28 @@
+"""Which class reads which format; modules are imported when a format is used."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import cast
+
+from seatunnel_connectors.files.formats.base import FormatReader
+from seatunnel_connectors.files.options import FileFormat, FileReadOptions
+
+_PACKAGE = "seatunnel_connectors.files.formats"
+_READERS = {
+    FileFormat.TEXT: ("delimited", "DelimitedReader"),
+    FileFormat.CSV: ("delimited", "DelimitedReader"),
+    FileFormat.JSON: ("json_lines", "JsonReader"),
+    FileFormat.PARQUET: ("columnar", "ParquetReader"),
+    FileFormat.ORC: ("columnar", "OrcReader"),
+    FileFormat.EXCEL: ("excel", "ExcelReader"),
+    FileFormat.XML: ("xml", "XmlReader"),
+    FileFormat.BINARY: ("binary", "BinaryReader"),
+}
+
+
+def reader_for(options: FileReadOptions) -> FormatReader:
+    """A reader of the format that the options name."""
+    assert options.file_format_type is not None
+    module, name = _READERS[options.file_format_type]
+    return cast(FormatReader, getattr(import_module(f"{_PACKAGE}.{module}"), name)(options))

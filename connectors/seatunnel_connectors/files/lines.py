@@ -1,0 +1,207 @@
+"""Text as blocks of whole records, with the byte that each block ends at: what makes text resumable.
+
+Bytes are cut at row delimiters before they are decoded. That is safe in every encoding whose multi-byte
+characters never contain the byte of a line feed; any other encoding (UTF-16 …) is turned into UTF-8 first, and
+offsets then count in that UTF-8 text.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from seatunnel_connectors.files.document import ByteStream, Document
+from seatunnel_py.api import FatalError
+
+BLOCK_BYTES = 4 * 1024 * 1024  # about 50,000 rows: large enough for Arrow, small enough for memory and budgets
+RECORD_BYTES_MAX = 64 * 1024 * 1024  # a longer record is a missing delimiter or a quote that nobody closed
+
+Cutter: TypeAlias = Callable[[bytes], int]
+"""Where the last complete record of a block ends; 0: nowhere."""
+
+_UNSAFE = ("utf-16", "utf_16", "utf-32", "utf_32", "utf-7", "utf_7", "iso2022", "hz", "idna", "punycode", "cp037")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole records as UTF-8 text; ``offset`` is where they begin in the document, ``end`` the byte behind them."""
+
+    text: bytes
+    offset: int
+    end: int
+
+
+def is_cuttable(encoding: str) -> bool:
+    """Whether bytes of this encoding can be cut at a line feed."""
+    name = codecs.lookup(encoding).name
+    return not name.startswith(_UNSAFE) and "\n".encode(name) == b"\n" and "a".encode(name) == b"a"
+
+
+def cut_at(delimiter: bytes) -> Cutter:
+    """Records end at every delimiter."""
+
+    def cut(block: bytes) -> int:
+        at = block.rfind(delimiter)
+        return at + len(delimiter) if at >= 0 else 0
+
+    return cut
+
+
+def read_blocks(
+    document: Document,
+    encoding: str,
+    cut: Cutter,
+    *,
+    begin: int = 0,
+    end: int | None = None,
+    block_bytes: int = BLOCK_BYTES,
+) -> Iterator[Block]:
+    """Blocks of the bytes from ``begin`` to ``end``; the last one may lack its delimiter."""
+    stream = document.stream(begin if is_cuttable(encoding) else 0)
+    with closing(stream):
+        if not is_cuttable(encoding):
+            stream = _transcoded(stream, encoding, document, begin)
+        offset, rest, left = begin, b"", None if end is None else end - begin
+        while True:
+            wanted = block_bytes if left is None else min(block_bytes, left)
+            chunk = bytes(stream.read(wanted)) if wanted > 0 else b""
+            if left is not None:
+                left -= len(chunk)
+            if not chunk:
+                if left:
+                    raise FatalError(f"{document.name} is shorter than it was when the job found it")
+                if rest:
+                    yield _block(document, rest, offset, encoding)
+                return
+            rest += chunk
+            at = cut(rest)
+            if at:
+                yield _block(document, rest[:at], offset, encoding)
+                rest, offset = rest[at:], offset + at
+            elif len(rest) > RECORD_BYTES_MAX:
+                raise FatalError(
+                    f"{document.name}: the record at byte {offset} is longer than {RECORD_BYTES_MAX} bytes",
+                    "check row_delimiter and quote_char",
+                )
+
+
+def _block(document: Document, raw: bytes, offset: int, encoding: str) -> Block:
+    return Block(decoded(document, raw, offset, encoding), offset, offset + len(raw))
+
+
+def decoded(document: Document, raw: bytes, offset: int, encoding: str) -> bytes:
+    """UTF-8 of bytes in the document's encoding, proved to be valid; without a byte order mark."""
+    if offset == 0 and raw.startswith(codecs.BOM_UTF8):
+        raw = raw[len(codecs.BOM_UTF8) :]
+    if raw.isascii():
+        return raw
+    name = codecs.lookup(encoding).name if is_cuttable(encoding) else "utf-8"
+    try:
+        text = raw.decode(name)
+    except UnicodeDecodeError as error:
+        line = line_number(document, encoding, offset) + raw[: error.start].count(b"\n")
+        byte = f"0x{raw[error.start]:02x}"
+        raise FatalError(
+            f"{document.name}, line {line}: the byte {byte} at {offset + error.start} is not {encoding}",
+            "give the file's encoding with the option encoding",
+        ) from None
+    return raw if name == "utf-8" else text.encode("utf-8")
+
+
+def line_number(document: Document, encoding: str, offset: int, delimiter: bytes = b"\n") -> int:
+    """Number of the line that begins at ``offset``. Reads all before it: for error messages only."""
+    if offset == 0:
+        return 1
+    count = 1
+    with closing(document.stream()) as opened:
+        stream = opened if is_cuttable(encoding) else _transcoded(opened, encoding, document, 0)
+        while offset > 0 and (chunk := bytes(stream.read(min(offset, BLOCK_BYTES)))):
+            count += chunk.count(delimiter)
+            offset -= len(chunk)
+    return count
+
+
+def head_end(document: Document, encoding: str, lines: int, delimiter: bytes) -> tuple[int, bytes]:
+    """Offset behind the first ``lines`` lines, and these lines as UTF-8."""
+    if not lines:
+        return 0, b""
+    with closing(document.stream()) as opened:
+        stream = opened if is_cuttable(encoding) else _transcoded(opened, encoding, document, 0)
+        head, at = b"", 0
+        for _ in range(lines):
+            while (found := head.find(delimiter, at)) < 0:
+                chunk = bytes(stream.read(64 * 1024))
+                if not chunk:
+                    return len(head), decoded(document, head, 0, encoding)
+                if len(head) > RECORD_BYTES_MAX:
+                    raise FatalError(f"{document.name}: the header is longer than {RECORD_BYTES_MAX} bytes")
+                head += chunk
+            at = found + len(delimiter)
+    return at, decoded(document, head[:at], 0, encoding)
+
+
+def cut_points(document: Document, delimiter: bytes, size: int) -> list[int]:
+    """Offsets of record starts near every ``size`` bytes of a plain document."""
+    points: list[int] = []
+    target = size
+    while target < document.entry.size:
+        point = _next_start(document, target, delimiter)
+        if point is None or point >= document.entry.size:
+            break
+        points.append(point)
+        target = max(point, target) + size
+    return points
+
+
+def _next_start(document: Document, target: int, delimiter: bytes) -> int | None:
+    head = b""
+    with closing(document.stream(target)) as stream:
+        while (place := head.find(delimiter)) < 0:
+            chunk = bytes(stream.read(64 * 1024))
+            if not chunk or len(head) > RECORD_BYTES_MAX:
+                return None
+            head += chunk
+    return target + place + len(delimiter)
+
+
+def _transcoded(stream: ByteStream, encoding: str, document: Document, begin: int) -> ByteStream:
+    transcoded = _Transcoded(stream, encoding, document)
+    while begin > 0:
+        chunk = transcoded.read(min(begin, BLOCK_BYTES))
+        if not chunk:
+            raise FatalError(f"{document.name} ends before the position that reading should go on at")
+        begin -= len(chunk)
+    return transcoded
+
+
+class _Transcoded:
+    """A stream of UTF-8 from a stream in an encoding that cannot be cut."""
+
+    def __init__(self, stream: ByteStream, encoding: str, document: Document) -> None:
+        self.stream = stream
+        self.decoder = codecs.getincrementaldecoder(encoding)()
+        self.encoding, self.document = encoding, document
+        self.rest = b""
+
+    def read(self, size: int = -1) -> bytes:
+        while size < 0 or len(self.rest) < size:
+            chunk = bytes(self.stream.read(BLOCK_BYTES))
+            try:
+                text = self.decoder.decode(chunk, final=not chunk)
+            except UnicodeDecodeError as error:
+                raise FatalError(
+                    f"{self.document.name}: the byte 0x{error.object[error.start]:02x} is not {self.encoding}",
+                    "give the file's encoding with the option encoding",
+                ) from None
+            self.rest += text.encode("utf-8")
+            if not chunk:
+                break
+        taken = self.rest if size < 0 else self.rest[:size]
+        self.rest = self.rest[len(taken) :]
+        return taken
+
+    def close(self) -> None:
+        self.stream.close()

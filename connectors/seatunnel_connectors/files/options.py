@@ -1,0 +1,174 @@
+"""What a job file may say about files to be read."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from functools import lru_cache
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator
+
+from seatunnel_connectors.files.temporal import compile_pattern
+from seatunnel_connectors.table_config import SchemaOptions
+from seatunnel_py.api import Options, SourceOptions, exactly_one, option, required_when, together
+
+
+class FileFormat(StrEnum):
+    TEXT = "text"
+    CSV = "csv"
+    JSON = "json"
+    PARQUET = "parquet"
+    ORC = "orc"
+    EXCEL = "excel"
+    XML = "xml"
+    BINARY = "binary"
+
+
+LINE_FORMATS = frozenset({FileFormat.TEXT, FileFormat.CSV, FileFormat.JSON})
+
+
+class ArchiveCodec(StrEnum):
+    NONE = "none"
+    ZIP = "zip"
+    TAR = "tar"
+    TAR_GZ = "tar_gz"
+    GZ = "gz"
+
+
+class CompressCodec(StrEnum):
+    NONE = "none"
+    LZO = "lzo"
+    GZIP = "gzip"
+    ZSTD = "zstd"
+    BZ2 = "bz2"
+    LZ4 = "lz4"
+    BROTLI = "brotli"
+    SNAPPY = "snappy"
+    ZLIB = "zlib"
+
+
+def _pattern(text: str) -> str:
+    return compile_pattern(text).text
+
+
+def _encoding(text: str) -> str:
+    try:
+        "".encode(text)
+    except LookupError:
+        raise ValueError(f"unknown encoding {text!r}") from None
+    return text
+
+
+def _codec(codec: CompressCodec) -> CompressCodec:
+    if codec is CompressCodec.LZO:
+        raise ValueError("lzo is not supported: there is no library for it; use gzip, zstd, lz4 or bz2")
+    return codec
+
+
+def _regex(text: str) -> str:
+    java_regex(text)
+    return text
+
+
+def _text(value: Any) -> Any:
+    """A delimiter as one writes it: ``\\t``, ``\\x01``, ``\\u0001`` and the like also as escapes in plain text."""
+    if not isinstance(value, str):
+        return value
+    found = re.fullmatch(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([tnr0]))", value)
+    if not found:
+        return value
+    if found[3]:
+        return {"t": "\t", "n": "\n", "r": "\r", "0": "\0"}[found[3]]
+    return chr(int(found[1] or found[2], 16))
+
+
+@lru_cache(maxsize=256)
+def java_regex(text: str) -> re.Pattern[str]:
+    """A Java regular expression, as far as Python knows the same."""
+    try:
+        return re.compile(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", text))
+    except re.error as error:
+        raise ValueError(f"{text!r} is not a regular expression: {error}") from None
+
+
+PatternText = Annotated[str, AfterValidator(_pattern)]
+EncodingName = Annotated[str, AfterValidator(_encoding)]
+Codec = Annotated[CompressCodec, AfterValidator(_codec)]
+RegexText = Annotated[str, AfterValidator(_regex)]
+DelimiterText = Annotated[str, BeforeValidator(_text)]
+
+
+class FileReadOptions(Options):
+    """Options of one table that is read from files; the same for every kind of storage."""
+
+    path: str | None = option(None, doc="a file, or a directory that is read with all below it")
+    file_format_type: FileFormat | None = option(None, doc="format of the files")
+    declared: SchemaOptions | None = option(None, key="schema", doc="columns; needed for json, excel and xml")
+    read_columns: tuple[str, ...] = option((), doc="columns to be read, in this order; default: all")
+    field_delimiter: DelimiterText | None = option(
+        None, fallback=("delimiter",), min_length=1, doc="between fields; default: \\u0001 for text, `,` for csv"
+    )
+    row_delimiter: DelimiterText = option("\n", min_length=1, doc="between rows (text, csv, json)")
+    quote_char: DelimiterText | None = option('"', max_length=1, doc="quotes values (csv); empty: none does")
+    escape_char: DelimiterText | None = option(None, max_length=1, doc="escapes a character (csv)")
+    skip_header_row_number: int = option(0, ge=0, doc="lines at the beginning of each file that are left out")
+    csv_use_header_line: bool = option(False, doc="the first line names the columns (csv)")
+    parse_partition_from_path: bool = option(True, doc="`k=v` in a path makes a column k at the end")
+    read_partitions: tuple[str, ...] = option((), doc="read only paths that contain one of these")
+    date_format: PatternText | None = option(None, doc="Java pattern of dates; default yyyy-MM-dd and the like")
+    datetime_format: PatternText | None = option(
+        None, doc="Java pattern of timestamps; default yyyy-MM-dd HH:mm:ss and the like"
+    )
+    time_format: PatternText | None = option(None, doc="Java pattern of times; default HH:mm:ss")
+    file_filter_pattern: RegexText | None = option(
+        None, doc="Java regular expression for the whole file name, or the whole path when it has a slash"
+    )
+    filename_extension: str | None = option(None, doc="read only files whose name ends so")
+    recursive_file_scan: bool = option(True, doc="also read what lies in directories below")
+    sort_files_by_modification_time: bool = option(False, doc="oldest file first instead of by name")
+    compress_codec: Codec = option(CompressCodec.NONE, doc="compression; none: judged by .gz, .bz2, .zst, .lz4")
+    archive_compress_codec: ArchiveCodec = option(ArchiveCodec.NONE, doc="archive that the files are packed in")
+    encoding: EncodingName = option("UTF-8", doc="character encoding (text, csv, json, xml)")
+    null_format: str | None = option(None, doc="text that means null; without it an empty value does")
+    sheet_name: str | None = option(None, doc="sheet to be read; default: the first (excel)")
+    excel_engine: str = option("POI", doc="accepted for older job files; there is one engine")
+    xml_row_tag: str | None = option(None, doc="element that holds a row")
+    xml_use_attr_format: bool | None = option(None, doc="values are attributes of the row's element")
+    binary_chunk_size: int = option(1024, ge=1, doc="bytes per row (binary)")
+    binary_complete_file_mode: bool = option(False, doc="one row per file (binary)")
+    enable_file_split: bool | None = option(
+        None, doc="divide big files; default: text, json, and csv whose quotes allow it"
+    )
+    file_split_size: int = option(128 * 1024 * 1024, ge=1, doc="bytes of a part")
+
+
+_TABLE_RULES = (
+    required_when("xml_row_tag", other="file_format_type", equals=(FileFormat.XML,)),
+    required_when("xml_use_attr_format", other="file_format_type", equals=(FileFormat.XML,)),
+)
+
+
+class FileTableOptions(FileReadOptions):
+    """One entry of ``tables_configs``."""
+
+    path: str = option(doc="a file, or a directory that is read with all below it")
+    file_format_type: FileFormat = option(doc="format of the files")
+
+    rules = _TABLE_RULES
+
+
+class LocalFileSourceOptions(SourceOptions, FileReadOptions):
+    """Options of the LocalFile source: one table, or ``tables_configs``."""
+
+    tables_configs: tuple[FileTableOptions, ...] = option((), doc="tables, each with path, format and schema")
+
+    rules = (
+        exactly_one("path", "tables_configs"),
+        together("path", "file_format_type"),
+        *_TABLE_RULES,
+    )
+
+    def table_options(self) -> tuple[FileReadOptions, ...]:
+        """What to read, table by table."""
+        return self.tables_configs or (self,)

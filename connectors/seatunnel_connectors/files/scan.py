@@ -1,0 +1,103 @@
+"""Which files a table is made of: what lies under its path, less what its filters leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+from urllib.parse import unquote
+
+from seatunnel_connectors.files.archives import members
+from seatunnel_connectors.files.document import Document
+from seatunnel_connectors.files.options import (
+    ArchiveCodec,
+    CompressCodec,
+    FileFormat,
+    FileReadOptions,
+    java_regex,
+)
+from seatunnel_connectors.files.storage import FileEntry, LocalStorage, path_of
+from seatunnel_py.api import FatalError
+
+SUFFIX_CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".br": "brotli"}
+_PACKED_FORMATS = {FileFormat.TEXT, FileFormat.CSV, FileFormat.JSON, FileFormat.XML}
+
+
+def find_documents(storage: LocalStorage, options: FileReadOptions) -> list[Document]:
+    """Every document of the table, in the order in which it is read."""
+    entries = find_files(storage, options)
+    return [document for entry in entries for document in documents_of(storage, options, entry)]
+
+
+def find_files(storage: LocalStorage, options: FileReadOptions) -> list[FileEntry]:
+    """The files under the path that the filters let through."""
+    root = path_of(options.path or "")
+    single = storage.stat(root)
+    if single is not None:
+        found = [single] if single.size else []
+    elif storage.is_directory(root):
+        found = [entry for entry in storage.walk(root) if _is_wanted(root, entry, options)]
+    else:
+        raise FatalError(f"there is no file or directory {root}", "correct the option path")
+    if options.sort_files_by_modification_time:
+        found.sort(key=lambda entry: (entry.mtime_ns, entry.path))
+    return found
+
+
+def _is_wanted(root: str, entry: FileEntry, options: FileReadOptions) -> bool:
+    below = PurePosixPath(entry.path).relative_to(root)
+    if not entry.size or below.name == "_SUCCESS" or any(part.startswith(".") for part in below.parts):
+        return False
+    if not options.recursive_file_scan and len(below.parts) > 1:
+        return False
+    if options.read_partitions and not any(text in entry.path for text in options.read_partitions):
+        return False
+    archived = options.archive_compress_codec is not ArchiveCodec.NONE
+    if options.filename_extension and not archived and not below.name.endswith(options.filename_extension):
+        return False
+    if not options.file_filter_pattern:
+        return True
+    pattern = java_regex(options.file_filter_pattern)
+    subject = entry.path if "/" in options.file_filter_pattern else below.name
+    return pattern.fullmatch(subject) is not None
+
+
+def documents_of(storage: LocalStorage, options: FileReadOptions, entry: FileEntry) -> list[Document]:
+    """The file itself, or the members of the archive that it is."""
+    assert options.file_format_type is not None
+    if options.archive_compress_codec is not ArchiveCodec.NONE:
+        return members(
+            storage,
+            entry,
+            options.archive_compress_codec,
+            options.file_format_type,
+            options.filename_extension,
+        )
+    return [Document(storage, entry, codec=codec_of(options, entry.path))]
+
+
+def codec_of(options: FileReadOptions, path: str) -> str:
+    """Arrow's name of the stream compression of a file; empty: none."""
+    if options.file_format_type not in _PACKED_FORMATS:
+        return ""  # the format has its own compression, or takes bytes as they are
+    codec = options.compress_codec
+    if codec is not CompressCodec.NONE:
+        return "gzip" if codec is CompressCodec.ZLIB else codec.value
+    return SUFFIX_CODECS.get(PurePosixPath(path).suffix.lower(), "")
+
+
+def partitions_of(path: str) -> dict[str, str]:
+    """``k=v`` parts of a path, outermost first; ``%2F`` and the like in a value are undone."""
+    found: dict[str, str] = {}
+    for part in PurePosixPath(path).parent.parts:
+        key, separator, value = part.partition("=")
+        if separator and key:
+            found[key] = unquote(value)
+    return found
+
+
+def partition_names(documents: Iterable[Document]) -> tuple[str, ...]:
+    """Names of all partition columns, in the order in which they are met."""
+    names: dict[str, None] = {}
+    for document in documents:
+        names.update(dict.fromkeys(partitions_of(document.entry.path)))
+    return tuple(names)

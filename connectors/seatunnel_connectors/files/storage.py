@@ -1,0 +1,179 @@
+"""Where files lie: the few things that sources and sinks ask of a file system, and the local one.
+
+Everything that other file systems can do alike goes through ``pyarrow.fs``; what makes a rename durable is the
+local one's own. Instances are picklable and open nothing when they are made.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from seatunnel_py.api import FatalError, PluginError, RetriableError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.fs
+
+FINAL_ERRORS = (
+    FileNotFoundError,
+    PermissionError,
+    IsADirectoryError,
+    NotADirectoryError,
+    FileExistsError,
+)
+"""What another try does not mend."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """A file as it was found. Size and time of change together are its identity."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+    @property
+    def generation(self) -> str:
+        return f"{self.size}:{self.mtime_ns}"
+
+
+def path_of(text: str) -> str:
+    """A local path as a job file writes it (``file://`` allowed), absolute and without ``..``."""
+    if "\0" in text:
+        raise ValueError("the path holds a NUL character")
+    for prefix in ("file://", "file:"):
+        if text.startswith(prefix):
+            text = text[len(prefix) :]
+            break
+    return os.path.abspath(Path(text).expanduser())  # noqa: PTH100  (links stay as they are written)
+
+
+@contextmanager
+def outside(action: str, path: str) -> Iterator[None]:
+    """Turn an operating system's error into a typed one that names the file."""
+    try:
+        yield
+    except PluginError:
+        raise
+    except FINAL_ERRORS as error:
+        raise FatalError(f"cannot {action} {path}: {error.strerror or error}") from error
+    except OSError as error:
+        raise RetriableError(f"cannot {action} {path}: {error.strerror or error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class LocalStorage:
+    """The local file system, and whatever is mounted into it."""
+
+    def filesystem(self) -> pyarrow.fs.FileSystem:
+        from pyarrow import fs
+
+        return fs.LocalFileSystem()
+
+    # ------------------------------------------------------------ reading
+
+    def stat(self, path: str) -> FileEntry | None:
+        """The file at ``path``; None when there is none, or no plain file."""
+        with outside("look at", path):
+            info = self.filesystem().get_file_info(path)
+        return FileEntry(path, info.size, info.mtime_ns) if info.is_file else None
+
+    def is_directory(self, path: str) -> bool:
+        return Path(path).is_dir()
+
+    def exists(self, path: str) -> bool:
+        return os.path.lexists(path)
+
+    def walk(self, root: str) -> list[FileEntry]:
+        """Every plain file below ``root``, by path; a directory that leads back to one above it is left out."""
+        found: list[FileEntry] = []
+        with outside("list", root):
+            for folder, folders, names in os.walk(root, followlinks=True, onerror=_raise):
+                folders[:] = [name for name in folders if not _leads_back(Path(folder, name))]
+                for name in names:
+                    path = Path(folder, name)
+                    if path.is_file():
+                        status = path.stat()
+                        found.append(FileEntry(str(path), status.st_size, status.st_mtime_ns))
+        return sorted(found, key=lambda entry: entry.path)
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        """The file for reading at any place."""
+        with outside("open", path):
+            return self.filesystem().open_input_file(path)
+
+    # ------------------------------------------------------------ writing
+
+    def make_directory(self, path: str, *, private: bool = False) -> None:
+        with outside("create the directory", path):
+            Path(path).mkdir(mode=0o700 if private else 0o777, parents=True, exist_ok=True)
+
+    def create(self, path: str) -> IO[bytes]:
+        """A new file for writing; that it is there already is an error."""
+        with outside("create", path):
+            return Path(path).open("xb")
+
+    def sync(self, file: IO[bytes]) -> None:
+        file.flush()
+        os.fsync(file.fileno())
+
+    def sync_directory(self, path: str) -> None:
+        """Make the names in a directory durable."""
+        with outside("sync the directory", path):
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    def rename(self, source: str, target: str) -> None:
+        """Atomic within one file system; replaces ``target``."""
+        with outside(f"rename {source} to", target):
+            Path(source).replace(target)
+
+    def delete(self, path: str) -> None:
+        with outside("delete", path):
+            Path(path).unlink(missing_ok=True)
+
+    def delete_tree(self, path: str) -> None:
+        with outside("delete", path):
+            if Path(path).is_symlink():
+                Path(path).unlink()
+            elif Path(path).is_dir():
+                shutil.rmtree(path)
+
+    def delete_empty(self, path: str) -> None:
+        """Delete a directory if nothing is in it any more."""
+        try:
+            Path(path).rmdir()
+        except OSError:
+            return
+
+    def same_device(self, first: str, second: str) -> bool:
+        """Whether a rename can go from one to the other; of paths not there yet the nearest parent counts."""
+        return _existing(first).stat().st_dev == _existing(second).stat().st_dev
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _leads_back(folder: Path) -> bool:
+    """A link to a directory that it lies in would be walked for ever."""
+    if not folder.is_symlink():
+        return False
+    target = folder.resolve()
+    return target == folder.parent.resolve() or target in folder.parent.resolve().parents
+
+
+def _existing(path: str) -> Path:
+    place = Path(path)
+    while not place.exists():
+        place = place.parent
+    return place
