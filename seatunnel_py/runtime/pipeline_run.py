@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TypeAlias
 
 from seatunnel_py.api.schema import TablePath
@@ -102,6 +103,7 @@ class PipelineRun:
         self.vertices = {vertex.id: VertexRun(vertex, budget, channel_capacity) for vertex in pipeline.vertices}
         self._retry = retry
         self._later: set[UnitId] = set()
+        self._numbers = {channel.id: count() for vertex in pipeline.vertices for channel in vertex.outputs}
 
     # ------------------------------------------------------------- events
 
@@ -193,9 +195,14 @@ class PipelineRun:
         return actions
 
     def _hand_on(self, vertex: VertexRun, slices: tuple[Slice, ...]) -> None:
+        """Number the batches of each channel: a unit's slices only know their place in their segment."""
         for channel in vertex.vertex.outputs:
-            mine = [replace(item, channel=channel.id) for item in slices if item.table == channel.table]
-            self.vertices[channel.receiver].add_slices(mine)
+            numbers = self._numbers[channel.id]
+            self.vertices[channel.receiver].add_slices(
+                replace(item, channel=channel.id, sequence=next(numbers))
+                for item in slices
+                if item.table == channel.table
+            )
 
     def _pieces(self) -> dict[str, tuple[SinkPiece, ...]]:
         """Pieces by sink node; every sink of the pipeline has an entry, for an empty table is committed as well."""
@@ -221,12 +228,12 @@ class PipelineRun:
         return self.counts.get(path) or next(iter(self.counts.values()))
 
     def _count(self, vertex: VertexRun, result: UnitResult) -> None:
-        count = self._count_of(vertex)
+        table = self._count_of(vertex)
         if vertex.vertex.source is not None:
-            count.rows_read += result.rows
+            table.rows_read += result.rows
         for piece in result.pieces:
-            count.rows_written += piece.piece.rows
-            count.bytes_written += piece.piece.bytes
+            table.rows_written += piece.piece.rows
+            table.bytes_written += piece.piece.bytes
         for step in result.counts:
-            count.rows_rejected += step.rejected
-            count.rows_filtered += max(0, step.rows_in - step.rows_out - step.rejected)
+            table.rows_rejected += step.rejected
+            table.rows_filtered += max(0, step.rows_in - step.rows_out - step.rejected)

@@ -5,8 +5,8 @@ One file holds the batches of one unit, of any number of tables, each as an Arro
     stream 0 | padding | stream 1 | padding | … | index (JSON) | length of the index, its CRC, magic
 
 The index holds offset, length and CRC of every stream. What belongs to a batch beside its columns travels
-inside the stream: row kinds, absent marks and metadata as columns under a reserved prefix, table and positions
-as schema metadata. A segment appears under its name when it is complete, and never changes afterwards.
+inside the stream: row kinds, absent marks and metadata as columns under a reserved prefix, table and
+positions as schema metadata. A segment appears under its name when it is complete, and never changes again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
-from urllib.parse import quote
 
 import pyarrow as pa
 from pyarrow import fs
@@ -58,7 +57,7 @@ class SegmentWriter:
 
     def __init__(self, location: str, name: str) -> None:
         self._files, directory = filesystem(location)
-        file = f"{quote(name, safe='')}.segment"  # vertex ids may hold anything that a job file may
+        file = f"{_plain_name(name)}.segment"
         self.url = f"{location.rstrip('/')}/{file}"
         self._path = f"{directory.rstrip('/')}/{file}"
         self._renames = self._files.type_name not in _OBJECT_STORES
@@ -97,6 +96,13 @@ class SegmentWriter:
     def _put(self, data: bytes | pa.Buffer) -> None:
         self._out.write(data)
         self._at += len(data)
+
+
+def _plain_name(name: str) -> str:
+    """Vertex ids may hold anything that a job file may; a file's name must mean itself in a path and in a URL."""
+    if re.fullmatch(r"[A-Za-z0-9._-]+", name):
+        return name
+    return f"{re.sub(r'[^A-Za-z0-9._-]+', '_', name)}-{zlib.crc32(name.encode()):08x}"
 
 
 def read_slices(slices: Iterable[Slice]) -> Iterator[Batch]:

@@ -68,14 +68,13 @@ class Unit:
 
     @property
     def data_id(self) -> str:
-        """Names the rows, not the attempt: split and start position (design, section 6)."""
+        """Names the rows, not the attempt: vertex, split and start position (design, section 6). The vertex belongs
+        to it because several sources may feed one sink, and each numbers its splits by itself."""
+        vertex = self.id.vertex
         if self.split is None:
-            first = self.slices[0] if self.slices else None
-            return f"{first.channel}@{first.sequence}" if first else str(self.id.sequence)
-        if self.start is None:
-            return f"{self.split.id}@"
-        value = ",".join(f"{key}={self.start.value[key]}" for key in sorted(self.start.value))
-        return f"{self.split.id}@{value}"
+            return f"{vertex}/{self.slices[0].sequence if self.slices else 0}"
+        position = sorted(self.start.value.items()) if self.start else ()
+        return f"{vertex}/{self.split.id}@" + ",".join(f"{key}={value}" for key, value in position)
 
 
 class FailureKind(StrEnum):
