@@ -1,0 +1,1 @@
+"""Generated rows, for demonstrations, tests and load."""

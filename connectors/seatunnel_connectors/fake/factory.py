@@ -1,0 +1,52 @@
+"""FakeSource's factory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from seatunnel_connectors.fake.options import FakeGeneration, FakeOptions
+from seatunnel_py.api import JobMode, SourceCapabilities, SourceFactory, StepContext
+
+if TYPE_CHECKING:
+    from seatunnel_connectors.fake.source import FakeSource
+
+
+class FakeSourceFactory(SourceFactory[FakeOptions]):
+    name = "FakeSource"
+    summary = "Rows that are made up: typed, random, repeatable."
+    options = FakeOptions
+
+    def capabilities(self, options: FakeOptions, context: StepContext) -> SourceCapabilities:
+        return SourceCapabilities(bounded=context.mode is JobMode.BATCH)
+
+    def create(self, options: FakeOptions, context: StepContext) -> FakeSource:
+        from seatunnel_connectors.fake.source import FakeSource, fake_table
+        from seatunnel_connectors.table_config import check_unique, table_schema
+
+        outer = generation_of(options)
+        described = [(options.declared, outer)]
+        if options.tables_configs:
+            described = [(entry.declared, outer.model_copy(update=_given(entry))) for entry in options.tables_configs]
+        tables = [
+            fake_table(table_schema(declared, options.plugin_output), generation) for declared, generation in described
+        ]
+        check_unique(table.schema.path for table in tables)
+        return FakeSource(
+            step=context.step,
+            parallelism=context.parallelism,
+            streaming=context.mode is JobMode.STREAMING,
+            fakes=tuple(tables),
+        )
+
+
+def generation_of(options: FakeGeneration) -> FakeGeneration:
+    """Only how rows are made, without schema and wiring."""
+    return FakeGeneration.model_construct(
+        options.model_fields_set & FakeGeneration.model_fields.keys(),
+        **{name: getattr(options, name) for name in FakeGeneration.model_fields},
+    )
+
+
+def _given(options: FakeGeneration) -> dict[str, object]:
+    given = options.model_fields_set & FakeGeneration.model_fields.keys()
+    return {name: getattr(options, name) for name in given}

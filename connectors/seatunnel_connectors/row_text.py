@@ -1,0 +1,124 @@
+"""Values as the peer writes them for people: what Java's ``String.valueOf`` makes of them."""
+
+from __future__ import annotations
+
+import json
+import math
+from datetime import UTC, time
+from decimal import Decimal
+from typing import Any
+
+from seatunnel_py.api import DataType, Kind
+
+PLAIN_FROM, PLAIN_BELOW = 1e-3, 1e7  # outside of these Java writes a power of ten
+
+
+def text_of(value: Any, dtype: DataType) -> str:
+    """One value of a column as text; ``null`` for none, ``[…]`` for arrays, bytes and nested rows, JSON for maps."""
+    if value is None:
+        return "null"
+    match dtype.kind:
+        case Kind.BOOLEAN:
+            return "true" if value else "false"
+        case Kind.FLOAT | Kind.DOUBLE:
+            return _floating(value, single=dtype.kind is Kind.FLOAT)
+        case Kind.DECIMAL:
+            return format(value, "f")
+        case Kind.BYTES | Kind.BINARY_VECTOR | Kind.BFLOAT16_VECTOR:
+            return _listed(str(byte - 256 if byte > 127 else byte) for byte in value)
+        case Kind.TIME:
+            return _clock(value)
+        case Kind.TIMESTAMP:
+            return f"{value.date().isoformat()}T{_clock(value.time())}"
+        case Kind.TIMESTAMP_TZ:
+            moment = value.astimezone(UTC)
+            return f"{moment.date().isoformat()}T{_clock(moment.time())}Z"
+        case Kind.ARRAY:
+            assert dtype.element is not None
+            return _listed(text_of(item, dtype.element) for item in value)
+        case Kind.FLOAT_VECTOR | Kind.FLOAT16_VECTOR:
+            return _listed(_floating(item, single=True) for item in value)
+        case Kind.ROW:
+            return _listed(text_of(value[name], inner) for name, inner in dtype.fields)
+        case Kind.MAP | Kind.SPARSE_FLOAT_VECTOR:
+            return _map(value, dtype)
+        case _:
+            return str(value)
+
+
+def row_text(values: list[Any], types: list[DataType]) -> str:
+    """The values of a row, as the peer's console joins them."""
+    return ", ".join(text_of(value, dtype) for value, dtype in zip(values, types, strict=True))
+
+
+def type_text(dtype: DataType) -> str:
+    """A type in the peer's spelling: upper case, field names as they are."""
+    match dtype.kind:
+        case Kind.ARRAY:
+            assert dtype.element is not None
+            return f"ARRAY<{type_text(dtype.element)}>"
+        case Kind.MAP:
+            assert dtype.key is not None and dtype.element is not None
+            return f"MAP<{type_text(dtype.key)}, {type_text(dtype.element)}>"
+        case Kind.ROW:
+            return f"ROW<{', '.join(f'{name} {type_text(inner)}' for name, inner in dtype.fields)}>"
+        case _:
+            return str(dtype).upper()
+
+
+def _listed(parts: Any) -> str:
+    return "[" + ", ".join(parts) + "]"
+
+
+def _map(value: Any, dtype: DataType) -> str:
+    pairs = value.items() if isinstance(value, dict) else value
+    key = dtype.key or DataType(Kind.INT)
+    return json.dumps(
+        {text_of(name, key): _jsonable(item) for name, item in pairs}, ensure_ascii=False, separators=(",", ":")
+    )
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(name): _jsonable(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(item) for item in value]
+    if isinstance(value, Decimal):
+        return float(value)
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def _clock(value: time) -> str:
+    """``12:34`` when there are no seconds; a fraction in groups of three digits."""
+    text = f"{value.hour:02}:{value.minute:02}"
+    if value.second or value.microsecond:
+        text += f":{value.second:02}"
+    if value.microsecond:
+        digits = f"{value.microsecond:06}"
+        text += "." + (digits[:3] if digits.endswith("000") else digits)
+    return text
+
+
+def _floating(value: float, *, single: bool) -> str:
+    """Java's spelling of the shortest digits that give the number back."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    shortest = _shortest(value, single=single)
+    if value == 0 or PLAIN_FROM <= abs(value) < PLAIN_BELOW:
+        text = format(shortest, "f")
+        return text if "." in text else text + ".0"
+    sign, digits, exponent = shortest.as_tuple()
+    assert isinstance(exponent, int)
+    written = "".join(map(str, digits)).rstrip("0") or "0"
+    power = exponent + len(digits) - 1
+    return f"{'-' if sign else ''}{written[0]}.{written[1:] or '0'}E{power}"
+
+
+def _shortest(value: float, *, single: bool) -> Decimal:
+    if not single:
+        return Decimal(repr(value))
+    import numpy as np
+
+    return Decimal(str(np.float32(value)))
