@@ -49,6 +49,8 @@ class SourceCapabilities:
 
 @dataclass(frozen=True, slots=True)
 class TransformCapabilities:
+    """What a transform does to the number of rows, and whether it does the same again."""
+
     determinism: Determinism = Determinism.DETERMINATE
     cardinality: Cardinality = Cardinality.ONE_TO_ONE
 

@@ -26,6 +26,8 @@ SinkO = TypeVar("SinkO", bound=SinkOptions)
 
 
 class JobMode(StrEnum):
+    """Whether a job ends when its sources do."""
+
     BATCH = "BATCH"
     STREAMING = "STREAMING"
 
@@ -51,6 +53,8 @@ class Factory(ABC):
 
 
 class SourceFactory(Factory, Generic[SourceO]):
+    """Makes sources."""
+
     options: ClassVar[type[SourceOptions]]
 
     @abstractmethod
@@ -61,6 +65,8 @@ class SourceFactory(Factory, Generic[SourceO]):
 
 
 class TransformFactory(Factory, Generic[TransformO]):
+    """Makes transforms, each bound to one upstream table."""
+
     options: ClassVar[type[TransformOptions]]
 
     def capabilities(self, options: TransformO) -> TransformCapabilities:
@@ -72,6 +78,8 @@ class TransformFactory(Factory, Generic[TransformO]):
 
 
 class SinkFactory(Factory, Generic[SinkO]):
+    """Makes sinks, each bound to one upstream table."""
+
     options: ClassVar[type[SinkOptions]]
 
     @abstractmethod

@@ -59,6 +59,8 @@ class Column:
 
 
 class ConstraintType(StrEnum):
+    """What a constraint says about its columns; the peer's names."""
+
     INDEX_KEY = "INDEX_KEY"
     UNIQUE_KEY = "UNIQUE_KEY"
     FOREIGN_KEY = "FOREIGN_KEY"

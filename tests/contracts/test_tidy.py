@@ -47,7 +47,7 @@ def test_every_module_says_what_it_is() -> None:
     assert [str(path) for path in product() if not ast.get_docstring(ast.parse(path.read_text()))] == []
 
 
-@pytest.mark.parametrize("word", ["TODO", "FIXME", "XXX", "HACK", "NotImplementedError"])
+@pytest.mark.parametrize("word", ["TODO", "FIXME", "XXX", "HACK", "raise NotImplementedError"])
 def test_nothing_is_left_for_later(word: str) -> None:
     """What is not done is not there; what is planned stands in an issue."""
     assert [str(path) for path in product() if re.search(rf"\b{word}\b", path.read_text())] == []
