@@ -1,0 +1,1 @@
+"""A sink that checks what arrives."""

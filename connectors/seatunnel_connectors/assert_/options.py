@@ -1,0 +1,117 @@
+"""Assert's rule language."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from seatunnel_connectors.table_config import SortType, TypeOption
+from seatunnel_py.api import ConstraintType, Options, SinkOptions, at_least_one, option, required_when
+
+
+class RowRuleType(StrEnum):
+    MIN_ROW = "MIN_ROW"
+    MAX_ROW = "MAX_ROW"
+
+
+class ValueRuleType(StrEnum):
+    NOT_NULL = "NOT_NULL"
+    NULL = "NULL"
+    MIN = "MIN"
+    MAX = "MAX"
+    MIN_LENGTH = "MIN_LENGTH"
+    MAX_LENGTH = "MAX_LENGTH"
+
+
+BOUNDED = (ValueRuleType.MIN, ValueRuleType.MAX, ValueRuleType.MIN_LENGTH, ValueRuleType.MAX_LENGTH)
+
+
+class RowRule(Options):
+    rule_type: RowRuleType = option(doc="whether rule_value is the least or the greatest number of rows")
+    rule_value: float = option(ge=0, doc="number of rows, itself allowed")
+
+
+class ValueRule(Options):
+    rule_type: ValueRuleType | None = option(None, doc="what must hold for every value of the field")
+    rule_value: float | None = option(None, doc="the bound, itself allowed")
+    equals_to: Any = option(None, doc="what every value that is not null must be, written as in JSON")
+
+    rules = (at_least_one("rule_type", "equals_to"), required_when("rule_value", other="rule_type", equals=BOUNDED))
+
+
+class FieldRule(Options):
+    field_name: str = option(doc="a column of the table")
+    field_type: TypeOption | None = option(None, doc="its type, as text or as an object of nested fields")
+    field_value: tuple[ValueRule, ...] = option((), doc="what must hold for its values")
+
+
+class PrimaryKeyRule(Options):
+    primary_key_name: str | None = option(None, doc="name of the primary key")
+    primary_key_columns: tuple[str, ...] = option((), doc="its columns, in any order")
+
+
+class ConstraintColumnRule(Options):
+    constraint_key_column_name: str = option(doc="a column of the constraint")
+    constraint_key_sort_type: SortType = option(SortType.ASC, doc="sort order of the column")
+
+
+class ConstraintRule(Options):
+    constraint_key_name: str = option(doc="name of the constraint")
+    constraint_key_type: ConstraintType = option(doc="kind of the constraint")
+    constraint_key_columns: tuple[ConstraintColumnRule, ...] = option((), doc="its columns")
+
+
+class ColumnRule(Options):
+    """What is not given is not compared."""
+
+    name: str = option(doc="name of the column")
+    type: TypeOption = option(doc="type of the column")
+    column_length: int | None = option(None, doc="characters or bytes")
+    nullable: bool | None = option(None, doc="whether it may hold null")
+    default_value: Any = option(None, doc="its default")
+    comment: str | None = option(None, doc="its comment")
+
+
+class TableIdentifierRule(Options):
+    catalog_name: str | None = option(None, doc="accepted and not compared: tables belong to no catalog here")
+    table: str = option(doc="path of the table")
+
+
+class CatalogTableRule(Options):
+    primary_key_rule: PrimaryKeyRule | None = option(None, doc="the primary key")
+    constraint_key_rule: tuple[ConstraintRule, ...] | None = option(None, doc="all constraints, in any order")
+    column_rule: tuple[ColumnRule, ...] | None = option(None, doc="all columns, in any order")
+    table_identifier_rule: TableIdentifierRule | None = option(None, doc="the table's path")
+
+
+class TableRules(Options):
+    """What one table has to keep."""
+
+    row_rules: tuple[RowRule, ...] = option((), doc="how many rows arrive, over all readers")
+    field_rules: tuple[FieldRule, ...] = option((), doc="types and values of fields")
+    catalog_table_rule: CatalogTableRule | None = option(None, doc="checked before any row is read")
+
+
+class TableEntry(TableRules):
+    table_path: str = option(doc="the table that these rules are for")
+
+
+class RuleSet(TableRules):
+    table_names: tuple[str, ...] = option(
+        (), key="table-names", doc="the tables that rows arrive of, no more, no fewer"
+    )
+    tables_configs: tuple[TableEntry, ...] = option((), doc="rules by table; with one entry they hold for all rows")
+
+    rules = (at_least_one("row_rules", "field_rules", "catalog_table_rule", "table_names", "tables_configs"),)
+
+    def of(self, path: str) -> TableRules:
+        """The rules that rows of that table keep."""
+        if not self.tables_configs:
+            return self
+        if len(self.tables_configs) == 1:
+            return self.tables_configs[0]
+        return next((entry for entry in self.tables_configs if entry.table_path == path), TableRules())
+
+
+class AssertOptions(SinkOptions):
+    rule_set: RuleSet = option(key="rules", doc="what has to hold; the first rule that is broken fails the job")
