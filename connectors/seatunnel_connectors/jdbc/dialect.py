@@ -1,0 +1,86 @@
+"""The port between the generic part and a database. A dialect is looked up by name and imported on use."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+from seatunnel_connectors.jdbc.options import JdbcSinkOptions, JdbcSourceOptions
+from seatunnel_connectors.jdbc.request import TableRequest
+from seatunnel_connectors.jdbc.splits import Probe
+from seatunnel_connectors.jdbc.url import Address
+from seatunnel_py.api import Batch, JobMode, Position, Sink, SourceTable, Split, TableSchema
+
+MODULES = {
+    "postgres": "seatunnel_connectors.jdbc.postgres.dialect",
+    "sqlite": "seatunnel_connectors.jdbc.sqlite.dialect",
+    "mysql": "seatunnel_connectors.jdbc.mysql.dialect",
+    "sqlalchemy": "seatunnel_connectors.jdbc.generic.dialect",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SinkRequest:
+    """Everything that a dialect needs to make a sink for one upstream table."""
+
+    address: Address
+    options: JdbcSinkOptions
+    table: TableSchema
+    step: str
+    mode: JobMode
+
+
+class Snapshot(ABC):
+    """A consistent view that several readers share for as long as it is kept; also answers questions about it."""
+
+    generation: str = ""
+
+    @abstractmethod
+    def probe(self, table: SourceTable, column: str) -> Probe:
+        """Something that knows the key column of one table."""
+
+    @abstractmethod
+    def count(self, table: SourceTable) -> int:
+        """Rows of the table, counted."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Nobody reads under it any longer."""
+
+
+class Dialect(ABC):
+    """One kind of database. Stateless: connections live in the worker's pool."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def describe(
+        self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions
+    ) -> list[SourceTable]:
+        """Every table that the requests name, looked up in as few questions as possible. Raises one FatalError
+        that names every problem of every table. Hints follow ``source.Hints``."""
+
+    @abstractmethod
+    def snapshot(self, address: Address, *, shared: bool) -> Snapshot:
+        """Open a view for planning splits; ``shared`` asks for one that readers can join."""
+
+    @abstractmethod
+    def read(self, address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:
+        """Read one split in order, bounded in memory."""
+
+    @abstractmethod
+    def sink(self, request: SinkRequest) -> Sink:
+        """The sink of one upstream table; opens nothing."""
+
+    def physical_splits(self, table: SourceTable, parts: int, generation: str) -> list[Split] | None:
+        """Splits by place on disk, where that beats key ranges and the database can; None: use keys."""
+        return None
+
+
+def dialect_of(address: Address) -> Dialect:
+    """The dialect of an address. ImportError where its client library is missing."""
+    module = importlib.import_module(MODULES[address.dialect])
+    return cast("Dialect", module.DIALECT)

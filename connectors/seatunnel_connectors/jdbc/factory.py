@@ -1,0 +1,104 @@
+"""The factories of Jdbc: options and capabilities. No client library is imported before ``create``."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from seatunnel_connectors.jdbc.options import DataSaveMode, JdbcSinkOptions, JdbcSourceOptions, SchemaSaveMode
+from seatunnel_connectors.jdbc.url import Address, resolve
+from seatunnel_py.api import (
+    Guarantee,
+    JobMode,
+    Sink,
+    SinkCapabilities,
+    SinkFactory,
+    SinkOptions,
+    Source,
+    SourceCapabilities,
+    SourceFactory,
+    SourceOptions,
+    StepContext,
+    TableSchema,
+)
+
+EXTRAS = {"postgres": "postgres", "mysql": "mysql", "sqlalchemy": "sqlalchemy"}
+
+
+def _address(options: JdbcSourceOptions | JdbcSinkOptions) -> Address:
+    return resolve(options.url, options.username, options.password, options.properties, options.dialect)
+
+
+def _require_driver(address: Address) -> None:
+    """ImportError that names the extra of this very database, not the whole family's."""
+    from seatunnel_connectors.jdbc.dialect import dialect_of
+
+    try:
+        dialect_of(address)
+    except ImportError as error:
+        extra = EXTRAS.get(address.dialect, address.dialect)
+        raise ImportError(f"{error}; type: pip install 'seatunnel-py[{extra}]'", name=error.name) from error
+
+
+class JdbcSourceFactory(SourceFactory[JdbcSourceOptions]):
+    """Reads tables and queries of relational databases."""
+
+    name: ClassVar[str] = "Jdbc"
+    summary: ClassVar[str] = "tables and queries of relational databases"
+    extra: ClassVar[str] = "postgres"
+    options: ClassVar[type[SourceOptions]] = JdbcSourceOptions
+
+    def capabilities(self, options: JdbcSourceOptions, context: StepContext) -> SourceCapabilities:
+        return SourceCapabilities()
+
+    def create(self, options: JdbcSourceOptions, context: StepContext) -> Source:
+        from seatunnel_connectors.jdbc.source import JdbcSource
+
+        address = _address(options)
+        _require_driver(address)
+        return JdbcSource(address, options, context.parallelism)
+
+
+class JdbcSinkFactory(SinkFactory[JdbcSinkOptions]):
+    """Writes to tables of relational databases."""
+
+    name: ClassVar[str] = "Jdbc"
+    summary: ClassVar[str] = "tables of relational databases"
+    extra: ClassVar[str] = "postgres"
+    options: ClassVar[type[SinkOptions]] = JdbcSinkOptions
+
+    def capabilities(self, options: JdbcSinkOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
+        return sink_capabilities(options, table, context)
+
+    def create(self, options: JdbcSinkOptions, table: TableSchema, context: StepContext) -> Sink:
+        from seatunnel_connectors.jdbc.dialect import SinkRequest, dialect_of
+
+        address = _address(options)
+        _require_driver(address)
+        return dialect_of(address).sink(SinkRequest(address, options, table, context.step, context.mode))
+
+
+def sink_capabilities(options: JdbcSinkOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
+    """What the sink can promise for one table, before any database was asked."""
+    if options.query:
+        return SinkCapabilities(Guarantee.AT_LEAST_ONCE, "`query` runs whatever statement it holds", fenced=False)
+    key = options.primary_keys if options.primary_keys is not None else table.key
+    renewed = options.schema_save_mode is SchemaSaveMode.RECREATE_SCHEMA
+    emptied = renewed or options.data_save_mode is DataSaveMode.DROP_DATA
+    if context.mode is JobMode.BATCH and options.is_exactly_once and emptied:
+        return SinkCapabilities(
+            Guarantee.TWO_PHASE_COMMIT,
+            "the table is made anew by this run; each unit's transaction holds the record of the unit",
+            fenced=True,
+        )
+    if key and options.enable_upsert:
+        return SinkCapabilities(
+            Guarantee.IDEMPOTENT, f"rows are inserted or updated by key ({', '.join(key)})", fenced=True
+        )
+    if context.mode is JobMode.BATCH and renewed:
+        return SinkCapabilities(
+            Guarantee.TWO_PHASE_COMMIT,
+            "the table is made anew by this run; each unit's transaction holds the record of the unit",
+            fenced=True,
+        )
+    why = "the table has no key" if not key else "enable_upsert = false leaves inserts what they are"
+    return SinkCapabilities(Guarantee.AT_LEAST_ONCE, why, fenced=True)

@@ -1,0 +1,192 @@
+"""The options of Jdbc source and sink, under the names that SeaTunnel's job files use."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import ClassVar, Literal
+
+from pydantic import field_validator
+
+from seatunnel_connectors.jdbc.url import parse_url
+from seatunnel_py.api import (
+    Options,
+    Secret,
+    SinkOptions,
+    SourceOptions,
+    at_least_one,
+    at_most_one,
+    option,
+    required_when,
+    together,
+)
+from seatunnel_py.api.options import Rule
+
+ROWS_PER_UNIT = 500_000
+"""What one split should hold where nobody says otherwise: about one unit's budget (env.unit.rows)."""
+
+
+class SchemaSaveMode(StrEnum):
+    """What happens to a target's structure before the first row."""
+
+    CREATE_SCHEMA_WHEN_NOT_EXIST = "CREATE_SCHEMA_WHEN_NOT_EXIST"
+    RECREATE_SCHEMA = "RECREATE_SCHEMA"
+    ERROR_WHEN_SCHEMA_NOT_EXIST = "ERROR_WHEN_SCHEMA_NOT_EXIST"
+    IGNORE = "IGNORE"
+
+
+class DataSaveMode(StrEnum):
+    """What happens to rows that are already in the target."""
+
+    APPEND_DATA = "APPEND_DATA"
+    DROP_DATA = "DROP_DATA"
+    CUSTOM_PROCESSING = "CUSTOM_PROCESSING"
+    ERROR_WHEN_DATA_EXISTS = "ERROR_WHEN_DATA_EXISTS"
+
+
+class FieldCase(StrEnum):
+    """How column names are spelt in the target."""
+
+    ORIGINAL = "ORIGINAL"
+    UPPERCASE = "UPPERCASE"
+    LOWERCASE = "LOWERCASE"
+
+
+class TableOptions(Options):
+    """One entry of ``table_list``."""
+
+    table_path: str | None = option(None, doc="the table, or the identity of the query's rows")
+    query: str | None = option(None, doc="read this instead of the whole table")
+    where_condition: str | None = option(None, doc="rows to read of this table, beginning with 'where'")
+    partition_column: str | None = option(None, doc="column whose ranges are read in parallel")
+    partition_num: int | None = option(None, ge=1)
+    partition_lower_bound: str | None = option(None)
+    partition_upper_bound: str | None = option(None)
+    use_select_count: bool = option(False)
+    skip_analyze: bool = option(False)
+    use_regex: bool = option(False)
+
+    rules: ClassVar[tuple[Rule, ...]] = (at_least_one("table_path", "query"),)
+
+
+class JdbcSourceOptions(SourceOptions):
+    """Options of the Jdbc source."""
+
+    url: str = option(doc="address of the database: jdbc:postgresql://host/db, jdbc:mysql://…, jdbc:sqlite:…")
+    driver: str | None = option(None, doc="class of the JDBC driver; only picks the dialect")
+    username: str | None = option(None, fallback=("user",), doc="user to connect as")
+    password: Secret | None = option(None, doc="password of that user")
+    query: str | None = option(None, doc="statement whose rows are read")
+    table_path: str | None = option(None, doc="table to read; a pattern with use_regex")
+    table_list: tuple[TableOptions, ...] = option((), doc="tables to read, each with its own query if need be")
+    where_condition: str | None = option(None, doc="rows to read of every table, beginning with 'where'")
+    use_regex: bool = option(False, doc="table_path is a regular expression over full table names")
+    compatible_mode: str | None = option(None, doc="mode of a database that can behave as another")
+    dialect: str | None = option(None, doc="dialect to use where the URL does not say it")
+    connection_check_timeout_sec: int = option(30, ge=1, doc="how long a connection attempt may take")
+    fetch_size: int = option(0, ge=0, doc="rows per fetch; 0: chosen by size in bytes")
+    properties: dict[str, str] = option({}, doc="parameters of the connection")
+    split_size: int | None = option(
+        None, key="split.size", ge=1, doc=f"rows per split; default: about {ROWS_PER_UNIT}, a unit's budget"
+    )
+    even_upper: float = option(100.0, key="split.even-distribution.factor.upper-bound", gt=0)
+    even_lower: float = option(0.05, key="split.even-distribution.factor.lower-bound", gt=0)
+    sample_threshold: int = option(
+        1000, key="split.sample-sharding.threshold", ge=1, doc="splits from which a skewed key is sampled"
+    )
+    inverse_sampling_rate: int = option(1000, key="split.inverse-sampling.rate", ge=1)
+    allow_sampling: bool = option(True, key="split.allow-sampling")
+    partition_column: str | None = option(None, doc="column whose ranges are read in parallel")
+    partition_num: int | None = option(None, ge=1, doc="number of ranges")
+    partition_lower_bound: str | None = option(None, doc="smallest value to start dividing at")
+    partition_upper_bound: str | None = option(None, doc="largest value to stop dividing at")
+    use_select_count: bool = option(False, doc="count rows instead of trusting the database's statistics")
+    skip_analyze: bool = option(False, doc="use the statistics as they are")
+    decimal_type_narrowing: bool = option(True, doc="decimals without fraction become integers (Oracle)")
+    int_type_narrowing: bool = option(True, doc="tinyint(1) becomes boolean (MySQL)")
+    handle_blob_as_string: bool = option(False, doc="read binary large objects as text")
+    use_kerberos: bool = option(False, doc="authenticate by Kerberos")
+    kerberos_principal: str | None = option(None)
+    kerberos_keytab_path: str | None = option(None)
+    krb5_path: str | None = option(None)
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        at_least_one("query", "table_path", "table_list"),
+        at_most_one("table_path", "table_list"),
+        at_most_one("query", "table_list"),
+        required_when("table_path", other="use_regex", equals=(True,)),
+        together("partition_lower_bound", "partition_upper_bound"),
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _url_is_known(cls, url: str) -> str:
+        parse_url(url)
+        return url
+
+    @field_validator("where_condition")
+    @classmethod
+    def _where_begins_so(cls, text: str | None) -> str | None:
+        if text and not text.lstrip().lower().startswith("where"):
+            raise ValueError("must begin with 'where'")
+        return text
+
+
+class JdbcSinkOptions(SinkOptions):
+    """Options of the Jdbc sink."""
+
+    url: str = option(doc="address of the database: jdbc:postgresql://host/db, jdbc:mysql://…, jdbc:sqlite:…")
+    driver: str | None = option(None, doc="class of the JDBC driver; only picks the dialect")
+    username: str | None = option(None, fallback=("user",), doc="user to connect as")
+    password: Secret | None = option(None, doc="password of that user")
+    query: str | None = option(None, doc="statement to run for each row, with ? or :field parameters")
+    generate_sink_sql: bool = option(False, doc="write to `table` by generated statements")
+    database: str | None = option(None, doc="database of the target table")
+    table: str | None = option(None, doc="target table, schema.table allowed; default: ${table_name}")
+    primary_keys: tuple[str, ...] | None = option(
+        None, doc="columns that identify a row; default: the upstream's primary key, else its first unique key"
+    )
+    enable_upsert: bool = option(True, doc="insert or update by key; false: inserts stay inserts")
+    batch_size: int = option(1000, ge=1, doc="rows per statement where a database is written by statements")
+    batch_interval_ms: int = option(0, ge=0, doc="accepted; a unit is written when it is complete")
+    max_retries: int = option(0, ge=0, doc="further tries of a statement that a lost connection ended")
+    is_exactly_once: bool = option(False, doc="refuse to write where rows could arrive twice")
+    xa_data_source_class_name: str | None = option(None, doc="accepted; no XA driver is needed")
+    max_commit_attempts: int = option(3, ge=1)
+    transaction_timeout_sec: int = option(-1, ge=-1, doc="longest statement within a transaction; -1: no limit")
+    auto_commit: bool = option(True, doc="accepted; a unit is one transaction")
+    field_ide: FieldCase = option(FieldCase.ORIGINAL, doc="spelling of column names in the target")
+    properties: dict[str, str] = option({}, doc="parameters of the connection")
+    schema_save_mode: SchemaSaveMode = option(SchemaSaveMode.CREATE_SCHEMA_WHEN_NOT_EXIST)
+    data_save_mode: DataSaveMode = option(DataSaveMode.APPEND_DATA)
+    custom_sql: str | None = option(None, doc="statements to run before writing (CUSTOM_PROCESSING)")
+    support_upsert_by_query_primary_key_exist: bool = option(False)
+    support_upsert_by_insert_only: bool = option(False)
+    is_primary_key_updated: bool = option(True)
+    use_copy_statement: bool = option(False, doc="accepted; PostgreSQL is always written by COPY")
+    create_index: bool = option(True, doc="create keys and indexes with an auto-created table")
+    compatible_mode: str | None = option(None, doc="mode of a database that can behave as another")
+    dialect: str | None = option(None, doc="dialect to use where the URL does not say it")
+    connection_check_timeout_sec: int = option(30, ge=1, doc="how long a connection attempt may take")
+    table_prefix: str = option("", key="tablePrefix", fallback=("table_prefix",))
+    table_suffix: str = option("", key="tableSuffix", fallback=("table_suffix",))
+    table_options: dict[str, str] = option({}, doc="clauses of CREATE TABLE")
+    multi_table_config: Literal["auto"] | dict[str, str] | None = option(None)
+    use_kerberos: bool = option(False)
+    kerberos_principal: str | None = option(None)
+    kerberos_keytab_path: str | None = option(None)
+    krb5_path: str | None = option(None)
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        at_most_one("query", "table"),
+        required_when("custom_sql", other="data_save_mode", equals=("CUSTOM_PROCESSING",)),
+        Rule(
+            "{max_retries} must be 0 with {is_exactly_once}",
+            lambda given, known: not known["is_exactly_once"] or known["max_retries"] in (0, "0"),
+        ),
+    )
+
+    @field_validator("url")
+    @classmethod
+    def _url_is_known(cls, url: str) -> str:
+        parse_url(url)
+        return url

@@ -1,0 +1,236 @@
+"""Looking tables up: any number of them in four questions, and queries in two each."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+
+from seatunnel_connectors.jdbc.postgres.session import Statements
+from seatunnel_connectors.jdbc.postgres.types import Native
+
+OURS = re.compile(r"seatunnel_(ledger|piece)|.*__st_[0-9a-f]{8}")
+"""Names of tables that this connector keeps in a target; a pattern never reads them."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundColumn:
+    name: str
+    native: Native
+    shown: str
+    nullable: bool
+    array_type: str = ""
+    comment: str = ""
+    table_oid: int = 0
+
+
+@dataclass(slots=True)
+class FoundTable:
+    """A relation as the catalog knows it. ``keys`` are (name, columns, primary) of its full unique indexes, the
+    primary key first; ``pages`` counts blocks now, not when it was last analysed."""
+
+    oid: int
+    schema: str
+    name: str
+    kind: str
+    rows_then: float
+    pages_then: int
+    size: int
+    readable: bool
+    comment: str = ""
+    columns: list[FoundColumn] = field(default_factory=list)
+    keys: list[tuple[str, tuple[str, ...], bool]] = field(default_factory=list)
+
+    @property
+    def pages(self) -> int:
+        return self.size // 8192
+
+    @property
+    def rows(self) -> int | None:
+        """An estimate: the density at the last ANALYZE times the size now; without one, a guess by width."""
+        if self.kind in ("v", "f"):
+            return int(self.rows_then) if self.rows_then > 0 else None
+        if not self.size:
+            return 0
+        if self.rows_then > 0 and self.pages_then > 0:
+            return max(1, int(self.rows_then / self.pages_then * self.pages))
+        return max(1, self.size // (28 + 12 * len(self.columns)))
+
+
+_TABLES = """
+    SELECT c.oid, n.nspname, c.relname, c.relkind::text, c.reltuples, c.relpages,
+           CASE WHEN c.relkind = 'p'
+                THEN (SELECT coalesce(sum(pg_relation_size(p.relid)), 0) FROM pg_partition_tree(c.oid) p)
+                WHEN c.relkind IN ('r', 'm') THEN pg_relation_size(c.oid) ELSE 0 END,
+           has_any_column_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE'),
+           obj_description(c.oid, 'pg_class')
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND {}
+    ORDER BY 2, 3
+"""
+_NAMED = "(n.nspname, c.relname) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
+_ALL = r"n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\_%%'"
+
+_COLUMNS = """
+    WITH RECURSIVE domains (oid, base, modifier) AS (
+        SELECT oid, typbasetype, typtypmod FROM pg_type WHERE typtype = 'd'
+        UNION ALL
+        SELECT d.oid, t.typbasetype, greatest(d.modifier, t.typtypmod)
+        FROM domains d JOIN pg_type t ON t.oid = d.base WHERE t.typtype = 'd'
+    ), based AS (
+        SELECT d.oid, d.base, d.modifier FROM domains d JOIN pg_type t ON t.oid = d.base WHERE t.typtype <> 'd'
+    )
+    SELECT a.attrelid, a.attname, t.typname, coalesce(b.modifier, a.atttypmod), t.typtype::text,
+           CASE WHEN t.typcategory = 'A' THEN coalesce(e.typname, '') ELSE '' END,
+           format_type(a.atttypid, a.atttypmod), NOT a.attnotnull, format_type(t.oid, -1),
+           col_description(a.attrelid, a.attnum)
+    FROM pg_attribute a
+    LEFT JOIN based b ON b.oid = a.atttypid
+    JOIN pg_type t ON t.oid = coalesce(b.base, a.atttypid)
+    LEFT JOIN pg_type e ON e.oid = t.typelem
+    WHERE a.attrelid = ANY(%s) AND a.attnum > 0 AND NOT a.attisdropped
+    ORDER BY a.attrelid, a.attnum
+"""
+
+# Only indexes that make a whole column list unique: not partial ones, none over expressions, none half built.
+_KEYS = """
+    SELECT i.indrelid, c.relname, i.indisprimary,
+           ARRAY(SELECT a.attname::text FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k (number, at)
+                 JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number
+                 WHERE k.at <= i.indnkeyatts ORDER BY k.at)
+    FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+    WHERE i.indrelid = ANY(%s) AND i.indisunique AND i.indisvalid AND i.indimmediate
+      AND i.indpred IS NULL AND i.indexprs IS NULL
+    ORDER BY i.indrelid, NOT i.indisprimary, c.relname
+"""
+
+_CORRELATIONS = """
+    SELECT s.schemaname, s.tablename, s.attname, s.correlation FROM pg_stats s
+    JOIN unnest(%s::text[], %s::text[], %s::text[]) AS w (a, b, c)
+      ON s.schemaname = w.a AND s.tablename = w.b AND s.attname = w.c
+    WHERE s.correlation IS NOT NULL
+"""
+
+_TYPES = """
+    SELECT t.oid, t.typname, t.typtype::text,
+           CASE WHEN t.typcategory = 'A' THEN coalesce(e.typname, '') ELSE '' END, format_type(t.oid, -1)
+    FROM pg_type t LEFT JOIN pg_type e ON e.oid = t.typelem WHERE t.oid = ANY(%s)
+"""
+
+
+def find_tables(db: Statements, names: Sequence[tuple[str, str]] | None) -> dict[tuple[str, str], FoundTable]:
+    """The tables of those names with columns and keys; None: all that do not belong to the database itself."""
+    if names is None:
+        found = db.execute(_TABLES.format(_ALL).replace("%%", "%").encode())
+    else:
+        parameters = [[schema for schema, _ in names], [table for _, table in names]]
+        found = db.execute(_TABLES.format(_NAMED).encode(), parameters)
+    tables = [FoundTable(*row[:6], size=int(row[6]), readable=row[7], comment=row[8] or "") for row in found]
+    return {(table.schema, table.name): table for table in tables}
+
+
+def fill_columns(db: Statements, tables: Iterable[FoundTable]) -> None:
+    """Columns and keys of the tables, in two questions."""
+    by_oid = {table.oid: table for table in tables}
+    if not by_oid:
+        return
+    for oid, name, typname, modifier, category, element, shown, nullable, base, comment in db.execute(
+        _COLUMNS, [list(by_oid)]
+    ):
+        native = Native(typname, modifier, category, element)
+        by_oid[oid].columns.append(FoundColumn(name, native, shown, nullable, base, comment or ""))
+    for oid, name, primary, columns in db.execute(_KEYS, [list(by_oid)]):
+        by_oid[oid].keys.append((name, tuple(columns), primary))
+
+
+def correlations(db: Statements, wanted: Sequence[tuple[str, str, str]]) -> dict[tuple[str, str, str], float]:
+    """How far the rows of a table lie in the order of a column: 1 or -1 wholly, 0 not at all."""
+    if not wanted:
+        return {}
+    lists: list[list[str]] = [list(part) for part in zip(*wanted, strict=True)]
+    return {(a, b, c): float(value) for a, b, c, value in db.execute(_CORRELATIONS, lists)}
+
+
+def search_path_schema(db: Statements) -> str:
+    """The schema of a table that is named without one."""
+    row = db.execute("SELECT coalesce(current_schema(), 'public'), current_database()").fetchone()
+    assert row is not None
+    return str(row[0])
+
+
+def current_database(db: Statements) -> str:
+    return str(db.info.dbname)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundQuery:
+    """``table_oid`` is the one table that all columns come from, or 0."""
+
+    columns: tuple[FoundColumn, ...]
+    rows: int | None
+    table_oid: int
+
+
+def describe_query(db: Statements, query: str) -> FoundQuery:
+    """Columns of a query, without running it, and the planner's estimate of its rows."""
+    with db.cursor() as cursor:
+        cursor.execute(f"SELECT * FROM (\n{query}\n) AS q LIMIT 0".encode())
+        result = cursor.pgresult
+        assert result is not None
+        heads = [
+            ((result.fname(at) or b"").decode(), result.ftype(at), result.fmod(at), result.ftable(at))
+            for at in range(result.nfields)
+        ]
+        types = {row[0]: row[1:] for row in db.execute(_TYPES, [[oid for _, oid, _, _ in heads]])}
+    columns = []
+    for name, oid, modifier, table in heads:
+        typname, category, element, base = types[oid]
+        shown = base if modifier < 0 else _shown(db, oid, modifier)
+        columns.append(FoundColumn(name, Native(typname, modifier, category, element), shown, True, base, "", table))
+    tables = {column.table_oid for column in columns}
+    return FoundQuery(tuple(columns), _estimate(db, query), tables.pop() if len(tables) == 1 else 0)
+
+
+def _shown(db: Statements, oid: int, modifier: int) -> str:
+    row = db.execute("SELECT format_type(%s, %s)", [oid, modifier]).fetchone()
+    return str(row[0]) if row else ""
+
+
+def _estimate(db: Statements, query: str) -> int | None:
+    try:
+        row: Any = db.execute(f"EXPLAIN (FORMAT JSON) {query}".encode()).fetchone()
+        return int(row[0][0]["Plan"]["Plan Rows"])
+    except (psycopg.Error, LookupError, TypeError):
+        return None
+
+
+def name_of(db: Statements, oid: int) -> tuple[str, str] | None:
+    """Schema and name of a relation."""
+    row = db.execute(
+        "SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = %s",
+        [oid],
+    ).fetchone()
+    return (row[0], row[1]) if row else None
+
+
+def near_names(db: Statements, missing: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """For each missing table the nearest name that exists, where one is near."""
+    known: dict[str, list[str]] = defaultdict(list)
+    for schema, name in db.execute(
+        "SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+        "WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')"
+    ):
+        known[schema].append(name)
+    near = {}
+    for schema, name in missing:
+        if schema not in known:
+            close = difflib.get_close_matches(schema, known, n=1)
+            near[schema, name] = f"there is no schema {schema!r}" + (f", but {close[0]!r}" if close else "")
+        elif close := difflib.get_close_matches(name, known[schema], n=1):
+            near[schema, name] = f"did you mean {schema}.{close[0]}?"
+    return near

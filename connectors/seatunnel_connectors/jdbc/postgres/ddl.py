@@ -1,0 +1,82 @@
+"""Statements that make, empty and drop tables, each safe to run again after a crash left it half done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from seatunnel_connectors.jdbc.postgres.session import literal, quote
+from seatunnel_connectors.jdbc.postgres.types import created_type
+from seatunnel_py.api import ConstraintType, TableSchema
+
+NAME_BYTES_MAX = 63  # PostgreSQL cuts longer names silently
+
+
+def columns_sql(table: TableSchema, names: Mapping[str, str], key: Sequence[str]) -> list[str]:
+    """The column definitions; the key's columns take no nulls, so that adding the key later need not look."""
+    lines = []
+    for column in table.columns:
+        forced = column.name in key or not column.nullable
+        lines.append(f"{quote(names[column.name])} {created_type(column)}{' NOT NULL' if forced else ''}")
+    return lines
+
+
+def create_table(
+    schema: str, name: str, table: TableSchema, names: Mapping[str, str], key: Sequence[str], *, keyed: bool
+) -> str:
+    """CREATE TABLE; a table without its key is one that is being filled, which autovacuum should leave alone."""
+    lines = columns_sql(table, names, key)
+    if keyed and key:
+        lines.append(f"PRIMARY KEY ({listed(names[column] for column in key)})")
+    options = "" if keyed else " WITH (autovacuum_enabled = off)"
+    return f"CREATE TABLE IF NOT EXISTS {quote(schema, name)} ({', '.join(lines)}){options}"
+
+
+def listed(names: object) -> str:
+    return ", ".join(quote(name) for name in names)  # type: ignore[attr-defined]  # any iterable of names
+
+
+def comments(schema: str, name: str, table: TableSchema, names: Mapping[str, str]) -> list[str]:
+    found = [f"COMMENT ON TABLE {quote(schema, name)} IS {literal(table.comment)}"] if table.comment else []
+    return found + [
+        f"COMMENT ON COLUMN {quote(schema, name, names[column.name])} IS {literal(column.comment)}"
+        for column in table.columns
+        if column.comment
+    ]
+
+
+def indexes(
+    schema: str, name: str, table: TableSchema, names: Mapping[str, str], key: Sequence[str], prefix: str
+) -> list[str]:
+    """The upstream's other unique keys and indexes, under names that belong to the new table."""
+    found = []
+    for at, constraint in enumerate(table.constraints):
+        columns = [column for column, _ in constraint.columns]
+        if constraint.type not in (ConstraintType.UNIQUE_KEY, ConstraintType.INDEX_KEY) or list(key) == columns:
+            continue
+        unique = "UNIQUE " if constraint.type is ConstraintType.UNIQUE_KEY else ""
+        parts = ", ".join(
+            quote(names[column]) + (" DESC" if order == "DESC" else "") for column, order in constraint.columns
+        )
+        index = cut(f"{prefix}_{'_'.join(names[column] for column in columns)}", f"_key{at}")
+        found.append(f"CREATE {unique}INDEX IF NOT EXISTS {quote(index)} ON {quote(schema, name)} ({parts})")
+    return found
+
+
+def cut(name: str, ending: str) -> str:
+    """The name with an ending, shortened before it so that PostgreSQL takes it whole."""
+    room = NAME_BYTES_MAX - len(ending.encode())
+    return name.encode()[:room].decode(errors="ignore") + ending
+
+
+def only_if(schema: str, name: str, condition: str, statement: str) -> str:
+    """Run a statement only while the table is still the one that was planned for: another sink of the same run, or
+    an earlier try, may have replaced it already. ``condition`` is about ``c``, its row in pg_class."""
+    body = f"""
+        BEGIN
+            IF EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                       WHERE n.nspname = {literal(schema)} AND c.relname = {literal(name)} AND {condition}) THEN
+                {statement};
+            END IF;
+        END
+    """
+    return "DO " + literal(body)

@@ -1,0 +1,271 @@
+"""From what the catalog says to source tables: schemas, keys, estimates, and how each is best divided."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import psycopg
+
+from seatunnel_connectors.jdbc.options import JdbcSourceOptions
+from seatunnel_connectors.jdbc.postgres import catalog
+from seatunnel_connectors.jdbc.postgres.catalog import FoundColumn, FoundTable
+from seatunnel_connectors.jdbc.postgres.session import Statements, failure, quote
+from seatunnel_connectors.jdbc.postgres.types import length_of, read_as
+from seatunnel_connectors.jdbc.request import TableRequest
+from seatunnel_connectors.jdbc.source import Hints
+from seatunnel_connectors.jdbc.splits import DIVISIBLE, ROWS_WORTH_DIVIDING
+from seatunnel_py.api import (
+    Column,
+    ConstraintKey,
+    ConstraintType,
+    DataType,
+    FatalError,
+    Kind,
+    PrimaryKey,
+    SourceTable,
+    TablePath,
+    TableSchema,
+)
+
+IN_ORDER = 0.9  # from this correlation on an index scan reads the table front to back
+PLACES_SINCE = 140000  # PostgreSQL 14 scans ranges of ctid without reading the rest of the table
+
+
+@dataclass(slots=True)
+class _Found:
+    request: TableRequest
+    path: TablePath
+    columns: Sequence[FoundColumn]
+    table: FoundTable | None
+    query: str | None = None
+    rows: int | None = None
+
+
+@dataclass(slots=True)
+class Describer:
+    """Collects what was found and what is wrong over all requests, so that one message holds every problem."""
+
+    db: Statements
+    options: JdbcSourceOptions
+    problems: list[str] = field(default_factory=list)
+    database: str = ""
+    schema: str = ""
+
+    def describe(self, requests: Sequence[TableRequest]) -> list[SourceTable]:
+        self.database = catalog.current_database(self.db)
+        self.schema = catalog.search_path_schema(self.db)
+        found = self._relations([request for request in requests if request.path])
+        for request in requests:
+            if request.query and not request.path:
+                found.append(self._query(request, None))
+        self._check_unique(found)
+        tables = self._tables([one for one in found if one is not None])
+        if self.problems:
+            count = len(self.problems)
+            raise FatalError(
+                f"the Jdbc source cannot read {'one table' if count == 1 else 'all tables'} as asked:\n  "
+                + "\n  ".join(self.problems),
+                "correct the options named; leave a column out, or cast it to another type, with `query`",
+            )
+        return tables
+
+    # -------------------------------------------------- requests to relations
+
+    def _relations(self, requests: Sequence[TableRequest]) -> list[_Found | None]:
+        everything = any(request.pattern for request in requests)
+        paths = {request.label: self._path(request) for request in requests if not request.pattern}
+        named = [(path.schema, path.table) for path in paths.values() if path]
+        tables = catalog.find_tables(self.db, None if everything else named)
+        if everything and (rest := [name for name in named if name not in tables]):
+            tables |= catalog.find_tables(self.db, rest)
+        chosen: list[tuple[TableRequest, TablePath, FoundTable]] = []
+        missing: list[tuple[TableRequest, TablePath]] = []
+        for request in requests:
+            if request.pattern:
+                chosen += self._matching(request, tables)
+            elif path := paths[request.label]:
+                table = tables.get((path.schema, path.table))
+                if table is not None:
+                    chosen.append((request, path, table))
+                elif request.query:
+                    chosen.append((request, path, FoundTable(0, path.schema, path.table, "v", -1, 0, 0, True)))
+                else:
+                    missing.append((request, path))
+        self._name_missing(missing)
+        catalog.fill_columns(self.db, {table.oid: table for _, _, table in chosen}.values())
+        return [self._relation(request, path, table) for request, path, table in chosen]
+
+    def _relation(self, request: TableRequest, path: TablePath, table: FoundTable) -> _Found | None:
+        if request.query:
+            return self._query(request, (path, table))
+        if not table.readable:
+            self.problems.append(f"table {path}: the user may not read it; grant SELECT on it")
+        return _Found(request, path, table.columns, table, rows=table.rows)
+
+    def _path(self, request: TableRequest) -> TablePath | None:
+        try:
+            path = TablePath.parse(request.path or "", schema_first=True)
+        except ValueError as error:
+            self.problems.append(f"{request.label}: {error}")
+            return None
+        if path.database and path.database != self.database and not request.query:
+            self.problems.append(
+                f"table {path}: a connection to database {self.database!r} cannot read database {path.database!r}"
+            )
+            return None
+        return TablePath(self.database, path.schema or self.schema, path.table)
+
+    def _matching(
+        self, request: TableRequest, tables: dict[tuple[str, str], FoundTable]
+    ) -> list[tuple[TableRequest, TablePath, FoundTable]]:
+        try:
+            pattern = re.compile(request.path or "")
+        except re.error as error:
+            self.problems.append(f"{request.label}: {request.path!r} is not a regular expression: {error}")
+            return []
+        found = []
+        for table in tables.values():
+            names = (f"{self.database}.{table.schema}.{table.name}", f"{table.schema}.{table.name}")
+            if any(map(pattern.fullmatch, names)) and not catalog.OURS.fullmatch(table.name):
+                found.append((request, TablePath(self.database, table.schema, table.name), table))
+        if not found:
+            self.problems.append(f"{request.label}: no table of {self.database!r} matches {request.path!r}")
+        return found
+
+    def _name_missing(self, missing: Sequence[tuple[TableRequest, TablePath]]) -> None:
+        if not missing:
+            return
+        near = catalog.near_names(self.db, [(path.schema, path.table) for _, path in missing])
+        for request, path in missing:
+            hint = near.get((path.schema, path.table))
+            self.problems.append(f"table {path} ({request.label}) does not exist" + (f"; {hint}" if hint else ""))
+
+    def _query(self, request: TableRequest, known: tuple[TablePath, FoundTable] | None) -> _Found | None:
+        assert request.query is not None
+        try:
+            found = catalog.describe_query(self.db, request.query)
+        except psycopg.Error as error:
+            self.problems.append(failure(error, f"{request.label}: the query cannot be run").message)
+            return None
+        names = [column.name for column in found.columns]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            self.problems.append(f"{request.label}: the query returns {', '.join(twice)} twice; name them apart")
+            return None
+        if known is not None:
+            path, table = known
+        else:
+            table = None
+            name = catalog.name_of(self.db, found.table_oid) if found.table_oid else None
+            path = TablePath(self.database, *name) if name else self._unnamed()
+        return _Found(request, path, found.columns, table, request.query, found.rows)
+
+    def _unnamed(self) -> TablePath:
+        output = self.options.plugin_output
+        return TablePath("", "", output) if output else TablePath("default", "default", "default")
+
+    def _check_unique(self, found: Sequence[_Found | None]) -> None:
+        seen: dict[TablePath, str] = {}
+        for one in found:
+            if one is None:
+                continue
+            if one.path in seen and one.request.label != seen[one.path]:
+                self.problems.append(
+                    f"table {one.path} is read by {seen[one.path]} and by {one.request.label}; "
+                    "give one another table_path"
+                )
+            seen.setdefault(one.path, one.request.label)
+
+    # -------------------------------------------------- relations to source tables
+
+    def _tables(self, found: Sequence[_Found]) -> list[SourceTable]:
+        made = [(one, self._schema(one)) for one in found]
+        large = [
+            (one.table.schema, one.table.name, key)
+            for one, (schema, _) in made
+            if one.table and not one.query and (one.rows or 0) >= ROWS_WORTH_DIVIDING and (key := _leading_key(schema))
+        ]
+        order = catalog.correlations(self.db, large)
+        places = self.db.info.server_version >= PLACES_SINCE
+        return [
+            SourceTable(
+                schema, one.rows, one.table.size if one.table and not one.query else None,
+                self._hints(one, schema, columns, order.get, places).to_plain(),
+            )
+            for one, (schema, columns) in made
+        ]  # fmt: skip
+
+    def _schema(self, one: _Found) -> tuple[TableSchema, list[tuple[str, str]]]:
+        columns: list[Column] = []
+        expressions: list[tuple[str, str]] = []
+        for found in one.columns:
+            mapped = read_as(found.native)
+            if mapped is None:
+                self.problems.append(
+                    f"table {one.path}: column {found.name!r} has the type {found.shown}, which cannot be read"
+                )
+                continue
+            dtype, expression = mapped
+            if self.options.handle_blob_as_string and dtype.kind is Kind.BYTES:
+                dtype, expression = DataType(Kind.STRING), "convert_from({}, 'UTF8')"
+            scale = found.native.modifier if dtype.kind in (Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ) else -1
+            columns.append(
+                Column(
+                    found.name, dtype, found.nullable, length_of(found.native), scale if scale >= 0 else None,
+                    comment=found.comment, native=found.shown,
+                )
+            )  # fmt: skip
+            expressions.append((found.name, expression.format(quote(found.name), found.array_type)))
+        names = {column.name for column in columns}
+        keys = [key for key in (one.table.keys if one.table else []) if names.issuperset(key[1])]
+        # A query's rows may repeat a table's key (a join); only the table itself proves it.
+        proved = not one.query
+        primary = next((PrimaryKey(key, name, proved) for name, key, is_primary in keys if is_primary), None)
+        unique = tuple(
+            ConstraintKey(name, ConstraintType.UNIQUE_KEY, tuple((column, "ASC") for column in key))
+            for name, key, is_primary in keys
+            if not is_primary
+        )
+        options = {"estimated_rows": str(one.rows)} if one.rows is not None else {}
+        comment = one.table.comment if one.table else ""
+        return TableSchema(one.path, tuple(columns), primary, unique, comment=comment, options=options), expressions
+
+    def _hints(
+        self, one: _Found, schema: TableSchema, columns: list[tuple[str, str]],
+        order: Callable[[tuple[str, str, str]], float | None], places: bool,
+    ) -> Hints:  # fmt: skip
+        table = one.table if not one.query else None
+        wanted = one.request.partition.column
+        key = wanted or _leading_key(schema)
+        column = schema.column(key) if key else None
+        if wanted and (column is None or column.dtype.kind not in DIVISIBLE):
+            why = "is not a column of it" if column is None else f"is of type {column.dtype}, which has no ranges"
+            self.problems.append(f"table {one.path}: partition_column {wanted!r} {why}")
+            key = ""
+        correlation = order((table.schema, table.name, key)) if table and key else None
+        in_order = abs(correlation or 0.0) >= IN_ORDER
+        ordered = bool(table and key and schema.primary_key and schema.primary_key.columns == (key,))
+        by_place = table is not None and table.kind in ("r", "m") and places and not wanted and not in_order
+        return Hints(
+            relation=quote(table.schema, table.name) if table else f"(\n{one.query}\n) AS q",
+            columns=tuple(columns),
+            where=one.request.where,
+            key=key or "",
+            ordered=ordered and (in_order or bool(wanted)),
+            pages=table.pages if table and by_place else 0,
+            sampled=table is not None and table.kind in ("r", "m", "p"),
+            count=one.request.count,
+            partition=one.request.partition,
+        )
+
+
+def _leading_key(schema: TableSchema) -> str:
+    """The first column of the primary key, else of a unique key, if ranges can be made of it; else empty."""
+    keys = [schema.primary_key.columns] if schema.primary_key else []
+    keys += [tuple(name for name, _ in key.columns) for key in schema.constraints]
+    for key in keys:
+        column = schema.column(key[0])
+        if column is not None and column.dtype.kind in DIVISIBLE:
+            return column.name
+    return ""

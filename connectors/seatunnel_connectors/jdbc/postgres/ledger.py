@@ -1,0 +1,150 @@
+"""Two small tables in the target's schema, by which the target itself remembers what arrived.
+
+``seatunnel_piece`` has a row for each unit, written in the transaction of the unit's rows: a second attempt at the
+same rows finds it and applies nothing. ``seatunnel_ledger`` has a row for each (lineage, step, table): the last
+committed checkpoint, and the newest incarnation and epoch, which fence off the writers of older ones.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from seatunnel_connectors.jdbc.postgres.session import literal, quote
+from seatunnel_py.api import CommitContext, Plain, Position, WriteContext
+
+LEDGER = "seatunnel_ledger"
+PIECES = "seatunnel_piece"
+KEPT_DAYS = 30
+_LOCK = 7_305_808_869_232_650_098  # "seatunnr": one session at a time creates the two tables
+
+
+def create(schema: str) -> str:
+    """Statements that create both tables. Without the lock two sessions that do it at once would collide in the
+    catalog in spite of IF NOT EXISTS."""
+    return f"""
+        SELECT pg_advisory_xact_lock({_LOCK});
+        CREATE TABLE IF NOT EXISTS {quote(schema, LEDGER)} (
+            lineage text NOT NULL, step text NOT NULL, table_name text NOT NULL, job_id text NOT NULL,
+            token text NOT NULL, last_checkpoint bigint, incarnation integer NOT NULL, epoch integer NOT NULL,
+            rows bigint NOT NULL DEFAULT 0, source_position text, finished boolean NOT NULL DEFAULT false,
+            committed_at timestamptz NOT NULL DEFAULT now(),
+            PRIMARY KEY (lineage, step, table_name));
+        CREATE TABLE IF NOT EXISTS {quote(schema, PIECES)} (
+            token text NOT NULL, data_id text NOT NULL, subtask integer NOT NULL, incarnation integer NOT NULL,
+            epoch integer NOT NULL, attempt integer NOT NULL, rows bigint NOT NULL, bytes bigint NOT NULL,
+            merged bigint NOT NULL, source_position text, checkpoint bigint,
+            written_at timestamptz NOT NULL DEFAULT now(),
+            PRIMARY KEY (token, data_id));
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A unit that the target holds already."""
+
+    rows: int
+    bytes: int
+    merged: int
+    end: Plain
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """The statements about one sink and table. ``token`` was drawn when the run was planned, so it is one for all
+    attempts and restores of a run and different for every other run."""
+
+    schema: str
+    token: str
+    table: str
+
+    def insert_piece(self, context: WriteContext, recorded: Recorded) -> str:
+        """One row, unless the ledger knows a newer writer: then none, and the caller is fenced off."""
+        end = "NULL" if recorded.end is None else literal(json.dumps(recorded.end))
+        return f"""
+            INSERT INTO {quote(self.schema, PIECES)}
+                (token, data_id, subtask, incarnation, epoch, attempt, rows, bytes, merged, source_position)
+            SELECT {literal(self.token)}, {literal(context.data_id)}, {context.subtask}, {context.incarnation},
+                   {context.epoch}, {context.attempt}, {recorded.rows}, {recorded.bytes}, {recorded.merged}, {end}
+            WHERE NOT EXISTS (
+                SELECT 1 FROM {quote(self.schema, LEDGER)} WHERE {self._row(context.lineage, context.step)}
+                AND (finished OR (incarnation, epoch) > ({context.incarnation}, {context.epoch})))
+        """
+
+    def select_piece(self, data_id: str) -> str:
+        return f"""
+            SELECT rows, bytes, merged, source_position FROM {quote(self.schema, PIECES)}
+            WHERE token = {literal(self.token)} AND data_id = {literal(data_id)}
+        """
+
+    def raise_fence(self, job_id: str, lineage: str, step: str, incarnation: int, epoch: int) -> str:
+        """Make this incarnation and epoch known, so that writers of older ones are refused from now on."""
+        return f"""
+            INSERT INTO {quote(self.schema, LEDGER)} AS l
+                (lineage, step, table_name, job_id, token, incarnation, epoch)
+            VALUES ({literal(lineage)}, {literal(step)}, {literal(self.table)}, {literal(job_id)},
+                    {literal(self.token)}, {incarnation}, {epoch})
+            ON CONFLICT (lineage, step, table_name) DO UPDATE
+            SET incarnation = excluded.incarnation, epoch = excluded.epoch, job_id = excluded.job_id
+            WHERE (l.incarnation, l.epoch) < (excluded.incarnation, excluded.epoch)
+        """
+
+    def lock(self, lineage: str, step: str) -> str:
+        """The ledger's row, held until the transaction ends: last checkpoint and incarnation."""
+        return f"""
+            SELECT last_checkpoint, incarnation FROM {quote(self.schema, LEDGER)}
+            WHERE {self._row(lineage, step)} FOR UPDATE
+        """
+
+    def accept(self, context: CommitContext, data_ids: list[str]) -> str:
+        """Mark the pieces that this checkpoint names; as many rows must be affected as there are names."""
+        names = ", ".join(map(literal, data_ids))
+        return f"""
+            UPDATE {quote(self.schema, PIECES)} SET checkpoint = coalesce(checkpoint, {context.checkpoint})
+            WHERE token = {literal(self.token)} AND data_id IN ({names})
+        """
+
+    def unnamed(self) -> str:
+        """Pieces in the target that no checkpoint named."""
+        return f"""
+            SELECT data_id FROM {quote(self.schema, PIECES)}
+            WHERE token = {literal(self.token)} AND checkpoint IS NULL ORDER BY data_id LIMIT 5
+        """
+
+    def record(self, context: CommitContext, rows: int) -> str:
+        """Write the checkpoint into the ledger."""
+        return f"""
+            INSERT INTO {quote(self.schema, LEDGER)} AS l
+                (lineage, step, table_name, job_id, token, last_checkpoint, incarnation, epoch, rows, finished)
+            VALUES ({literal(context.lineage)}, {literal(context.step)}, {literal(self.table)},
+                    {literal(context.job_id)}, {literal(self.token)}, {context.checkpoint}, {context.incarnation}, 0,
+                    {rows}, {str(context.final).lower()})
+            ON CONFLICT (lineage, step, table_name) DO UPDATE
+            SET last_checkpoint = excluded.last_checkpoint, rows = l.rows + excluded.rows,
+                incarnation = greatest(l.incarnation, excluded.incarnation),
+                finished = excluded.finished, committed_at = now()
+        """
+
+    def forget_piece(self, data_id: str) -> str:
+        """Make room for a fuller record of the same unit, in the transaction that adds the rows."""
+        return f"{self.forget_pieces()} AND data_id = {literal(data_id)}"
+
+    def forget_pieces(self) -> str:
+        return f"DELETE FROM {quote(self.schema, PIECES)} WHERE token = {literal(self.token)}"
+
+    def sweep(self) -> str:
+        """Drop what finished runs left, once it is older than anybody will restore."""
+        return (
+            f"DELETE FROM {quote(self.schema, LEDGER)} "
+            f"WHERE finished AND committed_at < now() - interval '{KEPT_DAYS} days'"
+        )
+
+    def _row(self, lineage: str, step: str) -> str:
+        return f"lineage = {literal(lineage)} AND step = {literal(step)} AND table_name = {literal(self.table)}"
+
+
+def position_plain(end: Position | None) -> Plain:
+    """A position as it stands in a piece's row."""
+    if end is None:
+        return None
+    return {"value": dict(end.value), "generation": end.generation, "version": end.version}

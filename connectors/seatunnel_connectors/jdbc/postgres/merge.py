@@ -1,0 +1,116 @@
+"""SQL that brings staged rows into a keyed table: the last row of each key wins, deletes delete.
+
+Rows are staged in a temporary table with two more columns: their order, and their kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from seatunnel_connectors.jdbc.postgres.ddl import listed
+from seatunnel_connectors.jdbc.postgres.plan import Load
+from seatunnel_connectors.jdbc.postgres.session import quote
+from seatunnel_py.api import RowKind
+
+ORDER = "__st_order"
+KIND = "__st_kind"
+
+
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """Statements about one load's staging table. ``as_text`` says for each column whether it is staged as text."""
+
+    load: Load
+    as_text: tuple[bool, ...]
+
+    @property
+    def name(self) -> str:
+        return f"st_{self.load.token}"
+
+    def create(self) -> str:
+        """For one transaction: a worker's connection serves many tables."""
+        columns = [
+            f"{quote(column.name)} {'text' if as_text else column.full}"
+            for column, as_text in zip(self.load.columns, self.as_text, strict=True)
+        ]
+        columns += [f"{ORDER} bigint", f"{KIND} smallint"]
+        return f"CREATE TEMPORARY TABLE {quote(self.name)} ({', '.join(columns)}) ON COMMIT DROP"
+
+    def empty(self) -> str:
+        return f"TRUNCATE {self._staged}"
+
+    def append(self) -> str:
+        """Every row as a new row, in order."""
+        return f"""
+            INSERT INTO {self._into} ({self._names})
+            SELECT {self._values("s")} FROM {self._staged} s ORDER BY {ORDER}
+        """
+
+    def delete(self) -> str:
+        """Rows whose last word is a delete."""
+        return f"""
+            DELETE FROM {self._into} t USING ({self._last()}) s
+            WHERE s.{KIND} = {RowKind.DELETE.value} AND {self._same_key()}
+        """
+
+    def upsert(self) -> str:
+        """Insert or update what is not deleted. Every column is set, the key's too, as the peer does."""
+        updates = ", ".join(f"{quote(column.name)} = excluded.{quote(column.name)}" for column in self.load.columns)
+        return f"""
+            INSERT INTO {self._into} ({self._names})
+            SELECT {self._values("s")} FROM ({self._last()}) s WHERE s.{KIND} <> {RowKind.DELETE.value}
+            ORDER BY {ORDER} ON CONFLICT ({listed(self.load.key)}) DO UPDATE SET {updates}
+        """
+
+    def update(self) -> str:
+        """Without upsert: keys that were only updated."""
+        updates = ", ".join(
+            f"{quote(column.name)} = {value}"
+            for column, value in zip(self.load.columns, self._value_list("s"), strict=True)
+        )
+        return f"""
+            UPDATE {self._into} t SET {updates} FROM ({self._last()}) s
+            WHERE s.{KIND} = {RowKind.UPDATE_AFTER.value} AND NOT s.fresh AND {self._same_key()}
+        """
+
+    def insert(self) -> str:
+        """Without upsert: keys that were inserted, as they are after later updates."""
+        return f"""
+            INSERT INTO {self._into} ({self._names})
+            SELECT {self._values("s")} FROM ({self._last()}) s
+            WHERE s.{KIND} <> {RowKind.DELETE.value} AND s.fresh ORDER BY {ORDER}
+        """
+
+    def _last(self) -> str:
+        """One row for each key, its last; ``fresh`` says that the key was inserted among these rows."""
+        key = listed(self.load.key)
+        return f"""
+            SELECT DISTINCT ON ({key}) *, bool_or({KIND} = {RowKind.INSERT.value}) OVER (PARTITION BY {key}) AS fresh
+            FROM {self._staged} ORDER BY {key}, {ORDER} DESC
+        """
+
+    def _same_key(self) -> str:
+        casts = dict(zip((column.name for column in self.load.columns), self._value_list("s"), strict=True))
+        return " AND ".join(f"t.{quote(name)} = {casts[name]}" for name in self.load.key)
+
+    @property
+    def _staged(self) -> str:
+        return f"pg_temp.{quote(self.name)}"
+
+    @property
+    def _into(self) -> str:
+        return quote(self.load.schema, self.load.into)
+
+    @property
+    def _names(self) -> str:
+        return listed(column.name for column in self.load.columns)
+
+    def _value_list(self, alias: str) -> Sequence[str]:
+        return [
+            f"{alias}.{quote(column.name)}" + (f"::{column.full}" if as_text else "")
+            for column, as_text in zip(self.load.columns, self.as_text, strict=True)
+        ]
+
+    def _values(self, alias: str) -> str:
+        return ", ".join(self._value_list(alias))

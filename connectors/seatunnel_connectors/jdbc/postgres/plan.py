@@ -1,0 +1,227 @@
+"""Deciding, before anything is written, what becomes of the target and how rows get into it."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import asdict, dataclass, replace
+from typing import Any, cast
+
+from seatunnel_connectors.jdbc.dialect import SinkRequest
+from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT
+from seatunnel_connectors.jdbc.postgres import ddl, ledger
+from seatunnel_connectors.jdbc.postgres.session import quote
+from seatunnel_connectors.jdbc.postgres.target import Target
+from seatunnel_connectors.jdbc.postgres.types import Native, created_type
+from seatunnel_connectors.jdbc.postgres.wire import direct_type
+from seatunnel_connectors.jdbc.target import (
+    Plan,
+    decide,
+    estimated_rows,
+    key_is_proved,
+    key_of,
+    misfits,
+    target_name,
+)
+from seatunnel_py.api import Effect, FatalError, JobMode, Plain, Setup, TableSchema, to_arrow
+
+SHADOW = "shadow"
+TABLE = "table"
+
+# A created type's name in pg_type, for the conversion of values; what is not here goes by the name itself.
+_TYPNAMES = {
+    "boolean": "bool", "smallint": "int2", "integer": "int4", "bigint": "int8", "real": "float4",
+    "double precision": "float8",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class LoadColumn:
+    """A column on its way: upstream name, target name, what pg_type calls its type, its element's type for an
+    array, and the type in full for a cast of text."""
+
+    source: str
+    name: str
+    native: str
+    element: str
+    full: str
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How rows get into the target; plain data in ``Setup.data``, for every writer and the committer.
+
+    ``how`` is SHADOW (units fill a keyless table that the commit finishes and renames) or TABLE (units write to the
+    target). ``into`` is the table that units write to. ``books`` says that the ledger's tables are there.
+    """
+
+    how: str
+    schema: str
+    table: str
+    into: str
+    token: str
+    old_oid: int
+    key: tuple[str, ...]
+    upsert: bool
+    books: bool
+    columns: tuple[LoadColumn, ...]
+    before: tuple[str, ...] = ()
+    finish: tuple[str, ...] = ()
+
+    def to_plain(self) -> dict[str, Plain]:
+        return cast("dict[str, Plain]", {**asdict(self), "version": 1})
+
+
+def load_of(data: Any) -> Load:
+    """Read back what ``Load.to_plain`` wrote."""
+    fields = {key: value for key, value in dict(data).items() if key != "version"}
+    fields["columns"] = tuple(LoadColumn(**column) for column in fields["columns"])
+    for name in ("key", "before", "finish"):
+        fields[name] = tuple(fields[name])
+    return Load(**fields)
+
+
+def plan(request: SinkRequest, target: Target) -> Setup:
+    """The start effects and the way to load. FatalError names every problem of this table at once."""
+    options, table = request.options, request.table
+    shown = f"{target.schema}.{target.table}"
+    chosen = decide(options, shown, exists=target.exists, has_rows=target.has_rows)
+    key = key_of(options, table)
+    names = {column: target_name(column, options.field_ide) for column in table.names}
+    problems = _problems(request, target, chosen, key, names)
+    if problems:
+        raise FatalError(
+            f"the sink table {shown} does not fit table {table.path}:\n  " + "\n  ".join(problems),
+            "change the target, or the rows in a transform; schema_save_mode = RECREATE_SCHEMA makes it anew",
+        )
+    books = target.has_books or target.may_create
+    if chosen.create and not options.create_index:
+        key = ()  # without an index nothing could be found by key
+    how = SHADOW if _by_shadow(request, chosen, key, books) else TABLE
+    token = secrets.token_hex(4)
+    into = ddl.cut(target.table, f"__st_{token}") if how == SHADOW else target.table
+    load = Load(
+        how=how, schema=target.schema, table=target.table, into=into, token=token,
+        old_oid=target.oid if chosen.drop else 0, key=tuple(names[column] for column in key),
+        upsert=options.enable_upsert, books=books, columns=_columns(table, names, target, chosen),
+    )  # fmt: skip
+    effects, before, finish = _effects(request, target, chosen, load, names, key)
+    return Setup(tuple(effects), replace(load, before=before, finish=finish).to_plain())
+
+
+def _problems(
+    request: SinkRequest, target: Target, chosen: Plan, key: tuple[str, ...], names: dict[str, str]
+) -> list[str]:
+    problems = []
+    if len(set(names.values())) < len(names):
+        problems.append(f"field_ide = {request.options.field_ide.value} gives two columns the same name")
+    if chosen.create:
+        if not target.may_create:
+            problems.append(f"the user may not create tables in schema {target.schema!r}")
+        if chosen.drop and target.dependents:
+            problems.append(f"it cannot be dropped: {', '.join(target.dependents)} depends on it")
+        for column in request.table.columns:
+            try:
+                created_type(column)
+            except (ValueError, KeyError):
+                problems.append(f"column {column.name!r}: PostgreSQL has no type for {column.dtype}")
+        return problems
+    if target.kind not in ("r", "p", "f", "v"):
+        problems.append("it is not a table that can be written to")
+    problems += misfits(request.table, target.columns, names)
+    if key and request.options.enable_upsert and target.kind in ("r", "p"):
+        wanted = {names[column] for column in key}
+        if not any(set(unique) == wanted for unique in target.keys):
+            problems.append(
+                f"it has no unique key on ({', '.join(names[column] for column in key)}), which inserting or updating "
+                "by key needs; add one, set primary_keys to its key, or set enable_upsert = false"
+            )
+    return problems
+
+
+def _by_shadow(request: SinkRequest, chosen: Plan, key: tuple[str, ...], books: bool) -> bool:
+    """A shadow pays where several units would otherwise keep an index up to date row by row. One unit is loaded in
+    one transaction anyway; and a key that the source does not prove is found broken only at the end."""
+    if not (chosen.create and books) or chosen.custom or request.mode is not JobMode.BATCH:
+        return False
+    rows = estimated_rows(request.table)
+    if rows is None or not key_is_proved(key, request.table):
+        return False
+    return rows > ROWS_PER_UNIT
+
+
+def _columns(table: TableSchema, names: dict[str, str], target: Target, chosen: Plan) -> tuple[LoadColumn, ...]:
+    made = []
+    for column in table.columns:
+        name = names[column.name]
+        if chosen.create:
+            full = created_type(column)
+            native = _native_of(full)
+        else:
+            native, full = target.natives[name], target.shown[name]
+        made.append(LoadColumn(column.name, name, native.name, native.element, full))
+    return tuple(made)
+
+
+def _native_of(full: str) -> Native:
+    """What pg_type would call a type that we create."""
+    if full.endswith("[]"):
+        element = _native_of(full[:-2]).name
+        return Native("_" + element, element=element)
+    base = full.partition("(")[0].strip()
+    if base in ("time", "timestamp") and "with" in full:
+        base += "" if "without" in full else "tz"
+    named = {"character varying": "varchar", "character": "bpchar"}
+    return Native(_TYPNAMES.get(base, named.get(base, base)))
+
+
+def takes_directly(load: Load, table: TableSchema) -> list[Any]:
+    """For each column the Arrow type that COPY takes, or None where the value goes through text."""
+    found = []
+    for column in load.columns:
+        source = table.column(column.source)
+        assert source is not None
+        found.append(direct_type(column.native, column.element, to_arrow(source.dtype)))
+    return found
+
+
+def _effects(
+    request: SinkRequest, target: Target, chosen: Plan, load: Load, names: dict[str, str], key: tuple[str, ...]
+) -> tuple[list[Effect], tuple[str, ...], tuple[str, ...]]:
+    """What is shown to people, the statements of the set-up, and those that finish a shadow."""
+    table, shown = request.table, f"{load.schema}.{load.table}"
+    relation = quote(load.schema, load.table)
+    effects: list[Effect] = []
+    before: list[str] = []
+    finish: list[str] = []
+    if not target.schema_exists:
+        before.append(f"CREATE SCHEMA IF NOT EXISTS {quote(load.schema)}")
+        effects.append(Effect("create schema", load.schema, before[-1]))
+    if load.books and not target.has_books:
+        before.append(ledger.create(load.schema).strip().rstrip(";"))
+        effects.append(Effect("create ledger", f"{load.schema}.{ledger.LEDGER}"))
+    if chosen.drop:
+        statement = f"DROP TABLE {relation}"
+        effects.append(Effect("drop table", shown, statement, destructive=True))
+        if load.how == TABLE:
+            before.append(ddl.only_if(load.schema, load.table, f"c.oid = {target.oid}", statement))
+    if chosen.create:
+        keyed = ddl.create_table(load.schema, load.table, table, names, key, keyed=True)
+        effects.append(Effect("create table", shown, keyed))
+        index = request.options.create_index
+        if load.how == TABLE:
+            before.append(keyed if index else ddl.create_table(load.schema, load.table, table, names, (), keyed=True))
+            before += ddl.indexes(load.schema, load.table, table, names, key, load.table) if index else []
+            before += ddl.comments(load.schema, load.table, table, names)
+        else:
+            before.append(ddl.create_table(load.schema, load.into, table, names, key, keyed=False))
+            finish += ddl.indexes(load.schema, load.into, table, names, key, load.table) if index else []
+            finish += ddl.comments(load.schema, load.into, table, names)
+    if chosen.truncate:
+        statement = f"TRUNCATE TABLE {relation}"
+        effects.append(Effect("truncate table", shown, statement, destructive=True))
+        before.append(ddl.only_if(load.schema, load.table, f"pg_relation_filenode(c.oid) = {target.file}", statement))
+    if chosen.custom:
+        statement = (request.options.custom_sql or "").strip().rstrip(";")
+        effects.append(Effect("custom sql", shown, statement, destructive=True))
+        before.append(statement)
+    return effects, tuple(before), tuple(finish)

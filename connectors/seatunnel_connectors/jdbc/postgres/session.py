@@ -1,0 +1,256 @@
+"""Connections to PostgreSQL: ADBC for rows, psycopg for everything that is said in statements.
+
+Both come from the worker's pool. All sessions speak UTF-8, UTC and standard strings, set at connect time, so that
+a literal means the same everywhere and no round trip is spent on it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any, TypeVar
+
+import adbc_driver_manager as adbc
+import adbc_driver_postgresql
+import psycopg
+import pyarrow as pa
+from psycopg.conninfo import make_conninfo
+
+from seatunnel_connectors.jdbc.url import Address, report_unknown
+from seatunnel_py.api import FatalError, PluginError, RetriableError, borrow
+
+Statements = psycopg.Connection[tuple[Any, ...]]
+T = TypeVar("T")
+
+# JDBC name (lower case) -> libpq name, for those that say the same in both.
+_SAME = {
+    "sslmode": "sslmode",
+    "sslrootcert": "sslrootcert",
+    "sslcert": "sslcert",
+    "sslkey": "sslkey",
+    "sslpassword": "sslpassword",
+    "connecttimeout": "connect_timeout",
+    "logintimeout": "connect_timeout",
+    "connect_timeout": "connect_timeout",
+    "applicationname": "application_name",
+    "application_name": "application_name",
+    "kerberosservername": "krbsrvname",
+    "gssencmode": "gssencmode",
+    "channelbinding": "channel_binding",
+    "channel_binding": "channel_binding",
+    "target_session_attrs": "target_session_attrs",
+}
+_SERVER_TYPES = {
+    "any": "any",
+    "primary": "read-write",
+    "master": "read-write",
+    "secondary": "standby",
+    "slave": "standby",
+    "preferslave": "prefer-standby",
+    "prefersecondary": "prefer-standby",
+    "preferprimary": "any",
+}
+KNOWN = frozenset(_SAME) | {"ssl", "sockettimeout", "tcpkeepalive", "targetservertype", "currentschema", "options"}
+
+_SETTINGS = (
+    "-c timezone=UTC -c standard_conforming_strings=on -c datestyle=ISO -c extra_float_digits=1 "
+    "-c intervalstyle=postgres -c bytea_output=hex"
+)
+
+
+def conninfo(address: Address, connect_timeout: int = 30) -> str:
+    """libpq's connection string; the JDBC parameters that libpq knows under other names are translated."""
+    report_unknown(address, KNOWN)
+    given = address.parameters
+    words: dict[str, Any] = {
+        "host": address.host, "port": address.port, "dbname": address.database or address.user or "postgres",
+        "connect_timeout": connect_timeout, "application_name": "seatunnel", "client_encoding": "UTF8",
+    }  # fmt: skip
+    if "hosts" in given:
+        places = [place.rpartition(":") for place in given["hosts"].split(",")]
+        words["host"] = ",".join(host or port for host, _, port in places)
+        words["port"] = ",".join(port if host else str(address.port) for host, _, port in places)
+    if address.user:
+        words["user"] = address.user
+    if address.password:
+        words["password"] = address.secret
+    words |= {_SAME[name]: value for name, value in given.items() if name in _SAME}
+    if given.get("ssl", "").lower() in ("true", "") and "ssl" in given and "sslmode" not in given:
+        words["sslmode"] = "verify-full"  # what the Java driver makes of ssl=true
+    if given.get("sockettimeout", "0").isdigit() and int(given.get("sockettimeout", "0")):
+        words["tcp_user_timeout"] = int(given["sockettimeout"]) * 1000
+    if "tcpkeepalive" in given:
+        words["keepalives"] = int(given["tcpkeepalive"].lower() == "true")
+    if "targetservertype" in given:
+        words["target_session_attrs"] = _SERVER_TYPES.get(given["targetservertype"].lower(), "any")
+    settings = [_SETTINGS]
+    if "currentschema" in given:
+        settings.append("-c search_path=" + given["currentschema"].replace("\\", "\\\\").replace(" ", "\\ "))
+    if "options" in given:
+        settings.append(given["options"])
+    return make_conninfo(**words, options=" ".join(settings))
+
+
+class Rows:
+    """One ADBC connection. Statements run in autocommit unless they begin a transaction themselves."""
+
+    def __init__(self, info: str) -> None:
+        self._connection = adbc.AdbcConnection(_database(info))
+
+    def run(self, sql: str) -> int:
+        """Run statements without a result; returns the affected rows of the last one (-1: none reported)."""
+        statement = adbc.AdbcStatement(self._connection)
+        try:
+            statement.set_sql_query(sql)
+            return int(statement.execute_update())
+        finally:
+            statement.close()
+
+    def ingest(
+        self, schema: str | None, table: str, batches: Sequence[pa.RecordBatch], *, temporary: bool = False
+    ) -> int:
+        """COPY the batches into an existing table and return the rows that the server confirmed."""
+        options = {"adbc.ingest.target_table": table, "adbc.ingest.mode": "adbc.ingest.mode.append"}
+        if schema:
+            options["adbc.ingest.target_db_schema"] = schema
+        if temporary:
+            options["adbc.ingest.temporary"] = "true"
+        statement = adbc.AdbcStatement(self._connection)
+        try:
+            statement.set_options(**options)
+            statement.bind_stream(pa.RecordBatchReader.from_batches(batches[0].schema, batches))
+            return int(statement.execute_update())
+        finally:
+            statement.close()
+
+    def copy(self, sql: str, batch_bytes: int) -> Generator[pa.RecordBatch, None, None]:
+        """Read by binary COPY, a batch at a time. A reader that is left early is cancelled at the server: without
+        that, closing it would read the rest of the table."""
+        statement = adbc.AdbcStatement(self._connection)
+        reader = None
+        finished = False
+        try:
+            statement.set_options(**{"adbc.postgresql.batch_size_hint_bytes": str(batch_bytes)})
+            statement.set_sql_query(sql)
+            handle, _ = statement.execute_query()
+            reader = pa.RecordBatchReader._import_from_c(handle.address)
+            yield from reader
+            finished = True
+        finally:
+            if not finished:
+                with contextlib.suppress(adbc.Error):
+                    statement.cancel()
+            if reader is not None:
+                reader.close()
+            statement.close()
+
+    def close(self) -> None:
+        with contextlib.suppress(adbc.Error, RuntimeError):
+            self._connection.close()
+
+
+_databases: dict[tuple[int, str], Any] = {}
+
+
+def _database(info: str) -> Any:
+    """The driver's database object: it holds the type catalog, which costs more than a connection."""
+    key = (os.getpid(), info)
+    if key not in _databases:
+        _databases[key] = adbc_driver_postgresql.connect(info)
+    return _databases[key]
+
+
+@contextlib.contextmanager
+def rows(address: Address) -> Iterator[Rows]:
+    """A pooled connection for rows."""
+    info = conninfo(address)
+    with borrow(("postgres-rows", info), lambda: Rows(info), Rows.close) as connection:
+        yield connection
+
+
+@contextlib.contextmanager
+def statements(address: Address) -> Iterator[Statements]:
+    """A pooled connection for statements, in autocommit."""
+    info = conninfo(address)
+
+    def make() -> Statements:
+        return psycopg.connect(info, autocommit=True, prepare_threshold=3)
+
+    with borrow(("postgres-statements", info), make, psycopg.Connection.close) as connection:
+        yield connection
+
+
+def connect(address: Address) -> Statements:
+    """A connection of one's own, which outlives a unit (the keeper of a snapshot)."""
+    return psycopg.connect(conninfo(address), autocommit=True)
+
+
+# ---------------------------------------------------------------- errors
+
+# Classes and states after which the same unit may work: connection, resources, shutdown, conflicts of transactions.
+_RETRIABLE = ("08", "53", "57P", "40", "55P03", "25006")
+
+REMEDIES = {
+    "28": "correct username and password, or the server's pg_hba.conf",
+    "3D": "correct the database in the url, or create it",
+    "3F": "create the schema, or correct the name",
+    "42P01": "correct the name of the table",
+    "42501": "grant the user the privilege that is missing",
+    "23505": "set primary_keys and enable_upsert = true, or remove the duplicates",
+    "22021": "replace the NUL character before the sink: PostgreSQL cannot store it in text",
+    "23502": "fill the column in a transform, or allow nulls in the target",
+    "22001": "widen the target column",
+    "22003": "widen the target column",
+}
+
+
+def failure(error: Exception, what: str) -> PluginError:
+    """The same error in our words: what failed, why, and whether trying again may help."""
+    state = str(getattr(error, "sqlstate", None) or "")
+    reason = _reason(error)
+    remedy = next((REMEDIES[state[:n]] for n in (5, 2) if state[:n] in REMEDIES), "")
+    lost = not state and isinstance(error, psycopg.OperationalError | adbc.OperationalError)
+    if lost or state.startswith(_RETRIABLE):
+        return RetriableError(f"{what}: {reason}", remedy or "check that the server is up and can be reached")
+    return FatalError(f"{what}: {reason}", remedy)
+
+
+def _reason(error: Exception) -> str:
+    details = {name: value for name, value in getattr(error, "details", None) or [] if isinstance(value, bytes | str)}
+    primary = details.get("PG_DIAG_MESSAGE_PRIMARY")
+    if isinstance(error, psycopg.Error) and error.diag.message_primary:
+        parts: list[Any] = [error.diag.message_primary, error.diag.message_detail, error.diag.context]
+    elif primary:
+        parts = [primary, details.get("PG_DIAG_MESSAGE_DETAIL"), details.get("PG_DIAG_CONTEXT")]
+    else:
+        parts = [str(error).partition(". SQLSTATE")[0]]
+    texts = [part.decode(errors="replace") if isinstance(part, bytes) else part for part in parts if part]
+    return "; ".join(" ".join(text.split()) for text in texts)
+
+
+@contextlib.contextmanager
+def explained(what: str | Callable[[], str]) -> Iterator[None]:
+    """Turn a driver's error into ours; ``what`` says what was being done, to which table."""
+    try:
+        yield
+    except (psycopg.Error, adbc.Error) as error:
+        raise failure(error, what if isinstance(what, str) else what()) from error
+
+
+# ---------------------------------------------------------------- words of SQL
+
+
+def quote(*names: str) -> str:
+    """A dotted identifier. ValueError for what no identifier can hold."""
+    for name in names:
+        if not name or "\0" in name:
+            raise ValueError(f"{name!r} cannot be a name in PostgreSQL")
+    return ".".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
+def literal(text: str) -> str:
+    """A text literal; sessions have standard strings, so only quotes need doubling."""
+    if "\0" in text:
+        raise ValueError("a text with a NUL character cannot be used in PostgreSQL")
+    return "'" + text.replace("'", "''") + "'"

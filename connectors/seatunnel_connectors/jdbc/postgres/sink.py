@@ -1,0 +1,74 @@
+"""The sink of one upstream table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from seatunnel_connectors.jdbc.dialect import SinkRequest
+from seatunnel_connectors.jdbc.postgres.commit import PostgresCommitter
+from seatunnel_connectors.jdbc.postgres.plan import load_of, plan
+from seatunnel_connectors.jdbc.postgres.query import QueryWriter
+from seatunnel_connectors.jdbc.postgres.session import explained, statements
+from seatunnel_connectors.jdbc.postgres.target import look
+from seatunnel_connectors.jdbc.postgres.write import PostgresWriter
+from seatunnel_connectors.jdbc.target import table_text
+from seatunnel_connectors.jdbc.url import Address
+from seatunnel_py.api import Committer, FatalError, NothingToCommit, Setup, Sink, TablePath, WriteContext, Writer
+
+
+@dataclass(frozen=True)
+class PostgresSink(Sink):
+    request: SinkRequest
+
+    @property
+    def address(self) -> Address:
+        database = self.request.options.database
+        return replace(self.request.address, database=database) if database else self.request.address
+
+    @property
+    def target(self) -> str:
+        if self.request.options.query:
+            return f"{self.address.display} (query)"
+        return f"{self.address.database}.{table_text(self.request.options, self.request.table)}"
+
+    def plan_setup(self) -> Setup:
+        if self.request.options.query:
+            return Setup()
+        path = self._path()
+        with explained(f"looking at the sink table {path}"), statements(self.address) as db:
+            return plan(self.request, look(db, path.schema, path.table))
+
+    def _path(self) -> TablePath:
+        text = table_text(self.request.options, self.request.table)
+        try:
+            path = TablePath.parse(text, schema_first=True)
+        except ValueError as error:
+            raise FatalError(f"the option table of the Jdbc sink: {error}", "write table or schema.table") from None
+        if path.database and path.database != self.address.database:
+            raise FatalError(
+                f"the sink table {text} is in database {path.database!r}, but the connection is to "
+                f"{self.address.database!r}",
+                "set database, or leave it out of table",
+            )
+        return path
+
+    def setup(self, setup: Setup) -> None:
+        if self.request.options.query:
+            return
+        load = load_of(setup.data)
+        if not load.before:
+            return
+        # One message for all statements, which makes them one transaction.
+        script = ";\n".join(load.before)
+        with explained(f"preparing the sink table {load.schema}.{load.table}"), statements(self.address) as db:
+            db.execute(script.encode(), prepare=False)
+
+    def open(self, context: WriteContext) -> Writer:
+        if self.request.options.query:
+            return QueryWriter(self.address, self.request)
+        return PostgresWriter(self.address, self.request.table, context)
+
+    def committer(self) -> Committer:
+        if self.request.options.query:
+            return NothingToCommit()
+        return PostgresCommitter(self.address, self.request.table)

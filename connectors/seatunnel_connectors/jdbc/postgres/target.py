@@ -1,0 +1,91 @@
+"""The target as it is: one look for a table that does not exist, three more for one that does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from seatunnel_connectors.jdbc.postgres import catalog
+from seatunnel_connectors.jdbc.postgres.ledger import LEDGER, PIECES
+from seatunnel_connectors.jdbc.postgres.session import Statements, quote
+from seatunnel_connectors.jdbc.postgres.types import Native, length_of, read_as
+from seatunnel_connectors.jdbc.target import TargetColumn
+
+_LOOK = """
+    SELECT s.name, n.oid IS NOT NULL,
+           CASE WHEN n.oid IS NULL THEN has_database_privilege(current_database(), 'CREATE')
+                ELSE has_schema_privilege(n.oid, 'CREATE') END,
+           EXISTS (SELECT 1 FROM pg_class l WHERE l.relnamespace = n.oid AND l.relname = %(ledger)s)
+           AND EXISTS (SELECT 1 FROM pg_class l WHERE l.relnamespace = n.oid AND l.relname = %(pieces)s),
+           c.oid, pg_relation_filenode(c.oid), c.relkind::text
+    FROM (SELECT coalesce(nullif(%(schema)s, ''), current_schema(), 'public') AS name) s
+    LEFT JOIN pg_namespace n ON n.nspname = s.name
+    LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = %(table)s
+"""
+_MORE = """
+    SELECT EXISTS (SELECT 1 FROM {}),
+           ARRAY(SELECT attname::text FROM pg_attribute
+                 WHERE attrelid = %(oid)s AND attnum > 0 AND (atthasdef OR attidentity <> '')),
+           ARRAY(SELECT attname::text FROM pg_attribute
+                 WHERE attrelid = %(oid)s AND attnum > 0 AND (attgenerated <> '' OR attidentity = 'a')),
+           ARRAY(SELECT DISTINCT 'view ' || r.ev_class::regclass::text
+                 FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid AND d.classid = 'pg_rewrite'::regclass
+                 WHERE d.refobjid = %(oid)s AND r.ev_class <> %(oid)s
+                 UNION ALL
+                 SELECT 'foreign key of ' || conrelid::regclass::text FROM pg_constraint
+                 WHERE contype = 'f' AND confrelid = %(oid)s AND conrelid <> %(oid)s)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """``oid`` 0 means that the table does not exist; ``file`` changes when the table is truncated. ``keys`` are the
+    column lists of its unique indexes. ``dependents`` would keep it from being dropped."""
+
+    schema: str
+    table: str
+    schema_exists: bool
+    may_create: bool
+    has_books: bool
+    oid: int = 0
+    file: int = 0
+    kind: str = ""
+    has_rows: bool = False
+    columns: dict[str, TargetColumn] = field(default_factory=dict)
+    natives: dict[str, Native] = field(default_factory=dict)
+    shown: dict[str, str] = field(default_factory=dict)
+    keys: tuple[tuple[str, ...], ...] = ()
+    dependents: tuple[str, ...] = ()
+
+    @property
+    def exists(self) -> bool:
+        return self.oid != 0
+
+
+def look(db: Statements, schema: str, table: str) -> Target:
+    """What stands at that name now."""
+    names = {"schema": schema, "table": table, "ledger": LEDGER, "pieces": PIECES}
+    row = db.execute(_LOOK, names).fetchone()
+    assert row is not None
+    seen = Target(row[0], table, row[1], row[2], bool(row[3]), row[4] or 0, row[5] or 0, row[6] or "")
+    return _more(db, seen) if seen.exists else seen
+
+
+def _more(db: Statements, seen: Target) -> Target:
+    found = catalog.FoundTable(seen.oid, seen.schema, seen.table, seen.kind, -1, 0, 0, True)
+    catalog.fill_columns(db, [found])
+    row = db.execute(_MORE.format(quote(seen.schema, seen.table)).encode(), {"oid": seen.oid}).fetchone()
+    assert row is not None
+    has_rows, filled, generated, dependents = row
+    columns = {}
+    for column in found.columns:
+        mapped = read_as(column.native)
+        columns[column.name] = TargetColumn(
+            column.name, mapped[0] if mapped else None, column.shown, column.nullable, column.name in filled,
+            length_of(column.native), column.name in generated,
+        )  # fmt: skip
+    return Target(
+        seen.schema, seen.table, seen.schema_exists, seen.may_create, seen.has_books, seen.oid, seen.file, seen.kind,
+        bool(has_rows), columns, {column.name: column.native for column in found.columns},
+        {column.name: column.shown for column in found.columns},
+        tuple(key for _, key, _ in found.keys), tuple(dependents),
+    )  # fmt: skip

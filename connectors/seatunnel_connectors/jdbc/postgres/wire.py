@@ -1,0 +1,280 @@
+"""Between Arrow as our schemas declare it and Arrow as ADBC speaks binary COPY with PostgreSQL.
+
+Every conversion is vectorised. What PostgreSQL can hold and Arrow cannot (infinite dates, NaN in a numeric, 24:00)
+is refused by column and value: the driver would wrap it around silently.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+# 'infinity' and '-infinity' after the driver has moved PostgreSQL's epoch (2000) to Unix's, which overflows.
+_DATE_INFINITE = (-2147472692, -2147472691)
+_DAY_US = 86_400_000_000
+
+
+class ValueRefused(ValueError):
+    """A value that the other side cannot hold; the message names column and value, and row where it helps."""
+
+
+# ---------------------------------------------------------------- reading
+
+
+def from_wire(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch with exactly the declared types."""
+    arrays = [_received(batch.column(at), field.type, field.name) for at, field in enumerate(schema)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_nullable_as_found(schema, arrays))
+
+
+def _nullable_as_found(schema: pa.Schema, arrays: Sequence[pa.Array]) -> pa.Schema:
+    for field, array in zip(schema, arrays, strict=True):
+        if not field.nullable and array.null_count:
+            raise ValueRefused(f"column {field.name!r} is declared without nulls, but holds one")
+    return schema
+
+
+def _received(array: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
+    if isinstance(array, pa.ExtensionArray):
+        array = array.storage
+    found = array.type
+    if pa.types.is_list(found) and pa.types.is_list(wanted):
+        values = _received(array.flatten(), wanted.value_type, name)
+        if values.type == found.value_type:
+            return array
+        return pa.ListArray.from_arrays(_offsets(array), values, mask=array.is_null() if array.null_count else None)
+    if pa.types.is_decimal(wanted) and pa.types.is_string(found):
+        return _decimals(array, wanted, name)
+    if pa.types.is_date32(found):
+        _refuse(array, array.view(pa.int32()), _DATE_INFINITE, name)
+    elif pa.types.is_timestamp(found):
+        _refuse(array, array.view(pa.int64()), _INFINITE_WRAPPED, name)
+    elif pa.types.is_time(found) and len(array) and _largest(array.view(pa.int64())) >= _DAY_US:
+        raise ValueRefused(f"column {name!r} holds the time 24:00:00, which has no counterpart; cast it with `query`")
+    if found == wanted:
+        return array
+    try:
+        return array.cast(wanted)
+    except pa.ArrowInvalid as error:
+        raise ValueRefused(f"column {name!r}: {error}") from None
+
+
+def _wrapped(value: int) -> int:
+    return (value + 2**63) % 2**64 - 2**63
+
+
+_EPOCH_US = 946_684_800_000_000
+_INFINITE_WRAPPED = (_wrapped(2**63 - 1 + _EPOCH_US), _wrapped(-(2**63) + _EPOCH_US))
+
+
+def _largest(numbers: pa.Array) -> int:
+    return pc.max(numbers).as_py() or 0
+
+
+def _refuse(array: pa.Array, numbers: pa.Array, infinite: tuple[int, int], name: str) -> None:
+    found = pc.any(pc.is_in(numbers, value_set=pa.array(infinite, numbers.type))).as_py()
+    if found:
+        raise ValueRefused(
+            f"column {name!r} holds an infinite {'date' if pa.types.is_date(array.type) else 'timestamp'}, "
+            "which has no counterpart; replace it with `query`"
+        )
+
+
+def _decimals(texts: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
+    try:
+        return texts.cast(wanted)
+    except pa.ArrowInvalid:
+        for text in texts.to_pylist():
+            _check_decimal(text, wanted, name)
+        raise
+
+
+def _check_decimal(text: str | None, wanted: pa.DataType, name: str) -> None:
+    if text is None:
+        return
+    if not any(character.isdigit() for character in text):
+        raise ValueRefused(f"column {name!r} holds the number {text}, which no decimal can be; replace it with `query`")
+    whole = text.lstrip("-").partition(".")[0].lstrip("0")
+    if len(whole) > wanted.precision - wanted.scale:
+        raise ValueRefused(
+            f"column {name!r} holds {text}, which is too large for decimal({wanted.precision}, {wanted.scale}); "
+            "cast it with `query`"
+        )
+
+
+def _offsets(array: pa.ListArray) -> pa.Array:
+    """Offsets into ``array.flatten()``, which leaves out what lies under nulls and before a slice."""
+    lengths = pc.fill_null(pc.list_value_length(array), 0)
+    return pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths).cast(pa.int32())])
+
+
+# ---------------------------------------------------------------- writing
+
+Convert = Callable[[pa.Array, str], pa.Array]
+
+_EXACT: dict[str, pa.DataType] = {
+    "bool": pa.bool_(),
+    "int2": pa.int16(),
+    "int4": pa.int32(),
+    "int8": pa.int64(),
+    "float4": pa.float32(),
+    "float8": pa.float64(),
+    "text": pa.string(),
+    "varchar": pa.string(),
+    "bpchar": pa.string(),
+    "json": pa.string(),
+    "xml": pa.string(),
+    "citext": pa.string(),
+    "bytea": pa.binary(),
+    "date": pa.date32(),
+    "time": pa.time64("us"),
+    "timestamp": pa.timestamp("us"),
+    "timestamptz": pa.timestamp("us", "UTC"),
+}
+_EXACT_ELEMENTS = {"bool", "int2", "int4", "int8", "float4", "float8", "text"}
+
+
+def direct_type(native: str, element: str, arrow: pa.DataType) -> pa.DataType | None:
+    """The Arrow type that COPY takes for a column of that PostgreSQL type; None: it goes through text and a cast
+    by the server (inet, enums, timetz …)."""
+    if native in _EXACT and _castable(arrow, _EXACT[native]):
+        return _EXACT[native]
+    if native == "numeric":
+        return _numeric(arrow)
+    if native in ("uuid", "jsonb") and (pa.types.is_string(arrow) or pa.types.is_nested(arrow)):
+        return pa.binary()
+    if element in _EXACT_ELEMENTS and pa.types.is_list(arrow) and _castable(arrow.value_type, _EXACT[element]):
+        return pa.list_(_EXACT[element])
+    return None
+
+
+def _numeric(arrow: pa.DataType) -> pa.DataType | None:
+    if pa.types.is_decimal(arrow):
+        return pa.decimal128(arrow.precision, arrow.scale) if arrow.precision <= 38 else None
+    if pa.types.is_integer(arrow):
+        return pa.decimal128(20, 0)
+    return None
+
+
+def _castable(arrow: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether a cast keeps the meaning; texts of numbers, dates of texts and so on are left to the server."""
+    return bool(arrow == wanted or pa.types.is_null(arrow) or _same_family(arrow, wanted))
+
+
+def _same_family(arrow: pa.DataType, wanted: pa.DataType) -> Any:
+    t = pa.types
+    if t.is_integer(wanted):
+        return t.is_integer(arrow)
+    if t.is_floating(wanted):
+        return t.is_integer(arrow) or t.is_floating(arrow)
+    if t.is_string(wanted):
+        return t.is_string(arrow) or t.is_large_string(arrow) or t.is_struct(arrow) or t.is_map(arrow)
+    if t.is_binary(wanted):
+        return t.is_binary(arrow) or t.is_large_binary(arrow) or t.is_fixed_size_binary(arrow)
+    if t.is_timestamp(wanted):
+        return t.is_timestamp(arrow) and (arrow.tz is None) == (wanted.tz is None)
+    if t.is_date(wanted):
+        return t.is_date(arrow)
+    if t.is_time(wanted):
+        return t.is_time(arrow)
+    return False
+
+
+def converter(name: str, native: str, arrow: pa.DataType, wanted: pa.DataType | None) -> Convert | None:
+    """What brings a column to the type that COPY takes; None: nothing is to be done."""
+    if wanted is None:
+        return _to_text(name)
+    if native == "uuid":
+        return lambda array, column: _uuids(array, column)
+    if native == "jsonb":
+        return lambda array, column: _jsonb(_as_text(array, column))
+    if pa.types.is_nested(arrow) and not pa.types.is_list(wanted):
+        return _as_text
+    if arrow == wanted:
+        return None
+    return lambda array, column: _cast(array, wanted, column)
+
+
+def _cast(array: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
+    try:
+        return array.cast(wanted)
+    except pa.ArrowInvalid as error:
+        raise ValueRefused(f"column {name!r}: {error}") from None
+
+
+def _to_text(name: str) -> Convert:
+    return _as_text
+
+
+def _as_text(array: pa.Array, name: str) -> pa.Array:
+    """Values in the text form that PostgreSQL's input functions take."""
+    t = pa.types
+    if t.is_string(array.type):
+        return array
+    if t.is_list(array.type):
+        return pa.array([None if row is None else _array_text(row) for row in array.to_pylist()], pa.string())
+    if t.is_nested(array.type):
+        return pa.array([None if row is None else _json_text(row) for row in array.to_pylist()], pa.string())
+    if t.is_binary(array.type):
+        return pa.array([None if value is None else "\\x" + value.hex() for value in array.to_pylist()], pa.string())
+    return _cast(array, pa.string(), name)
+
+
+def _array_text(values: list[Any]) -> str:
+    def one(value: Any) -> str:
+        if value is None:
+            return "NULL"
+        if isinstance(value, list):
+            return _array_text(value)
+        if isinstance(value, bytes):
+            value = "\\x" + value.hex()
+        text = value if isinstance(value, str) else _plain_text(value)
+        return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+    return "{" + ",".join(map(one, values)) + "}"
+
+
+def _plain_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _json_text(value: Any) -> str:
+    """A row as an object; a map (pairs in Arrow) as an object too."""
+    if isinstance(value, list) and all(isinstance(item, tuple) and len(item) == 2 for item in value):
+        value = {str(key): item for key, item in value}
+    return json.dumps(value, ensure_ascii=False, default=_json_default, separators=(",", ":"))
+
+
+def _json_default(value: Any) -> Any:
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+
+
+def _uuids(array: pa.Array, name: str) -> pa.Array:
+    """The sixteen bytes of each; only the plain form with four dashes, which is what databases print."""
+    digits = pc.replace_substring(array, "-", "")
+    bad = pc.and_(pc.is_valid(array), pc.invert(pc.match_substring_regex(digits, "^[0-9A-Fa-f]{32}$")))
+    if pc.any(bad).as_py():
+        raise ValueRefused(f"column {name!r}: {array.filter(bad)[0].as_py()!r} is not a uuid")
+    return pa.array([None if text is None else bytes.fromhex(text) for text in digits.to_pylist()], pa.binary())
+
+
+def _jsonb(array: pa.Array) -> pa.Array:
+    """jsonb's binary form is its text after a version byte."""
+    return pc.binary_join_element_wise("\x01", array, "").cast(pa.binary())
+
+
+def first_with_nul(batches: Sequence[pa.RecordBatch]) -> tuple[str, int] | None:
+    """Column and row (from 0, over all batches) of the first text with a NUL character."""
+    before = 0
+    for batch in batches:
+        for name, array in zip(batch.schema.names, batch.columns, strict=True):
+            if pa.types.is_string(array.type):
+                found = pc.index(pc.match_substring(array, "\0"), pa.scalar(True)).as_py()
+                if found >= 0:
+                    return name, before + found
+        before += batch.num_rows
+    return None

@@ -1,0 +1,168 @@
+"""The Jdbc source: tables looked up together, splits by key range or place, readers that resume by key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from seatunnel_connectors.jdbc.dialect import Dialect, Snapshot, dialect_of
+from seatunnel_connectors.jdbc.options import JdbcSourceOptions
+from seatunnel_connectors.jdbc.request import Partition, requests_of
+from seatunnel_connectors.jdbc.splits import KeyRange, key_ranges, parts_wanted
+from seatunnel_connectors.jdbc.url import Address
+from seatunnel_py.api import (
+    Element,
+    Enumerator,
+    FatalError,
+    Plain,
+    Position,
+    Reader,
+    Source,
+    SourceTable,
+    Split,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What a dialect knows of a table beyond its schema; travels as plain data in ``SourceTable.hints``.
+
+    ``relation`` is what stands after FROM, ``columns`` pairs each column with its SELECT expression. ``key`` is
+    the column that ranges are made of, ``ordered`` says that reading in its order costs nothing and that it is
+    unique, so that a reader can go on after a key. ``pages`` is the size on disk for splits by place; ``sampled``
+    says that the relation can be sampled by blocks.
+    """
+
+    relation: str
+    columns: tuple[tuple[str, str], ...]
+    where: str = ""
+    key: str = ""
+    ordered: bool = False
+    pages: int = 0
+    sampled: bool = False
+    count: bool = False
+    partition: Partition = field(default_factory=Partition)
+
+    def to_plain(self) -> dict[str, Plain]:
+        part = self.partition
+        return {
+            "relation": self.relation,
+            "columns": [list(pair) for pair in self.columns],
+            "where": self.where,
+            "key": self.key,
+            "ordered": self.ordered,
+            "pages": self.pages,
+            "sampled": self.sampled,
+            "count": self.count,
+            "partition": [part.column, part.number, part.lower, part.upper],
+        }
+
+
+def hints_of(table: SourceTable) -> Hints:
+    """Read back what ``Hints.to_plain`` wrote."""
+    data = cast("dict[str, Any]", dict(table.hints))
+    data["columns"] = tuple((name, expression) for name, expression in data["columns"])
+    data["partition"] = Partition(*data["partition"])
+    return Hints(**data)
+
+
+@dataclass(frozen=True, slots=True)
+class JdbcSource(Source):
+    """One Jdbc entry of a job file."""
+
+    address: Address
+    options: JdbcSourceOptions
+    parallelism: int = 1
+
+    def tables(self) -> Sequence[SourceTable]:
+        return dialect_of(self.address).describe(self.address, requests_of(self.options), self.options)
+
+    def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
+        return JdbcEnumerator(self, tables)
+
+    def reader(self, table: SourceTable) -> Reader:
+        return JdbcReader(self.address, table)
+
+
+class JdbcEnumerator(Enumerator):
+    """Divides tables. A table of one split costs no question; tables of several share one snapshot, which is kept
+    until ``close`` so that all their rows are of one moment."""
+
+    def __init__(self, source: JdbcSource, tables: Sequence[SourceTable]) -> None:
+        self.source = source
+        self.tables = list(tables)
+        self.dialect: Dialect = dialect_of(source.address)
+        self.kept: Snapshot | None = None
+
+    def discover(self) -> Iterable[Split]:
+        tables, self.tables = self.tables, []
+        return [split for table in tables for split in self._divide(table)]
+
+    def close(self) -> None:
+        if self.kept is not None:
+            self.kept.close()
+            self.kept = None
+
+    def _snapshot(self) -> Snapshot:
+        if self.kept is None:
+            self.kept = self.dialect.snapshot(self.source.address, shared=True)
+        return self.kept
+
+    def _divide(self, table: SourceTable) -> list[Split]:
+        hints = hints_of(table)
+        rows = self._snapshot().count(table) if hints.count else table.rows
+        parts = hints.partition.number
+        if parts is None:
+            parts = parts_wanted(rows, table.bytes, self.source.options, self.source.parallelism)
+        whole = [Split(f"{table.schema.path}#0", table.schema.path, {}, rows, table.bytes)]
+        if parts <= 1:
+            return whole
+        if hints.pages and not hints.partition.column:
+            places = self.dialect.physical_splits(table, parts, self._snapshot().generation)
+            if places:
+                return places
+        return self._by_key(table, hints, rows, parts) if hints.key else whole
+
+    def _by_key(self, table: SourceTable, hints: Hints, rows: int | None, parts: int) -> list[Split]:
+        column = table.schema.column(hints.key)
+        assert column is not None
+        snapshot = self._snapshot()
+        try:
+            ranges = key_ranges(
+                column.dtype, parts, rows, column.nullable, hints.partition, self.source.options,
+                snapshot.probe(table, hints.key),
+            )  # fmt: skip
+        except ValueError as error:
+            raise FatalError(f"table {table.schema.path}: {error}", "correct the partition options") from None
+        share = None if rows is None else max(1, rows // len(ranges))
+        size = None if table.bytes is None else table.bytes // len(ranges)
+        return [
+            Split(
+                f"{table.schema.path}#{at}",
+                table.schema.path,
+                {"low": part.low, "high": part.high, "nulls": part.nulls, "snapshot": snapshot.generation},
+                share,
+                size,
+            )
+            for at, part in enumerate(ranges)
+        ]
+
+
+def range_of(split: Split) -> KeyRange:
+    """The key range of a split; all ends open for a split that has none."""
+    low, high = split.payload.get("low"), split.payload.get("high")
+    return KeyRange(
+        None if low is None else str(low), None if high is None else str(high), bool(split.payload.get("nulls"))
+    )
+
+
+class JdbcReader(Reader):
+    """Reads splits through the dialect; holds nothing between two of them."""
+
+    def __init__(self, address: Address, table: SourceTable) -> None:
+        self.address = address
+        self.table = table
+
+    def read(self, split: Split, start: Position | None) -> Iterator[Element]:
+        return dialect_of(self.address).read(self.address, self.table, split, start)
