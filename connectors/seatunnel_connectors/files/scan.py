@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from seatunnel_connectors.files.archives import members
 from seatunnel_connectors.files.document import Document
+from seatunnel_connectors.files.names import NULL_PARTITION
 from seatunnel_connectors.files.options import (
     ArchiveCodec,
     CompressCodec,
@@ -85,13 +86,13 @@ def codec_of(options: FileReadOptions, path: str) -> str:
     return SUFFIX_CODECS.get(PurePosixPath(path).suffix.lower(), "")
 
 
-def partitions_of(path: str) -> dict[str, str]:
+def partitions_of(path: str) -> dict[str, str | None]:
     """``k=v`` parts of a path, outermost first; ``%2F`` and the like in a value are undone."""
-    found: dict[str, str] = {}
+    found: dict[str, str | None] = {}
     for part in PurePosixPath(path).parent.parts:
         key, separator, value = part.partition("=")
         if separator and key:
-            found[key] = unquote(value)
+            found[key] = None if value == NULL_PARTITION else unquote(value)
     return found
 
 

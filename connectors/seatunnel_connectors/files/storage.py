@@ -142,11 +142,17 @@ class LocalStorage:
             Path(path).unlink(missing_ok=True)
 
     def delete_tree(self, path: str) -> None:
+        """Delete a directory with all in it, or a file; a link is deleted, not what it leads to."""
         with outside("delete", path):
-            if Path(path).is_symlink():
-                Path(path).unlink()
-            elif Path(path).is_dir():
+            if Path(path).is_dir() and not Path(path).is_symlink():
                 shutil.rmtree(path)
+            else:
+                Path(path).unlink(missing_ok=True)
+
+    def names(self, path: str) -> list[str]:
+        """What lies directly in a directory."""
+        with outside("list", path):
+            return sorted(entry.name for entry in Path(path).iterdir())
 
     def delete_empty(self, path: str) -> None:
         """Delete a directory if nothing is in it any more."""

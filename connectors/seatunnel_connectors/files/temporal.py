@@ -245,7 +245,7 @@ def format_column(values: pa.Array, kind: Kind, pattern: str | None) -> pa.Array
         return pc.cast(values, pa.string())
     values = pc.cast(values, pa.timestamp("us"), safe=False)
     if any(not _fixed(token) for token in compiled.tokens):
-        texts = [None if value is None else _format_one(value, compiled) for value in values.to_pylist()]
+        texts = [None if value is None else format_one(value, compiled) for value in values.to_pylist()]
         return pa.array(texts, pa.string())
     seconds = pc.cast(pc.floor_temporal(values, unit="second"), pa.timestamp("s"))
     if compiled.text == DEFAULT_PATTERNS[Kind.TIMESTAMP]:
@@ -279,7 +279,8 @@ def _strftime(values: pa.Array, seconds: pa.Array, pattern: Pattern) -> pa.Array
     return pieces[0] if len(pieces) == 1 else pc.binary_join_element_wise(*pieces, "")
 
 
-def _format_one(value: datetime | date | time, pattern: Pattern) -> str:
+def format_one(value: datetime | date | time, pattern: Pattern) -> str:
+    """One date, time or timestamp as text."""
     found = {part: getattr(value, part, 0) for part in ("year", "month", "day", "hour", "minute", "second")}
     found["hour12"] = found["hour"] % 12 or 12
     texts = []

@@ -1,0 +1,126 @@
+"""Makes staged files visible, by renames that may be done again.
+
+A file is *done* when its unfinished name is gone and its final name has the size and checksum that were staged;
+when both names are gone it is *lost*, and that is an error: absence is never taken for success.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+from seatunnel_connectors.files.formats.writing import Counted, name_ending, writer_for
+from seatunnel_connectors.files.names import UnitNames
+from seatunnel_connectors.files.storage import LocalStorage, outside
+from seatunnel_connectors.files.writer import WritePlan
+from seatunnel_py.api import CommitContext, Committer, FatalError, Piece
+
+READ_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class FileCommitter(Committer):
+    """Commits the pieces of one sink and table."""
+
+    plan: WritePlan
+
+    def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        storage = self.plan.storage
+        files = [file for piece in pieces for file in staged_files(piece)]
+        publish(storage, self.plan.root, files)
+        for piece in pieces:
+            storage.delete_tree(str(piece.data["directory"]))
+        if context.final:
+            if not files and self.plan.options.create_empty_file_when_no_data:
+                self._write_empty(context)
+            self._sweep(context)
+
+    def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        for piece in pieces:
+            for file in staged_files(piece):
+                self.plan.storage.delete(file["temp"])
+            self.plan.storage.delete_tree(str(piece.data["directory"]))
+
+    def _sweep(self, context: CommitContext) -> None:
+        """Nothing of this sink and table is left behind: neither of attempts that died, nor of empty directories."""
+        storage = self.plan.storage
+        directory = self._scope(context)
+        storage.delete_tree(str(directory))
+        storage.delete_empty(str(directory.parent))
+        storage.delete_empty(str(directory.parent.parent))
+
+    def _scope(self, context: CommitContext) -> Path:
+        """Where all that is staged for this sink and table lies; where the set-up says so, not where it would now."""
+        staging = context.setup.get("staging")
+        plan = replace(self.plan, staging=staging) if isinstance(staging, str) else self.plan
+        return Path(plan.scope_directory(context.lineage, self._names(context).scope))
+
+    def _names(self, context: CommitContext) -> UnitNames:
+        return UnitNames(context.job_id, context.lineage, context.step, self.plan.table.path, "empty")
+
+    def _write_empty(self, context: CommitContext) -> None:
+        """A file without rows, unless an earlier commit of this lineage wrote one with rows."""
+        storage, names = self.plan.storage, self._names(context)
+        if any(names.scope in Path(entry.path).name for entry in storage.walk(self.plan.root)):
+            return
+        final = Path(self.plan.root, f"{names.stem(self.plan.options)}_0{name_ending(self.plan.options)}")
+        temp = self._scope(context) / f"empty.{context.incarnation}"
+        storage.make_directory(str(temp.parent), private=True)
+        storage.delete(str(temp))
+        with storage.create(str(temp)) as file, outside("write", str(temp)):
+            writer = writer_for(self.plan.options, self.plan.columns)
+            writer.begin(Counted(file))
+            writer.end()
+            storage.sync(file)
+        storage.rename(str(temp), str(final))
+        storage.sync_directory(str(final.parent))
+
+
+def staged_files(piece: Piece) -> list[dict[str, Any]]:
+    return cast("list[dict[str, Any]]", piece.data["files"])
+
+
+def publish(storage: LocalStorage, root: str, files: Iterable[Mapping[str, Any]]) -> None:
+    """Rename every file to its final name, and make the names durable. Repeated, it has the effect of once."""
+    directories: set[Path] = set()
+    for file in files:
+        directory = Path(file["final"]).parent
+        if storage.stat(file["temp"]) is None:
+            check_done(storage, file)
+        else:
+            if directory not in directories:
+                storage.make_directory(str(directory))
+            storage.rename(file["temp"], file["final"])
+        while directory not in directories:
+            directories.add(directory)
+            if directory == Path(root) or directory == directory.parent:
+                break
+            directory = directory.parent
+    for place in sorted(directories, key=lambda path: len(path.parts), reverse=True):
+        storage.sync_directory(str(place))
+
+
+def check_done(storage: LocalStorage, file: Mapping[str, Any]) -> None:
+    """The unfinished file is gone: an earlier commit must have renamed it."""
+    found = storage.stat(file["final"])
+    if found is None:
+        raise FatalError(
+            f"LOST: the staged file {file['temp']} ({file['rows']} rows) is gone, and {file['final']} is not there",
+            "someone removed files of a running job; run the job again with --fresh",
+        )
+    if found.size != file["size"] or checksum(storage, file["final"]) != file["crc32"]:
+        raise FatalError(
+            f"LOST: the staged file {file['temp']} is gone, and {file['final']} is not what was staged",
+            "someone changed files of a running job; run the job again with --fresh",
+        )
+
+
+def checksum(storage: LocalStorage, path: str) -> int:
+    crc32 = 0
+    with storage.open_input(path) as file:
+        while chunk := file.read(READ_BYTES):
+            crc32 = zlib.crc32(chunk, crc32)
+    return crc32

@@ -1,0 +1,104 @@
+"""Writers of text (no quotes) and csv (quotes where they are needed)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_connectors.files.formats.writing import TextWriter, joined_rows
+from seatunnel_connectors.files.render import text_values
+from seatunnel_py.api import FatalError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class DelimitedWriter(TextWriter):
+    """Fields between delimiters, as they are: a value that holds a delimiter would tear its row, so it is refused."""
+
+    @property
+    def delimiter(self) -> str:
+        return self.options.field_delimiter or "\x01"
+
+    def head(self) -> str:
+        if not self.options.enable_header_write:
+            return ""
+        return self.delimiter.join(column.name for column in self.columns) + self.options.row_delimiter
+
+    def body(self, batch: pa.RecordBatch) -> bytes:
+        import pyarrow.compute as pc
+
+        fields = [self._field(index, array) for index, array in enumerate(batch.columns)]
+        rows = pc.binary_join_element_wise(
+            *fields, self.delimiter, null_handling="replace", null_replacement=self.options.null_format or ""
+        )
+        text = joined_rows(rows, self.options.row_delimiter)
+        self.check(text, fields, batch.num_rows)
+        return text
+
+    def _field(self, index: int, array: pa.Array) -> Any:
+        return text_values(array, self.columns[index].dtype, self.rules)
+
+    def check(self, text: bytes, fields: list[Any], rows: int) -> None:
+        """Counting delimiters is enough to know that none stands inside a value."""
+        end = self.options.row_delimiter
+        wanted = {self.delimiter: rows * (len(self.columns) - 1), end: rows}
+        for delimiter, count in wanted.items():
+            if text.count(delimiter.encode()) != count:
+                self._refuse(fields, delimiter)
+
+    def _refuse(self, fields: list[Any], delimiter: str) -> None:
+        import pyarrow.compute as pc
+
+        for column, texts in zip(self.columns, fields, strict=True):
+            if pc.any(pc.match_substring(texts, delimiter)).as_py():
+                raise FatalError(
+                    f"column {column.name!r}: a value holds the delimiter {delimiter!r}, which would tear its row",
+                    "choose another field_delimiter or row_delimiter, or the format csv, which quotes values",
+                )
+
+
+class CsvWriter(DelimitedWriter):
+    """Values that hold a delimiter, a quote or a line break are quoted; quotes in them are doubled."""
+
+    @property
+    def delimiter(self) -> str:
+        return (self.options.field_delimiter or ",")[0]
+
+    @property
+    def quote(self) -> str:
+        return self.options.quote_char or ""
+
+    def head(self) -> str:
+        if not self.options.enable_header_write:
+            return ""
+        special = re.compile(self._special())
+        q = self.quote
+        names = (column.name for column in self.columns)
+        cells = (f"{q}{name.replace(q, q * 2)}{q}" if q and special.search(name) else name for name in names)
+        return self.delimiter.join(cells) + self.options.row_delimiter
+
+    def _special(self) -> str:
+        marks = {self.delimiter, self.quote, self.options.row_delimiter[:1], "\n", "\r"} - {""}
+        return "|".join(re.escape(mark) for mark in sorted(marks))
+
+    def _field(self, index: int, array: pa.Array) -> Any:
+        import pyarrow.compute as pc
+
+        texts = super()._field(index, array)
+        if not self.quote:
+            return texts
+        special = pc.match_substring_regex(texts, self._special())
+        if pc.any(special).as_py():
+            doubled = pc.replace_substring(texts, self.quote, self.quote * 2)
+            inside = pc.binary_join_element_wise(self.quote, doubled, self.quote, "")
+            texts = pc.if_else(special, inside, texts)
+        if len(self.columns) == 1 and not self.options.null_format:
+            # A line with nothing on it is no record to many readers: an only value that is empty is quoted.
+            texts = pc.fill_null(texts, "")
+            texts = pc.if_else(pc.equal(texts, ""), self.quote * 2, texts)
+        return texts
+
+    def check(self, text: bytes, fields: list[Any], rows: int) -> None:
+        if not self.quote:
+            super().check(text, fields, rows)

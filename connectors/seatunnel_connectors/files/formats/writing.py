@@ -1,0 +1,176 @@
+"""What every format's writer does: rows of batches into the bytes of one file."""
+
+from __future__ import annotations
+
+import zlib
+from abc import ABC, abstractmethod
+from importlib import import_module
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from seatunnel_connectors.files.columns import TextRules
+from seatunnel_connectors.files.options import CompressCodec, FileFormat
+from seatunnel_connectors.files.sink_options import STREAM_CODECS, FileWriteOptions
+from seatunnel_py.api import Column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CHUNK_ROWS = 64 * 1024  # rows rendered at once: text of them all stays far below what one string may hold
+
+
+class Counted:
+    """A file that is written from front to back, with the size and checksum of what was written."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file = file
+        self.size = 0
+        self.crc32 = 0
+        self.closed = False
+
+    def write(self, data: Any) -> int:
+        self.crc32 = zlib.crc32(data, self.crc32)
+        count = len(data) if isinstance(data, bytes) else memoryview(data).nbytes
+        self.size += count
+        self.file.write(data)
+        return count
+
+    def tell(self) -> int:
+        return self.size
+
+    def flush(self) -> None:
+        return None
+
+    def writable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """The file itself is closed by whoever opened it, after it was synced."""
+        self.closed = True
+
+
+class FormatWriter(ABC):
+    """Writes one file. ``begin`` once, ``write`` any number of times, ``end`` once; the file stays open."""
+
+    def __init__(self, options: FileWriteOptions, columns: tuple[Column, ...]) -> None:
+        self.options = options
+        self.columns = columns
+        self.rules = TextRules(options.null_format, options.date_format, options.datetime_format, options.time_format)
+
+    @abstractmethod
+    def begin(self, file: Counted) -> None: ...
+
+    @abstractmethod
+    def write(self, batch: pa.RecordBatch) -> None: ...
+
+    @abstractmethod
+    def end(self) -> None: ...
+
+    @property
+    def row_limit(self) -> int:
+        """Rows that one file can hold."""
+        return self.options.batch_size
+
+
+class TextWriter(FormatWriter):
+    """A format of encoded text, compressed as a stream if the job file says so."""
+
+    def begin(self, file: Counted) -> None:
+        import codecs
+
+        import pyarrow as pa
+
+        self.encoder = codecs.getincrementalencoder(self.options.encoding)()
+        codec = self.options.compress_codec
+        self.stream: Any = file
+        if codec is not CompressCodec.NONE:
+            self.stream = pa.CompressedOutputStream(pa.PythonFile(file, "w"), codec.value)
+        self.put(self.head())
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        for row in range(0, batch.num_rows, CHUNK_ROWS):
+            self.put(self.body(batch.slice(row, CHUNK_ROWS)))
+
+    def end(self) -> None:
+        self.put(self.tail())
+        if self.stream is not None and self.options.compress_codec is not CompressCodec.NONE:
+            self.stream.close()
+
+    def put(self, text: str | bytes) -> None:
+        """Write text; bytes are UTF-8."""
+        from seatunnel_py.api import FatalError
+
+        if not text:
+            return
+        if isinstance(text, bytes):
+            if self.options.encoding.lower().replace("-", "") == "utf8":
+                self.stream.write(text)
+                return
+            text = text.decode()
+        try:
+            self.stream.write(self.encoder.encode(text))
+        except UnicodeEncodeError as error:
+            letter = error.object[error.start]
+            raise FatalError(
+                f"the character {letter!r} (U+{ord(letter):04X}) cannot be written in {self.options.encoding}",
+                "choose an encoding that holds every character, such as UTF-8",
+            ) from None
+
+    def head(self) -> str:
+        return ""
+
+    @abstractmethod
+    def body(self, batch: pa.RecordBatch) -> bytes:
+        """Text of the rows, each with what ends it."""
+
+    def tail(self) -> str:
+        return ""
+
+
+def joined_rows(rows: Any, end: str) -> bytes:
+    """One text of many, each followed by ``end``."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not len(rows):
+        return b""
+    whole = pa.ListArray.from_arrays(pa.array([0, len(rows)], pa.int32()), rows)
+    text: bytes = pc.binary_join(whole, end)[0].as_buffer().to_pybytes()
+    return text + end.encode()
+
+
+_PACKAGE = "seatunnel_connectors.files.formats"
+_WRITERS = {
+    FileFormat.TEXT: ("delimited_out", "DelimitedWriter"),
+    FileFormat.CSV: ("delimited_out", "CsvWriter"),
+    FileFormat.JSON: ("json_lines_out", "JsonWriter"),
+    FileFormat.PARQUET: ("columnar_out", "ParquetWriter"),
+    FileFormat.ORC: ("columnar_out", "OrcWriter"),
+    FileFormat.EXCEL: ("excel_out", "ExcelWriter"),
+    FileFormat.XML: ("xml_out", "XmlWriter"),
+}
+
+
+def writer_for(options: FileWriteOptions, columns: tuple[Column, ...]) -> FormatWriter:
+    """A writer of one file in the format that the options name."""
+    module, name = _WRITERS[options.file_format_type]
+    found = getattr(import_module(f"{_PACKAGE}.{module}"), name)
+    return cast(FormatWriter, found(options, columns))
+
+
+_EXTENSIONS = {FileFormat.TEXT: "txt", FileFormat.EXCEL: "xlsx", FileFormat.BINARY: ""}
+
+
+def name_ending(options: FileWriteOptions) -> str:
+    """What follows the file name: codec and extension, in the order that other tools go by."""
+    extension = _EXTENSIONS.get(options.file_format_type, options.file_format_type.value)
+    if options.compress_codec is CompressCodec.NONE:
+        return f".{extension}" if extension else ""
+    if options.file_format_type in (FileFormat.PARQUET, FileFormat.ORC):
+        return f".{options.compress_codec.value}.{extension}"
+    return f".{extension}{STREAM_CODECS[options.compress_codec]}"

@@ -1,0 +1,138 @@
+"""Columns of values to JSON text, whole columns at a time; and rows of a batch to JSON documents."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_connectors.files.columns import TextRules
+from seatunnel_connectors.files.render import scalar_text, spans
+from seatunnel_connectors.files.temporal import format_column
+from seatunnel_py.api import DataType, Kind
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ESCAPED = r'["\\\x00-\x1f]'
+"""Characters that a JSON string may not hold as they are."""
+
+MICROS = 1_000_000
+
+_BINARY = (Kind.BYTES, Kind.BINARY_VECTOR, Kind.BFLOAT16_VECTOR)
+_ISO = {Kind.DATE: "yyyy-MM-dd", Kind.TIME: "HH:mm:ss", Kind.TIMESTAMP: "yyyy-MM-dd'T'HH:mm:ss"}
+
+
+def json_documents(
+    names: Sequence[str], types: Sequence[DataType], columns: Sequence[Any], rules: TextRules
+) -> pa.Array:
+    """One JSON object per row, every field written, null as ``null``."""
+    import pyarrow.compute as pc
+
+    parts: list[Any] = []
+    for index, (name, dtype, column) in enumerate(zip(names, types, columns, strict=True)):
+        parts.append(("," if index else "{") + json.dumps(name, ensure_ascii=False) + ":")
+        parts.append(json_values(column, dtype, rules))
+    return pc.binary_join_element_wise(*parts, "}", "")
+
+
+def json_values(array: pa.Array, dtype: DataType, rules: TextRules) -> pa.Array:
+    """JSON text of each value; ``null`` for null."""
+    import pyarrow.compute as pc
+
+    return pc.fill_null(_values(array, dtype, rules), "null")
+
+
+def _values(array: pa.Array, dtype: DataType, rules: TextRules) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = dtype.kind
+    if kind is Kind.STRING:
+        return quoted(array)
+    if kind in _BINARY:
+        texts = [None if v is None else base64.b64encode(v).decode() for v in array.to_pylist()]
+        return _in_quotes(pa.array(texts, pa.string()))
+    if kind in (Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ):
+        return quoted(_temporal(array, kind, rules))
+    if kind in (Kind.ARRAY, Kind.FLOAT_VECTOR, Kind.FLOAT16_VECTOR):
+        _, first, last = spans(array)
+        element = dtype.element or DataType(Kind.FLOAT)
+        items = json_values(array.values.slice(first, last - first), element, rules)
+        return _enclosed(array, items, "[", "]")
+    if kind in (Kind.MAP, Kind.SPARSE_FLOAT_VECTOR):
+        return _map(array, dtype, rules)
+    if kind is Kind.ROW:
+        children = [array.field(index) for index in range(len(dtype.fields))]
+        names, types = zip(*dtype.fields, strict=True)
+        text = json_documents(names, types, children, rules)
+        return pc.if_else(array.is_null(), pa.scalar(None, pa.string()), text)
+    text = scalar_text(array, dtype)
+    if pa.types.is_floating(array.type) and pc.all(pc.is_finite(array)).as_py() is False:
+        # JSON has no such numbers; in quotes they are read back as numbers.
+        return pc.if_else(pc.is_finite(array), text, _in_quotes(text))
+    return text
+
+
+def _temporal(array: pa.Array, kind: Kind, rules: TextRules) -> pa.Array:
+    """ISO text, to the microsecond where there are any, unless the job file gives a pattern."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    pattern = rules.pattern(kind)
+    if pattern is None and kind is not Kind.DATE:
+        ticks = pc.cast(pc.cast(array, pa.time64("us") if kind is Kind.TIME else pa.timestamp("us")), pa.int64())
+        whole = pc.equal(ticks, pc.multiply(pc.divide(ticks, MICROS), MICROS))
+        base = _ISO.get(kind, _ISO[Kind.TIMESTAMP])
+        zone = "'Z'" if kind is Kind.TIMESTAMP_TZ else ""
+        if pc.all(whole).as_py() is not False:
+            return format_column(array, kind, base + zone)
+        fine = format_column(array, kind, f"{base}.SSSSSS{zone}")
+        return pc.if_else(whole, format_column(array, kind, base + zone), fine)
+    return format_column(array, kind, pattern or _ISO[kind])
+
+
+def _map(array: Any, dtype: DataType, rules: TextRules) -> pa.Array:
+    import pyarrow.compute as pc
+
+    _, first, last = spans(array)
+    key_type = dtype.key or DataType(Kind.INT)
+    keys = array.keys.slice(first, last - first)
+    names = quoted(keys) if key_type.kind is Kind.STRING else _in_quotes(_bare(keys, key_type, rules))
+    items = json_values(array.items.slice(first, last - first), dtype.element or DataType(Kind.FLOAT), rules)
+    return _enclosed(array, pc.binary_join_element_wise(names, items, ":"), "{", "}")
+
+
+def _bare(keys: pa.Array, dtype: DataType, rules: TextRules) -> pa.Array:
+    if dtype.kind in (Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ):
+        return _temporal(keys, dtype.kind, rules)
+    return scalar_text(keys, dtype)
+
+
+def quoted(texts: pa.Array) -> pa.Array:
+    """JSON strings; only values that need it are escaped one by one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    special = pc.match_substring_regex(texts, ESCAPED)
+    if not pc.any(special).as_py():
+        return _in_quotes(texts)
+    escaped = [json.dumps(text, ensure_ascii=False) for text in texts.filter(special).to_pylist()]
+    return pc.replace_with_mask(_in_quotes(texts), pc.fill_null(special, False), pa.array(escaped, pa.string()))
+
+
+def _in_quotes(texts: pa.Array) -> pa.Array:
+    import pyarrow.compute as pc
+
+    return pc.binary_join_element_wise('"', texts, '"', "")
+
+
+def _enclosed(array: Any, parts: pa.Array, before: str, after: str) -> pa.Array:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    offsets, _, _ = spans(array)
+    mask = array.is_null() if array.null_count else None
+    joined = pc.binary_join(pa.ListArray.from_arrays(offsets, parts, mask=mask), ",")
+    return pc.binary_join_element_wise(before, joined, after, "")

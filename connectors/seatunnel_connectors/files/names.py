@@ -1,0 +1,101 @@
+"""Names of files and directories: what ``file_name_expression`` and ``partition_dir_expression`` come to.
+
+A name holds the scope (lineage, sink step, table) and the rows that it was made of, as hashes: the same rows get
+the same name whoever writes them, and no two writers ever share one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import quote
+from uuid import UUID
+
+from seatunnel_connectors.files.sink_options import TRANSACTION, FileWriteOptions
+from seatunnel_connectors.files.temporal import compile_pattern, format_one
+from seatunnel_py.api import FatalError, TablePath
+
+NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+"""Directory value of a null, as Hive and Spark have it."""
+
+STAGING = ".seatunnel"
+NAME_BYTES_MAX = 255
+
+
+def digest(*parts: str, length: int) -> str:
+    """A short, stable name for texts of any length."""
+    return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()[:length]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitNames:
+    """Names of what one unit writes for one table."""
+
+    job: str
+    lineage: str
+    step: str
+    table: TablePath
+    data_id: str
+
+    @property
+    def scope(self) -> str:
+        """One name for everything that this sink step writes for this table in this lineage."""
+        return digest(self.lineage, self.step, str(self.table), length=10)
+
+    @property
+    def rows(self) -> str:
+        return digest(self.lineage, self.step, str(self.table), self.data_id, length=12)
+
+    @property
+    def transaction(self) -> str:
+        job = re.sub(r"[^A-Za-z0-9_.-]", "-", self.job)[:60] or "job"
+        return f"T_{job}_{self.scope}_{self.rows}"
+
+    def stem(self, options: FileWriteOptions) -> str:
+        """The file name without part number and extension."""
+        text = options.file_name_expression
+        now = format_one(datetime.now(), compile_pattern(options.filename_time_format))  # noqa: DTZ005  (the reader's clock)
+        values = {"transactionId": self.transaction, "now": now, "uuid": str(UUID(self._uuid()))}
+        text = re.sub(r"\$\{(\w+)\}", lambda match: values.get(match[1], match[0]), text)
+        if TRANSACTION not in options.file_name_expression and not options.single_file_mode:
+            text += f"_{self.scope[:6]}{self.rows}"
+        if "/" in text or "\0" in text or text in (".", "..") or len(text.encode()) > NAME_BYTES_MAX - 30:
+            raise FatalError(
+                f"file_name_expression makes the name {text!r}, which no file can have",
+                "use letters, digits and - _ . and keep it short",
+            )
+        return text
+
+    def _uuid(self) -> str:
+        return digest(self.lineage, self.step, str(self.table), self.data_id, "uuid", length=32)
+
+
+def partition_directory(options: FileWriteOptions, values: tuple[str | None, ...]) -> str:
+    """Directory of a partition below the path; characters that mean something in a path are escaped."""
+    names = options.partitions
+    expression = options.partition_dir_expression or "/".join(
+        f"${{k{index}}}=${{v{index}}}" for index in range(len(names))
+    )
+    known = {f"k{index}": _escaped(name) for index, name in enumerate(names)}
+    known |= {
+        f"v{index}": _escaped(NULL_PARTITION if value in (None, "") else str(value))
+        for index, value in enumerate(values)
+    }
+    text = re.sub(r"\$\{(\w+)\}", lambda match: known.get(match[1], match[0]), expression)
+    parts = [part for part in text.split("/") if part]
+    if any(part in (".", "..") or part.startswith(STAGING) for part in parts):
+        raise FatalError(f"partition_dir_expression makes the directory {text!r}", "correct the expression")
+    if any(len(part.encode()) > NAME_BYTES_MAX for part in parts):
+        raise FatalError(f"a partition's directory would be longer than {NAME_BYTES_MAX} bytes: {text[:80]!r}…")
+    return "/".join(parts)
+
+
+_SPECIAL = re.compile(r"[\x00-\x1f\x7f/\\:*?\"<>|%=#]")
+
+
+def _escaped(text: str) -> str:
+    """A text as part of a path: what would mean something there, and a leading dot, become ``%XX``."""
+    safe = _SPECIAL.sub(lambda match: quote(match[0], safe=""), text)
+    return f"%2E{safe[1:]}" if safe.startswith(".") else safe

@@ -1,0 +1,129 @@
+"""The file sink: what happens to the directory at the start, and who writes and commits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from seatunnel_connectors.files.committer import FileCommitter
+from seatunnel_connectors.files.names import STAGING
+from seatunnel_connectors.files.options import FileFormat
+from seatunnel_connectors.files.sink_options import DataSaveMode, FileWriteOptions, SchemaSaveMode
+from seatunnel_connectors.files.storage import LocalStorage, path_of
+from seatunnel_connectors.files.writer import FileWriter, WritePlan, staging_of
+from seatunnel_connectors.table_config import check_columns
+from seatunnel_py.api import (
+    Committer,
+    Effect,
+    FatalError,
+    Plain,
+    Setup,
+    Sink,
+    TableSchema,
+    WriteContext,
+    Writer,
+)
+
+
+@dataclass(frozen=True)
+class FileSink(Sink):
+    """Writes one table into a directory of one storage."""
+
+    storage: LocalStorage
+    options: FileWriteOptions
+    table: TableSchema
+
+    @property
+    def target(self) -> str:
+        return path_of(self.options.path)
+
+    def plan(self, setup: Mapping[str, Plain] | None = None) -> WritePlan:
+        """Paths and columns; ``setup`` is what was decided at the start, where there was one."""
+        staging = (setup or {}).get("staging")
+        if not isinstance(staging, str):
+            tmp_path = path_of(self.options.tmp_path) if self.options.tmp_path else ""
+            staging = staging_of(self.storage, self.target, tmp_path)
+        return WritePlan(self.storage, self.options, self.table, self.target, staging)
+
+    # ------------------------------------------------------------ start
+
+    def plan_setup(self) -> Setup:
+        root, storage = self.target, self.storage
+        if storage.stat(root) is not None:
+            raise FatalError(f"the path {root} is a file, not a directory", "correct the option path")
+        exists = storage.is_directory(root)
+        mode, data_mode = self.options.schema_save_mode, self.options.data_save_mode
+        if not exists and mode is SchemaSaveMode.ERROR_WHEN_SCHEMA_NOT_EXIST:
+            raise FatalError(
+                f"sink table not exist: there is no directory {root}",
+                "create it, or set schema_save_mode = CREATE_SCHEMA_WHEN_NOT_EXIST",
+            )
+        present = self._first_file()
+        effects, action = [], "none"
+        if mode is SchemaSaveMode.RECREATE_SCHEMA and exists:
+            action = "drop"
+            effects.append(Effect("recreate directory", root, f"rm -r {root}/*", destructive=present is not None))
+        elif not exists and mode is not SchemaSaveMode.IGNORE:
+            action = "create"
+            effects.append(Effect("create directory", root, f"mkdir -p {root}"))
+        elif present and data_mode is DataSaveMode.DROP_DATA:
+            action = "drop"
+            effects.append(Effect("delete files", root, f"rm -r {root}/*", destructive=True))
+        elif present and data_mode is DataSaveMode.ERROR_WHEN_DATA_EXISTS:
+            raise FatalError(
+                f"the target {root} holds data already, for example {present}",
+                "empty it, or set data_save_mode to APPEND_DATA or DROP_DATA",
+            )
+        if action == "drop":
+            self._check_may_delete(root)
+        return Setup(tuple(effects), {"staging": self.plan().staging, "action": action})
+
+    def _first_file(self) -> str | None:
+        if not self.storage.is_directory(self.target):
+            return None
+        hidden = Path(self.target, STAGING)
+        for entry in self.storage.walk(self.target):
+            if hidden not in Path(entry.path).parents:
+                return entry.path
+        return None
+
+    def _check_may_delete(self, root: str) -> None:
+        """A slip in a path must not cost a home directory."""
+        place = Path(root).resolve()
+        for kept in (Path.home(), Path.cwd()):
+            if place == kept.resolve() or place in kept.resolve().parents:
+                raise FatalError(
+                    f"refusing to delete everything in {root}: it holds {kept}",
+                    "give the sink a directory of its own",
+                )
+
+    def setup(self, setup: Setup) -> None:
+        action = setup.data.get("action")
+        if action == "drop":
+            self._check_may_delete(self.target)
+            for name in self.storage.names(self.target):
+                if name != STAGING:  # what other steps of this job have staged there is not data yet
+                    self.storage.delete_tree(str(Path(self.target, name)))
+        if action in ("drop", "create"):
+            self.storage.make_directory(self.target)
+
+    # ------------------------------------------------------------ data
+
+    def open(self, context: WriteContext) -> Writer:
+        return FileWriter(self.plan(context.setup), context)
+
+    def committer(self) -> Committer:
+        return FileCommitter(self.plan())
+
+
+def check_table(options: FileWriteOptions, table: TableSchema) -> None:
+    """Raise ValueError where the options do not fit the table."""
+    check_columns(options.sink_columns, table.names, "sink_columns")
+    selected = options.sink_columns or table.names
+    check_columns(options.partitions, table.names, "partition_by")
+    check_columns(options.partitions, selected, "partition_by: every column must be in sink_columns, but")
+    if options.file_format_type is FileFormat.BINARY:
+        return
+    if not options.is_partition_field_write_in_file and set(selected) <= set(options.partitions):
+        raise ValueError("every column is a partition column, so that files would have none")

@@ -1,0 +1,136 @@
+"""What a job file may say about files to be written."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import model_validator
+
+from seatunnel_connectors.files.options import (
+    Codec,
+    CompressCodec,
+    DelimiterText,
+    EncodingName,
+    FileFormat,
+    PatternText,
+)
+from seatunnel_py.api import Options, SinkOptions, option, required_when
+
+TRANSACTION = "${transactionId}"
+
+
+class SchemaSaveMode(StrEnum):
+    RECREATE_SCHEMA = "RECREATE_SCHEMA"
+    CREATE_SCHEMA_WHEN_NOT_EXIST = "CREATE_SCHEMA_WHEN_NOT_EXIST"
+    ERROR_WHEN_SCHEMA_NOT_EXIST = "ERROR_WHEN_SCHEMA_NOT_EXIST"
+    IGNORE = "IGNORE"
+
+
+class DataSaveMode(StrEnum):
+    DROP_DATA = "DROP_DATA"
+    APPEND_DATA = "APPEND_DATA"
+    ERROR_WHEN_DATA_EXISTS = "ERROR_WHEN_DATA_EXISTS"
+
+
+STREAM_CODECS = {
+    CompressCodec.GZIP: ".gz",
+    CompressCodec.BZ2: ".bz2",
+    CompressCodec.ZSTD: ".zst",
+    CompressCodec.LZ4: ".lz4",
+    CompressCodec.BROTLI: ".br",
+}
+"""Compression of whole files of text, with the end that it gives to their names."""
+
+CODECS: dict[FileFormat, frozenset[CompressCodec]] = {
+    FileFormat.PARQUET: frozenset(
+        {
+            CompressCodec.SNAPPY,
+            CompressCodec.LZ4,
+            CompressCodec.GZIP,
+            CompressCodec.BROTLI,
+            CompressCodec.ZSTD,
+        }
+    ),
+    FileFormat.ORC: frozenset({CompressCodec.SNAPPY, CompressCodec.LZ4, CompressCodec.ZLIB, CompressCodec.ZSTD}),
+    FileFormat.EXCEL: frozenset(),
+    FileFormat.BINARY: frozenset(),
+}
+"""What each format can compress with; the text formats take STREAM_CODECS."""
+
+
+class FileWriteOptions(Options):
+    """Options of a table that is written to files; the same for every kind of storage."""
+
+    path: str = option(doc="directory that the files go to")
+    tmp_path: str | None = option(
+        None, doc="directory for unfinished files; used when it lies in the same file system as path"
+    )
+    file_format_type: FileFormat = option(FileFormat.CSV, doc="format of the files")
+    custom_filename: bool = option(False, doc="accepted for older job files; file_name_expression is enough")
+    file_name_expression: str = option(
+        TRANSACTION, min_length=1, doc="file name; ${transactionId}, ${now} and ${uuid} are replaced"
+    )
+    filename_time_format: PatternText = option("yyyy.MM.dd", doc="Java pattern of ${now}")
+    is_enable_transaction: bool = option(True, doc="the name must contain ${transactionId}")
+    batch_size: int = option(1_000_000, ge=1, doc="rows per file")
+    field_delimiter: DelimiterText | None = option(
+        None, min_length=1, doc="between fields; default: \\u0001 for text, `,` for csv"
+    )
+    row_delimiter: DelimiterText = option("\n", min_length=1, doc="after rows")
+    quote_char: DelimiterText | None = option('"', max_length=1, doc="quotes values that need it (csv)")
+    enable_header_write: bool | None = option(None, doc="write the columns' names first; default: only in excel")
+    null_format: str | None = option(None, doc="text for null; default: nothing")
+    encoding: EncodingName = option("UTF-8", doc="character encoding (text, csv, json, xml)")
+    have_partition: bool | None = option(
+        None, doc="write into directories per partition; default: if partition_by is given"
+    )
+    partition_by: tuple[str, ...] = option((), doc="columns whose values make the directory")
+    partition_dir_expression: str | None = option(
+        None, doc="directory of a partition; default ${k0}=${v0}/${k1}=${v1}/…"
+    )
+    is_partition_field_write_in_file: bool = option(False, doc="partition columns are also written in the file")
+    sink_columns: tuple[str, ...] = option((), doc="columns to be written, in this order; default: all")
+    compress_codec: Codec = option(CompressCodec.NONE, doc="compression")
+    date_format: PatternText | None = option(None, doc="Java pattern of dates; default yyyy-MM-dd")
+    datetime_format: PatternText | None = option(
+        None, doc="Java pattern of timestamps; default yyyy-MM-dd HH:mm:ss, in json yyyy-MM-dd'T'HH:mm:ss"
+    )
+    time_format: PatternText | None = option(None, doc="Java pattern of times; default HH:mm:ss")
+    sheet_name: str | None = option(None, min_length=1, max_length=31, doc="name of the sheet (excel)")
+    max_rows_in_memory: int | None = option(None, ge=1, doc="accepted; rows are never held in memory (excel)")
+    sheet_max_rows: int = option(1_048_576, ge=2, le=1_048_576, doc="rows per sheet and file (excel)")
+    xml_root_tag: str = option("RECORDS", doc="outermost element")
+    xml_row_tag: str = option("RECORD", doc="element of a row")
+    xml_use_attr_format: bool | None = option(None, doc="values become attributes of the row's element")
+    parquet_avro_write_timestamp_as_int96: bool = option(False, doc="write timestamps as INT96 (parquet)")
+    parquet_avro_write_fixed_as_int96: tuple[str, ...] = option((), doc="bytes columns to be written as INT96")
+    single_file_mode: bool = option(False, doc="one file with exactly that name, when the job is finished")
+    create_empty_file_when_no_data: bool = option(False, doc="write a file even if there were no rows")
+    schema_save_mode: SchemaSaveMode = option(
+        SchemaSaveMode.CREATE_SCHEMA_WHEN_NOT_EXIST, doc="what happens to the directory at the start"
+    )
+    data_save_mode: DataSaveMode = option(DataSaveMode.APPEND_DATA, doc="what happens to files that are there already")
+    merge_update_event: bool = option(False, doc="leave out rows as they were before an update")
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> FileWriteOptions:
+        if self.is_enable_transaction and not self.single_file_mode and TRANSACTION not in self.file_name_expression:
+            raise ValueError(f"file_name_expression must contain {TRANSACTION} when is_enable_transaction is true")
+        codec, known = self.compress_codec, CODECS.get(self.file_format_type, frozenset(STREAM_CODECS))
+        if codec is not CompressCodec.NONE and codec not in known:
+            choices = ", ".join(sorted(known)) or "no compression"
+            raise ValueError(f"{self.file_format_type} cannot be written with {codec}; it knows {choices}")
+        if self.parquet_avro_write_fixed_as_int96:
+            raise ValueError("parquet_avro_write_fixed_as_int96 is not supported; write the column as timestamp")
+        return self
+
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """Columns that make directories."""
+        return () if self.have_partition is False else self.partition_by
+
+
+class LocalFileSinkOptions(SinkOptions, FileWriteOptions):
+    """Options of the LocalFile sink."""
+
+    rules = (required_when("xml_use_attr_format", other="file_format_type", equals=(FileFormat.XML,)),)
