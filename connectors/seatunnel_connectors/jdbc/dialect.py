@@ -30,6 +30,7 @@ class SinkRequest:
     options: JdbcSinkOptions
     table: TableSchema
     step: str
+    job_id: str
     mode: JobMode
 
 

@@ -74,7 +74,9 @@ class JdbcSinkFactory(SinkFactory[JdbcSinkOptions]):
 
         address = _address(options)
         _require_driver(address)
-        return dialect_of(address).sink(SinkRequest(address, options, table, context.step, context.mode))
+        return dialect_of(address).sink(
+            SinkRequest(address, options, table, context.step, context.job_id, context.mode)
+        )
 
 
 def sink_capabilities(options: JdbcSinkOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:

@@ -18,6 +18,7 @@ from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, JdbcSourceOptions
 from seatunnel_connectors.jdbc.request import Partition
 from seatunnel_py.api import DataType, Kind, Plain
 
+ROWS_PER_SPLIT = ROWS_PER_UNIT * 9 // 10  # below a unit's budget by what estimates are off
 BYTES_PER_SPLIT = 256 << 20  # wide rows: a split should stay a second or two of work
 ROWS_WORTH_DIVIDING = 100_000  # fewer rows are read faster than a second reader is under way
 SPLITS_MAX = 10_000  # a list longer than this costs more memory and planning than it buys
@@ -63,10 +64,13 @@ def parts_wanted(rows: int | None, size: int | None, options: JdbcSourceOptions,
         return 1
     if options.split_size:
         return min(math.ceil(rows / options.split_size), SPLITS_MAX)
-    by_budget = math.ceil(rows / ROWS_PER_UNIT)
+    by_budget = math.ceil(rows / ROWS_PER_SPLIT)
     by_bytes = math.ceil(size / BYTES_PER_SPLIT) if size else 1
     for_readers = min(parallelism, rows // ROWS_WORTH_DIVIDING)
-    return min(max(by_budget, by_bytes, for_readers, 1), SPLITS_MAX)
+    parts = max(by_budget, by_bytes, for_readers, 1)
+    if parts > 1:
+        parts = math.ceil(parts / parallelism) * parallelism  # the last round keeps every reader busy
+    return min(parts, SPLITS_MAX)
 
 
 def key_ranges(

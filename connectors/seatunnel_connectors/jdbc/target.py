@@ -77,8 +77,11 @@ def estimated_rows(table: TableSchema) -> int | None:
     return int(text) if text.isdigit() else None
 
 
-def decide(options: JdbcSinkOptions, shown: str, *, exists: bool, has_rows: bool) -> Plan:
-    """What the two save modes mean for a target as it is. FatalError where they forbid going on."""
+def decide(options: JdbcSinkOptions, shown: str, *, exists: bool, has_rows: bool, first: bool = True) -> Plan:
+    """What the two save modes mean for a target as it is. FatalError where they forbid going on. Where this run has
+    prepared the target before (not ``first``), nothing is emptied a second time."""
+    if not first:
+        return Plan(create=not exists)
     schema_mode, data_mode = options.schema_save_mode, options.data_save_mode
     if not exists and schema_mode in (SchemaSaveMode.ERROR_WHEN_SCHEMA_NOT_EXIST, SchemaSaveMode.IGNORE):
         raise FatalError(

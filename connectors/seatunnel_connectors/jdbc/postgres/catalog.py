@@ -130,7 +130,10 @@ def find_tables(db: Statements, names: Sequence[tuple[str, str]] | None) -> dict
     else:
         parameters = [[schema for schema, _ in names], [table for _, table in names]]
         found = db.execute(_TABLES.format(_NAMED).encode(), parameters)
-    tables = [FoundTable(*row[:6], size=int(row[6]), readable=row[7], comment=row[8] or "") for row in found]
+    tables = [
+        FoundTable(oid, schema, name, kind, rows, pages, int(size), readable, comment or "")
+        for oid, schema, name, kind, rows, pages, size, readable, comment in found
+    ]
     return {(table.schema, table.name): table for table in tables}
 
 

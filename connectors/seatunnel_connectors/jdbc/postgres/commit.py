@@ -91,15 +91,15 @@ class PostgresCommitter(Committer):
                 )
 
     def _finish(self, db: Statements, load: Load, books: Books) -> None:
-        """Key and indexes, then the name. Whoever made the target since it was planned for keeps it: the rows are
+        """Key and indexes, then the name. Whoever made a table of that name in the meantime keeps it: the rows are
         then added to it."""
-        shadow, target = quote(load.schema, load.into), quote(load.schema, load.table)
+        shadow = quote(load.schema, load.into)
         taken = db.execute(
             "SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
             "WHERE n.nspname = %s AND c.relname = %s",
             [load.schema, load.table],
         ).fetchone()
-        if taken is not None and taken[0] != load.old_oid:
+        if taken is not None:
             self._add(db, load)
             return
         db.execute(_MEMORY.encode())
@@ -114,8 +114,6 @@ class PostgresCommitter(Committer):
             f"ALTER TABLE {shadow} RESET (autovacuum_enabled)",
             f"ALTER TABLE {shadow} RENAME TO {quote(load.table)}",
         ]
-        if taken is not None:
-            last.insert(0, f"DROP TABLE {target}")
         db.execute("; ".join(last).encode())
         if load.key:
             self._name_key(db, load, pkey)

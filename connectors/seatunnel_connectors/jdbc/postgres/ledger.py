@@ -68,7 +68,8 @@ class Books:
                    {context.epoch}, {context.attempt}, {recorded.rows}, {recorded.bytes}, {recorded.merged}, {end}
             WHERE NOT EXISTS (
                 SELECT 1 FROM {quote(self.schema, LEDGER)} WHERE {self._row(context.lineage, context.step)}
-                AND (finished OR (incarnation, epoch) > ({context.incarnation}, {context.epoch})))
+                AND (finished AND token = {literal(self.token)}
+                     OR (incarnation, epoch) > ({context.incarnation}, {context.epoch})))
         """
 
     def select_piece(self, data_id: str) -> str:

@@ -13,6 +13,7 @@ from seatunnel_connectors.jdbc.postgres.session import quote
 from seatunnel_connectors.jdbc.postgres.target import Target
 from seatunnel_connectors.jdbc.postgres.types import Native, created_type
 from seatunnel_connectors.jdbc.postgres.wire import direct_type
+from seatunnel_connectors.jdbc.siblings import prepared_by_sibling
 from seatunnel_connectors.jdbc.target import (
     Plan,
     decide,
@@ -59,7 +60,6 @@ class Load:
     table: str
     into: str
     token: str
-    old_oid: int
     key: tuple[str, ...]
     upsert: bool
     books: bool
@@ -84,7 +84,8 @@ def plan(request: SinkRequest, target: Target) -> Setup:
     """The start effects and the way to load. FatalError names every problem of this table at once."""
     options, table = request.options, request.table
     shown = f"{target.schema}.{target.table}"
-    chosen = decide(options, shown, exists=target.exists, has_rows=target.has_rows)
+    first = not prepared_by_sibling(place_of(request, target.schema, target.table), str(table.path))
+    chosen = decide(options, shown, exists=target.exists, has_rows=target.has_rows, first=first)
     key = key_of(options, table)
     names = {column: target_name(column, options.field_ide) for column in table.names}
     problems = _problems(request, target, chosen, key, names)
@@ -101,11 +102,16 @@ def plan(request: SinkRequest, target: Target) -> Setup:
     into = ddl.cut(target.table, f"__st_{token}") if how == SHADOW else target.table
     load = Load(
         how=how, schema=target.schema, table=target.table, into=into, token=token,
-        old_oid=target.oid if chosen.drop else 0, key=tuple(names[column] for column in key),
-        upsert=options.enable_upsert, books=books, columns=_columns(table, names, target, chosen),
+        key=tuple(names[column] for column in key), upsert=options.enable_upsert, books=books,
+        columns=_columns(table, names, target, chosen),
     )  # fmt: skip
     effects, before, finish = _effects(request, target, chosen, load, names, key)
     return Setup(tuple(effects), replace(load, before=before, finish=finish).to_plain())
+
+
+def place_of(request: SinkRequest, schema: str, table: str) -> tuple[object, ...]:
+    """What sinks that write to the same table have in common within a run."""
+    return (request.job_id, request.address.identity, schema, table)
 
 
 def _problems(
@@ -202,8 +208,7 @@ def _effects(
     if chosen.drop:
         statement = f"DROP TABLE {relation}"
         effects.append(Effect("drop table", shown, statement, destructive=True))
-        if load.how == TABLE:
-            before.append(ddl.only_if(load.schema, load.table, f"c.oid = {target.oid}", statement))
+        before.append(ddl.only_if(load.schema, load.table, f"c.oid = {target.oid}", statement))
     if chosen.create:
         keyed = ddl.create_table(load.schema, load.table, table, names, key, keyed=True)
         effects.append(Effect("create table", shown, keyed))

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.postgres.commit import PostgresCommitter
-from seatunnel_connectors.jdbc.postgres.plan import load_of, plan
+from seatunnel_connectors.jdbc.postgres.plan import load_of, place_of, plan
 from seatunnel_connectors.jdbc.postgres.query import QueryWriter
 from seatunnel_connectors.jdbc.postgres.session import explained, statements
 from seatunnel_connectors.jdbc.postgres.target import look
 from seatunnel_connectors.jdbc.postgres.write import PostgresWriter
+from seatunnel_connectors.jdbc.siblings import mark_prepared
 from seatunnel_connectors.jdbc.target import table_text
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import Committer, FatalError, NothingToCommit, Setup, Sink, TablePath, WriteContext, Writer
@@ -56,6 +57,7 @@ class PostgresSink(Sink):
         if self.request.options.query:
             return
         load = load_of(setup.data)
+        mark_prepared(place_of(self.request, load.schema, load.table), str(self.request.table.path), load.token)
         if not load.before:
             return
         # One message for all statements, which makes them one transaction.
