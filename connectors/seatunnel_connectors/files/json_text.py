@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.columns import TextRules
-from seatunnel_connectors.files.render import scalar_text, spans
+from seatunnel_connectors.files.render import holds_any, scalar_text, spans
 from seatunnel_connectors.files.temporal import format_column
 from seatunnel_py.api import DataType, Kind
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 ESCAPED = r'["\\\x00-\x1f]'
 """Characters that a JSON string may not hold as they are."""
+
+ESCAPED_BYTES = bytes(range(32)) + b'"\\'
 
 MICROS = 1_000_000
 
@@ -115,9 +117,9 @@ def quoted(texts: pa.Array) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    special = pc.match_substring_regex(texts, ESCAPED)
-    if not pc.any(special).as_py():
+    if not holds_any(texts, ESCAPED_BYTES):
         return _in_quotes(texts)
+    special = pc.match_substring_regex(texts, ESCAPED)
     escaped = [json.dumps(text, ensure_ascii=False) for text in texts.filter(special).to_pylist()]
     return pc.replace_with_mask(_in_quotes(texts), pc.fill_null(special, False), pa.array(escaped, pa.string()))
 

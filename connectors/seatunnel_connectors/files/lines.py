@@ -57,7 +57,7 @@ def read_blocks(
     *,
     begin: int = 0,
     end: int | None = None,
-    block_bytes: int = BLOCK_BYTES,
+    block_bytes: int | None = None,
 ) -> Iterator[Block]:
     """Blocks of the bytes from ``begin`` to ``end``; the last one may lack its delimiter."""
     stream = document.stream(begin if is_cuttable(encoding) else 0)
@@ -66,7 +66,8 @@ def read_blocks(
             stream = _transcoded(stream, encoding, document, begin)
         offset, rest, left = begin, b"", None if end is None else end - begin
         while True:
-            wanted = block_bytes if left is None else min(block_bytes, left)
+            wanted = block_bytes or BLOCK_BYTES
+            wanted = wanted if left is None else min(wanted, left)
             chunk = bytes(stream.read(wanted)) if wanted > 0 else b""
             if left is not None:
                 left -= len(chunk)

@@ -77,6 +77,23 @@ def _float_text(array: pa.Array) -> pa.Array:
     return pa.array([odd.get(value, value) for value in text.to_pylist()], pa.string())
 
 
+def holds_any(texts: Any, marks: bytes) -> bool:
+    """Whether any text of the column holds one of these bytes: one look at the column's memory."""
+    import struct
+
+    import pyarrow as pa
+
+    if not len(texts) or not pa.types.is_string(texts.type):
+        return bool(len(texts))
+    _, offsets, data = texts.buffers()
+    if data is None:
+        return False
+    first = struct.unpack_from("=i", offsets, 4 * texts.offset)[0]
+    last = struct.unpack_from("=i", offsets, 4 * (texts.offset + len(texts)))[0]
+    raw = data.slice(first, last - first).to_pybytes()
+    return len(raw.translate(None, marks)) != len(raw)
+
+
 def spans(array: Any) -> tuple[Any, int, int]:
     """Offsets of a list or map column counted from 0, and the range of inner values that they stand for."""
     import pyarrow as pa

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from seatunnel_connectors.files.binary_writer import BinaryWriter, check_columns_of
 from seatunnel_connectors.files.committer import FileCommitter
+from seatunnel_connectors.files.formats.xml_out import check_names
 from seatunnel_connectors.files.names import STAGING
 from seatunnel_connectors.files.options import FileFormat
 from seatunnel_connectors.files.sink_options import DataSaveMode, FileWriteOptions, SchemaSaveMode
@@ -111,7 +113,8 @@ class FileSink(Sink):
     # ------------------------------------------------------------ data
 
     def open(self, context: WriteContext) -> Writer:
-        return FileWriter(self.plan(context.setup), context)
+        kind = BinaryWriter if self.options.file_format_type is FileFormat.BINARY else FileWriter
+        return kind(self.plan(context.setup), context)
 
     def committer(self) -> Committer:
         return FileCommitter(self.plan())
@@ -124,6 +127,9 @@ def check_table(options: FileWriteOptions, table: TableSchema) -> None:
     check_columns(options.partitions, table.names, "partition_by")
     check_columns(options.partitions, selected, "partition_by: every column must be in sink_columns, but")
     if options.file_format_type is FileFormat.BINARY:
+        check_columns_of(table)
         return
+    if options.file_format_type is FileFormat.XML:
+        check_names(options, tuple(column for column in table.columns if column.name in selected))
     if not options.is_partition_field_write_in_file and set(selected) <= set(options.partitions):
         raise ValueError("every column is a partition column, so that files would have none")

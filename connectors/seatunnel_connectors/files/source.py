@@ -66,7 +66,8 @@ class FileSource(Source):
     def _table(self, entry: FileTable) -> SourceTable:
         documents = find_documents(self.storage, entry.options)
         own = own_columns(entry.options, documents)
-        partitions = partition_names(documents) if entry.options.parse_partition_from_path else ()
+        from_path = entry.options.parse_partition_from_path and own != reader_for(entry.options).fixed_columns()
+        partitions = partition_names(documents) if from_path else ()
         wanted, trailing = projected(entry.options, own, partitions)
         columns = {column.name: column for column in own}
         columns |= {name: Column(name, DataType(Kind.STRING)) for name in trailing}

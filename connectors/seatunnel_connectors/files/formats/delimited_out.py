@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.formats.writing import TextWriter, joined_rows
-from seatunnel_connectors.files.render import text_values
+from seatunnel_connectors.files.render import holds_any, text_values
 from seatunnel_py.api import FatalError
 
 if TYPE_CHECKING:
@@ -78,9 +78,11 @@ class CsvWriter(DelimitedWriter):
         cells = (f"{q}{name.replace(q, q * 2)}{q}" if q and special.search(name) else name for name in names)
         return self.delimiter.join(cells) + self.options.row_delimiter
 
+    def _marks(self) -> list[str]:
+        return sorted({self.delimiter, self.quote, self.options.row_delimiter[:1], "\n", "\r"} - {""})
+
     def _special(self) -> str:
-        marks = {self.delimiter, self.quote, self.options.row_delimiter[:1], "\n", "\r"} - {""}
-        return "|".join(re.escape(mark) for mark in sorted(marks))
+        return "|".join(map(re.escape, self._marks()))
 
     def _field(self, index: int, array: pa.Array) -> Any:
         import pyarrow.compute as pc
@@ -88,8 +90,8 @@ class CsvWriter(DelimitedWriter):
         texts = super()._field(index, array)
         if not self.quote:
             return texts
-        special = pc.match_substring_regex(texts, self._special())
-        if pc.any(special).as_py():
+        if holds_any(texts, "".join(self._marks()).encode()):
+            special = pc.match_substring_regex(texts, self._special())
             doubled = pc.replace_substring(texts, self.quote, self.quote * 2)
             inside = pc.binary_join_element_wise(self.quote, doubled, self.quote, "")
             texts = pc.if_else(special, inside, texts)

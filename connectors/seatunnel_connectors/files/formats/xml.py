@@ -1,0 +1,119 @@
+"""Format xml: one element per row, values in attributes or in elements below it.
+
+Nothing outside the document is ever fetched, and entities that a document declares itself are not expanded: a
+document that uses one is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_connectors.files.document import Document
+from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, batch_of, misfit, number
+from seatunnel_connectors.files.formats.cells import cell_column
+from seatunnel_connectors.files.formats.delimited import rules_of
+from seatunnel_py.api import FatalError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_ROWS = 8 * 1024
+
+
+class XmlReader(FormatReader):
+    """Reads rows as they are parsed; a position is a number of rows."""
+
+    needs_schema = True
+
+    def read(
+        self, document: Document, layout: Layout, part: Place, start: Place | None
+    ) -> Iterator[tuple[pa.RecordBatch, Place | None]]:
+        row = number(start, "row")
+        held: list[tuple[dict[str, str], int]] = []
+        for index, found in enumerate(self._rows(document)):
+            if index >= row:
+                held.append(found)
+            if len(held) >= BATCH_ROWS:
+                yield self._batch(document, layout, held), {"row": row + len(held)}
+                row, held = row + len(held), []
+        if held:
+            yield self._batch(document, layout, held), {"row": row + len(held)}
+
+    def _rows(self, document: Document) -> Iterator[tuple[dict[str, str], int]]:
+        """Values by name, and the line of the row's element."""
+        from lxml import etree
+
+        tag, in_attributes = self.options.xml_row_tag, bool(self.options.xml_use_attr_format)
+        stream = document.stream()
+        try:
+            events = etree.iterparse(
+                _Source(stream),
+                events=("end",),
+                tag=tag,
+                encoding=None if self.options.encoding.upper() == "UTF-8" else self.options.encoding,
+                resolve_entities=False,
+                load_dtd=False,
+                no_network=True,
+                huge_tree=False,
+            )
+            for _, element in events:
+                yield (
+                    (dict(element.attrib) if in_attributes else self._children(document, element)),
+                    (element.sourceline or 0),
+                )
+                element.clear()
+                while element.getprevious() is not None and element.getparent() is not None:
+                    del element.getparent()[0]
+            if events.root is not None and _declares_entities(events.root):
+                raise _entities(document, 1)
+        except etree.XMLSyntaxError as error:
+            line = error.lineno or 1
+            raise FatalError(f"{document.name}, line {line}: not well-formed XML: {error.msg}") from error
+        finally:
+            stream.close()
+
+    def _children(self, document: Document, element: Any) -> dict[str, str]:
+        from lxml import etree
+
+        found: dict[str, str] = {}
+        for child in element:
+            if child.tag is etree.Entity or any(inner.tag is etree.Entity for inner in child.iter()):
+                raise _entities(document, child.sourceline or 0)
+            if isinstance(child.tag, str):
+                found[etree.QName(child).localname] = "".join(child.itertext())
+        return found
+
+    def _batch(self, document: Document, layout: Layout, rows: list[tuple[dict[str, str], int]]) -> pa.RecordBatch:
+        rules, delimiter = rules_of(self.options), self.options.field_delimiter or "\x01"
+        arrays = []
+        for column in layout.output():
+            cells = [values.get(column.name) for values, _ in rows]
+            try:
+                arrays.append(cell_column(cells, column.dtype, rules, delimiter))
+            except ValueError as error:
+                line = rows[getattr(error, "index", 0)][1]
+                raise misfit(document, f"line {line}", column.name, error) from None
+        return batch_of(layout, arrays, len(rows))
+
+
+class _Source:
+    """A stream as lxml reads it: bytes in pieces, and nothing else of the file."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def read(self, size: int = -1) -> bytes:
+        return bytes(self.stream.read(size))
+
+
+def _declares_entities(root: Any) -> bool:
+    dtd = root.getroottree().docinfo.internalDTD
+    return dtd is not None and any(True for _ in dtd.iterentities())
+
+
+def _entities(document: Document, line: int) -> FatalError:
+    return FatalError(
+        f"{document.name}, line {line}: the document declares entities of its own, which are not expanded",
+        "replace the entities by what they stand for",
+    )
