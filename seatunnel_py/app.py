@@ -9,29 +9,32 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import threading
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.factory import JobMode
-from seatunnel_py.config.env import EnvOptions, FailurePolicy
+from seatunnel_py.config.env import FailurePolicy
 from seatunnel_py.config.job_file import load
-from seatunnel_py.errors import PlanError, Problem
+from seatunnel_py.errors import EngineError, PlanError, Problem
 from seatunnel_py.plan.registry import hooks, installed
 from seatunnel_py.plan.sql import CatalystFactory
 from seatunnel_py.plan.steps import Job, understand
 
 if TYPE_CHECKING:
+    from seatunnel_py.local.preview import StepRows
     from seatunnel_py.plan.flows import FlowGraph
     from seatunnel_py.plan.pipelines import Pipeline
+    from seatunnel_py.plan.sql import SqlAnalyst
     from seatunnel_py.runtime.events import JobEvent
     from seatunnel_py.runtime.home import Home, JobPlace
     from seatunnel_py.runtime.ports import Engine
     from seatunnel_py.runtime.receipt import Receipt
+    from seatunnel_py.spark.session import SparkApplication
 
 PROCESS_STARTED = time.time()
 
@@ -69,14 +72,30 @@ def _check_queries(job: Job) -> None:
 
 def plan(path: Path, variables: Mapping[str, str] | None = None) -> Plan:
     """Read a job file and ask its sources for their tables. Reads from the sources, changes nothing."""
+    with planned(path, variables) as (found, _):
+        return found
+
+
+def preview(path: Path, variables: Mapping[str, str], rows: int) -> Iterator[StepRows]:
+    """The first rows behind every step; reads from the sources, writes nowhere."""
+    from seatunnel_py.local.preview import first_rows
+
+    with planned(path, variables) as (found, analyst):
+        yield from first_rows(found.graph, rows, analyst)
+
+
+@contextlib.contextmanager
+def planned(path: Path, variables: Mapping[str, str] | None) -> Iterator[tuple[Plan, SqlAnalyst | None]]:
+    """A plan, and what analysed its queries while that is still there. Starts Spark for jobs with queries only."""
     job = check(path, variables)
-    if _needs_catalyst(job):
-        with _spark(job.file.env, None, catalyst=True) as parts:
-            return _planned(job, parts.analyst)
-    return _planned(job, None)
+    if not _needs_catalyst(job):
+        yield _planned(job, None), None
+        return
+    with tempfile.TemporaryDirectory(prefix="seatunnel-") as place, _spark(job, Path(place), catalyst=True) as spark:
+        yield _planned(job, spark.analyst()), spark.analyst()
 
 
-def _planned(job: Job, analyst: Any) -> Plan:
+def _planned(job: Job, analyst: SqlAnalyst | None) -> Plan:
     from seatunnel_py.plan import flows, guarantee, pipelines
 
     graph = flows.build(job, analyst)
@@ -108,13 +127,82 @@ def run(
     about = {"job_file": str(path), "job_name": job.name, "config": job.file.redacted()}
     place = home.claim(options.job_id, fresh=options.fresh, about=about)
     job = Job(job.file, job.steps, job.notes, place.job_id)
-    catalyst = _needs_catalyst(job)
-    with _engine(job.file.env, place, catalyst=catalyst, local=options.local and not catalyst) as parts:
-        planned = _planned(job, parts.analyst() if catalyst else None)
+    with _engine(job, place, local=options.local) as engine:
+        planned = _planned(job, engine.analyst() if _needs_catalyst(job) else None)
         pipelines = _only(planned.pipelines, options.only)
-        receipt = _drive(planned.job, pipelines, parts.engine(), place, listen, on_driver)
+        receipt = _drive(planned.job, pipelines, engine.engine(), place, listen, on_driver)
     place.end(receipt)
     return receipt
+
+
+class _Local:
+    """The engine in this process."""
+
+    def engine(self) -> Engine:
+        from seatunnel_py.local.engine import LocalEngine
+
+        return LocalEngine()
+
+    def analyst(self) -> SqlAnalyst:
+        raise EngineError("a job with queries needs Spark")
+
+
+class _Spark:
+    """Spark, starting in the background while the job is being planned."""
+
+    def __init__(self, job: Job, place: Path, *, catalyst: bool) -> None:
+        from seatunnel_py.spark import session
+
+        settings = session.SparkSettings(
+            job.name,
+            job.file.env.spark,
+            place,
+            _cache(),
+            catalyst,
+            tuple(sorted({type(step.factory).__module__ for step in job.steps})),
+        )
+        self._place = place
+        self._starting = ThreadPoolExecutor(1, thread_name_prefix="spark")
+        self._application: Future[SparkApplication] = self._starting.submit(session.start, settings)
+
+    def engine(self) -> Engine:
+        from seatunnel_py.spark.engine import SparkEngine
+
+        application = self._application.result()
+        return SparkEngine(application.context, application.slots, self._place / "exchange")
+
+    def analyst(self) -> SqlAnalyst:
+        from seatunnel_py.spark.catalyst import Analyst
+
+        return Analyst(self._application.result().session())
+
+    def stop(self) -> None:
+        self._starting.shutdown(wait=True)
+        if self._application.exception() is None:
+            self._application.result().stop()
+
+
+@contextlib.contextmanager
+def _spark(job: Job, place: Path, *, catalyst: bool) -> Iterator[_Spark]:
+    spark = _Spark(job, place, catalyst=catalyst)
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+@contextlib.contextmanager
+def _engine(job: Job, place: JobPlace, *, local: bool) -> Iterator[_Local | _Spark]:
+    if local:
+        yield _Local()
+        return
+    with _spark(job, place.path, catalyst=_needs_catalyst(job)) as spark:
+        yield spark
+
+
+def _cache() -> Path:
+    """Where class-data archives are kept: they serve every job of this user."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seatunnel-py"
 
 
 def _needs_catalyst(job: Job) -> bool:
@@ -179,7 +267,10 @@ def _drive(
     names = tuple(str(path) for line in pipelines for path in line.tables)
     started = time.time()
     tell(JobStarted(place.job_id, job.name, names, sum(filter(None, rows)) if None not in rows else None, started))
-    tables = driver.run()
+    try:
+        tables = driver.run()
+    finally:
+        engine.stop()
     ended = time.time()
     data = (driver.last_commit_at or driver.first_unit_at or 0.0) - (driver.first_unit_at or 0.0)
     first_row = driver.first_row_at - PROCESS_STARTED if driver.first_row_at else None

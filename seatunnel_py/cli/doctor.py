@@ -73,7 +73,9 @@ def _java() -> Finding:
     try:
         shown = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=20, check=False).stderr
     except OSError as error:
-        return Finding("Java", f"{program}: {error.strerror}", False, "set JAVA_HOME to a Java 17 or newer, or unset it")
+        return Finding(
+            "Java", f"{program}: {error.strerror}", False, "set JAVA_HOME to a Java 17 or newer, or unset it"
+        )
     version = shown.partition('"')[2].partition('"')[0]
     major = int(version.split(".")[0]) if version.split(".")[0].isdigit() else 0
     return Finding("Java", f"{version or shown.strip()} ({program})", major >= 17, remedy)
@@ -86,14 +88,17 @@ def _memory() -> Finding:
 
 def _home() -> Finding:
     path = Home.of_environment().path
+    remedy = "set SEATUNNEL_HOME to a writable directory with room"
     try:
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         free = shutil.disk_usage(path).free / 2**30
         writable = os.access(path, os.W_OK)
     except OSError as error:
-        return Finding("SEATUNNEL_HOME", f"{path}: {error.strerror}", False, "set SEATUNNEL_HOME to a writable directory")
+        return Finding(
+            "SEATUNNEL_HOME", f"{path}: {error.strerror}", False, "set SEATUNNEL_HOME to a writable directory"
+        )
     good = writable and free >= DISK_MIN_GIB
-    return Finding("SEATUNNEL_HOME", f"{path}, {free:.0f} GiB free", good, "set SEATUNNEL_HOME to a place with room")
+    return Finding("SEATUNNEL_HOME", f"{path}, {free:.0f} GiB free", good, remedy)
 
 
 def _loopback() -> Finding:

@@ -1,0 +1,157 @@
+"""Starts the JVM that Spark runs in: found, checked, and started in less time than ``spark-submit`` takes.
+
+Two things save seconds. ``spark-submit`` starts a JVM only to work out the command line of the next one: here the
+command is written down. And classes are loaded from a *class-data archive*: the first JVM writes it when it exits
+(nobody waits for that), the later ones map it. The archive belongs to one Java and one Spark; a run whose archive
+is missing, stale or damaged is only slower (``-Xshare:auto``).
+
+No setting of the job stands on the command line: everybody on the machine can read that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from seatunnel_py.errors import EngineError
+
+JAVA_MIN = 17
+START_SECONDS_MAX = 60.0
+INSTALL_JAVA = "install Java 17 or newer (on Debian: apt-get install -y openjdk-17-jre-headless) or set JAVA_HOME"
+
+# What Spark itself adds for Java 17: it reaches into these packages.
+_OPENED = (
+    "java.lang",
+    "java.lang.invoke",
+    "java.lang.reflect",
+    "java.io",
+    "java.net",
+    "java.nio",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.concurrent.atomic",
+    "sun.nio.ch",
+    "sun.nio.cs",
+    "sun.security.action",
+    "sun.util.calendar",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """A Java that can be used."""
+
+    program: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class JvmRequest:
+    """``log`` takes what Spark says; ``cache`` holds class-data archives. ``quick`` compiles with the first compiler
+    only: it starts sooner, and slows down what Catalyst runs for long."""
+
+    log: Path
+    cache: Path
+    memory: str = "1g"
+    quick: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Jvm:
+    """A running JVM that waits for pyspark. It ends when its standard input is closed, so never outlives us."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    secret: str
+
+    def stop(self) -> None:
+        """Let it end by itself; it may go on for some seconds to write the archive, and nobody waits."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
+
+def find_java() -> Java:
+    """The Java of JAVA_HOME, else of the path. Raises EngineError that says what to type."""
+    home = os.environ.get("JAVA_HOME")
+    program = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if program is None:
+        raise EngineError("Spark needs Java, and there is none on this machine", INSTALL_JAVA)
+    try:
+        shown = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=30, check=False)
+    except OSError as error:
+        raise EngineError(
+            f"JAVA_HOME is {home!r}, but {program} cannot be run: {error.strerror}", INSTALL_JAVA
+        ) from None
+    version = shown.stderr.partition('"')[2].partition('"')[0]
+    major = version.partition(".")[0]
+    if not major.isdigit() or int(major) < JAVA_MIN:
+        raise EngineError(
+            f"{program} is Java {version or 'of an unknown version'}; Spark needs {JAVA_MIN}", INSTALL_JAVA
+        )
+    return Java(program, version)
+
+
+def start_jvm(request: JvmRequest) -> Jvm:
+    """Start a JVM with Spark on its class path and wait until pyspark can connect to it."""
+    import pyspark
+
+    java = find_java()
+    spark_home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
+    jars = sorted(str(path) for path in (spark_home / "jars").glob("*.jar"))
+    archive = request.cache / f"classes-{_fingerprint(java, jars)}.jsa"
+    with tempfile.TemporaryDirectory(prefix="seatunnel-") as directory:
+        handshake = Path(directory) / "connection"
+        environment = {**os.environ, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(handshake), "SPARK_HOME": str(spark_home)}
+        command = _command(java, request, jars, archive)
+        with request.log.open("ab") as log:
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=environment, start_new_session=True
+            )
+        port, secret = _await(process, handshake, request.log)
+    return Jvm(process, port, secret)
+
+
+def _fingerprint(java: Java, jars: list[str]) -> str:
+    text = "\n".join([java.program, java.version, *jars])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _command(java: Java, request: JvmRequest, jars: list[str], archive: Path) -> list[str]:
+    options = [f"-Xmx{request.memory}", "-XX:+UseSerialGC" if request.quick else "-XX:+UseParallelGC"]
+    options += [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED]
+    options += ["--add-modules=jdk.incubator.vector", "-Dio.netty.tryReflectionSetAccessible=true"]
+    options += ["-Djdk.reflect.useDirectMethodHandle=false", "-XX:+IgnoreUnrecognizedVMOptions"]
+    options += [f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"]
+    options += [f"-Dseatunnel.log={request.log}", "-Djava.net.preferIPv6Addresses=false"]
+    options += ["-XX:TieredStopAtLevel=1"] if request.quick else []
+    shell = 'exec "$0" "$@"'
+    if archive.is_file():
+        options += [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:cds=off", "-Xlog:class+path=off"]
+    else:
+        # Written beside and renamed when the JVM is gone: two first runs must not read each other's half.
+        archive.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        half = archive.with_suffix(f".{os.getpid()}")
+        options += [f"-XX:ArchiveClassesAtExit={half}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
+        shell = f'"$0" "$@"; test -s "{half}" && mv -f "{half}" "{archive}"'
+    submit = ["org.apache.spark.deploy.SparkSubmit", "--name", "seatunnel", "pyspark-shell"]
+    return ["sh", "-c", shell, java.program, *options, "-cp", ":".join(jars), *submit]
+
+
+def _await(process: subprocess.Popen[bytes], handshake: Path, log: Path) -> tuple[int, str]:
+    """The port and secret that the JVM's gateway writes once it listens."""
+    deadline = time.monotonic() + START_SECONDS_MAX
+    while not handshake.is_file():
+        if process.poll() is not None or time.monotonic() > deadline:
+            process.kill()
+            raise EngineError("Spark's JVM did not start", f"look at the end of {log}; `seatunnel doctor` checks Java")
+        time.sleep(0.01)
+    with handshake.open("rb") as file:
+        port = int.from_bytes(file.read(4), "big")
+        length = int.from_bytes(file.read(4), "big")
+        return port, file.read(length).decode()

@@ -1,0 +1,143 @@
+"""The Spark application of a job: its settings, and the context that packs run in."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.errors import EngineError
+from seatunnel_py.spark.jvm import Jvm, JvmRequest, start_jvm
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+REDACTED = "(?i)secret|password|token|access[._-]?key|api[._-]?key|credential|auth"
+
+_ALWAYS = {
+    # A task that Spark repeats would apply its finished units again: attempts are ours (design, section 4.3).
+    "spark.task.maxFailures": "1",
+    "spark.speculation": "false",
+    "spark.python.worker.reuse": "true",
+    "spark.python.daemon.module": "seatunnel_py.spark.daemon",
+    "spark.redaction.regex": REDACTED,
+}
+_DEFAULTS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.authenticate": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.warehouse.dir": "spark-warehouse",
+}
+_LOCAL = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.python.unix.domain.socket.enabled": "true",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSettings:
+    """``given`` are the job's ``spark.*`` keys without the prefix. ``place`` takes logs and scratch files, ``cache``
+    what later runs profit from. ``catalyst`` says that the job has queries. ``preload`` names plugin modules."""
+
+    name: str
+    given: Mapping[str, str]
+    place: Path
+    cache: Path
+    catalyst: bool = False
+    preload: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class SparkApplication:
+    """A running context and the JVM under it."""
+
+    context: SparkContext
+    jvm: Jvm
+    slots: int
+    local: bool
+
+    def session(self) -> SparkSession:
+        """The SQL side of the application, made on first use."""
+        from pyspark.sql import SparkSession
+
+        return SparkSession(self.context)
+
+    def stop(self) -> None:
+        """End the application; its JVM ends by itself. Idempotent."""
+        from pyspark import SparkContext
+
+        if SparkContext._active_spark_context is self.context:
+            # The JVM's own shutdown stops the context while we are already gone: nobody waits for it.
+            self.jvm.stop()
+            SparkContext._active_spark_context = None
+            SparkContext._gateway = None
+            SparkContext._jvm = None
+
+
+def master_of(given: Mapping[str, str]) -> str:
+    """``local`` alone means local with the machine's cores."""
+    master = given.get("master", "local")
+    return f"local[{os.cpu_count() or 1}]" if master in ("local", "local[*]") else master
+
+
+def start(settings: SparkSettings) -> SparkApplication:
+    """Start Spark. Raises EngineError with a remedy when Java or the master is not there."""
+    master = master_of(settings.given)
+    local = master.startswith("local")
+    _environment(settings, local=local)
+    memory = settings.given.get("driver.memory", "1g")
+    quick = not settings.catalyst
+    log = settings.place / "job.log"
+    jvm = start_jvm(JvmRequest(log, settings.cache, memory, quick))
+    os.environ["PYSPARK_GATEWAY_PORT"] = str(jvm.port)
+    os.environ["PYSPARK_GATEWAY_SECRET"] = jvm.secret
+    try:
+        context = _context(settings, master, local=local)
+    except Exception as error:
+        jvm.stop()
+        raise EngineError(f"Spark did not start on {master}: {_reason(error)}", f"look at the end of {log}") from error
+    finally:
+        # Child processes must not inherit the way into this JVM.
+        del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+    return SparkApplication(context, jvm, int(context.defaultParallelism), local)
+
+
+def _environment(settings: SparkSettings, *, local: bool) -> None:
+    if local:
+        # Workers must have the libraries that this process has.
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["SEATUNNEL_PRELOAD"] = ",".join(settings.preload)
+    # The JVM inherits it and gives it to the daemon; without it an installed checkout is found, a plain one is not.
+    ours = str(Path(__file__).parents[2])
+    if ours not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (ours, os.environ.get("PYTHONPATH"))))
+
+
+def _context(settings: SparkSettings, master: str, *, local: bool) -> SparkContext:
+    from pyspark import SparkConf, SparkContext
+
+    conf = SparkConf().setMaster(master).setAppName(settings.name)
+    merged: dict[str, Any] = {**_DEFAULTS, **(_LOCAL if local else {})}
+    merged["spark.local.dir"] = str(settings.place / "spark")
+    merged["spark.sql.warehouse.dir"] = str(settings.place / "spark-warehouse")
+    merged |= {f"spark.{key}": value for key, value in settings.given.items() if key not in ("master", "app.name")}
+    merged |= _ALWAYS
+    for key, value in merged.items():
+        conf.set(key, value)
+    return SparkContext(conf=conf)
+
+
+def _reason(error: Exception) -> str:
+    """The innermost cause in a py4j error's text: the first line of a Java trace says little."""
+    causes = re.findall(r"Caused by: (?:[\w.$]+: )?(.+)", str(error))
+    return causes[-1] if causes else str(error).partition("\n")[0]
