@@ -117,7 +117,7 @@ def _resolve(
     notes += remarks
     if options is None:
         return None
-    step_id = options.id or getattr(options, "plugin_output", None) or f"{factory.name}-{node.ordinal + 1}"
+    step_id = options.id or getattr(options, "plugin_output", None) or f"{factory.name}-{kind.value}-{node.ordinal + 1}"
     return _Resolved(step_id, kind, factory, options, node)
 
 

@@ -35,9 +35,9 @@ def edges(found: Job) -> dict[str, tuple[str, ...]]:
 def test_a_simple_graph_needs_no_names() -> None:
     """One source, at most one transform, one sink: they follow one another."""
     assert edges(job([""], [""], [""])) == {
-        "Countdown-1": (),
-        "Double-1": ("Countdown-1",),
-        "Lines-1": ("Double-1",),
+        "Countdown-source-1": (),
+        "Double-transform-1": ("Countdown-source-1",),
+        "Lines-sink-1": ("Double-transform-1",),
     }
 
 
@@ -49,14 +49,14 @@ def test_declaration_order_does_not_matter_when_names_are_given() -> None:
         ["plugin_input = c"],
     )
 
-    assert [step.id for step in found.steps] == ["a", "b", "c", "Lines-1"]
+    assert [step.id for step in found.steps] == ["a", "b", "c", "Lines-sink-1"]
 
 
 def test_older_names_of_the_wiring_options_work_and_are_noted() -> None:
     """result_table_name and source_table_name are what older job files say."""
     found = job(["result_table_name = a"], [], ["source_table_name = a"])
 
-    assert edges(found)["Lines-1"] == ("a",)
+    assert edges(found)["Lines-sink-1"] == ("a",)
     assert any("result_table_name" in note for note in found.notes)
 
 
@@ -64,7 +64,7 @@ def test_a_union_keeps_the_order_of_its_inputs() -> None:
     """plugin_input may be a list: all its rows go into the sink."""
     found = job(["plugin_output = a", "plugin_output = b"], [], ['plugin_input = ["b", "a"]'])
 
-    assert edges(found)["Lines-1"] == ("b", "a")
+    assert edges(found)["Lines-sink-1"] == ("b", "a")
 
 
 def test_an_unknown_input_is_an_error_with_the_nearest_name_even_in_a_simple_graph() -> None:

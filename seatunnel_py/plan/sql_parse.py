@@ -1,0 +1,180 @@
+"""Queries read into a tree: the peer's dialect, with places, and without giving any function a meaning.
+
+Function calls stay what they are, a name with arguments: what they mean is decided where they are translated.
+Importing this module loads sqlglot, so it is imported by those that have a query in hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.generator import Generator
+from sqlglot.parser import Parser
+from sqlglot.tokens import Token, Tokenizer, TokenType
+
+PEER = "seatunnel"
+SPARK = "spark"
+DIALECTS = (PEER, SPARK)
+ANY_TABLE = "dual"
+"""A name that stands for the only input, whatever that is called."""
+
+
+class SqlError(ValueError):
+    """A query cannot be read or translated. ``line`` and ``column`` count from 1 in the query; 0: unknown."""
+
+    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+        super().__init__(message, line, column)
+        self.message = message
+        self.line = line
+        self.column = column
+
+    def __str__(self) -> str:
+        return f"{self.message} (line {self.line}, column {self.column} of the query)" if self.line else self.message
+
+
+def at(node: exp.Expression | None, message: str) -> SqlError:
+    """The error of a node, at its place or at the next one inside it that is known."""
+    for inner in node.walk() if node is not None else ():
+        if "line" in inner.meta:
+            # A token's column is that of its last character.
+            width = inner.meta["end"] - inner.meta["start"]
+            return SqlError(message, inner.meta["line"], max(inner.meta["col"] - width, 1))
+    return SqlError(message)
+
+
+# ------------------------------------------------------------------ the dialect
+
+
+def _position(parser: Any) -> exp.Expression:
+    """``POSITION(a IN b)`` and ``POSITION(a, b)``, both as a call with the sought text first."""
+    found = parser._parse_position()
+    return exp.Anonymous(this="POSITION", expressions=[found.args["substr"], found.this])
+
+
+def _substring(name: str) -> Callable[[Any], exp.Expression]:
+    """``SUBSTRING(s FROM 2 FOR 3)`` and the form with commas."""
+
+    def parse(parser: Any) -> exp.Expression:
+        found = parser._parse_substring()
+        args = [found.this, found.args.get("start"), found.args.get("length")]
+        return exp.Anonymous(this=name, expressions=[arg for arg in args if arg is not None])
+
+    return parse
+
+
+def _trim(parser: Any) -> exp.Expression:
+    """``TRIM(BOTH 'x' FROM s)`` and ``TRIM(s, 'x')``."""
+    found = parser._parse_trim()
+    name = {"LEADING": "LTRIM", "TRAILING": "RTRIM"}.get(found.args.get("position") or "", "TRIM")
+    args = [found.this, found.args.get("expression")]
+    return exp.Anonymous(this=name, expressions=[arg for arg in args if arg is not None])
+
+
+class Peer(Dialect):
+    """The peer's SQL. Text stands in single quotes, where only ``''`` is special; names in back-quotes or, as the
+    standard has it, in double quotes."""
+
+    class Tokenizer(Tokenizer):  # type: ignore[misc]
+        QUOTES: ClassVar = ["'"]
+        IDENTIFIERS: ClassVar = ["`", '"']
+        STRING_ESCAPES: ClassVar = ["'"]
+        KEYWORDS: ClassVar = {
+            **Tokenizer.KEYWORDS,
+            "BYTE": TokenType.TINYINT,
+            "BYTES": TokenType.VARBINARY,
+            "LONG": TokenType.BIGINT,
+            "STRING": TokenType.TEXT,
+            "DATETIME": TokenType.TIMESTAMP,
+        }
+        NUMERIC_LITERALS: ClassVar = {"L": "BIGINT", "S": "SMALLINT", "Y": "TINYINT", "D": "DOUBLE", "F": "FLOAT"}
+
+    class Parser(Parser):  # type: ignore[misc]
+        FUNCTIONS: ClassVar = {}
+        FUNCTION_PARSERS: ClassVar = {
+            "CAST": lambda parser: parser._parse_cast(True),
+            "TRY_CAST": lambda parser: parser._parse_cast(False, safe=True),
+            "EXTRACT": lambda parser: parser._parse_extract(),
+            "POSITION": _position,
+            "SUBSTRING": _substring("SUBSTRING"),
+            "SUBSTR": _substring("SUBSTR"),
+            "TRIM": _trim,
+        }
+        FUNC_TOKENS: ClassVar = {
+            *Parser.FUNC_TOKENS,
+            TokenType.INSERT,
+            TokenType.REPLACE,
+            TokenType.TRUNCATE,
+        }
+
+    class Generator(Generator):  # type: ignore[misc]
+        TYPE_MAPPING: ClassVar = {
+            **Generator.TYPE_MAPPING,
+            exp.DataType.Type.TEXT: "STRING",
+            exp.DataType.Type.VARBINARY: "BYTES",
+        }
+
+
+_BY_NAME: dict[str, Any] = {PEER: Peer, SPARK: "spark"}
+
+
+# ------------------------------------------------------------------ reading
+
+
+def parse_query(text: str, dialect: str) -> exp.Query:
+    """The one SELECT in ``text``. Raises SqlError."""
+    try:
+        statements = [tree for tree in sqlglot.parse(text, dialect=_BY_NAME[dialect]) if tree is not None]
+    except ParseError as error:
+        raise _syntax_error(error) from None
+    except TokenError:
+        raise SqlError("the query cannot be read: a quote or a comment is not closed") from None
+    statements = [tree for tree in statements if not isinstance(tree, exp.Semicolon)]
+    if not statements:
+        raise SqlError("the query is empty")
+    if len(statements) > 1:
+        raise at(statements[1], f"the query has {len(statements)} statements, and one SELECT is wanted")
+    query = statements[0]
+    if not isinstance(query, exp.Query):
+        kind = (text.split(maxsplit=1) or [""])[0].upper()
+        raise SqlError(f"the query must be a SELECT, this is {kind}", 1, 1)
+    return query
+
+
+def tokens(text: str) -> list[Token]:
+    """The tokens of Spark SQL text, with their offsets."""
+    found: list[Token] = sqlglot.tokenize(text, dialect="spark")
+    return found
+
+
+def written(node: exp.Expression) -> str:
+    """The text of a node in the peer's dialect, evenly spaced: what names a column that has no alias."""
+    text: str = node.sql(dialect=Peer, normalize_functions=False, comments=False)
+    return text
+
+
+def input_tables(query: exp.Query) -> Iterator[exp.Table]:
+    """The tables that a query reads from outside: neither its own WITH names nor functions."""
+    own = {cte.alias_or_name.lower() for cte in query.find_all(exp.CTE)}
+    for table in query.find_all(exp.Table):
+        named = isinstance(table.this, exp.Identifier)
+        if named and (table.args.get("db") or table.name.lower() not in own):
+            yield table
+
+
+def table_name(table: exp.Table) -> str:
+    """The name as written, dots included."""
+    return ".".join(part.name for part in table.parts)
+
+
+def _syntax_error(error: ParseError) -> SqlError:
+    found = (error.errors or [{}])[0]
+    what = (found.get("description") or "it cannot be read").partition(" but got <")[0].rstrip(".")
+    near = found.get("highlight") or ""
+    message = f"syntax error: {what[:1].lower()}{what[1:]}" + (f" near {near!r}" if near.strip() else "")
+    line, column = found.get("line") or 0, found.get("col") or 0
+    return SqlError(message, line, max(column - len(near) + 1, 1) if line else column)
