@@ -63,7 +63,7 @@ def read_blocks(
     stream = document.stream(begin if is_cuttable(encoding) else 0)
     with closing(stream):
         if not is_cuttable(encoding):
-            stream = _transcoded(stream, encoding, document, begin)
+            stream = transcoded(stream, encoding, document, begin)
         offset, rest, left = begin, b"", None if end is None else end - begin
         while True:
             wanted = block_bytes or BLOCK_BYTES
@@ -118,7 +118,7 @@ def line_number(document: Document, encoding: str, offset: int, delimiter: bytes
         return 1
     count = 1
     with closing(document.stream()) as opened:
-        stream = opened if is_cuttable(encoding) else _transcoded(opened, encoding, document, 0)
+        stream = opened if is_cuttable(encoding) else transcoded(opened, encoding, document, 0)
         while offset > 0 and (chunk := bytes(stream.read(min(offset, BLOCK_BYTES)))):
             count += chunk.count(delimiter)
             offset -= len(chunk)
@@ -130,7 +130,7 @@ def head_end(document: Document, encoding: str, lines: int, delimiter: bytes) ->
     if not lines:
         return 0, b""
     with closing(document.stream()) as opened:
-        stream = opened if is_cuttable(encoding) else _transcoded(opened, encoding, document, 0)
+        stream = opened if is_cuttable(encoding) else transcoded(opened, encoding, document, 0)
         head, at = b"", 0
         for _ in range(lines):
             while (found := head.find(delimiter, at)) < 0:
@@ -168,14 +168,15 @@ def _next_start(document: Document, target: int, delimiter: bytes) -> int | None
     return target + place + len(delimiter)
 
 
-def _transcoded(stream: ByteStream, encoding: str, document: Document, begin: int) -> ByteStream:
-    transcoded = _Transcoded(stream, encoding, document)
+def transcoded(stream: ByteStream, encoding: str, document: Document, begin: int = 0) -> ByteStream:
+    """The stream as UTF-8, from the byte ``begin`` of that UTF-8 on."""
+    opened = _Transcoded(stream, encoding, document)
     while begin > 0:
-        chunk = transcoded.read(min(begin, BLOCK_BYTES))
+        chunk = opened.read(min(begin, BLOCK_BYTES))
         if not chunk:
             raise FatalError(f"{document.name} ends before the position that reading should go on at")
         begin -= len(chunk)
-    return transcoded
+    return opened
 
 
 class _Transcoded:

@@ -10,12 +10,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_connectors.files.columns import TextRules, text_column
 from seatunnel_connectors.files.document import Document
 from seatunnel_connectors.files.formats.base import ROWS_MAX, FormatReader, Layout, Place, batch_of, number
+from seatunnel_connectors.files.temporal import MisfitError
 from seatunnel_py.api import Column, DataType, FatalError, Kind, TablePath, schema_from_arrow, to_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+_FROM_TEXT = {Kind.STRING, Kind.BYTES, Kind.ARRAY, Kind.MAP, Kind.ROW, Kind.NULL}
+"""Types that Arrow casts text to by itself, or not at all; any other follows the rules of the text formats."""
 
 
 class ParquetReader(FormatReader):
@@ -158,8 +164,11 @@ def _fitted(document: Document, layout: Layout, batch: pa.RecordBatch) -> pa.Rec
             continue
         array = batch.column(index)
         try:
-            arrays.append(array if array.type.equals(wanted) else _cast(array, wanted))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+            if pa.types.is_string(array.type) and column.dtype.kind not in _FROM_TEXT:
+                arrays.append(text_column(array, column.dtype, TextRules()))
+            else:
+                arrays.append(array if array.type.equals(wanted) else _cast(array, wanted))
+        except (MisfitError, pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
             raise FatalError(
                 f"{document.name}, column {column.name!r}: {array.type} does not fit {column.dtype}: {error}",
                 "declare a wider type in schema",

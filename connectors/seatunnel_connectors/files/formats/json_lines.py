@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 DIGITS_MAX = 100  # more than any column holds, so that arithmetic on decimals loses nothing
 
+ODD_NUMBERS = ("NaN", "Infinity", "-Infinity")
+"""Numbers that JSON has no digits for, as Java's writers quote them."""
+
 _TEMPORAL = (Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ)
 _SAME = {Kind.STRING, Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.FLOAT, Kind.DOUBLE}
 _SAME |= {Kind.DECIMAL}
@@ -177,6 +180,8 @@ class JsonReader(FormatReader):
                 import pyarrow as pa
 
                 return parse_column(pa.array([value]), column.dtype, pattern)[0].as_py()
+            if value in ODD_NUMBERS and column.dtype.kind in (Kind.FLOAT, Kind.DOUBLE):
+                return float(value)
             return from_json(value, column.dtype, column.name)
         except ValueError as error:
             raise misfit(document, self._where(document, block, index), column.name, error) from None

@@ -13,6 +13,7 @@ from seatunnel_connectors.files.document import Document
 from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, batch_of, misfit, number
 from seatunnel_connectors.files.formats.cells import cell_column
 from seatunnel_connectors.files.formats.delimited import rules_of
+from seatunnel_connectors.files.lines import transcoded
 from seatunnel_py.api import FatalError
 
 if TYPE_CHECKING:
@@ -45,13 +46,15 @@ class XmlReader(FormatReader):
         from lxml import etree
 
         tag, in_attributes = self.options.xml_row_tag, bool(self.options.xml_use_attr_format)
-        stream = document.stream()
+        stream, encoding = document.stream(), None  # None: as the document itself says
+        if self.options.encoding.upper() not in ("UTF-8", "UTF8"):
+            stream, encoding = transcoded(stream, self.options.encoding, document), "UTF-8"
         try:
             events = etree.iterparse(
                 _Source(stream),
                 events=("end",),
                 tag=tag,
-                encoding=None if self.options.encoding.upper() == "UTF-8" else self.options.encoding,
+                encoding=encoding,
                 resolve_entities=False,
                 load_dtd=False,
                 no_network=True,
