@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -21,15 +22,15 @@ NESTED = frozenset({Kind.ARRAY, Kind.MAP, Kind.ROW, Kind.FLOAT_VECTOR, Kind.FLOA
 
 
 @dataclass(frozen=True, slots=True)
-class FieldCheck:
+class FieldCheck(ABC):
     """One rule about one column; ``text`` is the rule in words."""
 
     column: Column
     text: str
 
+    @abstractmethod
     def broken(self, values: pa.Array) -> pa.BooleanArray | None:
         """A mask of the rows that break the rule, without nulls; None when no row can."""
-        raise NotImplementedError
 
 
 def field_checks(rules: Iterable[FieldRule], table: TableSchema) -> tuple[FieldCheck, ...]:

@@ -1,0 +1,1 @@
+"""Transforms that ship with seatunnel-py, one file each: options, factory and the transform itself."""
