@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from seatunnel_connectors.files.formats.writing import Counted, name_ending, writer_for
 from seatunnel_connectors.files.names import UnitNames
-from seatunnel_connectors.files.storage import LocalStorage, outside
-from seatunnel_connectors.files.writer import WritePlan
-from seatunnel_py.api import CommitContext, Committer, FatalError, Piece
+from seatunnel_connectors.files.storage import LocalStorage
+from seatunnel_connectors.files.writer import FileWriter, WritePlan
+from seatunnel_py.api import CommitContext, Committer, FatalError, Piece, WriteContext
 
 READ_BYTES = 4 * 1024 * 1024
 
@@ -64,19 +63,15 @@ class FileCommitter(Committer):
     def _write_empty(self, context: CommitContext) -> None:
         """A file without rows, unless an earlier commit of this lineage wrote one with rows."""
         storage, names = self.plan.storage, self._names(context)
-        if any(names.scope in Path(entry.path).name for entry in storage.walk(self.plan.root)):
+        storage.make_directory(self.plan.root)
+        if any(names.scope[:6] in Path(entry.path).name for entry in storage.files(self.plan.root)):
             return
-        final = Path(self.plan.root, f"{names.stem(self.plan.options)}_0{name_ending(self.plan.options)}")
-        temp = self._scope(context) / f"empty.{context.incarnation}"
-        storage.make_directory(str(temp.parent), private=True)
-        storage.delete(str(temp))
-        with storage.create(str(temp)) as file, outside("write", str(temp)):
-            writer = writer_for(self.plan.options, self.plan.columns)
-            writer.begin(Counted(file))
-            writer.end()
-            storage.sync(file)
-        storage.rename(str(temp), str(final))
-        storage.sync_directory(str(final.parent))
+        directory = str(self._scope(context) / f"empty.{context.incarnation}")
+        storage.delete_tree(directory)
+        who = WriteContext(context.job_id, context.lineage, context.step, names.data_id)
+        writer = FileWriter(self.plan, who, directory)
+        writer.touch()
+        publish(storage, self.plan.root, staged_files(writer.stage()))
 
 
 def staged_files(piece: Piece) -> list[dict[str, Any]]:

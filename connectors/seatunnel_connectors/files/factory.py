@@ -10,6 +10,7 @@ from seatunnel_connectors.files.storage import LocalStorage
 from seatunnel_connectors.table_config import check_unique, table_path
 from seatunnel_py.api import (
     Guarantee,
+    JobMode,
     Sink,
     SinkCapabilities,
     SinkFactory,
@@ -51,4 +52,4 @@ class LocalFileSinkFactory(SinkFactory[LocalFileSinkOptions]):
 
     def create(self, options: LocalFileSinkOptions, table: TableSchema, context: StepContext) -> Sink:
         check_table(options, table)
-        return FileSink(LocalStorage(), options, table)
+        return FileSink(LocalStorage(), options, table, endless=context.mode is JobMode.STREAMING)

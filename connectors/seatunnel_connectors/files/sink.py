@@ -8,9 +8,11 @@ from pathlib import Path
 
 from seatunnel_connectors.files.binary_writer import BinaryWriter, check_columns_of
 from seatunnel_connectors.files.committer import FileCommitter
+from seatunnel_connectors.files.formats.writing import name_ending
 from seatunnel_connectors.files.formats.xml_out import check_names
 from seatunnel_connectors.files.names import STAGING
 from seatunnel_connectors.files.options import FileFormat
+from seatunnel_connectors.files.single_file import HoldingWriter, SingleFileCommitter
 from seatunnel_connectors.files.sink_options import DataSaveMode, FileWriteOptions, SchemaSaveMode
 from seatunnel_connectors.files.storage import LocalStorage, path_of
 from seatunnel_connectors.files.writer import FileWriter, WritePlan, staging_of
@@ -30,11 +32,12 @@ from seatunnel_py.api import (
 
 @dataclass(frozen=True)
 class FileSink(Sink):
-    """Writes one table into a directory of one storage."""
+    """Writes one table into a directory of one storage; ``endless`` in a streaming job."""
 
     storage: LocalStorage
     options: FileWriteOptions
     table: TableSchema
+    endless: bool = False
 
     @property
     def target(self) -> str:
@@ -61,6 +64,8 @@ class FileSink(Sink):
                 f"sink table not exist: there is no directory {root}",
                 "create it, or set schema_save_mode = CREATE_SCHEMA_WHEN_NOT_EXIST",
             )
+        if mode is SchemaSaveMode.RECREATE_SCHEMA or data_mode is DataSaveMode.DROP_DATA:
+            self._check_may_delete(root)
         present = self._first_file()
         effects, action = [], "none"
         if mode is SchemaSaveMode.RECREATE_SCHEMA and exists:
@@ -77,15 +82,23 @@ class FileSink(Sink):
                 f"the target {root} holds data already, for example {present}",
                 "empty it, or set data_save_mode to APPEND_DATA or DROP_DATA",
             )
-        if action == "drop":
-            self._check_may_delete(root)
+        if action != "drop":
+            effects += self._replaced()
         return Setup(tuple(effects), {"staging": self.plan().staging, "action": action})
+
+    def _replaced(self) -> list[Effect]:
+        """A file of a fixed name that is there already will be another one."""
+        options = self.options
+        if not options.single_file_mode or "${" in options.file_name_expression or self.endless:
+            return []
+        path = str(Path(self.target, options.file_name_expression + name_ending(options)))
+        return [Effect("replace file", path, destructive=True)] if self.storage.exists(path) else []
 
     def _first_file(self) -> str | None:
         if not self.storage.is_directory(self.target):
             return None
         hidden = Path(self.target, STAGING)
-        for entry in self.storage.walk(self.target):
+        for entry in self.storage.files(self.target):
             if hidden not in Path(entry.path).parents:
                 return entry.path
         return None
@@ -113,10 +126,14 @@ class FileSink(Sink):
     # ------------------------------------------------------------ data
 
     def open(self, context: WriteContext) -> Writer:
+        if self.options.single_file_mode:
+            return HoldingWriter(self.plan(context.setup), context)
         kind = BinaryWriter if self.options.file_format_type is FileFormat.BINARY else FileWriter
         return kind(self.plan(context.setup), context)
 
     def committer(self) -> Committer:
+        if self.options.single_file_mode:
+            return SingleFileCommitter(self.plan(), each=self.endless)
         return FileCommitter(self.plan())
 
 

@@ -120,6 +120,8 @@ class FileWriteOptions(Options):
         if codec is not CompressCodec.NONE and codec not in known:
             choices = ", ".join(sorted(known)) or "no compression"
             raise ValueError(f"{self.file_format_type} cannot be written with {codec}; it knows {choices}")
+        if self.single_file_mode and self.file_format_type is FileFormat.BINARY:
+            raise ValueError("single_file_mode does not go with the format binary, which keeps its files' names")
         if self.parquet_avro_write_fixed_as_int96:
             raise ValueError("parquet_avro_write_fixed_as_int96 is not supported; write the column as timestamp")
         return self

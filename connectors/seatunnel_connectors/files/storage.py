@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -92,16 +93,19 @@ class LocalStorage:
 
     def walk(self, root: str) -> list[FileEntry]:
         """Every plain file below ``root``, by path; a directory that leads back to one above it is left out."""
-        found: list[FileEntry] = []
+        return sorted(self.files(root), key=lambda entry: entry.path)
+
+    def files(self, root: str) -> Iterator[FileEntry]:
+        """The same one by one, in no order; what vanishes meanwhile is left out."""
         with outside("list", root):
             for folder, folders, names in os.walk(root, followlinks=True, onerror=_raise):
                 folders[:] = [name for name in folders if not _leads_back(Path(folder, name))]
                 for name in names:
                     path = Path(folder, name)
-                    if path.is_file():
+                    with suppress(FileNotFoundError):
                         status = path.stat()
-                        found.append(FileEntry(str(path), status.st_size, status.st_mtime_ns))
-        return sorted(found, key=lambda entry: entry.path)
+                        if stat.S_ISREG(status.st_mode):
+                            yield FileEntry(str(path), status.st_size, status.st_mtime_ns)
 
     def open_input(self, path: str) -> pa.NativeFile:
         """The file for reading at any place."""

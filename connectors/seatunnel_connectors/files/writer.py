@@ -65,6 +65,15 @@ def unit_directory(plan: WritePlan, context: WriteContext) -> str:
     return str(Path(plan.scope_directory(context.lineage, names.scope), attempt))
 
 
+def kept_rows(options: FileWriteOptions, batch: Batch) -> pa.RecordBatch:
+    """Rows of every kind are written, as in the peer; those before an update only where they are not merged."""
+    import pyarrow.compute as pc
+
+    if not options.merge_update_event or batch.kinds is None:
+        return batch.data
+    return batch.data.filter(pc.not_equal(batch.kinds, int(RowKind.UPDATE_BEFORE)))
+
+
 @dataclass(slots=True)
 class _Part:
     """One file that grows."""
@@ -84,6 +93,7 @@ class FileWriter(Writer):
     plan: WritePlan
     context: WriteContext
     directory: str = ""
+    suffix: str = ""
     stem: str = ""
     parts: dict[str, _Part] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
@@ -92,23 +102,15 @@ class FileWriter(Writer):
     merged: int = 0
 
     def __post_init__(self) -> None:
-        self.directory = unit_directory(self.plan, self.context)
-        self.stem = names_of(self.plan, self.context).stem(self.plan.options)
+        self.directory = self.directory or unit_directory(self.plan, self.context)
+        self.stem = names_of(self.plan, self.context).stem(self.plan.options) + self.suffix
 
     def write(self, batch: Batch) -> None:
-        data = batch.data
-        if self.plan.options.merge_update_event and batch.kinds is not None:
-            data = self._without_before(data, batch.kinds)
+        data = kept_rows(self.plan.options, batch)
+        self.merged += batch.rows - data.num_rows
         self.rows += batch.rows
         for directory, rows in self._partitioned(data):
             self._write_rows(directory, rows)
-
-    def _without_before(self, data: pa.RecordBatch, kinds: Any) -> pa.RecordBatch:
-        import pyarrow.compute as pc
-
-        kept = data.filter(pc.not_equal(kinds, int(RowKind.UPDATE_BEFORE)))
-        self.merged += data.num_rows - kept.num_rows
-        return kept
 
     def _partitioned(self, data: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Rows by the directory that they go to, each in their order."""
@@ -146,6 +148,10 @@ class FileWriter(Writer):
 
     # ------------------------------------------------------------ files
 
+    def touch(self) -> None:
+        """Begin a file even if no row ever comes."""
+        self._part("")
+
     def _write_rows(self, directory: str, rows: pa.RecordBatch) -> None:
         start = 0
         while start < rows.num_rows:
@@ -174,7 +180,8 @@ class FileWriter(Writer):
             storage.make_directory(self.directory, private=True)
         number = self.counts.get(directory, 0)
         self.counts[directory] = number + 1
-        name = f"{self.stem}_{number}{name_ending(options)}"
+        part_number = "" if options.single_file_mode and number == 0 else f"_{number}"
+        name = f"{self.stem}{part_number}{name_ending(options)}"
         temp = str(Path(self.directory, f"{len(self.files) + len(self.parts)}-{number}.part"))
         file = storage.create(temp)
         counted = Counted(file)

@@ -28,7 +28,7 @@ class ExcelWriter(FormatWriter):
 
     @property
     def row_limit(self) -> int:
-        return min(self.options.batch_size, self.options.sheet_max_rows - self._head_rows)
+        return min(super().row_limit, self.options.sheet_max_rows - self._head_rows)
 
     @property
     def _head_rows(self) -> int:

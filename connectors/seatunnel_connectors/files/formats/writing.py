@@ -15,6 +15,7 @@ from seatunnel_py.api import Column
 if TYPE_CHECKING:
     import pyarrow as pa
 
+ROWS_MAX = 2**62  # no limit
 CHUNK_ROWS = 64 * 1024  # rows rendered at once: text of them all stays far below what one string may hold
 
 
@@ -73,8 +74,8 @@ class FormatWriter(ABC):
 
     @property
     def row_limit(self) -> int:
-        """Rows that one file can hold."""
-        return self.options.batch_size
+        """Rows that one file may hold."""
+        return ROWS_MAX if self.options.single_file_mode else self.options.batch_size
 
 
 class TextWriter(FormatWriter):

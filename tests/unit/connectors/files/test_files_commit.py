@@ -1,0 +1,326 @@
+"""Nothing is visible before the commit, everything after it, once, whatever happened in between."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from files_support import LINEAGE, commit, read, rows, sink, stage, visible, write
+from pydantic import ValidationError
+
+from seatunnel_connectors.files.storage import LocalStorage
+from seatunnel_py.api import (
+    Batch,
+    Column,
+    CommitContext,
+    FatalError,
+    PrimaryKey,
+    TablePath,
+    TableSchema,
+    WriteContext,
+    parse_type,
+)
+
+TABLE = TableSchema(
+    TablePath("db", "", "t"),
+    tuple(Column(n, parse_type(k)) for n, k in (("id", "bigint"), ("name", "string"), ("day", "date"))),
+    PrimaryKey(("id",)),
+)
+DECLARED = {"fields": {"id": "bigint", "name": "string", "day": "date"}}
+
+
+def batch(*ids: int, name: str = "n") -> pa.RecordBatch:
+    data = [list(ids), [f"{name}{i % 3}" for i in ids], [None] * len(ids)]
+    arrays = [pa.array(v, f.type) for v, f in zip(data, TABLE.arrow(), strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=TABLE.arrow())
+
+
+def ids_in(path: Path, kind: str = "json") -> list[int]:
+    return sorted(row["id"] for row in rows(path=str(path), file_format_type=kind, schema=DECLARED))
+
+
+def test_staged_files_are_invisible_until_the_commit_and_nothing_else_is_left(tmp_path: Path) -> None:
+    made = sink(TABLE, path=str(tmp_path / "out"), file_format_type="json")
+    pieces = [stage(made, [batch(1, 2)], "a@"), stage(made, [batch(3)], "b@"), stage(made, [], "c@")]
+    assert ids_in(tmp_path / "out") == []
+    assert [piece.rows for piece in pieces] == [2, 1, 0]
+
+    commit(made, pieces)
+    assert ids_in(tmp_path / "out") == [1, 2, 3]
+    assert len(visible(tmp_path / "out")) == 2
+    assert not (tmp_path / "out" / ".seatunnel").exists()
+
+
+def test_a_commit_may_be_repeated(tmp_path: Path) -> None:
+    made = sink(TABLE, path=str(tmp_path), file_format_type="json")
+    pieces = [stage(made, [batch(1, 2)], "a@"), stage(made, [batch(3)], "b@")]
+    for _ in range(3):
+        commit(made, pieces)
+
+    assert ids_in(tmp_path) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("crash_at", range(8))
+def test_a_crash_between_any_two_steps_of_a_commit_is_made_good(
+    crash_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = sink(TABLE, path=str(tmp_path), file_format_type="json", partition_by=["name"])
+    pieces = [stage(made, [batch(1, 2, 3)], "a@"), stage(made, [batch(4)], "b@")]
+    steps = 0
+
+    def crashing(real: Any) -> Any:
+        def step(*arguments: Any, **named: Any) -> Any:
+            nonlocal steps
+            steps += 1
+            if steps == crash_at:
+                raise KeyboardInterrupt
+            return real(*arguments, **named)
+
+        return step
+
+    with monkeypatch.context() as patched:
+        for name in ("rename", "sync_directory", "delete_tree"):
+            patched.setattr(LocalStorage, name, crashing(getattr(LocalStorage, name)))
+        if crash_at:
+            with pytest.raises(KeyboardInterrupt):
+                commit(made, pieces)
+    commit(made, pieces)
+
+    assert ids_in(tmp_path) == [1, 2, 3, 4]
+    assert not (tmp_path / ".seatunnel").exists()
+
+
+def test_a_lost_file_is_an_error_never_success(tmp_path: Path) -> None:
+    made = sink(TABLE, path=str(tmp_path), file_format_type="json")
+    piece = stage(made, [batch(1)])
+    shutil.rmtree(tmp_path / ".seatunnel")
+    with pytest.raises(FatalError, match="LOST"):
+        commit(made, [piece])
+
+    piece = stage(made, [batch(1)])
+    commit(made, [piece])
+    visible(tmp_path)[0].write_text("{}\n")
+    with pytest.raises(FatalError, match="is not what was staged"):
+        commit(made, [piece])
+
+
+def test_two_attempts_and_a_dead_one_do_not_meet(tmp_path: Path) -> None:
+    made = sink(TABLE, path=str(tmp_path), file_format_type="json")
+    dead = made.open(WriteContext("job", LINEAGE, "write", "a@", attempt=0))
+    dead.write(Batch(TABLE.path, batch(1, 2)))
+    first = stage(made, [batch(1, 2)], "a@", attempt=1)
+    second = stage(made, [batch(1, 2)], "a@", epoch=1)
+    made.committer().abort([first], CommitContext("job", LINEAGE, "write", 1))
+    commit(made, [second])
+
+    assert ids_in(tmp_path) == [1, 2]
+    assert not (tmp_path / ".seatunnel").exists()
+    dead.abort()
+
+
+def test_the_same_rows_get_the_same_names_and_no_others_do(tmp_path: Path) -> None:
+    made = sink(TABLE, path=str(tmp_path), file_format_type="json", batch_size=2)
+    names = [
+        [str(file["final"]) for file in stage(made, [batch(1, 2, 3)], data_id, attempt=n).data["files"]]  # type: ignore[union-attr, index, call-overload]
+        for n, data_id in enumerate(["a@", "a@", "b@"])
+    ]
+
+    assert names[0] == names[1]
+    assert not set(names[0]) & set(names[2])
+    assert [name[-7:] for name in names[0]] == ["_0.json", "_1.json"]
+
+
+def test_names_follow_the_expression_and_stay_apart_without_a_transaction(tmp_path: Path) -> None:
+    options = {"file_name_expression": "${transactionId}_${now}", "filename_time_format": "yyyy"}
+    write(TABLE, [batch(1)], path=str(tmp_path / "a"), **options)
+    assert visible(tmp_path / "a")[0].name.startswith("T_job_")
+    assert visible(tmp_path / "a")[0].name.endswith("_0.csv")
+
+    made = sink(TABLE, path=str(tmp_path / "b"), file_name_expression="x", is_enable_transaction=False)
+    commit(made, [stage(made, [batch(n)], f"{n}@") for n in range(3)])
+    assert len(visible(tmp_path / "b")) == 3
+
+    with pytest.raises(ValidationError, match="must contain"):
+        sink(TABLE, path=str(tmp_path), file_name_expression="x")
+    with pytest.raises(FatalError, match="which no file can have"):
+        write(TABLE, [batch(1)], path=str(tmp_path), file_name_expression="../${transactionId}")
+
+
+def test_partitions_make_directories_that_are_read_back(tmp_path: Path) -> None:
+    names = ["a/b", "../../etc", "x=y", None, "", "你好", "a/b", ".hidden", "100%"]
+    data = pa.RecordBatch.from_arrays(
+        [pa.array(range(9)), pa.array(names), pa.nulls(9, pa.date32())], schema=TABLE.arrow()
+    )
+    write(TABLE, [data, data], path=str(tmp_path), file_format_type="parquet", partition_by=["name"])
+
+    assert all(tmp_path in file.resolve().parents for file in visible(tmp_path))
+    schema, table = read(path=str(tmp_path), file_format_type="parquet")
+    assert schema.names == ("id", "day", "name")
+    found = sorted((row["id"], row["name"]) for row in table.to_pylist())
+    assert found == sorted([*enumerate(name or None for name in names)] * 2, key=lambda pair: pair[0])
+
+
+def test_partition_columns_may_be_kept_in_the_file(tmp_path: Path) -> None:
+    options = {
+        "file_format_type": "json",
+        "have_partition": True,
+        "partition_by": ["name", "id"],
+        "partition_dir_expression": "by/${k0}-${v0}",
+    }
+    write(TABLE, [batch(1, 2)], path=str(tmp_path / "a"), is_partition_field_write_in_file=True, **options)
+    assert {f.parent.relative_to(tmp_path / "a").as_posix() for f in visible(tmp_path / "a")} == {
+        "by/name-n1",
+        "by/name-n2",
+    }
+    assert '"name":"n1"' in visible(tmp_path / "a")[0].read_text()
+
+    write(
+        TABLE,
+        [batch(1)],
+        path=str(tmp_path / "b"),
+        file_format_type="json",
+        have_partition=False,
+        partition_by=["name"],
+    )
+    assert visible(tmp_path / "b")[0].parent == tmp_path / "b"
+
+
+def test_many_partitions_keep_few_files_open(tmp_path: Path) -> None:
+    data = [batch(*range(n, n + 50)) for n in range(0, 150, 50)]
+    write(TABLE, data, path=str(tmp_path), file_format_type="csv", partition_by=["id"])
+
+    found = rows(path=str(tmp_path), file_format_type="csv", schema={"fields": {"name": "string", "day": "date"}})
+    assert sorted(int(row["id"]) for row in found) == list(range(150))
+
+
+def test_rows_per_file_and_columns_are_as_asked_for(tmp_path: Path) -> None:
+    write(TABLE, [batch(*range(10)), batch(10)], path=str(tmp_path), batch_size=4, sink_columns=["name", "id"])
+
+    assert [file.read_text().count("\n") for file in visible(tmp_path)] == [4, 4, 3]
+    assert visible(tmp_path)[0].read_text().splitlines()[1] == "n1,1"
+
+
+def test_rows_before_an_update_are_left_out_only_when_asked(tmp_path: Path) -> None:
+    kinds = pa.array([0, 1, 2, 3], pa.uint8())
+    for merge, wanted in ((False, [1, 2, 3, 4]), (True, [1, 3, 4])):
+        path = tmp_path / str(merge)
+        made = sink(TABLE, path=str(path), file_format_type="json", merge_update_event=merge)
+        writer = made.open(WriteContext("job", LINEAGE, "write", "a@"))
+        writer.write(Batch(TABLE.path, batch(1, 2, 3, 4), kinds=kinds))
+        piece = writer.stage()
+        commit(made, [piece])
+
+        assert (piece.rows, piece.merged) == (4, 4 - len(wanted))
+        assert ids_in(path) == wanted
+
+
+# ---------------------------------------------------------------- start
+
+
+def test_start_effects_say_what_they_destroy(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    made = write(TABLE, [batch(1)], path=str(path), file_format_type="json")
+    assert made.plan_setup().effects == ()
+
+    dropping = sink(TABLE, path=str(path), file_format_type="json", data_save_mode="DROP_DATA")
+    setup = dropping.plan_setup()
+    assert [(effect.action, effect.destructive) for effect in setup.effects] == [("delete files", True)]
+    dropping.setup(setup)
+    dropping.setup(setup)
+    assert visible(path) == []
+
+    write(TABLE, [batch(2)], path=str(path), file_format_type="json")
+    again = sink(TABLE, path=str(path), file_format_type="json", schema_save_mode="RECREATE_SCHEMA")
+    assert again.plan_setup().effects[0].destructive
+    write(TABLE, [batch(3)], path=str(path), file_format_type="json", schema_save_mode="RECREATE_SCHEMA")
+    assert ids_in(path) == [3]
+
+
+def test_targets_that_do_not_fit_are_refused_before_the_start(tmp_path: Path) -> None:
+    with pytest.raises(FatalError, match="sink table not exist"):
+        sink(TABLE, path=str(tmp_path / "no"), schema_save_mode="ERROR_WHEN_SCHEMA_NOT_EXIST").plan_setup()
+    write(TABLE, [batch(1)], path=str(tmp_path / "out"))
+    with pytest.raises(FatalError, match="holds data already"):
+        sink(TABLE, path=str(tmp_path / "out"), data_save_mode="ERROR_WHEN_DATA_EXISTS").plan_setup()
+    with pytest.raises(FatalError, match="is a file"):
+        sink(TABLE, path=str(visible(tmp_path / "out")[0])).plan_setup()
+    with pytest.raises(FatalError, match="refusing to delete"):
+        sink(TABLE, path="/", schema_save_mode="RECREATE_SCHEMA").plan_setup()
+    with pytest.raises(ValueError, match="no column 'nam'; did you mean 'name'"):
+        sink(TABLE, path=str(tmp_path), sink_columns=["nam"])
+    with pytest.raises(ValidationError, match="lzo is not supported"):
+        sink(TABLE, path=str(tmp_path), compress_codec="lzo")
+    with pytest.raises(ValidationError, match="orc cannot be written with gzip"):
+        sink(TABLE, path=str(tmp_path), file_format_type="orc", compress_codec="gzip")
+    with pytest.raises(ValueError, match="'a b' cannot be the name"):
+        sink(TABLE, path=str(tmp_path), file_format_type="xml", xml_use_attr_format=True, xml_row_tag="a b")
+
+
+def test_a_temporary_path_is_used_on_the_same_file_system(tmp_path: Path) -> None:
+    made = sink(TABLE, path=str(tmp_path / "out"), tmp_path=str(tmp_path / "tmp"), file_format_type="json")
+    setup = made.plan_setup()
+    made.setup(setup)
+    piece = stage(made, [batch(1)], setup=setup.data)
+    assert str(piece.data["directory"]).startswith(str(tmp_path / "tmp" / "seatunnel"))
+
+    context = CommitContext("job", LINEAGE, "write", 1, setup=setup.data)
+    made.committer().commit([piece], context)
+    assert ids_in(tmp_path / "out") == [1]
+    assert visible(tmp_path / "tmp") == []
+
+
+# ---------------------------------------------------------------- single file, empty file
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "json", "excel"])
+def test_one_file_is_put_together_when_the_job_ends(kind: str, tmp_path: Path) -> None:
+    options = {"enable_header_write": True} if kind == "csv" else {}
+    made = sink(
+        TABLE, path=str(tmp_path), file_format_type=kind, single_file_mode=True, file_name_expression="all", **options
+    )
+    first = [stage(made, [batch(1, 2)], "a@"), stage(made, [batch(3)], "b@")]
+    commit(made, first, 1, final=False)
+    commit(made, first, 1, final=False)
+    assert [file.name for file in tmp_path.iterdir()] == [".seatunnel"]
+
+    second = [stage(made, [batch(4)], "a@1")]
+    commit(made, second, 2)
+    commit(made, second, 2)
+
+    ending = {"excel": "xlsx"}.get(kind, kind)
+    assert [file.name for file in tmp_path.iterdir() if file.is_file()] == [f"all.{ending}"]
+    extra = {"csv": {"csv_use_header_line": True}, "excel": {"skip_header_row_number": 1}}.get(kind, {})
+    found = rows(path=str(tmp_path), file_format_type=kind, schema=DECLARED, **extra)
+    assert [row["id"] for row in found] == [1, 2, 3, 4]
+
+
+def test_a_fixed_name_that_is_taken_is_announced(tmp_path: Path) -> None:
+    (tmp_path / "all.csv").write_text("old")
+    made = sink(TABLE, path=str(tmp_path), single_file_mode=True, file_name_expression="all")
+
+    assert [(effect.action, effect.destructive) for effect in made.plan_setup().effects] == [("replace file", True)]
+
+
+@pytest.mark.parametrize("kind", ["text", "csv", "json", "parquet", "orc", "excel"])
+@pytest.mark.parametrize("single", [True, False])
+def test_an_empty_file_is_written_only_when_there_was_no_row(kind: str, single: bool, tmp_path: Path) -> None:
+    options = {
+        "file_format_type": kind,
+        "create_empty_file_when_no_data": True,
+        "enable_header_write": True,
+        "single_file_mode": single,
+    }
+    empty = sink(TABLE, path=str(tmp_path / "a"), **options)
+    for _ in range(2):
+        commit(empty, [stage(empty, [])])
+    shown = [file for file in visible(tmp_path / "a") if ".seatunnel" not in file.parts]
+    assert len(shown) == 1
+
+    filled = sink(TABLE, path=str(tmp_path / "b"), **options)
+    commit(filled, [stage(filled, [batch(1)])], 1, final=False)
+    commit(filled, [], 2)
+    shown = [file for file in visible(tmp_path / "b") if ".seatunnel" not in file.parts]
+    assert len(shown) == 1
