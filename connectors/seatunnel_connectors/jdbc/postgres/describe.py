@@ -208,7 +208,7 @@ class Describer:
                 continue
             dtype, expression = mapped
             if self.options.handle_blob_as_string and dtype.kind is Kind.BYTES:
-                dtype, expression = DataType(Kind.STRING), "convert_from({}, 'UTF8')"
+                dtype, expression = DataType(Kind.STRING), "convert_from({0}, 'UTF8')"
             scale = found.native.modifier if dtype.kind in (Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ) else -1
             columns.append(
                 Column(

@@ -91,9 +91,9 @@ class Books:
         """
 
     def lock(self, lineage: str, step: str) -> str:
-        """The ledger's row, held until the transaction ends: last checkpoint and incarnation."""
+        """The ledger's row, held until the transaction ends: last checkpoint of this set-up, and incarnation."""
         return f"""
-            SELECT last_checkpoint, incarnation FROM {quote(self.schema, LEDGER)}
+            SELECT CASE WHEN token = {literal(self.token)} THEN last_checkpoint END, incarnation FROM {quote(self.schema, LEDGER)}
             WHERE {self._row(lineage, step)} FOR UPDATE
         """
 
@@ -121,7 +121,8 @@ class Books:
                     {literal(context.job_id)}, {literal(self.token)}, {context.checkpoint}, {context.incarnation}, 0,
                     {rows}, {str(context.final).lower()})
             ON CONFLICT (lineage, step, table_name) DO UPDATE
-            SET last_checkpoint = excluded.last_checkpoint, rows = l.rows + excluded.rows,
+            SET last_checkpoint = excluded.last_checkpoint, token = excluded.token,
+                rows = excluded.rows + CASE WHEN l.token = excluded.token THEN l.rows ELSE 0 END,
                 incarnation = greatest(l.incarnation, excluded.incarnation),
                 finished = excluded.finished, committed_at = now()
         """

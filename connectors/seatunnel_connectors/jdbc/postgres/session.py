@@ -15,6 +15,7 @@ import adbc_driver_manager as adbc
 import adbc_driver_postgresql
 import psycopg
 import pyarrow as pa
+from adbc_driver_manager._reader import AdbcRecordBatchReader
 from psycopg.conninfo import make_conninfo
 
 from seatunnel_connectors.jdbc.url import Address, report_unknown
@@ -134,7 +135,8 @@ class Rows:
             statement.set_options(**{"adbc.postgresql.batch_size_hint_bytes": str(batch_bytes)})
             statement.set_sql_query(sql)
             handle, _ = statement.execute_query()
-            reader = pa.RecordBatchReader._import_from_c(handle.address)
+            # The driver's own reader: an error in the midst of the rows keeps its SQLSTATE and details.
+            reader = AdbcRecordBatchReader._import_from_c(handle.address)
             yield from reader
             finished = True
         finally:

@@ -29,24 +29,24 @@ class Native:
 
 
 _PLAIN = {
-    "bool": (Kind.BOOLEAN, "{}"),
-    "int2": (Kind.SMALLINT, "{}"),
-    "int4": (Kind.INT, "{}"),
-    "int8": (Kind.BIGINT, "{}"),
-    "oid": (Kind.BIGINT, "{}::int8"),
-    "float4": (Kind.FLOAT, "{}"),
-    "float8": (Kind.DOUBLE, "{}"),
-    "text": (Kind.STRING, "{}"),
-    "varchar": (Kind.STRING, "{}"),
-    "bpchar": (Kind.STRING, "{}"),
-    "char": (Kind.STRING, "{}::text"),
-    "name": (Kind.STRING, "{}::text"),
-    "bytea": (Kind.BYTES, "{}"),
-    "date": (Kind.DATE, "{}"),
-    "time": (Kind.TIME, "{}"),
-    "timetz": (Kind.TIME, "{}::time"),
-    "timestamp": (Kind.TIMESTAMP, "{}"),
-    "timestamptz": (Kind.TIMESTAMP_TZ, "{}"),
+    "bool": (Kind.BOOLEAN, "{0}"),
+    "int2": (Kind.SMALLINT, "{0}"),
+    "int4": (Kind.INT, "{0}"),
+    "int8": (Kind.BIGINT, "{0}"),
+    "oid": (Kind.BIGINT, "{0}::int8"),
+    "float4": (Kind.FLOAT, "{0}"),
+    "float8": (Kind.DOUBLE, "{0}"),
+    "text": (Kind.STRING, "{0}"),
+    "varchar": (Kind.STRING, "{0}"),
+    "bpchar": (Kind.STRING, "{0}"),
+    "char": (Kind.STRING, "{0}::text"),
+    "name": (Kind.STRING, "{0}::text"),
+    "bytea": (Kind.BYTES, "{0}"),
+    "date": (Kind.DATE, "{0}"),
+    "time": (Kind.TIME, "{0}"),
+    "timetz": (Kind.TIME, "{0}::time"),
+    "timestamp": (Kind.TIMESTAMP, "{0}"),
+    "timestamptz": (Kind.TIMESTAMP_TZ, "{0}"),
 }
 _AS_TEXT = frozenset(
     ("uuid", "json", "jsonb", "xml", "inet", "cidr", "macaddr", "macaddr8", "citext", "geometry", "geography")
@@ -74,30 +74,31 @@ _ELEMENTS = {
 
 
 def read_as(native: Native) -> tuple[DataType, str] | None:
-    """Our type, and the SELECT expression with ``{}`` for the quoted column; None for a type without counterpart."""
+    """Our type, and the SELECT expression with ``{0}`` for the quoted column; None for a type without counterpart."""
     if native.name in _PLAIN:
         kind, expression = _PLAIN[native.name]
         return DataType(kind), expression
     if native.name == "numeric":
         dtype = numeric_type(native.modifier)
         # Without precision a value may have any number of fractional digits; ours has 18, as at the peer.
-        return dtype, "round({}, 18)" if native.modifier < 4 else "{}"
+        return dtype, "round({0}, 18)" if native.modifier < 4 else "{0}"
     if native.name == "money":
-        return decimal(30, 2), "{}::numeric(30,2)"
+        return decimal(30, 2), "{0}::numeric(30,2)"
     if native.name in _AS_TEXT or native.category == "e":
-        return DataType(Kind.STRING), "{}::text"
+        return DataType(Kind.STRING), "{0}::text"
     if native.element in _ELEMENTS:
         kind = _ELEMENTS[native.element]
-        return array(DataType(kind)), _one_dimension("{}::text[]" if kind is Kind.STRING else "{}")
+        return array(DataType(kind)), _one_dimension("{0}::text[]" if kind is Kind.STRING else "{0}")
     if native.element == "numeric":
-        return array(NUMERIC_DEFAULT), _one_dimension("{}")
+        return array(NUMERIC_DEFAULT), _one_dimension("{0}::numeric(38,18)[]")
     return None
 
 
 def _one_dimension(expression: str) -> str:
     """An array of more dimensions would arrive flattened; this makes the server name its value instead."""
     complaint = literal("an array of more than one dimension cannot be read: ")
-    return f"CASE WHEN array_ndims({{0}}) > 1 THEN ({complaint} || {{0}}::text)::text[]::{{1}} ELSE {expression} END"
+    kind = expression.partition("::")[2] or "{1}"
+    return f"CASE WHEN array_ndims({{0}}) > 1 THEN ({complaint} || {{0}}::text)::text[]::{kind} ELSE {expression} END"
 
 
 def numeric_type(modifier: int) -> DataType:

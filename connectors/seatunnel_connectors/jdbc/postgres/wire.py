@@ -85,19 +85,29 @@ def _refuse(array: pa.Array, numbers: pa.Array, infinite: tuple[int, int], name:
 
 
 def _decimals(texts: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
+    # Longer than all digits with a point: the cast would wrap such a number around without a word.
+    if _largest(pc.binary_length(texts)) > wanted.precision + 1:
+        _check_decimals(texts, wanted, name)
     try:
         return texts.cast(wanted)
-    except pa.ArrowInvalid:
-        for text in texts.to_pylist():
-            _check_decimal(text, wanted, name)
-        raise
+    except pa.ArrowInvalid as error:
+        _check_decimals(texts, wanted, name)
+        raise ValueRefused(f"column {name!r}: {error}") from None
+
+
+def _check_decimals(texts: pa.Array, wanted: pa.DataType, name: str) -> None:
+    for text in texts.to_pylist():
+        _check_decimal(text, wanted, name)
 
 
 def _check_decimal(text: str | None, wanted: pa.DataType, name: str) -> None:
     if text is None:
         return
     if not any(character.isdigit() for character in text):
-        raise ValueRefused(f"column {name!r} holds the number {text}, which no decimal can be; replace it with `query`")
+        shown = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(text.lower(), text)
+        raise ValueRefused(
+            f"column {name!r} holds the number {shown}, which no decimal can be; replace it with `query`"
+        )
     whole = text.lstrip("-").partition(".")[0].lstrip("0")
     if len(whole) > wanted.precision - wanted.scale:
         raise ValueRefused(

@@ -1,0 +1,59 @@
+"""Servers for the connector's tests: one for the whole session, a schema of its own for each test."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import pytest
+
+from seatunnel_py.api.resources import close_all
+from tests.servers.install import ServerMissing
+from tests.servers.postgres import PostgresServer
+
+_numbers = itertools.count(1)
+
+
+@dataclass
+class PostgresPlace:
+    """A database with two empty schemas, `a` to read from and `b` to write to, and a connection beside ours."""
+
+    db: psycopg.Connection[tuple[Any, ...]]
+    url: str
+
+    @property
+    def connection(self) -> dict[str, str]:
+        return {"url": self.url, "username": "postgres"}
+
+    def source(self, **options: Any) -> dict[str, Any]:
+        return {**self.connection, **options}
+
+    def sink(self, **options: Any) -> dict[str, Any]:
+        return {**self.connection, "generate_sink_sql": True, **options}
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        return self.db.execute(sql.encode()).fetchall()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    try:
+        with PostgresServer.running() as server:
+            yield server
+    except ServerMissing as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture
+def pg(postgres_server: PostgresServer) -> Iterator[PostgresPlace]:
+    database = f"test{next(_numbers)}"
+    with psycopg.connect(postgres_server.dsn, autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {database}".encode())
+        with psycopg.connect(postgres_server.dsn_of(database), autocommit=True) as db:
+            db.execute("CREATE SCHEMA a; CREATE SCHEMA b")
+            yield PostgresPlace(db, postgres_server.jdbc_url(database))
+        close_all()
+        admin.execute(f"DROP DATABASE {database} WITH (FORCE)".encode())
