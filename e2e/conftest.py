@@ -1,0 +1,51 @@
+"""Servers that the end-to-end tests share: started once a session, one database a test."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from tests.servers.postgres import PostgresServer
+
+
+@dataclass(frozen=True, slots=True)
+class Databases:
+    """A source and a target database of one test on one server."""
+
+    server: PostgresServer
+    source: str
+    target: str
+
+    def connect(self, database: str) -> psycopg.Connection:
+        return psycopg.connect(self.server.dsn_of(database), autocommit=True)
+
+    def jdbc(self, database: str) -> str:
+        """The options that a Jdbc step needs to get there."""
+        return f'url = "{self.server.jdbc_url(database)}", driver = "org.postgresql.Driver", user = "postgres"'
+
+    def rows(self, database: str, table: str) -> list[tuple[object, ...]]:
+        """All rows of a table, in a fixed order."""
+        with self.connect(database) as connection:
+            query = sql.SQL("SELECT * FROM {} ORDER BY 1").format(sql.Identifier("public", table))
+            return connection.execute(query).fetchall()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    with PostgresServer.running() as server:
+        yield server
+
+
+@pytest.fixture
+def databases(postgres: PostgresServer, request: pytest.FixtureRequest) -> Databases:
+    name = re.sub(r"\W+", "_", request.node.name.lower())[:40]
+    pair = Databases(postgres, f"{name}_source", f"{name}_target")
+    with psycopg.connect(postgres.dsn, autocommit=True) as connection:
+        for database in (pair.source, pair.target):
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(database)))
+    return pair

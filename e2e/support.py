@@ -1,0 +1,111 @@
+"""Runs the public command line against real servers, and looks at processes from outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SEATUNNEL = [sys.executable, "-c", "from seatunnel_py.cli.main import main; main()"]
+RUN_SECONDS_MAX = 180.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A command that ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def receipt(self) -> dict[str, Any]:
+        """What ``--json`` printed."""
+        loaded: dict[str, Any] = json.loads(self.out)
+        return loaded
+
+    def tables(self, state: str) -> set[str]:
+        """Names of the tables that ended in that state."""
+        return {table["table"] for table in self.receipt["tables"] if table["state"] == state}
+
+
+def start(home: Path, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    """Start the command line in ``home``, which also holds its state."""
+    environment = {**os.environ, "SEATUNNEL_HOME": str(home / ".seatunnel"), "NO_COLOR": "1", **(env or {})}
+    return subprocess.Popen(
+        [*SEATUNNEL, *arguments], cwd=home, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def finish(process: subprocess.Popen[str], seconds: float = RUN_SECONDS_MAX) -> Finished:
+    """Wait for its end; a command that hangs is a failed test, and is not left behind."""
+    try:
+        out, err = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        raise AssertionError(f"the command did not end within {seconds} s:\n{out}\n{err}") from None
+    return Finished(process.returncode, out, err)
+
+
+def seatunnel(home: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Finished:
+    """Run the command line to its end."""
+    return finish(start(home, *arguments, env=env))
+
+
+def write_job(home: Path, text: str, name: str = "job.conf") -> Path:
+    """A job file in the home of a test."""
+    path = home / name
+    path.write_text(text)
+    return path
+
+
+def python_workers(driver: int) -> list[int]:
+    """Python workers below a driver: leaves of the tree whose command line names our daemon."""
+    parents = {pid: parent for pid, parent, _ in _processes()}
+    lines = {pid: line for pid, _, line in _processes()}
+    daemons = [pid for pid, line in lines.items() if "seatunnel_py.spark.daemon" in line and _below(pid, driver, parents)]
+    return [pid for pid in daemons if parents.get(pid) in daemons]
+
+
+def _below(pid: int, ancestor: int, parents: Mapping[int, int]) -> bool:
+    while pid > 1:
+        if pid == ancestor:
+            return True
+        pid = parents.get(pid, 0)
+    return False
+
+
+def _processes() -> list[tuple[int, int, str]]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+        except (OSError, ValueError):
+            continue  # it ended while we looked
+        found.append((int(path.name), parent, line))
+    return found
+
+
+def kill9(pid: int) -> None:
+    """What the out-of-memory killer does."""
+    os.kill(pid, signal.SIGKILL)
+
+
+def wait_for(what: str, condition: Callable[[], Any], seconds: float = 60.0) -> Any:
+    """The first true value of ``condition``."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.05)
+    raise AssertionError(f"waited {seconds} s in vain for {what}")
