@@ -53,14 +53,20 @@ def _shown(value: Any) -> str:
 
 def json_text(value: Any) -> str:
     """Compact JSON, as containers look in a string column."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_beyond_json)
+
+
+def _beyond_json(value: Any) -> Any:
+    return float(value) if isinstance(value, Decimal) else str(value)
 
 
 # ---------------------------------------------------------------- scalars
 
 
 def _string(value: Any, dtype: DataType, where: str) -> str:
-    return value if isinstance(value, str) else json_text(value)
+    if isinstance(value, str):
+        return value
+    return format(value, "f") if isinstance(value, Decimal) else json_text(value)
 
 
 def _boolean(value: Any, dtype: DataType, where: str) -> bool:
@@ -73,17 +79,17 @@ def _boolean(value: Any, dtype: DataType, where: str) -> bool:
 
 
 def _integer(value: Any, dtype: DataType, where: str) -> int:
-    number = _number(value)
-    if number != number.to_integral_value():
+    number = value if type(value) is int else _number(value)
+    if isinstance(number, Decimal) and number != number.to_integral_value():
         raise _Misfit
     limit = LIMITS[dtype.kind]
     if not -limit <= number < limit:
-        raise ValueError(f"{where}: {number:f} is beyond the range of {dtype}, {-limit} to {limit - 1}")
+        raise ValueError(f"{where}: {number} is beyond the range of {dtype}, {-limit} to {limit - 1}")
     return int(number)
 
 
 def _floating(value: Any, dtype: DataType, where: str) -> float:
-    return float(_number(value))
+    return float(value) if type(value) is int else float(_number(value))
 
 
 def _decimal(value: Any, dtype: DataType, where: str) -> Decimal:

@@ -98,5 +98,8 @@ EVERY: dict[str, dict[str, Any]] = {
         "regex_pattern": "(a)(b)?",
         "output_fields": ["g", "h"],
     },
+    "json_path:JsonPathFactory": {
+        "columns": [{"src_field": "s", "path": "$.a", "dest_field": "j", "column_error_handle_way": "SKIP"}]
+    },
 }
 """A usual case of each transform, for what must hold of all of them."""
