@@ -54,9 +54,7 @@ def summary(seconds: Seconds, *, base: str, rows: int | None = None) -> dict[str
     return found
 
 
-def report(
-    title: str, seconds: Seconds, *, base: str, rows: int | None = None
-) -> dict[str, dict[str, float]]:
+def report(title: str, seconds: Seconds, *, base: str, rows: int | None = None) -> dict[str, dict[str, float]]:
     """Print the table for people and, last, one JSON line for programs."""
     figures = summary(seconds, base=base, rows=rows)
     table = Table(title=f"{title} (ratio: speed relative to {base})", title_justify="left")
@@ -79,7 +77,5 @@ def report(
 def verdict(name: str, value: float, bar: float, *, at_most: bool = False) -> bool:
     """Print whether a bar is met, and return it."""
     met = value <= bar if at_most else value >= bar
-    print(
-        f"{'met' if met else 'NOT MET'}: {name} {value:.3f} ({'at most' if at_most else 'at least'} {bar:g})"
-    )
+    print(f"{'met' if met else 'NOT MET'}: {name} {value:.3f} ({'at most' if at_most else 'at least'} {bar:g})")
     return met

@@ -30,12 +30,8 @@ def copy_by_pipes(server: PostgresServer, rows: int, *, table: str = pg.BIG_TABL
     pipes = []
     for low, high in key_ranges(1, rows, PIPES):
         query = f"SELECT * FROM {pg.SOURCE}.{table} WHERE id >= {low} AND id < {high}"
-        reader = subprocess.Popen(
-            [*base, f"COPY ({query}) TO STDOUT (FORMAT binary)"], stdout=subprocess.PIPE
-        )
-        writer = subprocess.Popen(
-            [*base, f"COPY {pg.TARGET}.{table} FROM STDIN (FORMAT binary)"], stdin=reader.stdout
-        )
+        reader = subprocess.Popen([*base, f"COPY ({query}) TO STDOUT (FORMAT binary)"], stdout=subprocess.PIPE)
+        writer = subprocess.Popen([*base, f"COPY {pg.TARGET}.{table} FROM STDIN (FORMAT binary)"], stdin=reader.stdout)
         assert reader.stdout is not None
         reader.stdout.close()  # the writer holds the only reading end: it sees the end of the data
         pipes += [reader, writer]

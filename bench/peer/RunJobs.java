@@ -1,0 +1,96 @@
+import com.hazelcast.client.config.ClientConfig;
+import com.hazelcast.instance.impl.HazelcastInstanceImpl;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Locale;
+import org.apache.seatunnel.common.config.Common;
+import org.apache.seatunnel.common.config.DeployMode;
+import org.apache.seatunnel.engine.client.SeaTunnelClient;
+import org.apache.seatunnel.engine.client.job.ClientJobProxy;
+import org.apache.seatunnel.engine.client.job.JobMetricsRunner.JobMetricsSummary;
+import org.apache.seatunnel.engine.common.config.ConfigProvider;
+import org.apache.seatunnel.engine.common.config.JobConfig;
+import org.apache.seatunnel.engine.common.config.SeaTunnelConfig;
+import org.apache.seatunnel.engine.core.job.JobResult;
+import org.apache.seatunnel.engine.server.SeaTunnelServerStarter;
+
+/**
+ * Starts the engine and a client in this process, then runs the job files named on standard input, one a
+ * line, one after the other. Prints one JSON line when the engine is up and one per job: the seconds of a
+ * job are from reading its file until its result is known, so the engine's start is in none of them.
+ */
+public final class RunJobs {
+    private static final String CLUSTER = "bench";
+
+    public static void main(String[] arguments) throws Exception {
+        // Standard output carries JSON lines only; what the engine prints goes to standard error.
+        PrintStream answers = System.out;
+        System.setOut(System.err);
+        long started = System.nanoTime();
+        Common.setDeployMode(DeployMode.CLIENT);
+        SeaTunnelConfig config = ConfigProvider.locateAndGetSeaTunnelConfig();
+        config.getHazelcastConfig().setClusterName(CLUSTER);
+        HazelcastInstanceImpl engine = SeaTunnelServerStarter.createHazelcastInstance(config);
+        ClientConfig clientConfig = ConfigProvider.locateAndGetClientConfig();
+        clientConfig.setClusterName(CLUSTER);
+        SeaTunnelClient client = new SeaTunnelClient(clientConfig);
+        answers.printf(Locale.ROOT, "{\"engine_start_seconds\": %.3f}%n", secondsSince(started));
+        answers.flush();
+        BufferedReader jobs = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String job = jobs.readLine(); job != null; job = jobs.readLine()) {
+            if (!job.isBlank()) {
+                answers.println(run(client, config, job.strip()));
+                answers.flush();
+            }
+        }
+        client.close();
+        engine.shutdown();
+        System.exit(0);
+    }
+
+    private static String run(SeaTunnelClient client, SeaTunnelConfig config, String file) {
+        long started = System.nanoTime();
+        try {
+            JobConfig job = new JobConfig();
+            job.setName(Path.of(file).getFileName().toString());
+            ClientJobProxy proxy = client.createExecutionContext(file, job, config).execute();
+            JobResult result = proxy.waitForJobCompleteV2();
+            double seconds = secondsSince(started);
+            JobMetricsSummary counts = client.getJobMetricsSummary(proxy.getJobId());
+            return answer(
+                    file, result.getStatus().name(), seconds,
+                    counts.getSourceReadCount(), counts.getSinkWriteCount(), result.getError());
+        } catch (Exception | LinkageError failure) {
+            return answer(file, "FAILED", secondsSince(started), 0, 0, failure.toString());
+        }
+    }
+
+    private static String answer(
+            String file, String status, double seconds, long read, long written, String error) {
+        return String.format(
+                Locale.ROOT,
+                "{\"job\": %s, \"status\": %s, \"seconds\": %.3f, \"read\": %d, \"written\": %d, \"error\": %s}",
+                quoted(file), quoted(status), seconds, read, written, quoted(error == null ? "" : error));
+    }
+
+    private static String quoted(String text) {
+        StringBuilder json = new StringBuilder("\"");
+        for (char each : text.toCharArray()) {
+            if (each == '"' || each == '\\') {
+                json.append('\\').append(each);
+            } else if (each < ' ') {
+                json.append(String.format("\\u%04x", (int) each));
+            } else {
+                json.append(each);
+            }
+        }
+        return json.append('"').toString();
+    }
+
+    private static double secondsSince(long start) {
+        return (System.nanoTime() - start) / 1e9;
+    }
+}
