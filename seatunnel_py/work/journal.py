@@ -22,11 +22,13 @@ _HEAD_LENGTH = 18
 
 
 class JournalWriter:
-    """Appends to one journal. Each entry is one ``write``: a kill leaves at most one torn line."""
+    """Appends to one journal. Each entry is one ``write``: a kill leaves at most one torn line.
+
+    The journal must not be there yet (FileExistsError): who finds it there is a second worker with the same pack.
+    """
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
 
     def started(self, unit: UnitId) -> None:
         """The unit is about to run: if nothing follows, it is the one that took the process down."""

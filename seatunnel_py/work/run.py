@@ -6,7 +6,7 @@ What it promises:
 - A unit stops at its budget, only where the split can be resumed, and leaves nothing open.
 - Rows are conserved (I6): a sink that confirms fewer rows than it was handed fails the unit, and so does
   a transform that invents rows. Nothing is staged before every row has passed.
-- A batch goes to every sink bound to its table, else to the output channel; that nobody takes it is an error.
+- A batch goes to every sink bound to its table, else to the output channel; one that nobody takes is an error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from seatunnel_py.api.batch import Batch, Element, Heartbeat, Position, Rejected
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import WriteContext, Writer
 from seatunnel_py.errors import FatalError, RetriableError, SeaTunnelError
-from seatunnel_py.work.chain import Chain, ChainSink, ChainSource, ChainTransform
+from seatunnel_py.work.chain import Chain, ChainChannel, ChainSink, ChainSource, ChainTransform
 from seatunnel_py.work.unit import FailureKind, SinkPiece, Slice, StepCount, Unit, UnitFailure, UnitResult
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+NEEDS_SPARK = "queries run in Spark: run the job without --local"
 REASONS_SHOWN_MAX = 3  # a failure message names the first refused rows, not all of them
 TRACE_CHARACTERS_MAX = 20_000  # a trace travels in results and journals
 
@@ -92,6 +93,7 @@ class _Flow:
         self.first_row_at = 0.0
         self.pieces: list[SinkPiece] = []
         self.slices: tuple[Slice, ...] = ()
+        self._transforms: tuple[ChainTransform, ...] = ()
         self._tallies: dict[tuple[str, TablePath], _Tally] = {}
         self._open: dict[int, _OpenSink] = {}
         self._segment: SegmentWriter | None = None
@@ -101,8 +103,11 @@ class _Flow:
     def pump(self) -> None:
         """Take elements from the head and push each through the chain, until the budget is spent."""
         deadline = time.perf_counter() + self.unit.budget.seconds
+        self._transforms = tuple(bound for bound in self.chain.transforms if isinstance(bound, ChainTransform))
+        if len(self._transforms) < len(self.chain.transforms):
+            raise FatalError(f"{self.chain.vertex} has a query among its steps", NEEDS_SPARK)
         with ExitStack() as closing:
-            for bound in self.chain.transforms:
+            for bound in self._transforms:
                 closing.callback(_quietly, bound.transform.close)
             head, elements, resumable = self._head(closing)
             for element in self._attributed(head, elements):
@@ -114,7 +119,7 @@ class _Flow:
                     break
             else:
                 self.exhausted = True
-        for bound in self.chain.transforms:
+        for bound in self._transforms:
             self._check_balance(bound)
 
     def _head(self, closing: ExitStack) -> tuple[str, Iterable[Element], bool]:
@@ -130,6 +135,8 @@ class _Flow:
             # A generator that is stopped half-way gives back its connection when it is closed.
             closing.callback(_quietly, getattr(elements, "close", _nothing))
             return head.step, elements, True
+        if not isinstance(head, ChainChannel):
+            raise FatalError(f"{head.step} is a query", NEEDS_SPARK)
         from seatunnel_py.work.segments import read_slices
 
         return head.channel, read_slices(self.unit.slices), False
@@ -170,11 +177,11 @@ class _Flow:
 
     def _through(self, batch: Batch, index: int) -> None:
         """Push a batch through the transforms from ``index`` on, depth first: one batch at a time is held."""
-        if index == len(self.chain.transforms):
+        if index == len(self._transforms):
             if batch.rows:
                 self._deliver(batch)
             return
-        bound = self.chain.transforms[index]
+        bound = self._transforms[index]
         if bound.table != batch.table:
             self._through(batch, index + 1)
             return
@@ -248,8 +255,7 @@ class _Flow:
             self._tally(bound.step, bound.table).rows_out += piece.rows
             if piece.rows != target.handed:
                 raise FatalError(
-                    f"{bound.sink.target} was given {target.handed} rows of {bound.table}, "
-                    f"but confirmed {piece.rows}"
+                    f"{bound.sink.target} was given {target.handed} rows of {bound.table}, but confirmed {piece.rows}"
                 )
         if self._segment is not None and self.chain.output is not None:
             self.step = self.chain.output.channel

@@ -185,9 +185,7 @@ def _decode(encoded: pa.Buffer) -> Batch:
     absent = _prefixed(data, _ABSENT)
     fields = [field for field in data.schema if not field.name.startswith(RESERVED)]
     # What travels beside the columns was put behind them.
-    rows = pa.RecordBatch.from_arrays(
-        data.columns[: len(fields)], schema=pa.schema(fields, metadata=own or None)
-    )
+    rows = pa.RecordBatch.from_arrays(data.columns[: len(fields)], schema=pa.schema(fields, metadata=own or None))
     return Batch(
         table=TablePath(**about["table"]),
         data=rows,
