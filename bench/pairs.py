@@ -74,6 +74,11 @@ def report(title: str, seconds: Seconds, *, base: str, rows: int | None = None) 
     return figures
 
 
+def verdict_of_pairs(seconds: Seconds, way: str, base: str, bar: float) -> bool:
+    """Whether the median ratio of a way to its base meets a bar."""
+    return verdict(f"{way} / {base}", statistics.median(ratios(seconds, way, base)), bar)
+
+
 def verdict(name: str, value: float, bar: float, *, at_most: bool = False) -> bool:
     """Print whether a bar is met, and return it."""
     met = value <= bar if at_most else value >= bar
