@@ -64,29 +64,38 @@ def read_blocks(
     with closing(stream):
         if not is_cuttable(encoding):
             stream = transcoded(stream, encoding, document, begin)
-        offset, rest, left = begin, b"", None if end is None else end - begin
+        offset, rest = begin, b""
         while True:
-            wanted = block_bytes or BLOCK_BYTES
-            wanted = wanted if left is None else min(wanted, left)
-            chunk = bytes(stream.read(wanted)) if wanted > 0 else b""
-            if left is not None:
-                left -= len(chunk)
-            if not chunk:
-                if left:
-                    raise FatalError(f"{document.name} is shorter than it was when the job found it")
-                if rest:
-                    yield _block(document, rest, offset, encoding)
-                return
-            rest += chunk
-            at = cut(rest)
-            if at:
-                yield _block(document, rest[:at], offset, encoding)
-                rest, offset = rest[at:], offset + at
-            elif len(rest) > RECORD_BYTES_MAX:
-                raise FatalError(
-                    f"{document.name}: the record at byte {offset} is longer than {RECORD_BYTES_MAX} bytes",
-                    "check row_delimiter and quote_char",
-                )
+            # A block is full bytes from where it begins, so that whoever resumes there cuts the same blocks.
+            room = wanted = block_bytes or BLOCK_BYTES
+            at = 0
+            while not at:
+                limit = wanted if end is None else min(wanted, end - offset)
+                rest += _read_full(stream, limit - len(rest))
+                at = len(rest) if len(rest) < wanted else cut(rest)
+                if not at and wanted > RECORD_BYTES_MAX:
+                    raise FatalError(
+                        f"{document.name}: the record at byte {offset} is longer than {RECORD_BYTES_MAX} bytes",
+                        "check row_delimiter and quote_char",
+                    )
+                if len(rest) < wanted:
+                    break  # the end of the document, or of the part
+                wanted += room
+            if not rest:
+                break
+            yield _block(document, rest[:at], offset, encoding)
+            rest, offset = rest[at:], offset + at
+        if end is not None and offset < end:
+            raise FatalError(f"{document.name} is shorter than it was when the job found it")
+
+
+def _read_full(stream: ByteStream, size: int) -> bytes:
+    """As many bytes as that, unless the stream ends."""
+    chunks = []
+    while size > 0 and (chunk := bytes(stream.read(size))):
+        chunks.append(chunk)
+        size -= len(chunk)
+    return b"".join(chunks)
 
 
 def _block(document: Document, raw: bytes, offset: int, encoding: str) -> Block:

@@ -326,15 +326,19 @@ def cut_quoted(delimiter: str, quote: str, escape: str, row_end: bytes) -> Cutte
     field = rb"(?:" + q + inner + q + rest + rb"|(?!" + q + rb")" + rest + rb")"
     record = re.compile(field + rb"(?:" + field_end + field + rb")*" + line_end, re.DOTALL)
 
+    special = {ord(field): ord("s") for field in (delimiter, "\r", "\n")} | {mark[0]: mark[0]}
+    shape = bytes(special.get(byte, ord("x")) for byte in range(256))
+    stray = b"x" + mark + b"x"
+
     def cut(block: bytes) -> int:
         at = block.rfind(row_end)
         if at < 0:
             return 0
         at += len(row_end)
         quotes = block.count(mark, 0, at)
-        if quotes % 2 == 0 and not (escape and quotes):
+        if not quotes or (quotes % 2 == 0 and not escape and stray not in block.translate(shape)):
             return at
-        # A quote is open at the last line end (or stands inside a value): only the grammar can tell.
+        # A quote is open at the last line end, or stands inside a value: only the grammar can tell.
         end = 0
         while (match := record.match(block, end)) is not None:
             end = match.end()

@@ -1,0 +1,308 @@
+"""Files that are broken, or made to do harm, give errors that name the file and the place."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from files_support import conformance, read, rows, source, write
+from pydantic import ValidationError
+
+from seatunnel_connectors.files import document, lines
+from seatunnel_py.api import Column, DataType, FatalError, Kind, TablePath, TableSchema
+
+FIELDS = {"fields": {"a": "string", "n": "int"}}
+
+
+def refused(match: str, **options: Any) -> str:
+    with pytest.raises(FatalError, match=match) as found:
+        read(**options)
+    return str(found.value)
+
+
+# ---------------------------------------------------------------- values
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "match"),
+    [
+        ("csv", b"x,1\ny,two\n", r"f\.dat, line 2, column 'n': 'two' is not a int"),
+        ("text", b"x\x011\n\x01\nz\x013000000000\n", r"line 3, column 'n': '3000000000' is not a int"),
+        ("csv", b'x,1\ny,"2\n', r"line 2: not csv"),
+        ("csv", b'"x\ny",1\nz,w\n', r"line 3, column 'n': 'w'"),
+        ("json", b'{"a":"x","n":1}\n{"a":"y","n":"two"}\n', r"line 2, column 'n': n: 'two' is not a int"),
+        ("json", b'{"a":"x","n":1}\n{"a":\n', r"line 2: not a JSON document"),
+        ("json", b'{"a":"x"}\n"text"\n', r"line 2: a row must be an object"),
+        ("json", b'{"a":"x","n":' + b"[" * 100_000 + b"\n", r"line 1: not a JSON document"),
+        ("csv", b"x,1\n\xff\xfe,2\n", r"line 2: the byte 0xff at 4 is not UTF-8"),
+        ("json", b'{"a":"x","n":1}\n{"a":"\xff","n":2}\n', r"line 2: the byte 0xff at 22 is not UTF-8"),
+        ("xml", b"<R><RECORD a='x' n='1'/>\n<RECORD a='y' n='z'/></R>", r"line 2, column 'n': 'z' is not a int"),
+        ("xml", b"<R><RECORD a='x' n='1'/>", r"not well-formed XML"),
+        ("excel", b"no workbook at all, but long enough to be one", r"cannot be read as a workbook"),
+        ("parquet", b"PAR1 nothing PAR1", r"cannot be read as Parquet"),
+        ("orc", b"ORC nothing", r"cannot be read as ORC"),
+    ],
+)
+def test_a_bad_value_is_named_with_its_file_and_line(kind: str, content: bytes, match: str, tmp_path: Path) -> None:
+    (tmp_path / "f.dat").write_bytes(content)
+    xml = {"xml_use_attr_format": True, "xml_row_tag": "RECORD"} if kind == "xml" else {}
+
+    refused(match, path=str(tmp_path), file_format_type=kind, schema=FIELDS, **xml)
+
+
+def test_the_line_is_right_far_into_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 100)
+    body = [f"x,{n}" for n in range(1000)]
+    body[777] = "x,bad"
+    (tmp_path / "f.csv").write_text("a,n\n" + "\n".join(body))
+    options = {"file_format_type": "csv", "schema": FIELDS, "skip_header_row_number": 1}
+
+    refused(r"line 779, column 'n': 'bad'", path=str(tmp_path), **options)
+    refused(r"line 779, column 'n': 'bad'", path=str(tmp_path), file_split_size=1000, **options)
+
+
+def test_rows_of_other_lengths_keep_their_values(tmp_path: Path) -> None:
+    (tmp_path / "f.csv").write_text('x,1\ny\n\nz,3,surplus\n"w,v",4\n')
+    assert rows(path=str(tmp_path), file_format_type="csv", schema=FIELDS) == [
+        {"a": "x", "n": 1},
+        {"a": "y", "n": None},
+        {"a": "z", "n": 3},
+        {"a": "w,v", "n": 4},
+    ]
+    (tmp_path / "f.csv").write_text("x,1,2,3\ny,2,3,4\n")
+    assert rows(path=str(tmp_path), file_format_type="csv", schema=FIELDS) == [{"a": "x", "n": 1}, {"a": "y", "n": 2}]
+
+
+def test_json_converts_as_the_peer_does(tmp_path: Path) -> None:
+    declared = {
+        "fields": {"s": "string", "n": "int", "b": "boolean", "d": "date", "t": "timestamp", "x": "decimal(5, 2)"}
+    }
+    (tmp_path / "f.json").write_text(
+        '{"s":{"k":[1,"é"]},"n":" 7 ","b":"true","d":"2024年1月31日","t":"20240131102030","x":"1.005"}\n'
+        '[{"s":5,"more":1},{"s":null,"t":"2024/01/31 10:20:30"}]\n'
+        '["pos",3,false,"2024.01.31","2024-01-31T10:20:30.5",2]\n\n'
+    )
+    found = rows(path=str(tmp_path), file_format_type="json", schema=declared)
+
+    assert [row["s"] for row in found] == ['{"k":[1,"é"]}', "5", None, "pos"]
+    assert [row["n"] for row in found] == [7, None, None, 3]
+    assert str(found[0]["d"]) == str(found[3]["d"]) == "2024-01-31"
+    assert [str(row["t"]) for row in found] == [
+        "2024-01-31 10:20:30",
+        "None",
+        "2024-01-31 10:20:30",
+        "2024-01-31 10:20:30.500000",
+    ]
+    assert [str(row["x"]) for row in found] == ["1.01", "None", "None", "2.00"]
+
+
+# ---------------------------------------------------------------- archives
+
+
+def zipped(path: Path, members: dict[str, bytes]) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+@pytest.mark.parametrize("name", ["../out.txt", "/etc/out.txt", "a/../../out.txt", "C:\\out.txt", "..\\out.txt"])
+def test_members_that_lead_out_are_refused(name: str, tmp_path: Path) -> None:
+    zipped(tmp_path / "a.zip", {name: b"x"})
+    with tarfile.open(tmp_path / "b.tar", "w") as archive:
+        info = tarfile.TarInfo(name)
+        info.size = 1
+        archive.addfile(info, io.BytesIO(b"x"))
+
+    for file, codec in (("a.zip", "zip"), ("b.tar", "tar")):
+        refused(
+            "leads out of any directory",
+            path=str(tmp_path / file),
+            file_format_type="text",
+            archive_compress_codec=codec,
+        )
+
+
+def test_bombs_are_refused_before_they_fill_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document, "FREE_BYTES", 1000)
+    zeros = b"\n" * 3_000_000
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.txt", zeros)
+    import gzip
+
+    (tmp_path / "b.gz").write_bytes(gzip.compress(zeros))
+    with tarfile.open(tmp_path / "c.tar.gz", "w:gz") as tar:
+        info = tarfile.TarInfo("a.txt")
+        info.size = len(zeros)
+        tar.addfile(info, io.BytesIO(zeros))
+    monkeypatch.setattr("seatunnel_connectors.files.archives.FREE_BYTES", 1000)
+
+    for file, codec in (("a.zip", "zip"), ("b.gz", "gz"), ("c.tar.gz", "tar_gz")):
+        refused("bomb", path=str(tmp_path / file), file_format_type="text", archive_compress_codec=codec)
+
+
+def test_an_archive_without_a_wanted_member_is_an_error_and_notes_are_passed_over(tmp_path: Path) -> None:
+    zipped(tmp_path / "a.zip", {"README.md": b"hello", "data.lst": b"x,1\n"})
+    options = {"path": str(tmp_path), "file_format_type": "csv", "schema": FIELDS, "archive_compress_codec": "zip"}
+    refused(r"holds no csv file; its first member is 'README\.md'", **options)
+
+    assert rows(filename_extension=".lst", **options) == [{"a": "x", "n": 1}]
+
+
+def test_broken_and_encrypted_archives_are_named(tmp_path: Path) -> None:
+    zipped(tmp_path / "a.zip", {"a.csv": b"x,1\n" * 1000})
+    content = (tmp_path / "a.zip").read_bytes()
+    options = {"file_format_type": "csv", "schema": FIELDS, "archive_compress_codec": "zip"}
+    (tmp_path / "cut.zip").write_bytes(content[:-30])
+    refused(r"cut\.zip cannot be unpacked", path=str(tmp_path / "cut.zip"), **options)
+    flipped = bytearray(content)
+    flipped[60] ^= 0xFF
+    (tmp_path / "flip.zip").write_bytes(flipped)
+    refused(r"flip\.zip!a\.csv cannot be unpacked", path=str(tmp_path / "flip.zip"), **options)
+    locked = bytearray(content)
+    for signature, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        locked[content.index(signature) + at] |= 1
+    (tmp_path / "locked.zip").write_bytes(locked)
+    refused(r"locked\.zip.* is encrypted", path=str(tmp_path / "locked.zip"), **options)
+    import gzip
+
+    (tmp_path / "x.gz").write_bytes(gzip.compress(b"x,1\n" * 1000)[:-20])
+    refused(r"x\.gz", path=str(tmp_path / "x.gz"), **{**options, "archive_compress_codec": "gz"})
+
+
+# ---------------------------------------------------------------- formats
+
+
+def test_a_truncated_parquet_file_is_named(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": ["x"] * 1000}), tmp_path / "p.parquet")
+    content = (tmp_path / "p.parquet").read_bytes()
+    (tmp_path / "p.parquet").write_bytes(content[: len(content) // 2])
+
+    refused(r"p\.parquet cannot be read as Parquet", path=str(tmp_path), file_format_type="parquet")
+
+
+def test_a_value_beyond_the_declared_type_is_not_cut(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": ["x"], "n": pa.array([2**40])}), tmp_path / "p.parquet")
+
+    refused(
+        r"column 'n': int64 does not fit int: Integer value 1099511627776 not in range",
+        path=str(tmp_path),
+        file_format_type="parquet",
+        schema=FIELDS,
+    )
+
+
+BILLION = b"""<!DOCTYPE R [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c SYSTEM "file:///etc/passwd">]>
+<R><RECORD><a>&%s;</a><n>1</n></RECORD></R>"""
+
+
+@pytest.mark.parametrize("entity", [b"b", b"c"])
+@pytest.mark.parametrize("attributes", [True, False])
+def test_entities_of_a_document_are_not_expanded(entity: bytes, attributes: bool, tmp_path: Path) -> None:
+    content = BILLION % entity
+    if attributes:
+        content = content.replace(
+            b"<RECORD><a>&%s;</a><n>1</n></RECORD>" % entity, b"<RECORD a='&%s;' n='1'/>" % entity
+        )
+    (tmp_path / "f.xml").write_bytes(content)
+
+    with pytest.raises(FatalError, match=r"f\.xml"):
+        read(
+            path=str(tmp_path),
+            file_format_type="xml",
+            schema=FIELDS,
+            xml_row_tag="RECORD",
+            xml_use_attr_format=attributes,
+        )
+
+
+def test_binary_names_that_lead_out_are_refused(tmp_path: Path) -> None:
+    table = TableSchema(
+        TablePath("", "", "t"),
+        (
+            Column("data", DataType(Kind.BYTES)),
+            Column("relativePath", DataType(Kind.STRING)),
+            Column("partIndex", DataType(Kind.BIGINT)),
+        ),
+    )
+    for name in ("../x", "/etc/x", "a/../../x", ".seatunnel/x", ""):
+        data = pa.RecordBatch.from_arrays([pa.array([b"x"]), pa.array([name]), pa.array([0])], schema=table.arrow())
+        with pytest.raises(FatalError, match="leads out of the sink's directory"):
+            write(table, [data], path=str(tmp_path / "out"), file_format_type="binary")
+    assert not (tmp_path / "x").exists()
+
+
+# ---------------------------------------------------------------- what is read at all
+
+
+def test_filters_and_hidden_files(tmp_path: Path) -> None:
+    for name in ("a.csv", "b.txt", ".hidden.csv", "_SUCCESS", "p=1/c.csv", ".staging/d.csv", "p=2/e.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"{name},1\n")
+    (tmp_path / "empty.csv").touch()
+    options = {"path": str(tmp_path), "file_format_type": "csv", "schema": FIELDS}
+
+    def names(**more: Any) -> list[str]:
+        return [row["a"] for row in rows(**options, **more)]
+
+    assert names() == ["a.csv", "b.txt", "p=1/c.csv", "p=2/e.csv"]
+    assert names(filename_extension=".csv") == ["a.csv", "p=1/c.csv", "p=2/e.csv"]
+    assert names(file_filter_pattern="[a-c]\\.(csv|txt)") == ["a.csv", "b.txt", "p=1/c.csv"]
+    assert names(file_filter_pattern=".*/p=2/.*") == ["p=2/e.csv"]
+    assert names(read_partitions=["p=1", "p=2"]) == ["p=1/c.csv", "p=2/e.csv"]
+    assert names(recursive_file_scan=False) == ["a.csv", "b.txt"]
+    assert rows(**options)[2] == {"a": "p=1/c.csv", "n": 1, "p": "1"}
+    assert rows(**options)[0]["p"] is None
+    assert "p" not in rows(parse_partition_from_path=False, **options)[2]
+
+
+def test_options_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValidationError, match="exactly one of path or tables_configs"):
+        source(file_format_type="csv")
+    with pytest.raises(ValidationError, match="path and file_format_type must be given together"):
+        source(path="/x")
+    with pytest.raises(ValidationError, match="xml_row_tag is required"):
+        source(path="/x", file_format_type="xml", schema=FIELDS)
+    with pytest.raises(ValidationError, match="is not a regular expression"):
+        source(path="/x", file_format_type="csv", file_filter_pattern="(")
+    with pytest.raises(ValidationError, match="unknown encoding"):
+        source(path="/x", file_format_type="csv", encoding="utf-99")
+    with pytest.raises(ValidationError, match="'QQ' is not supported"):
+        source(path="/x", file_format_type="csv", date_format="yyyy-QQ")
+    with pytest.raises(ValidationError, match="lzo is not supported"):
+        source(path="/x", file_format_type="text", compress_codec="lzo")
+    with pytest.raises(ValueError, match="declared twice"):
+        source(tables_configs=[{"path": "/x", "file_format_type": "csv"}, {"path": "/y", "file_format_type": "csv"}])
+
+
+def test_missing_things_are_named(tmp_path: Path) -> None:
+    refused("there is no file or directory", path=str(tmp_path / "no"), file_format_type="csv")
+    (tmp_path / "f.json").write_text("{}\n")
+    refused("the format json needs a schema", path=str(tmp_path), file_format_type="json")
+    refused(
+        "no column 'aa'; did you mean 'a'",
+        path=str(tmp_path),
+        file_format_type="json",
+        schema=FIELDS,
+        read_columns=["aa"],
+    )
+    (tmp_path / "f.csv").write_text("x,n\n1,2\n")
+    refused(
+        "the header has no column 'a'; it names x, n",
+        path=str(tmp_path / "f.csv"),
+        file_format_type="csv",
+        schema=FIELDS,
+        csv_use_header_line=True,
+    )
+    refused(
+        "has no sheet 'nope'; it has test",
+        path=str(conformance("data", "read", "excel_filter")),
+        file_format_type="excel",
+        schema=FIELDS,
+        sheet_name="nope",
+    )
