@@ -93,8 +93,8 @@ class Books:
     def lock(self, lineage: str, step: str) -> str:
         """The ledger's row, held until the transaction ends: last checkpoint of this set-up, and incarnation."""
         return f"""
-            SELECT CASE WHEN token = {literal(self.token)} THEN last_checkpoint END, incarnation FROM {quote(self.schema, LEDGER)}
-            WHERE {self._row(lineage, step)} FOR UPDATE
+            SELECT CASE WHEN token = {literal(self.token)} THEN last_checkpoint END, incarnation
+            FROM {quote(self.schema, LEDGER)} WHERE {self._row(lineage, step)} FOR UPDATE
         """
 
     def accept(self, context: CommitContext, data_ids: list[str]) -> str:

@@ -1,0 +1,185 @@
+"""From a SQLite file's own description to source tables."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from seatunnel_connectors.jdbc.options import JdbcSourceOptions
+from seatunnel_connectors.jdbc.request import TableRequest
+from seatunnel_connectors.jdbc.source import Hints
+from seatunnel_connectors.jdbc.splits import DIVISIBLE
+from seatunnel_connectors.jdbc.sqlite import types
+from seatunnel_connectors.jdbc.sqlite.flavor import describe
+from seatunnel_connectors.jdbc.sqlite.session import SqliteSession, literal, quote
+from seatunnel_py.api import (
+    Column,
+    ConstraintKey,
+    ConstraintType,
+    FatalError,
+    PrimaryKey,
+    SourceTable,
+    TablePath,
+    TableSchema,
+)
+
+_OURS = re.compile(r"seatunnel_(ledger|piece)|sqlite_.*")
+
+
+class Describer:
+    """Collects what was found and what is wrong over all requests."""
+
+    def __init__(self, session: SqliteSession, options: JdbcSourceOptions) -> None:
+        self.session = session
+        self.options = options
+        self.problems: list[str] = []
+        found = session.ask("SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view')")
+        self.known = {name: (kind, sql or "") for name, kind, sql in found}
+
+    def describe(self, requests: Sequence[TableRequest]) -> list[SourceTable]:
+        tables = [table for request in requests for table in self._request(request)]
+        if self.problems:
+            raise FatalError(
+                "the Jdbc source cannot read all tables as asked:\n  " + "\n  ".join(self.problems),
+                "correct the options named; leave a column out, or cast it to another type, with `query`",
+            )
+        return tables
+
+    def _request(self, request: TableRequest) -> list[SourceTable]:
+        if request.query:
+            return [self._query(request)]
+        if request.pattern:
+            pattern = re.compile(request.path or "")
+            names = [
+                name for name in sorted(self.known)
+                if not _OURS.fullmatch(name) and (pattern.fullmatch(name) or pattern.fullmatch(f"main.{name}"))
+            ]  # fmt: skip
+            if not names:
+                self.problems.append(f"{request.label}: no table matches {request.path!r}")
+            return [self._table(request, name) for name in names]
+        text = request.path or ""
+        name = text if text in self.known else text.rpartition(".")[2]
+        name = next((known for known in self.known if known.lower() == name.lower()), name)
+        if name not in self.known:
+            self.problems.append(
+                f"table {text} ({request.label}) does not exist; there are {', '.join(sorted(self.known))}"
+            )
+            return []
+        return [self._table(request, name)]
+
+    def _table(self, request: TableRequest, name: str) -> SourceTable:
+        kind, sql = self.known[name]
+        path = TablePath("main", "", name)
+        found, keys = describe(self.session, name)
+        columns = self._columns(path, [(one.name, one.shown, one.nullable) for one in found.values()])
+        primary, *others = keys or ((),)
+        is_primary = bool(primary) and bool(self.session.ask(
+            f"SELECT 1 FROM pragma_table_xinfo({literal(name)}) WHERE pk > 0"
+        ))  # fmt: skip
+        unique = others if is_primary else list(keys)
+        constraints = tuple(
+            ConstraintKey(f"unique_{at}", ConstraintType.UNIQUE_KEY, tuple((column, "ASC") for column in key))
+            for at, key in enumerate(unique)
+        )
+        has_row_id = kind == "table" and not re.search(r"\bwithout\s+rowid\b", sql, re.I) and bool(row_id(found))
+        low, high = self._row_ids(name, row_id(found)) if has_row_id else (None, None)
+        span = high - low + 1 if low is not None and high is not None else 0
+        rows = self._rows(name, span)
+        options = {"estimated_rows": str(rows)} | ({"rowid_low": str(low)} if span else {})
+        key = PrimaryKey(primary, "", proved=True) if is_primary else None
+        schema = TableSchema(path, columns, key, constraints, options=options)
+        hints = self._hints(request, schema, quote(name), span)
+        return SourceTable(schema, rows, None, hints.to_plain())
+
+    def _row_ids(self, name: str, row: str) -> tuple[int | None, int | None]:
+        """Smallest and largest, in two questions: only alone is each answered by the index."""
+        low = self.session.ask(f"SELECT min({row}) FROM {quote(name)}")[0][0]
+        high = self.session.ask(f"SELECT max({row}) FROM {quote(name)}")[0][0]
+        return low, high
+
+    def _rows(self, name: str, span: int) -> int:
+        """From the last ANALYZE, else the span of row ids, else counted."""
+        if "sqlite_stat1" in self.known or self.session.ask("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'"):
+            found = self.session.ask("SELECT max(CAST(stat AS INTEGER)) FROM sqlite_stat1 WHERE tbl = ?", (name,))
+            if found and found[0][0]:
+                return min(int(found[0][0]), span) if span else int(found[0][0])
+        return span or int(self.session.ask(f"SELECT count(*) FROM {quote(name)}")[0][0])
+
+    def _query(self, request: TableRequest) -> SourceTable:
+        relation = f"(\n{request.query}\n) AS q"
+        path = TablePath("main", "", request.path.rpartition(".")[2]) if request.path else self._unnamed()
+        try:
+            cursor = self.session.db.execute(f"SELECT * FROM {relation} LIMIT 100")
+        except sqlite3.Error as error:
+            self.problems.append(f"{request.label}: the query cannot be run: {error}")
+            return SourceTable(TableSchema(path, ()))
+        heads = [head[0] for head in cursor.description]
+        sample = cursor.fetchall()
+        columns = self._columns(
+            path, list(zip(heads, self._declared(request.query or "", sample), [True] * len(heads), strict=True))
+        )
+        schema = TableSchema(path, columns)
+        return SourceTable(schema, None, None, self._hints(request, schema, relation, 0).to_plain())
+
+    def _declared(self, query: str, sample: list[tuple[Any, ...]]) -> list[str]:
+        """Types of a query's columns: what a view over it would declare, else what its first rows hold."""
+        try:
+            self.session.db.execute(f"CREATE TEMP VIEW st_query AS {query}")
+            try:
+                declared = [row[2] for row in self.session.ask("PRAGMA temp.table_info(st_query)")]
+            finally:
+                self.session.db.execute("DROP VIEW temp.st_query")
+        except sqlite3.Error:
+            declared = []
+        width = len(sample[0]) if sample else len(declared)
+        declared = declared if len(declared) == width else [""] * width
+        return [kind or _sampled([row[at] for row in sample]) for at, kind in enumerate(declared)]
+
+    def _unnamed(self) -> TablePath:
+        output = self.options.plugin_output
+        return TablePath("", "", output) if output else TablePath("default", "default", "default")
+
+    def _columns(self, path: TablePath, found: Sequence[tuple[str, str, bool]]) -> tuple[Column, ...]:
+        columns = []
+        for name, declared, nullable in found:
+            mapped = types.read_as("" if declared == "of no type" else declared)
+            if mapped is None:
+                self.problems.append(f"table {path}: column {name!r} has the type {declared}, which cannot be read")
+                continue
+            columns.append(Column(name, mapped[0], nullable, mapped[1], native=declared))
+        return tuple(columns)
+
+    def _hints(self, request: TableRequest, schema: TableSchema, relation: str, span: int) -> Hints:
+        wanted = request.partition.column
+        key = wanted or (schema.key[0] if schema.key else "")
+        column = schema.column(key) if key else None
+        if wanted and (column is None or column.dtype.kind not in DIVISIBLE):
+            why = "is not a column of it" if column is None else f"is of type {column.dtype}, which has no ranges"
+            self.problems.append(f"table {schema.path}: partition_column {wanted!r} {why}")
+        usable = column is not None and column.dtype.kind in DIVISIBLE
+        return Hints(
+            relation=relation,
+            columns=tuple((name, quote(name)) for name in schema.names),
+            where=request.where,
+            key=key if usable else "",
+            pages=0 if wanted else span,
+            count=request.count,
+            partition=request.partition,
+        )
+
+
+def _sampled(values: list[Any]) -> str:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {int}:
+        return "BIGINT"
+    if kinds and kinds <= {int, float}:
+        return "DOUBLE"
+    return "BLOB" if kinds == {bytes} else "TEXT"
+
+
+def row_id(names: Iterable[str]) -> str:
+    """A name of the row id that no column has taken; empty where all are."""
+    taken = {name.lower() for name in names}
+    return next((name for name in ("rowid", "_rowid_", "oid") if name not in taken), "")

@@ -1,0 +1,42 @@
+"""SQLite behind the dialect port."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot
+from seatunnel_connectors.jdbc.options import JdbcSourceOptions
+from seatunnel_connectors.jdbc.request import TableRequest
+from seatunnel_connectors.jdbc.sqlite import read as reading
+from seatunnel_connectors.jdbc.sqlite.describe import Describer
+from seatunnel_connectors.jdbc.sqlite.flavor import FLAVOR
+from seatunnel_connectors.jdbc.sqlite.session import explained, sessions
+from seatunnel_connectors.jdbc.statements.sink import StatementSink
+from seatunnel_connectors.jdbc.url import Address
+from seatunnel_py.api import Batch, Position, Sink, SourceTable, Split
+
+
+class SqliteDialect(Dialect):
+    name: ClassVar[str] = "sqlite"
+
+    def describe(
+        self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions
+    ) -> list[SourceTable]:
+        with explained(f"looking up tables of {address.path}"), sessions(address, writing=False) as session:
+            return Describer(session, options).describe(requests)
+
+    def snapshot(self, address: Address, *, shared: bool) -> Snapshot:
+        return reading.SqliteSnapshot(address)
+
+    def read(self, address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:
+        return reading.read(address, table, split, start)
+
+    def physical_splits(self, table: SourceTable, parts: int, generation: str) -> list[Split] | None:
+        return reading.row_id_ranges(table, parts)
+
+    def sink(self, request: SinkRequest) -> Sink:
+        return StatementSink(request, FLAVOR)
+
+
+DIALECT = SqliteDialect()

@@ -1,0 +1,79 @@
+"""SQLite as a target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pyarrow as pa
+
+from seatunnel_connectors.jdbc.sqlite import types
+from seatunnel_connectors.jdbc.sqlite.session import explained, quote, sessions
+from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES
+from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetTable
+from seatunnel_connectors.jdbc.target import TargetColumn
+from seatunnel_connectors.jdbc.url import Address
+from seatunnel_py.api import Column
+
+
+class SqliteFlavor(Flavor):
+    def sessions(self, address: Address) -> AbstractContextManager[Session]:
+        return sessions(address)
+
+    def explained(self, what: str) -> AbstractContextManager[None]:
+        return explained(what)
+
+    def quote(self, *names: str) -> str:
+        return quote(*names)
+
+    def place(self, address: Address, text: str) -> tuple[str, str]:
+        """A file is one database with one schema: what stands before a dot can only say so."""
+        return "", text.rpartition(".")[2]
+
+    def look(self, session: Session, database: str, table: str) -> TargetTable:
+        names = {row[0].lower() for row in session.ask("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        books = LEDGER in names and PIECES in names
+        if table.lower() not in names:
+            return TargetTable("", table, exists=False, has_books=books)
+        columns, keys = describe(session, table)
+        has_rows = bool(session.ask(f"SELECT EXISTS (SELECT 1 FROM {quote(table)})")[0][0])
+        return TargetTable("", table, True, has_rows, columns, keys, has_books=books)
+
+    def created_type(self, column: Column, *, in_key: bool, alone: bool) -> str:
+        return types.created_type(column, alone=alone)
+
+    def upsert(self, relation: str, columns: Sequence[str], key: Sequence[str]) -> str:
+        markers = ", ".join("?" * len(columns))
+        updates = ", ".join(f"{name} = excluded.{name}" for name in columns)
+        return (
+            f"INSERT INTO {relation} ({', '.join(columns)}) VALUES ({markers}) "
+            f"ON CONFLICT ({', '.join(key)}) DO UPDATE SET {updates}"
+        )
+
+    def values(self, array: pa.Array, column: Column) -> list[Any]:
+        return types.to_values(array, column)
+
+
+def describe(session: Session, table: str) -> tuple[dict[str, TargetColumn], tuple[tuple[str, ...], ...]]:
+    """Columns, and the column lists of all unique keys, the primary key first."""
+    rows = session.ask(f"PRAGMA table_xinfo({quote(table)})")
+    columns = {}
+    for _, name, declared, forced, default, place, hidden in rows:
+        mapped = types.read_as(declared)
+        columns[name] = TargetColumn(
+            name, mapped[0] if mapped else None, declared or "of no type", nullable=not forced and not place,
+            fills=default is not None or (bool(place) and "int" in declared.lower()),
+            length=mapped[1] if mapped else 0, generated=hidden in (2, 3),
+        )  # fmt: skip
+    primary = tuple(row[1] for row in sorted(rows, key=lambda row: row[5]) if row[5])
+    keys = [primary] if primary else []
+    for _, index, unique, _, partial in session.ask(f"PRAGMA index_list({quote(table)})"):
+        if unique and not partial:
+            parts = [row[2] for row in session.ask(f"PRAGMA index_info({quote(index)})")]
+            if None not in parts and tuple(parts) not in keys:
+                keys.append(tuple(parts))
+    return columns, tuple(keys)
+
+
+FLAVOR = SqliteFlavor()

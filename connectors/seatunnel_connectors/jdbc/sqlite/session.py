@@ -1,0 +1,116 @@
+"""Connections to a SQLite file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote as url_quote
+
+from seatunnel_connectors.jdbc.statements.flavor import Row, Session
+from seatunnel_connectors.jdbc.url import Address, report_unknown
+from seatunnel_py.api import FatalError, PluginError, RetriableError, borrow
+
+BUSY_SECONDS = 60.0  # there is one writer at a time; the others wait for it this long
+_NETWORK = ("nfs", "cifs", "smb", "fuse.sshfs", "9p", "ceph", "glusterfs", "lustre", "afs")
+KNOWN = frozenset({"mode", "cache", "busy_timeout", "journal_mode", "synchronous", "foreign_keys", "date_class"})
+
+
+class SqliteSession(Session):
+    """Autocommit outside of ``begin``; a transaction that may write takes the file's one write lock at once, so
+    that it never fails in its midst."""
+
+    def __init__(self, address: Address, *, writing: bool) -> None:
+        report_unknown(address, KNOWN)
+        path = Path(address.path)
+        if not writing and not path.exists():
+            raise FatalError(f"the SQLite database {path} does not exist", "correct the url")
+        if writing and not path.parent.is_dir():
+            raise FatalError(f"the directory {path.parent} of the SQLite database does not exist", "create it")
+        mode = "rwc" if writing else "ro"
+        self.db = sqlite3.connect(
+            f"file:{url_quote(str(path.absolute()))}?mode={mode}", uri=True, isolation_level=None,
+            timeout=BUSY_SECONDS, check_same_thread=False,
+        )  # fmt: skip
+        if writing:
+            # Readers go on while a writer writes; but the shared memory that it needs does not work over a network.
+            if not on_network(path.absolute()):
+                self.db.execute("PRAGMA journal_mode = WAL")
+            self.db.execute("PRAGMA synchronous = FULL")
+
+    def ask(self, sql: str, values: Row = ()) -> list[tuple[Any, ...]]:
+        return self.db.execute(sql, values).fetchall()
+
+    def run(self, sql: str, values: Row = ()) -> int:
+        return self.db.execute(sql, values).rowcount
+
+    def run_many(self, sql: str, rows: Sequence[Row]) -> int:
+        return self.db.executemany(sql, rows).rowcount
+
+    def begin(self) -> None:
+        self.db.execute("BEGIN IMMEDIATE")
+
+    def commit(self) -> None:
+        self.db.execute("COMMIT")
+
+    def rollback(self) -> None:
+        self.db.execute("ROLLBACK")
+
+    def close(self) -> None:
+        with contextlib.suppress(sqlite3.Error):
+            self.db.close()
+
+
+def on_network(path: Path) -> bool:
+    """Whether the file lies on a network file system, as far as Linux says."""
+    best, kind = "", ""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/mounts").read_text().splitlines():
+            _, mount, found, *_ = line.split(" ")
+            mount = mount.replace("\\040", " ")
+            if len(mount) >= len(best) and os.path.commonpath([mount, path]) == mount:
+                best, kind = mount, found
+    return kind.startswith(_NETWORK)
+
+
+@contextlib.contextmanager
+def sessions(address: Address, *, writing: bool = True) -> Iterator[SqliteSession]:
+    """A pooled connection."""
+    key = ("sqlite", address.path, writing)
+    with borrow(key, lambda: SqliteSession(address, writing=writing), SqliteSession.close) as session:
+        yield session
+
+
+@contextlib.contextmanager
+def explained(what: str) -> Iterator[None]:
+    """Turn sqlite3's errors into ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise failure(error, what) from error
+
+
+def failure(error: sqlite3.Error, what: str) -> PluginError:
+    code = getattr(error, "sqlite_errorname", "") or ""
+    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_IOERR")):
+        return RetriableError(f"{what}: {error}", "end whatever else writes to the file")
+    remedy = ""
+    if code.startswith(("SQLITE_CONSTRAINT_PRIMARYKEY", "SQLITE_CONSTRAINT_UNIQUE")):
+        remedy = "set primary_keys and enable_upsert = true, or remove the duplicates"
+    return FatalError(f"{what}: {error}", remedy)
+
+
+def quote(*names: str) -> str:
+    for name in names:
+        if not name or "\0" in name:
+            raise ValueError(f"{name!r} cannot be a name in SQLite")
+    return ".".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
+def literal(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("a text with a NUL character cannot be a literal in SQLite")
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,123 @@
+"""What a database must say about itself for the sinks that write by statements."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from seatunnel_connectors.jdbc.target import TargetColumn
+from seatunnel_connectors.jdbc.url import Address
+from seatunnel_py.api import Column, TableSchema
+
+Row = Sequence[Any]
+
+
+class Session(ABC):
+    """One pooled connection. Statements use the flavor's markers; outside of ``begin`` each commits itself."""
+
+    @abstractmethod
+    def ask(self, sql: str, values: Row = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+
+    @abstractmethod
+    def run(self, sql: str, values: Row = ()) -> int:
+        """Run a statement and return the rows that it affected."""
+
+    @abstractmethod
+    def run_many(self, sql: str, rows: Sequence[Row]) -> int:
+        """Run a statement once for each row, as fast as the driver can; returns the affected rows, -1: unknown."""
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Begin a transaction that may write."""
+
+    @abstractmethod
+    def commit(self) -> None: ...
+
+    @abstractmethod
+    def rollback(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class TargetTable:
+    """A target as it is; ``database`` and ``table`` are names in the database's own spelling."""
+
+    database: str
+    table: str
+    exists: bool
+    has_rows: bool = False
+    columns: Mapping[str, TargetColumn] = field(default_factory=dict)
+    keys: tuple[tuple[str, ...], ...] = ()
+    may_create: bool = True
+    has_books: bool = False
+
+
+class Flavor(ABC):
+    """One kind of database; stateless."""
+
+    marker: ClassVar[str] = "?"
+    duplicates_found: ClassVar[bool] = True
+    """Whether INSERT of a key that is there fails, so that a unit's own record can be a plain INSERT."""
+
+    @abstractmethod
+    def sessions(self, address: Address) -> AbstractContextManager[Session]:
+        """A pooled connection; given back when the block ends without an exception."""
+
+    @abstractmethod
+    def explained(self, what: str) -> AbstractContextManager[None]:
+        """Turns the driver's errors into ours."""
+
+    @abstractmethod
+    def quote(self, *names: str) -> str:
+        """A dotted identifier."""
+
+    @abstractmethod
+    def place(self, address: Address, text: str) -> tuple[str, str]:
+        """Database (or schema) and table of the option ``table``. ValueError for what is neither."""
+
+    @abstractmethod
+    def look(self, session: Session, database: str, table: str) -> TargetTable:
+        """What stands at that name now, with the tables of ``books`` beside it."""
+
+    @abstractmethod
+    def created_type(self, column: Column, *, in_key: bool, alone: bool) -> str:
+        """A column's type in a table that we create; ``alone`` says that it is the whole key. ValueError where there
+        is none."""
+
+    @abstractmethod
+    def upsert(self, relation: str, columns: Sequence[str], key: Sequence[str]) -> str:
+        """A statement that inserts or updates one row by key; all names are quoted already."""
+
+    @abstractmethod
+    def values(self, array: pa.Array, column: Column) -> list[Any]:
+        """A column as the driver's values. ValueError names a value that cannot be stored."""
+
+    def empty(self, relation: str) -> str:
+        return f"DELETE FROM {relation}"
+
+    def create_table(
+        self, relation: str, table: TableSchema, names: Mapping[str, str], key: Sequence[str], *, indexes: bool
+    ) -> list[str]:
+        """CREATE TABLE and what belongs to it, each without effect where it was done before."""
+        lines = []
+        for column in table.columns:
+            in_key = column.name in key
+            kind = self.created_type(column, in_key=in_key, alone=in_key and len(key) == 1)
+            forced = in_key or not column.nullable
+            lines.append(f"{self.quote(names[column.name])} {kind}{' NOT NULL' if forced else ''}")
+        if key and indexes:
+            lines.append(f"PRIMARY KEY ({', '.join(self.quote(names[name]) for name in key)})")
+        return [f"CREATE TABLE IF NOT EXISTS {relation} ({', '.join(lines)}){self.table_ending(table)}"]
+
+    def table_ending(self, table: TableSchema) -> str:
+        """What follows the columns of CREATE TABLE."""
+        return ""
+
+    def text_type(self, length: int) -> str:
+        """A text type that can be part of a key."""
+        return f"VARCHAR({length})"

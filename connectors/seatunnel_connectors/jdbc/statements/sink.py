@@ -1,0 +1,249 @@
+"""The sink of one upstream table, for every flavor."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from seatunnel_connectors.jdbc.dialect import SinkRequest
+from seatunnel_connectors.jdbc.siblings import mark_prepared, prepared_by_sibling
+from seatunnel_connectors.jdbc.statements.books import Books
+from seatunnel_connectors.jdbc.statements.flavor import Flavor, TargetTable
+from seatunnel_connectors.jdbc.statements.query import QueryWriter
+from seatunnel_connectors.jdbc.statements.write import StatementWriter
+from seatunnel_connectors.jdbc.target import Plan, decide, key_of, misfits, table_text, target_name
+from seatunnel_py.api import (
+    CommitContext,
+    Committer,
+    Effect,
+    FatalError,
+    NothingToCommit,
+    Piece,
+    Plain,
+    Setup,
+    Sink,
+    WriteContext,
+    Writer,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How rows get into the target; plain data for every writer. ``renew`` are the statements that destroy what was
+    there, ``prepare`` those that may be repeated at will."""
+
+    database: str
+    table: str
+    token: str
+    names: tuple[str, ...]
+    key: tuple[str, ...]
+    upsert: bool
+    books: bool
+    renew: tuple[str, ...] = ()
+    prepare: tuple[str, ...] = ()
+
+    def to_plain(self) -> dict[str, Plain]:
+        return cast("dict[str, Plain]", {**asdict(self), "how": "table", "version": 1})
+
+
+def load_of(data: Any) -> Load:
+    """Read back what ``Load.to_plain`` wrote."""
+    fields = {key: value for key, value in dict(data).items() if key not in ("how", "version")}
+    for name in ("names", "key", "renew", "prepare"):
+        fields[name] = tuple(fields[name])
+    return Load(**fields)
+
+
+@dataclass(frozen=True)
+class StatementSink(Sink):
+    """Writes one upstream table by statements; ``flavor`` is the database's own part."""
+
+    request: SinkRequest
+    flavor: Flavor
+
+    @property
+    def target(self) -> str:
+        if self.request.options.query:
+            return f"{self.request.address.display} (query)"
+        return f"{self.request.address.display}: {table_text(self.request.options, self.request.table)}"
+
+    def plan_setup(self) -> Setup:
+        if self.request.options.query:
+            return Setup()
+        database, table = self._place()
+        with (
+            self.flavor.explained(f"looking at the sink table {table}"),
+            self.flavor.sessions(self.request.address) as session,
+        ):
+            target = self.flavor.look(session, database, table)
+        return self._plan(target)
+
+    def _place(self) -> tuple[str, str]:
+        text = table_text(self.request.options, self.request.table)
+        try:
+            return self.flavor.place(self.request.address, text)
+        except ValueError as error:
+            raise FatalError(f"the option table of the Jdbc sink: {error}", "write table or database.table") from None
+
+    def _plan(self, target: TargetTable) -> Setup:
+        options, table = self.request.options, self.request.table
+        shown = f"{target.database}.{target.table}" if target.database else target.table
+        first = not prepared_by_sibling(self._key(target.database, target.table), str(table.path))
+        chosen = decide(options, shown, exists=target.exists, has_rows=target.has_rows, first=first)
+        key = key_of(options, table)
+        names = {column: target_name(column, options.field_ide) for column in table.names}
+        self._refuse(target, chosen, shown, key, names)
+        if chosen.create and not options.create_index:
+            key = ()
+        token = secrets.token_hex(4)
+        relation = self.flavor.quote(*filter(None, (target.database, target.table)))
+        books = target.has_books or target.may_create
+        effects, renew, prepare = self._effects(target, chosen, shown, relation, names, key, token, books)
+        load = Load(
+            target.database, target.table, token, tuple(names.values()), tuple(names[name] for name in key),
+            options.enable_upsert, books, tuple(renew), tuple(prepare),
+        )  # fmt: skip
+        return Setup(tuple(effects), load.to_plain())
+
+    def _refuse(self, target: TargetTable, chosen: Plan, shown: str, key: Sequence[str], names: dict[str, str]) -> None:
+        problems = []
+        if len(set(names.values())) < len(names):
+            problems.append(f"field_ide = {self.request.options.field_ide.value} gives two columns the same name")
+        if chosen.create:
+            if not target.may_create:
+                problems.append("the user may not create tables there")
+            for column in self.request.table.columns:
+                try:
+                    self.flavor.created_type(column, in_key=column.name in key, alone=len(key) == 1)
+                except (ValueError, KeyError):
+                    problems.append(f"column {column.name!r}: the database has no type for {column.dtype}")
+        else:
+            problems += misfits(self.request.table, dict(target.columns), names)
+            wanted = {names[name] for name in key}
+            if key and self.request.options.enable_upsert and not any(set(unique) == wanted for unique in target.keys):
+                columns = ", ".join(names[name] for name in key)
+                problems.append(
+                    f"it has no unique key on ({columns}), which inserting or updating by key needs; "
+                    "add one, set primary_keys to its key, or set enable_upsert = false"
+                )
+        if problems:
+            raise FatalError(
+                f"the sink table {shown} does not fit table {self.request.table.path}:\n  " + "\n  ".join(problems),
+                "change the target, or the rows in a transform; schema_save_mode = RECREATE_SCHEMA makes it anew",
+            )
+
+    def _effects(
+        self, target: TargetTable, chosen: Plan, shown: str, relation: str, names: dict[str, str],
+        key: Sequence[str], token: str, books: bool,
+    ) -> tuple[list[Effect], list[str], list[str]]:  # fmt: skip
+        effects: list[Effect] = []
+        renew: list[str] = []
+        prepare: list[str] = []
+        if chosen.drop:
+            renew.append(f"DROP TABLE IF EXISTS {relation}")
+            effects.append(Effect("drop table", shown, renew[-1], destructive=True))
+        if chosen.truncate:
+            renew.append(self.flavor.empty(relation))
+            effects.append(Effect("truncate table", shown, renew[-1], destructive=True))
+        if chosen.create:
+            index = self.request.options.create_index
+            prepare += self.flavor.create_table(relation, self.request.table, names, key, indexes=index)
+            effects.append(Effect("create table", shown, prepare[0]))
+        if books and not target.has_books:
+            prepare += Books(self.flavor, target.database, token, "").create()
+            effects.append(Effect("create ledger", f"{target.database}.seatunnel_ledger".lstrip(".")))
+        if chosen.custom:
+            statement = (self.request.options.custom_sql or "").strip().rstrip(";")
+            effects.append(Effect("custom sql", shown, statement, destructive=True))
+        return effects, renew, prepare
+
+    def setup(self, setup: Setup) -> None:
+        if self.request.options.query:
+            return
+        load = load_of(setup.data)
+        key = self._key(load.database, load.table)
+        upstream = str(self.request.table.path)
+        first = not prepared_by_sibling(key, upstream)
+        custom = [effect.statement for effect in setup.effects if effect.action == "custom sql"]
+        statements = [*(load.renew if first else ()), *load.prepare]
+        if first:
+            statements += [part for text in custom for part in split_statements(text)]
+        with (
+            self.flavor.explained(f"preparing the sink table {load.table}"),
+            self.flavor.sessions(self.request.address) as session,
+        ):
+            for statement in statements:
+                session.run(statement)
+        mark_prepared(key, upstream, load.token)
+
+    def _key(self, database: str, table: str) -> tuple[object, ...]:
+        return (self.request.job_id, self.request.address.identity, database, table)
+
+    def open(self, context: WriteContext) -> Writer:
+        if self.request.options.query:
+            return QueryWriter(self.flavor, self.request)
+        return StatementWriter(self.flavor, self.request, load_of(context.setup), context)
+
+    def committer(self) -> Committer:
+        return NothingToCommit() if self.request.options.query else StatementCommitter(self.flavor, self.request)
+
+
+def split_statements(text: str) -> list[str]:
+    """A script as single statements; semicolons inside quotes and comments do not end one."""
+    import re
+
+    token = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*.*?\*/|;", re.S)
+    cuts = [match.start() for match in token.finditer(text) if match.group(0) == ";"]
+    parts = [
+        text[start:end].strip() for start, end in zip([0, *(at + 1 for at in cuts)], [*cuts, len(text)], strict=True)
+    ]
+    return [part for part in parts if part]
+
+
+class StatementCommitter(Committer):
+    """Rows are visible once their unit has committed; what is left is the ledger."""
+
+    def __init__(self, flavor: Flavor, request: SinkRequest) -> None:
+        self.flavor = flavor
+        self.request = request
+
+    def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        load = load_of(context.setup)
+        if not load.books:
+            return
+        books = Books(self.flavor, load.database, load.token, str(self.request.table.path))
+        with (
+            self.flavor.explained(f"committing table {load.table}"),
+            self.flavor.sessions(self.request.address) as session,
+        ):
+            session.begin()
+            done = books.last_checkpoint(session, context.lineage, context.step)
+            if done is not None and done >= context.checkpoint:
+                session.rollback()
+                return
+            lost = books.missing(session, [str(piece.data["data_id"]) for piece in pieces])
+            if lost:
+                raise FatalError(
+                    f"table {load.table}: {len(lost)} of {len(pieces)} units that were written are not in the target's "
+                    "records: they are lost",
+                    "run the job again with --fresh",
+                )
+            books.record(session, context)
+            session.commit()
+
+    def recover(self, context: CommitContext) -> int | None:
+        load = load_of(context.setup)
+        if not load.books:
+            return None
+        books = Books(self.flavor, load.database, load.token, str(self.request.table.path))
+        with (
+            self.flavor.explained(f"reading the ledger of {load.table}"),
+            self.flavor.sessions(self.request.address) as session,
+        ):
+            session.begin()
+            last = books.last_checkpoint(session, context.lineage, context.step)
+            books.raise_fence(session, context.job_id, context.lineage, context.step, context.incarnation, 0)
+            session.commit()
+            return last

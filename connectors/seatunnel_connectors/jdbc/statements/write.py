@@ -1,0 +1,197 @@
+"""Writing by statements: one transaction a unit, rows in blocks, the unit's own record last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seatunnel_connectors.jdbc.dialect import SinkRequest
+from seatunnel_connectors.jdbc.held import Held
+from seatunnel_connectors.jdbc.statements.books import Books, Recorded
+from seatunnel_connectors.jdbc.statements.flavor import Flavor, Row, Session
+from seatunnel_py.api import Batch, FatalError, Piece, Plain, Position, RowKind, WriteContext, Writer
+
+if TYPE_CHECKING:
+    from seatunnel_connectors.jdbc.statements.sink import Load
+
+BLOCK_ROWS = 20_000  # rows as Python values are held only this many at a time
+
+
+class StatementWriter(Writer):
+    """One unit into one table."""
+
+    def __init__(self, flavor: Flavor, request: SinkRequest, load: Load, context: WriteContext) -> None:
+        self.flavor = flavor
+        self.table = request.table
+        self.load = load
+        self.context = context
+        self.relation = flavor.quote(*filter(None, (load.database, load.table)))
+        self.what = f"writing table {load.table}"
+        self.books = Books(flavor, load.database, load.token, str(request.table.path)) if load.books else None
+        self.rows = self.bytes = self.merged = self.skipped = 0
+        self.end: Position | None = None
+        self.recorded: Recorded | None = None
+        self.begun = False
+        with flavor.explained(f"connecting to write table {load.table}"):
+            self.held = Held(flavor.sessions(request.address))
+        self.session: Session = self.held.connection
+        if self.books and (context.attempt or context.epoch or context.incarnation > 1):
+            self._look_back(self.books)
+
+    def _look_back(self, books: Books) -> None:
+        """Fence off older attempts and see whether one of them has written these rows already."""
+        context = self.context
+        try:
+            with self.flavor.explained(self.what):
+                self.session.begin()
+                books.raise_fence(
+                    self.session, context.job_id, context.lineage, context.step, context.incarnation, context.epoch
+                )
+                self.recorded = books.find(self.session, context.data_id)
+                self.session.commit()
+        except BaseException:
+            self.abort()
+            raise
+
+    # -------------------------------------------------- rows
+
+    def write(self, batch: Batch) -> None:
+        if batch.absent is not None:
+            raise FatalError(
+                f"table {self.load.table}: rows with columns that the source did not send cannot be written",
+                "let the source send whole rows",
+            )
+        self.rows += batch.rows
+        self.bytes += batch.data.nbytes
+        self.end = batch.end
+        done = self.recorded.rows - self.skipped if self.recorded else 0
+        skip = max(0, min(done, batch.rows))
+        self.skipped += skip
+        data = batch.data.slice(skip)
+        kinds = batch.kinds.slice(skip) if batch.kinds is not None else None
+        with self.flavor.explained(self.what):
+            for start in range(0, data.num_rows, BLOCK_ROWS):
+                part = None if kinds is None else kinds.slice(start, BLOCK_ROWS)
+                self._block(data.slice(start, BLOCK_ROWS), part)
+
+    def _block(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None) -> None:
+        if not self.begun:
+            self.session.begin()
+            self.begun = True
+        if kinds is None or pc.all(pc.equal(kinds, RowKind.INSERT.value)).as_py():
+            self.insert(data)
+            return
+        for kind, start, length in runs(kinds):
+            self._run_of(RowKind(kind), data.slice(start, length))
+
+    def _run_of(self, kind: RowKind, data: pa.RecordBatch) -> None:
+        """Rows of one kind in a row, as the peer: -U is ignored, and what is about a row needs a key."""
+        if kind is RowKind.INSERT or (kind is RowKind.UPDATE_AFTER and (self.load.upsert or not self.load.key)):
+            self.insert(data)
+        elif not self.load.key:
+            raise FatalError(
+                f"table {self.load.table}: rows of kind {kind.name} need a key to find their row by",
+                "set primary_keys, or drop these rows with the FilterRowKind transform",
+            )
+        elif kind is RowKind.UPDATE_BEFORE:
+            self.merged += data.num_rows
+        elif kind is RowKind.UPDATE_AFTER:
+            self._update(data)
+        else:
+            where = " AND ".join(f"{self.flavor.quote(name)} = {self.flavor.marker}" for name in self.load.key)
+            keys = [self.load.names.index(name) for name in self.load.key]
+            rows = [tuple(row[at] for at in keys) for row in self._rows(data)]
+            self.session.run_many(f"DELETE FROM {self.relation} WHERE {where}", rows)
+
+    def insert(self, data: pa.RecordBatch) -> None:
+        """New rows, or new values for rows whose key is there."""
+        columns = [self.flavor.quote(name) for name in self.load.names]
+        if self.load.key and self.load.upsert:
+            key = [self.flavor.quote(name) for name in self.load.key]
+            self.session.run_many(self.flavor.upsert(self.relation, columns, key), self._rows(data))
+            return
+        markers = ", ".join([self.flavor.marker] * len(columns))
+        count = self.session.run_many(
+            f"INSERT INTO {self.relation} ({', '.join(columns)}) VALUES ({markers})", self._rows(data)
+        )
+        if count not in (-1, data.num_rows):
+            raise FatalError(f"table {self.load.table}: {count} of {data.num_rows} rows were confirmed")
+
+    def _update(self, data: pa.RecordBatch) -> None:
+        others = [name for name in self.load.names if name not in self.load.key] or list(self.load.key)
+        sets = ", ".join(f"{self.flavor.quote(name)} = {self.flavor.marker}" for name in others)
+        where = " AND ".join(f"{self.flavor.quote(name)} = {self.flavor.marker}" for name in self.load.key)
+        order = [self.load.names.index(name) for name in (*others, *self.load.key)]
+        rows = [tuple(row[at] for at in order) for row in self._rows(data)]
+        self.session.run_many(f"UPDATE {self.relation} SET {sets} WHERE {where}", rows)
+
+    def _rows(self, data: pa.RecordBatch) -> Sequence[Row]:
+        columns = []
+        for column, array in zip(self.table.columns, data.columns, strict=True):
+            try:
+                columns.append(self.flavor.values(array, column))
+            except ValueError as error:
+                raise FatalError(
+                    f"{self.what}: column {column.name!r}: {error}", "convert the column in a transform"
+                ) from None
+        return list(zip(*columns, strict=True))
+
+    # -------------------------------------------------- the end
+
+    def stage(self) -> Piece:
+        try:
+            with self.flavor.explained(self.what):
+                if self.recorded is not None and self.skipped == self.rows <= self.recorded.rows:
+                    return self._already(self.recorded)
+                return self._commit()
+        except BaseException:
+            self.abort()
+            raise
+
+    def _commit(self) -> Piece:
+        if not self.begun:
+            self.session.begin()
+        mine = Recorded(self.rows, self.bytes, self.merged, position_plain(self.end))
+        if self.books:
+            self.books.check_fence(self.session, self.context, self.load.table)
+            other = self.books.find(self.session, self.context.data_id)
+            if other is not None and self.recorded is None:
+                return self._already(other)
+            if other is not None:
+                self.books.forget_piece(self.session, self.context.data_id)
+            self.books.insert_piece(self.session, self.context, mine)
+        self.session.commit()
+        self.held.release()
+        return self._piece(mine, replayed=False)
+
+    def _already(self, recorded: Recorded) -> Piece:
+        """An earlier attempt at the same rows has committed: nothing is applied, its counts are the truth."""
+        if self.begun:
+            self.session.rollback()
+        self.held.release()
+        return self._piece(recorded, replayed=True)
+
+    def _piece(self, recorded: Recorded, *, replayed: bool) -> Piece:
+        data: dict[str, Plain] = {"data_id": self.context.data_id, "end": recorded.end, "replayed": replayed}
+        return Piece(recorded.rows, recorded.bytes, recorded.merged, data)
+
+    def abort(self) -> None:
+        self.held.discard()
+
+
+def runs(kinds: pa.UInt8Array) -> list[tuple[int, int, int]]:
+    """Stretches of equal kinds: (kind, start, length)."""
+    encoded = pc.run_end_encode(kinds)
+    found, start = [], 0
+    for kind, end in zip(encoded.values.to_pylist(), encoded.run_ends.to_pylist(), strict=True):
+        found.append((kind, start, end - start))
+        start = end
+    return found
+
+
+def position_plain(end: Position | None) -> Plain:
+    """A position as it stands in a unit's record."""
+    return None if end is None else {"value": dict(end.value), "generation": end.generation, "version": end.version}
