@@ -35,6 +35,22 @@ class TextRules:
         return {Kind.DATE: self.date, Kind.TIME: self.time}.get(kind, self.datetime)
 
 
+class ExactFloat(float):
+    """A number as JSON text has it: a float, whose text keeps every digit for columns that want them."""
+
+    text = ""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def exact_float(text: str) -> ExactFloat:
+    """What ``json.loads`` may take for ``parse_float``."""
+    number = ExactFloat(text)
+    number.text = text
+    return number
+
+
 def text_column(texts: pa.StringArray, dtype: DataType, rules: TextRules, level: int = 0) -> pa.Array:
     """A column of ``dtype`` from text. Raises MisfitError with the index of the first value that does not fit."""
     import pyarrow as pa

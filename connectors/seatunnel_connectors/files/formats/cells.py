@@ -13,7 +13,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.files.columns import TextRules, text_column
+from seatunnel_connectors.files.columns import TextRules, exact_float, text_column
 from seatunnel_connectors.files.temporal import MisfitError
 from seatunnel_connectors.json_values import from_json
 from seatunnel_py.api import DataType, Kind, to_arrow
@@ -73,7 +73,7 @@ def cell_text(cell: Any, whole: type[int] | type[Decimal] = Decimal) -> str | No
 def _container(cell: Any, dtype: DataType, rules: TextRules, delimiter: str) -> Any:
     text = cell_text(cell) or ""
     try:
-        found = json.loads(text, parse_float=Decimal)
+        found = json.loads(text, parse_float=exact_float)
     except (ValueError, RecursionError):
         if dtype.kind is not Kind.ROW:
             raise ValueError(f"{text[:60]!r} is not the JSON text of a {dtype.kind}") from None

@@ -10,10 +10,10 @@ import base64
 import binascii
 import json
 from collections.abc import Iterator
-from decimal import Decimal, localcontext
+from decimal import localcontext
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.files.columns import TextRules
+from seatunnel_connectors.files.columns import TextRules, exact_float
 from seatunnel_connectors.files.document import Document
 from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, batch_of, misfit, number
 from seatunnel_connectors.files.lines import (
@@ -70,7 +70,7 @@ class JsonReader(FormatReader):
         begin = number(start, "offset", number(part, "begin"))
         end = number(part, "end") if "end" in part else None
         self.is_direct = self.options.row_delimiter in ("\n", "\r\n") and all(
-            _is_direct(column.dtype) for column in layout.output()
+            _is_direct(column.dtype) and column.default is None for column in layout.output()
         )
         blocks = read_blocks(document, self.options.encoding, cut_at(self.row_end), begin=begin, end=end)
         for block in blocks:
@@ -156,7 +156,7 @@ class JsonReader(FormatReader):
     def _rows(self, document: Document, block: Block, index: int, line: str) -> list[Any]:
         """The rows of one document: itself, or the items of an array; an array of values is a row by position."""
         try:
-            found = json.loads(line, parse_float=_number)
+            found = json.loads(line, parse_float=exact_float)
         except (ValueError, RecursionError) as error:
             where = self._where(document, block, index)
             reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
@@ -189,11 +189,6 @@ class JsonReader(FormatReader):
     def _where(self, document: Document, block: Block, index: int) -> str:
         first = line_number(document, self.options.encoding, block.offset, self.row_end)
         return f"line {first + index}"
-
-
-def _number(text: str) -> Decimal:
-    """Every digit of a number: a decimal column wants them, a double column loses nothing by them."""
-    return Decimal(text)
 
 
 def _at(row: Any, index: int) -> Any:

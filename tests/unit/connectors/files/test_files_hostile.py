@@ -84,13 +84,13 @@ def test_json_converts_as_the_peer_does(tmp_path: Path) -> None:
         "fields": {"s": "string", "n": "int", "b": "boolean", "d": "date", "t": "timestamp", "x": "decimal(5, 2)"}
     }
     (tmp_path / "f.json").write_text(
-        '{"s":{"k":[1,"é"]},"n":" 7 ","b":"true","d":"2024年1月31日","t":"20240131102030","x":"1.005"}\n'
+        '{"s":{"k":[1.50,"é"]},"n":" 7 ","b":"true","d":"2024年1月31日","t":"20240131102030","x":"1.005"}\n'
         '[{"s":5,"more":1},{"s":null,"t":"2024/01/31 10:20:30"}]\n'
         '["pos",3,false,"2024.01.31","2024-01-31T10:20:30.5",2]\n\n'
     )
     found = rows(path=str(tmp_path), file_format_type="json", schema=declared)
 
-    assert [row["s"] for row in found] == ['{"k":[1,"é"]}', "5", None, "pos"]
+    assert [row["s"] for row in found] == ['{"k":[1.5,"é"]}', "5", None, "pos"]
     assert [row["n"] for row in found] == [7, None, None, 3]
     assert str(found[0]["d"]) == str(found[3]["d"]) == "2024-01-31"
     assert [str(row["t"]) for row in found] == [
@@ -100,6 +100,14 @@ def test_json_converts_as_the_peer_does(tmp_path: Path) -> None:
         "2024-01-31 10:20:30.500000",
     ]
     assert [str(row["x"]) for row in found] == ["1.01", "None", "None", "2.00"]
+
+
+def test_a_missing_json_field_takes_its_columns_default(tmp_path: Path) -> None:
+    columns = [{"name": "a", "type": "int", "defaultValue": 7}, {"name": "b", "type": "string"}]
+    (tmp_path / "f.json").write_text('{"a":1}\n{"a":null,"b":"x"}\n{}\n')
+
+    found = rows(path=str(tmp_path), file_format_type="json", schema={"columns": columns})
+    assert [tuple(row.values()) for row in found] == [(1, None), (7, "x"), (7, None)]
 
 
 # ---------------------------------------------------------------- archives

@@ -78,7 +78,7 @@ def test_a_reader_resumes_at_every_batch_boundary(name: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("excel", "xml", "csv-gzip", "csv-utf16")])
-@pytest.mark.parametrize("size", [1, 50, 3000])
+@pytest.mark.parametrize("size", [40, 3000])
 def test_parts_of_a_file_together_are_the_file(name: str, size: int, tmp_path: Path) -> None:
     forced = {"enable_file_split": True} if name.startswith("csv") else {}
     options = written(tmp_path, name) | {"file_split_size": size} | forced
