@@ -7,12 +7,10 @@ what it needs as arguments; tests build their own.
 from __future__ import annotations
 
 import contextlib
-import os
 import secrets
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_py.api.factory import JobMode
 from seatunnel_py.config.env import FailurePolicy
 from seatunnel_py.config.job_file import load
-from seatunnel_py.errors import EngineError, PlanError, Problem
+from seatunnel_py.engines import Engines, LocalEngines, SparkEngines, needs_catalyst
+from seatunnel_py.errors import PlanError, Problem
 from seatunnel_py.plan.registry import hooks, installed
 from seatunnel_py.plan.sql import CatalystFactory
 from seatunnel_py.plan.steps import Job, understand
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from seatunnel_py.runtime.home import Home, JobPlace
     from seatunnel_py.runtime.ports import Engine
     from seatunnel_py.runtime.receipt import Receipt
-    from seatunnel_py.spark.session import SparkApplication
 
 PROCESS_STARTED = time.time()
 
@@ -88,11 +86,16 @@ def preview(path: Path, variables: Mapping[str, str], rows: int) -> Iterator[Ste
 def planned(path: Path, variables: Mapping[str, str] | None) -> Iterator[tuple[Plan, SqlAnalyst | None]]:
     """A plan, and what analysed its queries while that is still there. Starts Spark for jobs with queries only."""
     job = check(path, variables)
-    if not _needs_catalyst(job):
+    if not needs_catalyst(job):
         yield _planned(job, None), None
         return
-    with tempfile.TemporaryDirectory(prefix="seatunnel-") as place, _spark(job, Path(place), catalyst=True) as spark:
-        yield _planned(job, spark.analyst()), spark.analyst()
+    with tempfile.TemporaryDirectory(prefix="seatunnel-") as place:
+        spark = SparkEngines((job,), Path(place))
+        try:
+            analyst = spark.analyst()
+            yield _planned(job, analyst), analyst
+        finally:
+            spark.stop()
 
 
 def _planned(job: Job, analyst: SqlAnalyst | None) -> Plan:
@@ -122,91 +125,70 @@ def run(
 
     Raises SeaTunnelError for what is found before any table starts; afterwards tables fail, not the call.
     """
-    job = check(path, options.variables)
+    job = runnable(path, options.variables)
+    place = claim(job, home, options.job_id, fresh=options.fresh)
+    with Session((job,), place.path, local=options.local, began=PROCESS_STARTED) as session:
+        return session.run(job, place, listen, on_driver, options.only)
+
+
+def runnable(path: Path, variables: Mapping[str, str] | None = None) -> Job:
+    """``check``, and that this version can run the job. Raises JobFileError."""
+    job = check(path, variables)
     _refuse_streaming(job)
-    about = {"job_file": str(path), "job_name": job.name, "config": job.file.redacted()}
-    place = home.claim(options.job_id, fresh=options.fresh, about=about)
-    job = Job(job.file, job.steps, job.notes, place.job_id)
-    with _engine(job, place, local=options.local) as engine:
-        planned = _planned(job, engine.analyst() if _needs_catalyst(job) else None)
-        pipelines = _only(planned.pipelines, options.only)
-        receipt = _drive(planned.job, pipelines, engine.engine(), place, listen, on_driver)
-    place.end(receipt)
-    return receipt
+    return job
 
 
-class _Local:
-    """The engine in this process."""
-
-    def engine(self) -> Engine:
-        from seatunnel_py.local.engine import LocalEngine
-
-        return LocalEngine()
-
-    def analyst(self) -> SqlAnalyst:
-        raise EngineError("a job with queries needs Spark")
+def claim(job: Job, home: Home, job_id: str | None = None, *, fresh: bool = False) -> JobPlace:
+    """A job id and its directory, with what is started there written down."""
+    about = {"job_file": job.file.path, "job_name": job.name, "config": job.file.redacted()}
+    return home.claim(job_id, fresh=fresh, about=about)
 
 
-class _Spark:
-    """Spark, starting in the background while the job is being planned."""
+class Session:
+    """One Spark application in which jobs run one after the other::
 
-    def __init__(self, job: Job, place: Path, *, catalyst: bool) -> None:
-        from seatunnel_py.spark import session
+        with Session(jobs, place) as session:
+            for job in jobs:
+                receipt = session.run(job, claim(job, home), listen)
 
-        settings = session.SparkSettings(
-            job.name,
-            job.file.env.spark,
-            place,
-            _cache(),
-            catalyst,
-            tuple(sorted({type(step.factory).__module__ for step in job.steps})),
-        )
-        self._place = place
-        self._starting = ThreadPoolExecutor(1, thread_name_prefix="spark")
-        self._application: Future[SparkApplication] = self._starting.submit(session.start, settings)
+    The application has the ``spark.*`` settings of all jobs that it is made for (where two differ, the first one's)
+    and keeps its log in ``place``. ``began`` is the wall-clock time that receipts count from.
+    """
 
-    def engine(self) -> Engine:
-        from seatunnel_py.spark.engine import SparkEngine
+    def __init__(self, jobs: Sequence[Job], place: Path, *, local: bool = False, began: float | None = None) -> None:
+        self._engines: Engines = LocalEngines() if local else SparkEngines(jobs, place)
+        self._began = began
 
-        application = self._application.result()
-        return SparkEngine(application.context, application.slots, self._place / "exchange")
+    def wait(self) -> None:
+        """Return once the application runs; without it the first job waits. Raises EngineError."""
+        self._engines.wait()
 
-    def analyst(self) -> SqlAnalyst:
-        from seatunnel_py.spark.catalyst import Analyst
+    def run(
+        self,
+        job: Job,
+        place: JobPlace,
+        listen: Callable[[JobEvent], None],
+        on_driver: Callable[[Any], None] = lambda driver: None,
+        only: tuple[str, ...] = (),
+    ) -> Receipt:
+        """Run one job to its end and leave its receipt in ``place``; see ``run``."""
+        began = self._began or time.time()
+        job = Job(job.file, job.steps, job.notes, place.job_id)
+        planned = _planned(job, self._engines.analyst() if needs_catalyst(job) else None)
+        pipelines = _only(planned.pipelines, only)
+        receipt = _drive(job, pipelines, self._engines.engine(place.exchange), place, listen, on_driver, began)
+        place.end(receipt)
+        return receipt
 
-        return Analyst(self._application.result().session())
+    def close(self) -> None:
+        """End the application."""
+        self._engines.stop()
 
-    def stop(self) -> None:
-        self._starting.shutdown(wait=True)
-        if self._application.exception() is None:
-            self._application.result().stop()
+    def __enter__(self) -> Session:
+        return self
 
-
-@contextlib.contextmanager
-def _spark(job: Job, place: Path, *, catalyst: bool) -> Iterator[_Spark]:
-    spark = _Spark(job, place, catalyst=catalyst)
-    try:
-        yield spark
-    finally:
-        spark.stop()
-
-
-@contextlib.contextmanager
-def _engine(job: Job, place: JobPlace, *, local: bool) -> Iterator[_Local | _Spark]:
-    if local:
-        yield _Local()
-        return
-    with _spark(job, place.path, catalyst=_needs_catalyst(job)) as spark:
-        yield spark
-
-
-def _cache() -> Path:
-    """Where class-data archives are kept: they serve every job of this user."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seatunnel-py"
-
-
-def _needs_catalyst(job: Job) -> bool:
-    return any(isinstance(step.factory, CatalystFactory) for step in job.steps)
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def _refuse_streaming(job: Job) -> None:
@@ -239,6 +221,7 @@ def _drive(
     place: JobPlace,
     listen: Callable[[JobEvent], None],
     on_driver: Callable[[Any], None],
+    began: float,
 ) -> Receipt:
     from seatunnel_py.runtime.attempts import RetryPolicy
     from seatunnel_py.runtime.chains import JobIdentity
@@ -273,8 +256,8 @@ def _drive(
         engine.stop()
     ended = time.time()
     data = (driver.last_commit_at or driver.first_unit_at or 0.0) - (driver.first_unit_at or 0.0)
-    first_row = driver.first_row_at - PROCESS_STARTED if driver.first_row_at else None
-    seconds = Seconds(ended - PROCESS_STARTED, started - PROCESS_STARTED, data, first_row)
+    first_row = driver.first_row_at - began if driver.first_row_at else None
+    seconds = Seconds(ended - began, started - began, data, first_row)
     receipt = Receipt(place.job_id, job.name, tables, seconds, job.notes, driver.stopped_by)
     tell(JobEnded(receipt, ended))
     return receipt

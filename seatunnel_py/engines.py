@@ -1,0 +1,104 @@
+"""Where jobs run: on a Spark application, which starts in the background, or in this process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from seatunnel_py.errors import EngineError
+from seatunnel_py.plan.sql import CatalystFactory
+from seatunnel_py.plan.steps import Job
+
+if TYPE_CHECKING:
+    from seatunnel_py.plan.sql import SqlAnalyst
+    from seatunnel_py.runtime.ports import Engine
+    from seatunnel_py.spark.session import SparkApplication
+
+
+class Engines(Protocol):
+    """Gives every job an engine of its own: chains are known to an engine by their vertex, and two jobs may have
+    vertices of one name."""
+
+    def wait(self) -> None:
+        """Return when jobs can run. Raises EngineError when they never will."""
+
+    def engine(self, exchange: Path) -> Engine: ...
+
+    def analyst(self) -> SqlAnalyst: ...
+
+    def stop(self) -> None: ...
+
+
+class LocalEngines:
+    """Everything in this process: no Spark, so no queries."""
+
+    def wait(self) -> None:
+        """Nothing has to start."""
+
+    def engine(self, exchange: Path) -> Engine:
+        from seatunnel_py.local.engine import LocalEngine
+
+        return LocalEngine()
+
+    def analyst(self) -> SqlAnalyst:
+        raise EngineError("a job with queries needs Spark")
+
+    def stop(self) -> None:
+        """Nothing is held."""
+
+
+class SparkEngines:
+    """One Spark application; it starts while the first job is being planned."""
+
+    def __init__(self, jobs: Sequence[Job], place: Path) -> None:
+        """``place`` takes the application's log and scratch files."""
+        from seatunnel_py.spark import session
+
+        settings = session.SparkSettings(
+            jobs[0].name if len(jobs) == 1 else f"{len(jobs)} jobs",
+            _settings_of(jobs),
+            place,
+            _cache(),
+            any(needs_catalyst(job) for job in jobs),
+            tuple(sorted({type(step.factory).__module__ for job in jobs for step in job.steps})),
+            tuple(sorted({extra for job in jobs for step in job.steps for extra in step.factory.extras(step.options)})),
+        )
+        self._starting = ThreadPoolExecutor(1, thread_name_prefix="spark")
+        self._application: Future[SparkApplication] = self._starting.submit(session.start, settings)
+
+    def wait(self) -> None:
+        self._application.result()
+
+    def engine(self, exchange: Path) -> Engine:
+        from seatunnel_py.spark.engine import SparkEngine
+
+        application = self._application.result()
+        return SparkEngine(application.context, application.slots, exchange)
+
+    def analyst(self) -> SqlAnalyst:
+        from seatunnel_py.spark.catalyst import Analyst
+
+        return Analyst(self._application.result().session())
+
+    def stop(self) -> None:
+        self._starting.shutdown(wait=True)
+        if self._application.exception() is None:
+            self._application.result().stop()
+
+
+def needs_catalyst(job: Job) -> bool:
+    """Whether the job has queries."""
+    return any(isinstance(step.factory, CatalystFactory) for step in job.steps)
+
+
+def _settings_of(jobs: Sequence[Job]) -> dict[str, str]:
+    """The ``spark.*`` keys of all jobs; where two differ, the first one's."""
+    return {key: value for job in reversed(jobs) for key, value in job.file.env.spark.items()}
+
+
+def _cache() -> Path:
+    """Where class-data archives are kept: they serve every job of this user."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seatunnel-py"
