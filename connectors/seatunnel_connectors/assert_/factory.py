@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 class AssertSinkFactory(SinkFactory[AssertOptions]):
     name = "Assert"
-    summary = "Fails the job when rows, their number or their table break a rule."
+    summary = "Fails the job when rows, their number or their table break a rule"
     options = AssertOptions
 
     def capabilities(self, options: AssertOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:

@@ -24,7 +24,7 @@ class ConsoleOptions(SinkOptions):
 
 class ConsoleSinkFactory(SinkFactory[ConsoleOptions]):
     name = "Console"
-    summary = "Prints rows on the terminal that the job was started from."
+    summary = "Prints rows on the terminal that the job was started from"
     options = ConsoleOptions
 
     def capabilities(self, options: ConsoleOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:

@@ -42,7 +42,7 @@ class Copy(Transform):
 
 class CopyFactory(TransformFactory[CopyOptions]):
     name = "Copy"
-    summary = "Adds copies of columns."
+    summary = "Adds copies of columns"
     options = CopyOptions
 
     def create(self, options: CopyOptions, table: TableSchema, context: StepContext) -> Copy:

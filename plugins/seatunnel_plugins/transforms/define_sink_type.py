@@ -41,7 +41,7 @@ class DefineSinkType(Transform):
 
 class DefineSinkTypeFactory(TransformFactory[DefineSinkTypeOptions]):
     name = "DefineSinkType"
-    summary = "Sets the target's own column types, for tables that the sink creates."
+    summary = "Sets the target's own column types, for tables that the sink creates"
     options = DefineSinkTypeOptions
 
     def create(self, options: DefineSinkTypeOptions, table: TableSchema, context: StepContext) -> DefineSinkType:

@@ -40,7 +40,7 @@ class FieldMapper(Transform):
 
 class FieldMapperFactory(TransformFactory[FieldMapperOptions]):
     name = "FieldMapper"
-    summary = "Keeps the listed columns, in the listed order, under new names."
+    summary = "Keeps the listed columns, in the listed order, under new names"
     options = FieldMapperOptions
 
     def create(self, options: FieldMapperOptions, table: TableSchema, context: StepContext) -> FieldMapper:

@@ -42,7 +42,7 @@ class FieldRename(Transform):
 
 class FieldRenameFactory(TransformFactory[FieldRenameOptions]):
     name = "FieldRename"
-    summary = "Renames columns: case, prefix, suffix, replacements, single names."
+    summary = "Renames columns: case, prefix, suffix, replacements, single names"
     options = FieldRenameOptions
 
     def create(self, options: FieldRenameOptions, table: TableSchema, context: StepContext) -> FieldRename:

@@ -41,7 +41,7 @@ class Filter(Transform):
 
 class FilterFactory(TransformFactory[FilterOptions]):
     name = "Filter"
-    summary = "Keeps or drops columns."
+    summary = "Keeps or drops columns"
     options = FilterOptions
 
     def create(self, options: FilterOptions, table: TableSchema, context: StepContext) -> Filter:

@@ -53,7 +53,7 @@ class FilterRowKind(Transform):
 
 class FilterRowKindFactory(TransformFactory[FilterRowKindOptions]):
     name = "FilterRowKind"
-    summary = "Keeps or drops inserts, updates or deletes."
+    summary = "Keeps or drops inserts, updates or deletes"
     options = FilterRowKindOptions
 
     def capabilities(self, options: FilterRowKindOptions) -> TransformCapabilities:

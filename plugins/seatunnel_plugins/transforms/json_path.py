@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,6 +13,7 @@ from seatunnel_connectors.table_config import read_type
 from seatunnel_plugins.transforms.batches import column, distinct, kept, put, with_added
 from seatunnel_plugins.transforms.json_path_expression import JsonPath, NamedRow, compile_path
 from seatunnel_plugins.transforms.lenient_json import parse_json
+from seatunnel_plugins.transforms.texts import json_data
 from seatunnel_py.api import (
     Batch,
     Cardinality,
@@ -132,7 +132,7 @@ def _document(value: Any, dtype: DataType) -> tuple[Any, ValueError | None]:
 
 
 def _plain(value: Any, dtype: DataType) -> Any:
-    """Arrow's Python data as JSON data: maps with text keys, rows that are numbered and named."""
+    """Arrow's Python data as JSON data, with rows that are numbered as well as named."""
     if value is None:
         return None
     match dtype.kind:
@@ -141,17 +141,13 @@ def _plain(value: Any, dtype: DataType) -> Any:
             inner = dtype.element
             return [_plain(item, inner) for item in value]
         case Kind.MAP:
-            assert dtype.element is not None
-            inner = dtype.element
-            return {str(key): _plain(item, inner) for key, item in value}
+            assert dtype.key is not None and dtype.element is not None
+            key, inner = dtype.key, dtype.element
+            return {text_of(name, key): _plain(item, inner) for name, item in value}
         case Kind.ROW:
             return NamedRow({name: _plain(value[name], inner) for name, inner in dtype.fields})
-        case Kind.BYTES:
-            return base64.b64encode(value).decode()
-        case Kind.DATE | Kind.TIME | Kind.TIMESTAMP | Kind.TIMESTAMP_TZ:
-            return text_of(value, dtype)
         case _:
-            return value
+            return json_data(value, dtype)
 
 
 def _failure(batch: Batch, one: Extraction, value: Any, error: Exception) -> FatalError:
@@ -167,7 +163,7 @@ def _failure(batch: Batch, one: Extraction, value: Any, error: Exception) -> Fat
 
 class JsonPathFactory(TransformFactory[JsonPathOptions]):
     name = "JsonPath"
-    summary = "Takes values out of JSON, arrays, maps and rows."
+    summary = "Takes values out of JSON, arrays, maps and rows"
     options = JsonPathOptions
 
     def capabilities(self, options: JsonPathOptions) -> TransformCapabilities:

@@ -88,7 +88,7 @@ class Metadata(Transform):
 
 class MetadataFactory(TransformFactory[MetadataOptions]):
     name = "Metadata"
-    summary = "Adds columns with the table, the kind, the time of a row and what else its source tells."
+    summary = "Adds columns with the table, the kind, the time of a row and what else its source tells"
     options = MetadataOptions
 
     def create(self, options: MetadataOptions, table: TableSchema, context: StepContext) -> Metadata:

@@ -66,7 +66,7 @@ class RegexExtract(Transform):
 
 class RegexExtractFactory(TransformFactory[RegexExtractOptions]):
     name = "RegexExtract"
-    summary = "Puts the groups of a regular expression into columns."
+    summary = "Puts the groups of a regular expression into columns"
     options = RegexExtractOptions
 
     def create(self, options: RegexExtractOptions, table: TableSchema, context: StepContext) -> RegexExtract:

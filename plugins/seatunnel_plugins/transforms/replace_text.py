@@ -93,7 +93,7 @@ class ReplacePattern(Transform):
 
 class ReplaceFactory(TransformFactory[ReplaceOptions]):
     name = "Replace"
-    summary = "Replaces a text, or what a regular expression finds, in a column."
+    summary = "Replaces a text, or what a regular expression finds, in a column"
     options = ReplaceOptions
 
     def create(self, options: ReplaceOptions, table: TableSchema, context: StepContext) -> Transform:

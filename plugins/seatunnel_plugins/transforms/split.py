@@ -93,7 +93,7 @@ def _part(parts: pa.ListArray, at: int) -> pa.StringArray:
 
 class SplitFactory(TransformFactory[SplitOptions]):
     name = "Split"
-    summary = "Splits a column at a separator into several columns."
+    summary = "Splits a column at a separator into several columns"
     options = SplitOptions
 
     def create(self, options: SplitOptions, table: TableSchema, context: StepContext) -> Split:

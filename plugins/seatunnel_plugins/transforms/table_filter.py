@@ -46,7 +46,7 @@ class TableFilter(Transform):
 
 class TableFilterFactory(TransformFactory[TableFilterOptions]):
     name = "TableFilter"
-    summary = "Keeps or drops whole tables by name."
+    summary = "Keeps or drops whole tables by name"
     options = TableFilterOptions
 
     def create(self, options: TableFilterOptions, table: TableSchema, context: StepContext) -> TableFilter:

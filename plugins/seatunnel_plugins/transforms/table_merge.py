@@ -16,7 +16,7 @@ class TableMergeOptions(TransformOptions):
 
 class TableMergeFactory(TransformFactory[TableMergeOptions]):
     name = "TableMerge"
-    summary = "Gives all matching tables, which must have equal columns, one name."
+    summary = "Gives all matching tables, which must have equal columns, one name"
     options = TableMergeOptions
 
     def create(self, options: TableMergeOptions, table: TableSchema, context: StepContext) -> Renamed:

@@ -28,7 +28,7 @@ class Renamed(Transform):
 
 class TableRenameFactory(TransformFactory[TableRenameOptions]):
     name = "TableRename"
-    summary = "Renames tables: case, prefix, suffix, replacements."
+    summary = "Renames tables: case, prefix, suffix, replacements"
     options = TableRenameOptions
 
     def create(self, options: TableRenameOptions, table: TableSchema, context: StepContext) -> Renamed:

@@ -1,11 +1,12 @@
-"""Columns as text, for transforms that work on text whatever the column's type."""
+"""Columns and rows as text or JSON, for transforms that work on text whatever the column's type."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import base64
+from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.row_text import text_of
-from seatunnel_py.api import Column, Kind
+from seatunnel_py.api import Column, DataType, Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,3 +33,28 @@ def as_text(values: pa.Array, column: Column) -> pa.StringArray:
     dtype = column.dtype
     texts = [None if value is None else text_of(value, dtype) for value in values.to_pylist()]
     return pa.array(texts, pa.string())
+
+
+def json_data(value: Any, dtype: DataType) -> Any:
+    """A value of the type as JSON data: objects for rows and maps, base64 for bytes, text for dates and times."""
+    if value is None:
+        return None
+    match dtype.kind:
+        case Kind.ARRAY:
+            assert dtype.element is not None
+            inner = dtype.element
+            return [json_data(item, inner) for item in value]
+        case Kind.MAP:
+            assert dtype.key is not None and dtype.element is not None
+            key, inner = dtype.key, dtype.element
+            return {text_of(name, key): json_data(item, inner) for name, item in value}
+        case Kind.SPARSE_FLOAT_VECTOR:
+            return {str(index): item for index, item in value}
+        case Kind.ROW:
+            return {name: json_data(value[name], inner) for name, inner in dtype.fields}
+        case Kind.BYTES | Kind.BINARY_VECTOR | Kind.BFLOAT16_VECTOR:
+            return base64.b64encode(value).decode()
+        case Kind.DATE | Kind.TIME | Kind.TIMESTAMP | Kind.TIMESTAMP_TZ:
+            return text_of(value, dtype)
+        case _:
+            return value

@@ -98,6 +98,7 @@ EVERY: dict[str, dict[str, Any]] = {
         "regex_pattern": "(a)(b)?",
         "output_fields": ["g", "h"],
     },
+    "data_validator:DataValidatorFactory": {"field_rules": [{"field_name": "id", "rule_type": "NOT_NULL"}]},
     "json_path:JsonPathFactory": {
         "columns": [{"src_field": "s", "path": "$.a", "dest_field": "j", "column_error_handle_way": "SKIP"}]
     },
