@@ -2,40 +2,47 @@
 
 Rules. (1) Spark never retries: what a lost task had finished is read from the pack's journal. (2) Every submitted
 unit ends in exactly one event. (3) slots + 1 packs are under way, so that a slot never waits for the driver.
+(4) A unit's deadline is kept by its worker; where that is past keeping it (a call that never lets go of the
+interpreter) the driver ends the pack, a grace later.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from seatunnel_py.runtime.ports import EngineEvent, UnitFinished, UnitLost, UnitStarted
-from seatunnel_py.spark.pack_task import Pack, task
-from seatunnel_py.spark.packs import PackQueue, share_chains
+from seatunnel_py.spark.pack_task import Pack, task, unpicklable
+from seatunnel_py.spark.packs import PackQueue
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.journal import read_journal
-from seatunnel_py.work.unit import Unit, UnitId, result_from_plain
+from seatunnel_py.work.unit import FailureKind, Unit, UnitId, UnitResult, result_from_plain
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-TAG = "seatunnel-pack-{}"
+GRACE_SECONDS = 30.0  # a cold worker starts in a few seconds, on a busy cluster the task waits for a core
+STOP_SECONDS_MAX = 10.0  # Spark lets a cancelled task go within its own kill time-out
 
 
 class SparkEngine:
-    """Runs packs from ``slots + 1`` driver threads. ``journals`` is a directory that driver and workers share."""
+    """Runs packs from ``slots + 1`` driver threads. ``journals`` is a directory that driver and workers share; the
+    engine makes one of its own in it and takes it away again."""
 
     def __init__(self, context: SparkContext, slots: int, journals: Path) -> None:
         self._context = context
         self._slots = slots
-        self._journals = journals
+        self._name = f"packs-{secrets.token_hex(4)}"
+        self._journals = journals / self._name
         self._chains: dict[str, Chain] = {}
-        self._queue = PackQueue(slots)
-        self._running: dict[UnitId, str] = {}
-        self._numbers = 0
+        self._queue = PackQueue(slots + 1)
+        self._groups: dict[UnitId, str] = {}
+        self._packs = 0
         self._changed = threading.Condition()
         self._stopping = False
         self._report: Callable[[EngineEvent], None] = _unstarted
@@ -48,6 +55,7 @@ class SparkEngine:
 
     def start(self, report: Callable[[EngineEvent], None]) -> None:
         self._report = report
+        self._journals.mkdir(mode=0o700, parents=True)
         for number in range(self._slots + 1):
             thread = threading.Thread(target=self._serve, name=f"pack-{number}", daemon=True)
             thread.start()
@@ -59,74 +67,99 @@ class SparkEngine:
 
     def submit(self, unit: Unit) -> None:
         with self._changed:
-            self._queue.put(unit)
-            self._changed.notify()
+            if not self._stopping:
+                self._queue.put(unit)
+                self._changed.notify()
+                return
+        self._report(UnitLost(unit.id, "the engine was stopped"))
 
     def cancel(self, unit: UnitId) -> None:
         with self._changed:
             waiting = self._queue.remove(unit)
-            tag = self._running.get(unit)
+            group = self._groups.get(unit)
         if waiting:
             self._report(UnitLost(unit, "cancelled before it started"))
-        elif tag is not None:
-            self._context.cancelJobsWithTag(tag)
+        elif group is not None:
+            self._cancel(group)
 
     def stop(self) -> None:
         with self._changed:
             self._stopping = True
-            tags = set(self._running.values())
+            waiting = self._queue.clear()
+            groups = set(self._groups.values())
             self._changed.notify_all()
-        for tag in tags:
-            self._context.cancelJobsWithTag(tag)
+        for unit in waiting:
+            self._report(UnitLost(unit.id, "the engine was stopped"))
+        for group in groups:
+            self._cancel(group)
         for thread in self._threads:
-            thread.join(timeout=10)
+            thread.join(timeout=STOP_SECONDS_MAX)
         self._threads.clear()
+        shutil.rmtree(self._journals, ignore_errors=True)
+
+    def _cancel(self, group: str) -> None:
+        """End a pack, also one that Spark is only about to hear of: job tags would miss it."""
+        self._context._jsc.sc().cancelJobGroupAndFutureJobs(group)
 
     # ------------------------------------------------------------- a thread
 
     def _serve(self) -> None:
-        while True:
-            with self._changed:
-                while not len(self._queue) and not self._stopping:
-                    self._changed.wait()
-                if self._stopping:
-                    return
-                units = self._queue.take()
-                self._numbers += 1
-                number = self._numbers
-                tag = TAG.format(number)
-                chains = {vertex: self._chains[vertex] for vertex in share_chains(units)}
-                self._running.update((unit.id, tag) for unit in units)
-            self._run(Pack(units, chains, self._journals / f"pack-{number}.journal"), tag)
+        while pack := self._next():
+            for unit in pack.units:
+                self._report(UnitStarted(unit.id))
+            self._settle(pack, *self._run(pack))
+            pack.journal.unlink(missing_ok=True)
 
-    def _run(self, pack: Pack, tag: str) -> None:
-        for unit in pack.units:
-            self._report(UnitStarted(unit.id))
-        self._context.addJobTag(tag)
-        reason = ""
-        lines: list[str] = []
+    def _next(self) -> Pack | None:
+        """Wait for units; None when the engine stops."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopping or len(self._queue))
+            if self._stopping:
+                return None
+            units = self._queue.take()
+            self._packs += 1
+            group = f"{self._name}-{self._packs}"
+            self._groups.update((unit.id, group) for unit in units)
+            chains = {unit.id.vertex: self._chains[unit.id.vertex] for unit in units}
+            return Pack(units, chains, self._journals / f"{self._packs}.journal")
+
+    def _run(self, pack: Pack) -> tuple[tuple[UnitResult, ...], str]:
+        """The results of a pack, and why there are not more of them (empty where there could not be)."""
+        group = self._groups[pack.units[0].id]
         try:
-            lines = self._base.mapPartitions(task(pack)).collect()
+            function = task(pack)
+        except Exception as error:  # noqa: BLE001 - a plugin's own code runs here
+            return tuple(unpicklable(unit.id, error) for unit in pack.units), ""
+        limit = GRACE_SECONDS + sum(unit.deadline_seconds for unit in pack.units)
+        overdue = threading.Timer(limit, self._cancel, args=(group,))
+        overdue.daemon = True
+        overdue.start()
+        self._context.setJobGroup(group, f"{len(pack.units)} units")
+        try:
+            lines = self._base.mapPartitions(function).collect()
         except Exception as error:  # noqa: BLE001 - whatever Spark says, the units of the pack must be accounted for
-            reason = _reason(error)
+            return read_journal(pack.journal).results, _reason(error)
         finally:
-            self._context.removeJobTag(tag)
-        results = [result_from_plain(json.loads(line)) for line in lines]
-        began: set[UnitId] = set()
-        if reason:
-            journal = read_journal(pack.journal)
-            results, began = list(journal.results), set(journal.started)
+            overdue.cancel()
+        return tuple(result_from_plain(json.loads(line)) for line in lines), ""
+
+    def _settle(self, pack: Pack, results: tuple[UnitResult, ...], reason: str) -> None:
+        """Report one event for each unit of a pack, and remember whom to suspect."""
+        began = set(read_journal(pack.journal).started) if reason else set()
+        ended = {result.id: result for result in reversed(results)}
         with self._changed:
             for unit in pack.units:
-                self._running.pop(unit.id, None)
-        ended = {result.id for result in results}
-        for result in results:
-            self._report(UnitFinished(result))
+                del self._groups[unit.id]
+                result = ended.get(unit.id)
+                missed = result and result.failure and result.failure.kind is FailureKind.DEADLINE
+                if missed or (result is None and unit.id in began):
+                    self._queue.suspect(unit.id)
         for unit in pack.units:
-            if unit.id not in ended:
-                state = "while it ran" if unit.id in began else "before it began"
-                self._report(UnitLost(unit.id, f"{reason} ({state})"))
-        pack.journal.unlink(missing_ok=True)
+            if result := ended.get(unit.id):
+                self._report(UnitFinished(result))
+            else:
+                state = "while this unit ran" if unit.id in began else "before this unit began"
+                self._report(UnitLost(unit.id, f"{reason} {state}"))
 
 
 def _reason(error: Exception) -> str:
@@ -136,15 +169,15 @@ def _reason(error: Exception) -> str:
         if mark in text:
             return words
     line = next((line for line in text.splitlines() if "Exception" in line or "Error" in line), text)
-    return line.strip()[:300]
+    return f"Spark: {line.strip()[:300]}; this happened"
 
 
 _KNOWN = (
-    ("crashed unexpectedly", "its Python worker died"),
-    ("Python worker exited unexpectedly", "its Python worker died"),
-    ("EOFException", "its Python worker died"),
-    ("ExecutorLostFailure", "its executor was lost"),
-    ("cancelled", "it was cancelled"),
+    ("Python worker exited unexpectedly", "the worker process died"),
+    ("crashed unexpectedly", "the worker process died"),
+    ("EOFException", "the worker process died"),
+    ("ExecutorLostFailure", "the executor was lost"),
+    ("cancelled", "the pack was cancelled"),
 )
 
 

@@ -1,15 +1,21 @@
 """A pack in its worker: the function that Spark calls, and what it needs to know.
 
 The payload travels inside the closure: ``parallelize`` would write it, secrets included, to a file on disk.
+
+A pack is run at most once, whatever Spark thinks of its task: a second worker finds the journal there and gives up.
+A unit that misses its deadline takes its process with it, for a native call that hangs cannot be interrupted; the
+journal then says so, and the driver takes the pack's other units elsewhere.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import pickle
+import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +24,7 @@ from typing import Any
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.journal import JournalWriter
 from seatunnel_py.work.run import run_unit
-from seatunnel_py.work.unit import Unit
+from seatunnel_py.work.unit import FailureKind, Unit, UnitFailure, UnitId, UnitResult
 
 DEADLINE_EXIT = 75  # the exit status of a worker that ended itself because a unit missed its deadline
 
@@ -28,37 +34,63 @@ class Pack:
     """Units, the chains of their vertices, and where the results are also written down."""
 
     units: tuple[Unit, ...]
-    chains: dict[str, Chain]
+    chains: Mapping[str, Chain]
     journal: Path
 
 
 def task(pack: Pack) -> partial[Iterator[str]]:
-    """The function for ``mapPartitions``. Chains are pickled together, so what they share is sent once."""
-    return partial(run_pack, pickle.dumps(pack, protocol=5))
+    """The function for ``mapPartitions``. Chains are pickled together, so what they share is sent once; and apart
+    from the units, so that a worker that cannot read them can still say whose they were."""
+    return partial(run_pack, pack.units, pickle.dumps(dict(pack.chains), protocol=5), str(pack.journal))
 
 
-def run_pack(payload: bytes, rows: Iterable[Any]) -> Iterator[str]:
+def run_pack(units: tuple[Unit, ...], pickled: bytes, journal: str, rows: Iterable[Any]) -> Iterator[str]:
     """Run the units one after the other; yields each result as JSON."""
     for _ in rows:
         pass  # a worker whose input was not read to its end is thrown away by Spark, with its connections
-    pack: Pack = pickle.loads(payload)
-    journal = JournalWriter(pack.journal)
+    written = JournalWriter(Path(journal))
     try:
-        for unit in pack.units:
-            journal.started(unit.id)
-            with _Deadline(unit.deadline_seconds):
-                result = run_unit(unit, pack.chains[unit.id.vertex])
-            journal.finished(result)
+        chains = _chains(pickled)
+        for unit in units:
+            written.started(unit.id)
+            if isinstance(chains, UnitFailure):
+                result = UnitResult(unit.id, done=False, failure=chains)
+            else:
+                with _Deadline(unit, written):
+                    result = run_unit(unit, chains[unit.id.vertex])
+            written.finished(result)
             yield json.dumps(result.to_plain())
     finally:
-        journal.close()
+        written.close()
+
+
+def _chains(pickled: bytes) -> dict[str, Chain] | UnitFailure:
+    try:
+        chains: dict[str, Chain] = pickle.loads(pickled)
+    except Exception as error:  # noqa: BLE001 - a plugin's own code runs here
+        return UnitFailure(
+            FailureKind.FATAL,
+            f"a worker cannot load the job's plugins: {type(error).__name__}: {error}",
+            "install them, and what they need, where the workers run",
+            error_type=type(error).__name__,
+        )
+    return chains
+
+
+def unpicklable(unit: UnitId, error: Exception) -> UnitResult:
+    """The result of a unit whose chain cannot be sent to a worker: a fault in a plugin, not in the engine."""
+    text = f"{unit.vertex} cannot be sent to a worker: {type(error).__name__}: {error}"
+    remedy = "a plugin's sources, sinks and transforms must be picklable and open nothing when they are made"
+    return UnitResult(unit, done=False, failure=UnitFailure(FailureKind.FATAL, text, remedy))
 
 
 class _Deadline:
-    """Ends the process when a unit takes too long: a native call that hangs cannot be interrupted otherwise."""
+    """Ends the process when a unit takes too long. The log gets the stacks: they say where it hung."""
 
-    def __init__(self, seconds: float) -> None:
-        self._timer = threading.Timer(seconds, os._exit, args=(DEADLINE_EXIT,))
+    def __init__(self, unit: Unit, journal: JournalWriter) -> None:
+        self._unit = unit
+        self._journal = journal
+        self._timer = threading.Timer(unit.deadline_seconds, self._end)
         self._timer.daemon = True
 
     def __enter__(self) -> None:
@@ -66,3 +98,14 @@ class _Deadline:
 
     def __exit__(self, *_: object) -> None:
         self._timer.cancel()
+
+    def _end(self) -> None:
+        faulthandler.dump_traceback(file=sys.__stderr__ or sys.stderr)
+        limit = self._unit.deadline_seconds
+        failure = UnitFailure(
+            FailureKind.DEADLINE,
+            f"unit {self._unit.id} was not done after {limit:g} s and its process was ended",
+            "the job's log shows where it hung",
+        )
+        self._journal.finished(UnitResult(self._unit.id, done=False, seconds=limit, failure=failure))
+        os._exit(DEADLINE_EXIT)

@@ -1,68 +1,78 @@
 """How submitted units are put into packs. Pure.
 
-Rules. (1) Units leave in the order in which they came. (2) A pack holds about ``PACK_SECONDS`` of estimated work, so
-that a big unit travels alone and small ones share the 50 to 120 ms that a Spark job costs. (3) The work that waits
-is shared out over the slots: a pack is never filled while another slot would stand idle. (4) A unit whose process
-died, or that missed its deadline, runs alone from then on: if it kills again, it kills nobody else.
+Rules. (1) Units leave in the order in which they came. (2) A pack holds about ``PACK_SECONDS_MAX`` of estimated work:
+a big unit travels alone, small ones share the 50 to 120 ms that a Spark job costs. (3) What waits is shared out: the
+less is left, the smaller the packs, so that the slots end together although estimates are wrong. (4) A unit whose
+process died under it, or that missed its deadline, runs alone from then on: if it kills again, it kills nobody else.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable
+from collections import OrderedDict
+from dataclasses import replace
 
 from seatunnel_py.work.unit import Unit, UnitId
 
-PACK_SECONDS = 1.0
+PACK_SECONDS_MAX = 1.0
+PACK_SECONDS_MIN = 0.1  # a Spark job costs about as much: smaller packs would only pay it more often
 UNITS_PER_PACK_MAX = 200  # bounds the closure of a pack, and what a lost worker can take with it
 
 
 class PackQueue:
-    """Units that wait for a pack."""
+    """Units that wait for a pack. ``servers`` is how many packs may be under way."""
 
-    def __init__(self, slots: int) -> None:
-        self._slots = slots
-        self._waiting: deque[Unit] = deque()
-        self._cost = 0.0
-
-    def put(self, unit: Unit) -> None:
-        self._waiting.append(unit)
-        self._cost += unit.cost_seconds
+    def __init__(self, servers: int) -> None:
+        self._servers = servers
+        self._waiting: OrderedDict[UnitId, Unit] = OrderedDict()
+        self._suspects: set[UnitId] = set()
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def remove(self, unit_id: UnitId) -> bool:
+    def put(self, unit: Unit) -> None:
+        self._waiting[unit.id] = unit
+
+    def remove(self, unit: UnitId) -> bool:
         """Take a waiting unit out; False when it is not waiting."""
-        for unit in self._waiting:
-            if unit.id == unit_id:
-                self._waiting.remove(unit)
-                self._cost -= unit.cost_seconds
-                return True
-        return False
+        return self._waiting.pop(unit, None) is not None
+
+    def suspect(self, unit: UnitId) -> None:
+        """The unit was at work when its process died: its next attempts run alone."""
+        self._suspects.add(_rows_of(unit))
 
     def take(self) -> tuple[Unit, ...]:
         """The next pack; empty when nothing waits."""
-        if not self._waiting:
-            return ()
-        target = min(PACK_SECONDS, self._cost / self._slots)
+        limit = max(PACK_SECONDS_MIN, min(PACK_SECONDS_MAX, self._seconds() / self._servers))
         pack: list[Unit] = []
-        cost = 0.0
+        seconds = 0.0
         while self._waiting and len(pack) < UNITS_PER_PACK_MAX:
-            unit = self._waiting[0]
-            if pack and (cost + unit.cost_seconds > target or alone(unit) or alone(pack[0])):
+            unit = next(iter(self._waiting.values()))
+            seconds += unit.cost_seconds
+            suspected = _rows_of(unit.id) in self._suspects
+            if pack and (seconds > limit or suspected):
                 break
-            pack.append(self._waiting.popleft())
-            cost += unit.cost_seconds
-        self._cost = max(0.0, self._cost - cost)
+            pack.append(unit)
+            del self._waiting[unit.id]
+            if suspected:
+                break
         return tuple(pack)
 
+    def clear(self) -> tuple[Unit, ...]:
+        """Give up everything that waits."""
+        units = tuple(self._waiting.values())
+        self._waiting.clear()
+        return units
 
-def alone(unit: Unit) -> bool:
-    """Whether a unit may not share a pack. A later attempt follows a failure of which the unit may be the cause."""
-    return unit.id.attempt > 0
+    def _seconds(self) -> float:
+        """What waits, as far as it matters: beyond this many units the pack is as large as it may be anyway."""
+        seconds = 0.0
+        for unit in self._waiting.values():
+            seconds += unit.cost_seconds
+            if seconds >= PACK_SECONDS_MAX * self._servers:
+                break
+        return seconds
 
 
-def share_chains(pack: Iterable[Unit]) -> set[str]:
-    """The vertices whose chains a pack needs."""
-    return {unit.id.vertex for unit in pack}
+def _rows_of(unit: UnitId) -> UnitId:
+    """All attempts at the same rows."""
+    return replace(unit, attempt=0)
