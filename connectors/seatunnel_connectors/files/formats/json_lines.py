@@ -10,12 +10,12 @@ import base64
 import binascii
 import json
 from collections.abc import Iterator
-from decimal import localcontext
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.columns import TextRules, exact_float
 from seatunnel_connectors.files.document import Document
 from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, batch_of, misfit, number
+from seatunnel_connectors.files.json_columns import TEMPORAL, json_column
 from seatunnel_connectors.files.lines import (
     Block,
     cut_at,
@@ -26,22 +26,18 @@ from seatunnel_connectors.files.lines import (
 )
 from seatunnel_connectors.files.options import FileReadOptions
 from seatunnel_connectors.files.temporal import MisfitError, parse_column
-from seatunnel_connectors.json_values import from_json
-from seatunnel_py.api import Column, DataType, FatalError, Kind, to_arrow
+from seatunnel_py.api import DataType, FatalError, Kind, to_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-DIGITS_MAX = 100  # more than any column holds, so that arithmetic on decimals loses nothing
-
-ODD_NUMBERS = ("NaN", "Infinity", "-Infinity")
-"""Numbers that JSON has no digits for, as Java's writers quote them."""
-
-_TEMPORAL = (Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ)
 _SAME = {Kind.STRING, Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.FLOAT, Kind.DOUBLE}
 _SAME |= {Kind.DECIMAL}
-_AS_TEXT = {*_TEMPORAL, Kind.BYTES}
+_AS_TEXT = {*TEMPORAL, Kind.BYTES}
 """Types that JSON holds as strings: read as such, converted a column at a time."""
+
+
+_DECODER = json.JSONDecoder(parse_float=exact_float)  # json.loads would make one for every document
 
 
 class JsonReader(FormatReader):
@@ -85,8 +81,7 @@ class JsonReader(FormatReader):
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError, MisfitError):
                 # A file that is written otherwise once is so throughout: do not try each block twice.
                 self.is_direct = False
-        with localcontext(prec=DIGITS_MAX):
-            return self._one_by_one(document, layout, block)
+        return self._one_by_one(document, layout, block)
 
     # ------------------------------------------------------------ Arrow's parser
 
@@ -114,7 +109,7 @@ class JsonReader(FormatReader):
         """The column as its type says, from the strings that JSON holds some types as."""
         import pyarrow as pa
 
-        if dtype.kind in _TEMPORAL:
+        if dtype.kind in TEMPORAL:
             return parse_column(array, dtype, self.rules.pattern(dtype.kind))
         if dtype.kind is Kind.BYTES:
             try:
@@ -135,28 +130,32 @@ class JsonReader(FormatReader):
     # ------------------------------------------------------------ document by document
 
     def _one_by_one(self, document: Document, layout: Layout, block: Block) -> pa.RecordBatch:
-        import pyarrow as pa
-
-        columns = layout.output()
-        values: list[list[Any]] = [[] for _ in columns]
+        rows: list[Any] = []
+        lines: list[int] = []
+        for index, line in enumerate(block.text.decode().split(self.options.row_delimiter)):
+            if line.strip():
+                found = self._rows(document, block, index, line)
+                rows += found
+                lines += [index] * len(found)
+        by_name = all(type(row) is dict for row in rows)
         places = {column.name: index for index, column in enumerate(layout.columns)}
-        text = block.text.decode()
-        rows = 0
-        for index, line in enumerate(text.split(self.options.row_delimiter)):
-            if not line.strip():
-                continue
-            for found in self._rows(document, block, index, line):
-                for column, cells in zip(columns, values, strict=True):
-                    cell = found.get(column.name) if isinstance(found, dict) else _at(found, places[column.name])
-                    cells.append(self._cell(document, block, index, column, cell))
-                rows += 1
-        arrays = [pa.array(cells, to_arrow(column.dtype)) for column, cells in zip(columns, values, strict=True)]
-        return batch_of(layout, arrays, rows)
+        arrays = []
+        for column in layout.output():
+            name, place = column.name, places[column.name]
+            cells = [row.get(name) for row in rows] if by_name else [_cell(row, name, place) for row in rows]
+            if column.default is not None:
+                cells = [column.default if cell is None else cell for cell in cells]
+            try:
+                arrays.append(json_column(cells, column.dtype, self.rules))
+            except MisfitError as error:
+                where = self._where(document, block, lines[error.index])
+                raise misfit(document, where, name, error) from None
+        return batch_of(layout, arrays, len(rows))
 
     def _rows(self, document: Document, block: Block, index: int, line: str) -> list[Any]:
         """The rows of one document: itself, or the items of an array; an array of values is a row by position."""
         try:
-            found = json.loads(line, parse_float=exact_float)
+            found = _DECODER.decode(line)
         except (ValueError, RecursionError) as error:
             where = self._where(document, block, index)
             reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
@@ -171,28 +170,16 @@ class JsonReader(FormatReader):
         where = self._where(document, block, index)
         raise FatalError(f"{document.name}, {where}: a row must be an object or an array, not {line[:60]!r}")
 
-    def _cell(self, document: Document, block: Block, index: int, column: Column, value: Any) -> Any:
-        if value is None:
-            return column.default if column.default is None else from_json(column.default, column.dtype, "default")
-        pattern = self.rules.pattern(column.dtype.kind) if column.dtype.kind in _TEMPORAL else None
-        try:
-            if pattern is not None and isinstance(value, str):
-                import pyarrow as pa
-
-                return parse_column(pa.array([value]), column.dtype, pattern)[0].as_py()
-            if value in ODD_NUMBERS and column.dtype.kind in (Kind.FLOAT, Kind.DOUBLE):
-                return float(value)
-            return from_json(value, column.dtype, column.name)
-        except ValueError as error:
-            raise misfit(document, self._where(document, block, index), column.name, error) from None
-
     def _where(self, document: Document, block: Block, index: int) -> str:
         first = line_number(document, self.options.encoding, block.offset, self.row_end)
         return f"line {first + index}"
 
 
-def _at(row: Any, index: int) -> Any:
-    return row[index] if isinstance(row, list) and index < len(row) else None
+def _cell(row: Any, name: str, place: int) -> Any:
+    """A value by name, or by place where a row is a list."""
+    if isinstance(row, dict):
+        return row.get(name)
+    return row[place] if isinstance(row, list) and place < len(row) else None
 
 
 def _is_direct(dtype: DataType) -> bool:

@@ -36,7 +36,7 @@ def refused(match: str, **options: Any) -> str:
         ("text", b"x\x011\n\x01\nz\x013000000000\n", r"line 3, column 'n': '3000000000' is not a int"),
         ("csv", b'x,1\ny,"2\n', r"line 2: not csv"),
         ("csv", b'"x\ny",1\nz,w\n', r"line 3, column 'n': 'w'"),
-        ("json", b'{"a":"x","n":1}\n{"a":"y","n":"two"}\n', r"line 2, column 'n': n: 'two' is not a int"),
+        ("json", b'{"a":"x","n":1}\n{"a":"y","n":"two"}\n', r"line 2, column 'n': the value: 'two' is not a int"),
         ("json", b'{"a":"x","n":1}\n{"a":\n', r"line 2: not a JSON document"),
         ("json", b'{"a":"x"}\n"text"\n', r"line 2: a row must be an object"),
         ("json", b'{"a":"x","n":' + b"[" * 100_000 + b"\n", r"line 1: not a JSON document"),

@@ -1,0 +1,196 @@
+"""Parsed JSON values to columns: a column at a time where its values are what its type says, else one by one.
+
+The second way is the peer's rules (json_values.py): numbers in quotes, containers in text columns, rows as lists.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable
+from decimal import localcontext
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_connectors.files.columns import TextRules
+from seatunnel_connectors.files.temporal import MisfitError, parse_column
+from seatunnel_connectors.json_values import from_json
+from seatunnel_py.api import DataType, Kind, to_arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+DIGITS_MAX = 100  # more than any column holds, so that arithmetic on decimals loses nothing
+
+ODD_NUMBERS = ("NaN", "Infinity", "-Infinity")
+"""Numbers that JSON has no digits for, as Java's writers quote them."""
+
+TEMPORAL = (Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ)
+
+
+class _OtherwiseError(Exception):
+    """A value is not written as its type says."""
+
+
+def json_column(cells: list[Any], dtype: DataType, rules: TextRules) -> pa.Array:
+    """One column. Raises MisfitError with the row of the first value that does not fit."""
+    import pyarrow as pa
+
+    try:
+        return _whole(cells, dtype, rules)
+    except (_OtherwiseError, MisfitError, pa.ArrowException):
+        pass
+    values = []
+    with localcontext(prec=DIGITS_MAX):
+        for index, cell in enumerate(cells):
+            try:
+                values.append(_one(cell, dtype, rules))
+            except ValueError as error:
+                raise MisfitError(index, str(error)) from None
+    return pa.array(values, to_arrow(dtype))
+
+
+def _one(cell: Any, dtype: DataType, rules: TextRules) -> Any:
+    pattern = rules.pattern(dtype.kind) if dtype.kind in TEMPORAL else None
+    if pattern is not None and isinstance(cell, str):
+        import pyarrow as pa
+
+        return parse_column(pa.array([cell]), dtype, pattern)[0].as_py()
+    if dtype.kind in (Kind.FLOAT, Kind.DOUBLE) and cell in ODD_NUMBERS:
+        return float(cell)
+    return from_json(cell, dtype, "the value")
+
+
+def _whole(cells: list[Any], dtype: DataType, rules: TextRules) -> pa.Array:
+    """All values at once, if they are all as written by a writer that knew the type."""
+    import pyarrow as pa
+
+    kinds = set(map(type, cells)) - {type(None)}
+    if dtype.kind in TEMPORAL:
+        _only(kinds, str)
+        return parse_column(pa.array(cells, pa.string()), dtype, rules.pattern(dtype.kind))
+    found = _WHOLE.get(dtype.kind)
+    if found is None:
+        raise _OtherwiseError
+    return found(cells, kinds, dtype, rules)
+
+
+def _only(kinds: set[type], *allowed: type) -> None:
+    if not all(issubclass(kind, allowed) and kind is not bool for kind in kinds):
+        raise _OtherwiseError
+
+
+def _string(cells: list[Any], kinds: set[type], dtype: DataType, rules: TextRules) -> pa.Array:
+    import pyarrow as pa
+
+    _only(kinds, str)
+    return pa.array(cells, pa.string())
+
+
+def _boolean(cells: list[Any], kinds: set[type], dtype: DataType, rules: TextRules) -> pa.Array:
+    import pyarrow as pa
+
+    if kinds - {bool}:
+        raise _OtherwiseError
+    return pa.array(cells, pa.bool_())
+
+
+def _integer(cells: list[Any], kinds: set[type], dtype: DataType, rules: TextRules) -> pa.Array:
+    import pyarrow as pa
+
+    _only(kinds, int)
+    return pa.array(cells, to_arrow(dtype))
+
+
+def _floating(cells: list[Any], kinds: set[type], dtype: DataType, rules: TextRules) -> pa.Array:
+    import pyarrow as pa
+
+    if str in kinds:
+        cells = [float(cell) if cell in ODD_NUMBERS else cell for cell in cells]
+        kinds = set(map(type, cells)) - {type(None)}
+    _only(kinds, int, float)
+    return pa.array(cells, pa.float64()).cast(to_arrow(dtype), safe=False)
+
+
+def _decimal(cells: list[Any], kinds: set[type], dtype: DataType, rules: TextRules) -> pa.Array:
+    import pyarrow as pa
+
+    _only(kinds, int, float, str)
+    return pa.array([None if cell is None else str(cell) for cell in cells], pa.string()).cast(to_arrow(dtype))
+
+
+def _bytes(cells: list[Any], kinds: set[type], dtype: DataType, rules: TextRules) -> pa.Array:
+    import pyarrow as pa
+
+    _only(kinds, str)
+    try:
+        plain = [None if cell is None else base64.b64decode(cell, validate=True) for cell in cells]
+    except (binascii.Error, ValueError):
+        raise _OtherwiseError from None
+    return pa.array(plain, pa.binary())
+
+
+def _offsets(cells: list[Any]) -> tuple[pa.Array, pa.Array | None]:
+    """Where each container ends, one behind another, and which of them are null."""
+    import pyarrow as pa
+
+    ends, end = [0], 0
+    for cell in cells:
+        end += len(cell) if cell is not None else 0
+        ends.append(end)
+    mask = pa.array([cell is None for cell in cells]) if None in cells else None
+    return pa.array(ends, pa.int32()), mask
+
+
+def _array(cells: list[Any], kinds: set[type], dtype: DataType, rules: TextRules) -> pa.Array:
+    import pyarrow as pa
+
+    _only(kinds, list)
+    assert dtype.element is not None
+    offsets, mask = _offsets(cells)
+    items = list(chain.from_iterable(cell for cell in cells if cell is not None))
+    values = _whole(items, dtype.element, rules)
+    return pa.ListArray.from_arrays(offsets, values, type=to_arrow(dtype), mask=mask)
+
+
+def _map(cells: list[Any], kinds: set[type], dtype: DataType, rules: TextRules) -> pa.Array:
+    import pyarrow as pa
+
+    _only(kinds, dict)
+    assert dtype.key is not None and dtype.element is not None
+    if dtype.key.kind is not Kind.STRING:
+        raise _OtherwiseError
+    offsets, mask = _offsets(cells)
+    filled = [cell for cell in cells if cell is not None]
+    keys = pa.array(list(chain.from_iterable(filled)), pa.string())
+    items = _whole(list(chain.from_iterable(cell.values() for cell in filled)), dtype.element, rules)
+    return pa.MapArray.from_arrays(offsets, keys, items, type=to_arrow(dtype), mask=mask)
+
+
+def _row(cells: list[Any], kinds: set[type], dtype: DataType, rules: TextRules) -> pa.Array:
+    import pyarrow as pa
+
+    _only(kinds, dict)
+    children = [
+        _whole([None if cell is None else cell.get(name) for cell in cells], inner, rules)
+        for name, inner in dtype.fields
+    ]
+    mask = pa.array([cell is None for cell in cells]) if None in cells else None
+    return pa.StructArray.from_arrays(children, fields=list(to_arrow(dtype)), mask=mask)
+
+
+_WHOLE: dict[Kind, Callable[[list[Any], set[type], DataType, TextRules], Any]] = {
+    Kind.STRING: _string,
+    Kind.BOOLEAN: _boolean,
+    Kind.TINYINT: _integer,
+    Kind.SMALLINT: _integer,
+    Kind.INT: _integer,
+    Kind.BIGINT: _integer,
+    Kind.FLOAT: _floating,
+    Kind.DOUBLE: _floating,
+    Kind.DECIMAL: _decimal,
+    Kind.BYTES: _bytes,
+    Kind.ARRAY: _array,
+    Kind.MAP: _map,
+    Kind.ROW: _row,
+}
