@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
 from seatunnel_py.api.step_options import SinkOptions, SourceOptions, TransformOptions
@@ -50,6 +50,10 @@ class Factory(ABC):
     name: ClassVar[str]
     summary: ClassVar[str] = ""
     extra: ClassVar[str] = ""
+
+    def extras(self, options: Any) -> tuple[str, ...]:
+        """The extras that a step with these options needs on a worker."""
+        return (self.extra,) if self.extra else ()
 
 
 class SourceFactory(Factory, Generic[SourceO]):

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.errors import EngineError
 from seatunnel_py.spark.jvm import Jvm, JvmRequest, start_jvm
+from seatunnel_py.spark.probe import probe
+from seatunnel_py.spark.ship import shipment
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -26,11 +28,14 @@ _ALWAYS = {
     "spark.python.worker.reuse": "true",
     "spark.python.daemon.module": "seatunnel_py.spark.daemon",
     "spark.redaction.regex": REDACTED,
+    # A larger closure would go through a file, and a pack's closure holds the secrets of its steps.
+    "spark.broadcast.UDFCompressionThreshold": "1g",
 }
 _DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.authenticate": "true",
+    # How long a cancelled worker goes on: it writes to targets all the while.
+    "spark.python.task.killTimeout": "200ms",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
@@ -39,6 +44,8 @@ _DEFAULTS = {
 _LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
+    # In one JVM Spark makes up the secret itself; a cluster has to bring its own.
+    "spark.authenticate": "true",
     "spark.python.unix.domain.socket.enabled": "true",
 }
 
@@ -46,7 +53,8 @@ _LOCAL = {
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
     """``given`` are the job's ``spark.*`` keys without the prefix. ``place`` takes logs and scratch files, ``cache``
-    what later runs profit from. ``catalyst`` says that the job has queries. ``preload`` names plugin modules."""
+    what later runs profit from. ``catalyst`` says that the job has queries. ``preload`` names plugin modules, and
+    ``extras`` what they need installed."""
 
     name: str
     given: Mapping[str, str]
@@ -54,6 +62,7 @@ class SparkSettings:
     cache: Path
     catalyst: bool = False
     preload: tuple[str, ...] = ()
+    extras: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -76,6 +85,8 @@ class SparkApplication:
         from pyspark import SparkContext
 
         if SparkContext._active_spark_context is self.context:
+            # The end of the JVM is no error to its listener, which would print one on the terminal.
+            self.context._accumulatorServer.handle_error = lambda *_: None
             # The JVM's own shutdown stops the context while we are already gone: nobody waits for it.
             self.jvm.stop()
             SparkContext._active_spark_context = None
@@ -108,7 +119,18 @@ def start(settings: SparkSettings) -> SparkApplication:
     finally:
         # Child processes must not inherit the way into this JVM.
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+    if not local:
+        try:
+            probe(context, _worker_modules(settings), settings.place / "exchange")
+        except BaseException:
+            jvm.stop()
+            raise
+    # Read after the probe: only then have the cluster's executors reported their cores.
     return SparkApplication(context, jvm, int(context.defaultParallelism), local)
+
+
+def _worker_modules(settings: SparkSettings) -> tuple[str, ...]:
+    return ("seatunnel_py.work.run", "seatunnel_py.work.segments", *settings.preload)
 
 
 def _environment(settings: SparkSettings, *, local: bool) -> None:
@@ -130,6 +152,9 @@ def _context(settings: SparkSettings, master: str, *, local: bool) -> SparkConte
     merged: dict[str, Any] = {**_DEFAULTS, **(_LOCAL if local else {})}
     merged["spark.local.dir"] = str(settings.place / "spark")
     merged["spark.sql.warehouse.dir"] = str(settings.place / "spark-warehouse")
+    if not local:
+        travelling = shipment(settings.preload, settings.extras, settings.cache, catalyst=settings.catalyst)
+        merged |= {f"spark.{key}": value for key, value in travelling.items()}
     merged |= {f"spark.{key}": value for key, value in settings.given.items() if key not in ("master", "app.name")}
     merged |= _ALWAYS
     for key, value in merged.items():

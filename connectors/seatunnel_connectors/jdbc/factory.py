@@ -39,6 +39,11 @@ def _require_driver(address: Address) -> None:
         raise ImportError(f"{error}; type: pip install 'seatunnel-py[{extra}]'", name=error.name) from error
 
 
+def _extras(options: JdbcSourceOptions | JdbcSinkOptions) -> tuple[str, ...]:
+    extra = EXTRAS.get(_address(options).dialect)
+    return (extra,) if extra else ()
+
+
 class JdbcSourceFactory(SourceFactory[JdbcSourceOptions]):
     """Reads tables and queries of relational databases."""
 
@@ -46,6 +51,9 @@ class JdbcSourceFactory(SourceFactory[JdbcSourceOptions]):
     summary: ClassVar[str] = "tables and queries of relational databases"
     extra: ClassVar[str] = "postgres"
     options: ClassVar[type[SourceOptions]] = JdbcSourceOptions
+
+    def extras(self, options: JdbcSourceOptions) -> tuple[str, ...]:
+        return _extras(options)
 
     def capabilities(self, options: JdbcSourceOptions, context: StepContext) -> SourceCapabilities:
         return SourceCapabilities()
@@ -65,6 +73,9 @@ class JdbcSinkFactory(SinkFactory[JdbcSinkOptions]):
     summary: ClassVar[str] = "tables of relational databases"
     extra: ClassVar[str] = "postgres"
     options: ClassVar[type[SinkOptions]] = JdbcSinkOptions
+
+    def extras(self, options: JdbcSinkOptions) -> tuple[str, ...]:
+        return _extras(options)
 
     def capabilities(self, options: JdbcSinkOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
         return sink_capabilities(options, table, context)

@@ -1,0 +1,44 @@
+"""A Spark standalone cluster of two workers: the same job with ``spark.master`` changed, nothing installed there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from e2e.conftest import Databases
+from e2e.support import seatunnel, write_job
+from tests.servers.spark_cluster import SparkCluster, spark_cluster
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
+    with spark_cluster(tmp_path_factory.mktemp("cluster")) as running:
+        yield running
+
+
+@pytest.mark.timeout(600)
+def test_a_multi_table_job_runs_on_a_cluster(tmp_path: Path, databases: Databases, cluster: SparkCluster) -> None:
+    """Code and libraries travel with the job; every table arrives with equal content."""
+    with databases.connect(databases.source) as connection:
+        for number in range(5):
+            connection.execute(f"CREATE TABLE t{number} (id bigint PRIMARY KEY, name text NOT NULL)")
+            connection.execute(f"INSERT INTO t{number} SELECT i, 'n' || i FROM generate_series(1, 1000) i")
+    write_job(
+        tmp_path,
+        f"""
+        env {{ parallelism = 2, spark.master = "{cluster.url}" }}
+        source {{ Jdbc {{ {databases.jdbc(databases.source)}, use_regex = true,
+                          table_path = "{databases.source}.public.t\\\\d" }} }}
+        sink {{ Jdbc {{ {databases.jdbc(databases.target)}, generate_sink_sql = true,
+                        database = {databases.target}, table = "public.${{table_name}}" }} }}
+        """,
+    )
+
+    run = seatunnel(tmp_path, "run", "job.conf", "--json")
+
+    assert run.code == 0, run.err + run.out
+    assert len(run.tables("DONE")) == 5
+    for number in range(5):
+        assert databases.rows(databases.target, f"t{number}") == databases.rows(databases.source, f"t{number}")

@@ -1,0 +1,107 @@
+"""What travels with a job to a cluster: our packages and the plugins' as one zip, their libraries as an archive.
+
+Executors then need nothing but Spark and the same minor version of Python. Both files are made once per set of
+versions and kept. A job that brings an environment of its own (``spark.archives``) gets no archive from us.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+import re
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+CODE = "seatunnel-code.zip"
+LIBRARIES = "seatunnel-libraries"
+OURS = ("seatunnel_py", "seatunnel_connectors", "seatunnel_plugins")
+WORKER_BASE = ("pydantic", "pyarrow", "numpy")
+CATALYST_BASE = ("pandas",)
+NOT_SHIPPED = frozenset({"pyspark", "py4j", "seatunnel-py"})  # Spark brings its own Python side
+_OF_NO_USE = ("/tests/", "/include/")
+
+
+def shipment(modules: Iterable[str], extras: Iterable[str], cache: Path, *, catalyst: bool) -> dict[str, str]:
+    """Pack the packages that hold ``modules`` (the plugins of a job) and the libraries that these need.
+
+    ``extras`` are the ones of seatunnel-py that the job's plugins use. Returns the Spark settings (without prefix) that make the files travel and put them on the workers' path.
+    """
+    packages = sorted({*OURS, *(module.partition(".")[0] for module in modules)})
+    cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+    code = _zip(_code_files(packages), cache / "code", CODE)
+    settings = {"files": code.as_uri(), "executorEnv.PYTHONPATH": f"{CODE}{os.pathsep}{LIBRARIES}"}
+    distributions = _distributions(packages, extras, catalyst=catalyst)
+    archive = _zip(_library_files(distributions), cache / "libraries", f"{LIBRARIES}.zip")
+    return {**settings, "archives": f"{archive.as_uri()}#{LIBRARIES}"}
+
+
+def _code_files(packages: Iterable[str]) -> Iterator[tuple[Path, str]]:
+    """(file, name in the zip) of all source files of the packages; a package may be a single module."""
+    for package in packages:
+        spec = importlib.util.find_spec(package)
+        if spec is None or spec.origin is None:
+            continue
+        origin = Path(spec.origin)
+        if not spec.submodule_search_locations:
+            yield origin, origin.name
+            continue
+        for path in sorted(origin.parent.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield path, str(path.relative_to(origin.parent.parent))
+
+
+def _distributions(packages: Iterable[str], extras: Iterable[str], *, catalyst: bool) -> list[str]:
+    """Everything that the packages need on a worker, as far as it is installed here, sorted."""
+    owners = importlib.metadata.packages_distributions()
+    waiting = [*WORKER_BASE, *(CATALYST_BASE if catalyst else ()), *_required("seatunnel-py", frozenset(extras))]
+    waiting += [name for package in packages if package not in OURS for name in owners.get(package, ())]
+    found: set[str] = set()
+    while waiting:
+        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
+        if name not in found | NOT_SHIPPED:
+            found.add(name)
+            waiting += _required(name, frozenset())
+    return sorted(found)
+
+
+def _required(distribution: str, extras: frozenset[str]) -> Iterator[str]:
+    """What a distribution requires by itself (no extras given), or by these extras alone."""
+    try:
+        lines = importlib.metadata.distribution(distribution).requires or []
+    except importlib.metadata.PackageNotFoundError:
+        return  # what is not installed here cannot be used by the job either
+    for line in lines:
+        extra = re.search(r"extra == ['\"]([^'\"]+)['\"]", line)
+        name = re.match(r"[A-Za-z0-9._-]+", line)
+        if name and (extra[1] in extras if extra else not extras):
+            yield name[0]
+
+
+def _library_files(distributions: Iterable[str]) -> Iterator[tuple[Path, str]]:
+    for name in distributions:
+        for file in importlib.metadata.distribution(name).files or ():
+            path = Path(str(file.locate()))
+            wanted = file.suffix != ".pyc" and not any(part in str(file) for part in _OF_NO_USE)
+            if wanted and not str(file).startswith("..") and path.is_file():
+                yield path, str(file)
+
+
+def _zip(files: Iterable[tuple[Path, str]], directory: Path, name: str) -> Path:
+    """A zip of the files, kept under a name that changes whenever one of them does."""
+    listed = sorted(files, key=lambda pair: pair[1])
+    digest = hashlib.sha256()
+    for path, inside in listed:
+        stat = path.stat()
+        digest.update(f"{inside} {stat.st_size} {stat.st_mtime_ns}\n".encode())
+    target = directory / digest.hexdigest()[:16] / name
+    if not target.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        half = target.with_suffix(f".{os.getpid()}")
+        with zipfile.ZipFile(half, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            for path, inside in listed:
+                archive.write(path, inside)
+        half.rename(target)
+    return target
