@@ -15,7 +15,8 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.generator import Generator
 from sqlglot.parser import Parser
-from sqlglot.tokens import Token, Tokenizer, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokens import Tokenizer
 
 PEER = "seatunnel"
 SPARK = "spark"
@@ -37,7 +38,7 @@ class SqlError(ValueError):
         return f"{self.message} (line {self.line}, column {self.column} of the query)" if self.line else self.message
 
 
-def at(node: exp.Expression | None, message: str) -> SqlError:
+def at(node: exp.Expr | None, message: str) -> SqlError:
     """The error of a node, at its place or at the next one inside it that is known."""
     for inner in node.walk() if node is not None else ():
         if "line" in inner.meta:
@@ -50,16 +51,16 @@ def at(node: exp.Expression | None, message: str) -> SqlError:
 # ------------------------------------------------------------------ the dialect
 
 
-def _position(parser: Any) -> exp.Expression:
+def _position(parser: Any) -> exp.Expr:
     """``POSITION(a IN b)`` and ``POSITION(a, b)``, both as a call with the sought text first."""
     found = parser._parse_position()
     return exp.Anonymous(this="POSITION", expressions=[found.args["substr"], found.this])
 
 
-def _substring(name: str) -> Callable[[Any], exp.Expression]:
+def _substring(name: str) -> Callable[[Any], exp.Expr]:
     """``SUBSTRING(s FROM 2 FOR 3)`` and the form with commas."""
 
-    def parse(parser: Any) -> exp.Expression:
+    def parse(parser: Any) -> exp.Expr:
         found = parser._parse_substring()
         args = [found.this, found.args.get("start"), found.args.get("length")]
         return exp.Anonymous(this=name, expressions=[arg for arg in args if arg is not None])
@@ -67,7 +68,7 @@ def _substring(name: str) -> Callable[[Any], exp.Expression]:
     return parse
 
 
-def _trim(parser: Any) -> exp.Expression:
+def _trim(parser: Any) -> exp.Expr:
     """``TRIM(BOTH 'x' FROM s)`` and ``TRIM(s, 'x')``."""
     found = parser._parse_trim()
     name = {"LEADING": "LTRIM", "TRAILING": "RTRIM"}.get(found.args.get("position") or "", "TRIM")
@@ -79,7 +80,7 @@ class Peer(Dialect):
     """The peer's SQL. Text stands in single quotes, where only ``''`` is special; names in back-quotes or, as the
     standard has it, in double quotes."""
 
-    class Tokenizer(Tokenizer):  # type: ignore[misc]
+    class Tokenizer(Tokenizer):
         QUOTES: ClassVar = ["'"]
         IDENTIFIERS: ClassVar = ["`", '"']
         STRING_ESCAPES: ClassVar = ["'"]
@@ -93,7 +94,7 @@ class Peer(Dialect):
         }
         NUMERIC_LITERALS: ClassVar = {"L": "BIGINT", "S": "SMALLINT", "Y": "TINYINT", "D": "DOUBLE", "F": "FLOAT"}
 
-    class Parser(Parser):  # type: ignore[misc]
+    class Parser(Parser):
         FUNCTIONS: ClassVar = {}
         FUNCTION_PARSERS: ClassVar = {
             "CAST": lambda parser: parser._parse_cast(True),
@@ -111,7 +112,7 @@ class Peer(Dialect):
             TokenType.TRUNCATE,
         }
 
-    class Generator(Generator):  # type: ignore[misc]
+    class Generator(Generator):
         TYPE_MAPPING: ClassVar = {
             **Generator.TYPE_MAPPING,
             exp.DataType.Type.TEXT: "STRING",
@@ -151,7 +152,7 @@ def tokens(text: str) -> list[Token]:
     return found
 
 
-def written(node: exp.Expression) -> str:
+def written(node: exp.Expr) -> str:
     """The text of a node in the peer's dialect, evenly spaced: what names a column that has no alias."""
     text: str = node.sql(dialect=Peer, normalize_functions=False, comments=False)
     return text

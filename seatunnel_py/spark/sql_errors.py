@@ -1,0 +1,73 @@
+"""Spark's errors about a query, in words for the person who wrote it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from sqlglot import exp
+
+from seatunnel_py.plan.sql_parse import PEER, SqlError, at, parse_query
+
+
+def readable(
+    error: Exception, query: str, dialect: str, columns: Iterable[str], functions: Callable[[], Iterable[str]]
+) -> SqlError:
+    """An analysis error of Spark's, with the place in the query where that is known.
+
+    ``functions`` are the names of all functions; asked only where one is not found.
+    """
+    condition = _call(error, "getCondition") or ""
+    parameters = _call(error, "getMessageParameters") or {}
+    if condition.startswith("UNRESOLVED_COLUMN"):
+        name = _plain(parameters.get("objectName", ""))
+        return _named(query, dialect, exp.Column, name, f"there is no column {name!r}", columns)
+    if condition == "UNRESOLVED_ROUTINE":
+        name = _plain(parameters.get("routineName", "")).rpartition(".")[2]
+        return _named(query, dialect, exp.Anonymous, name, f"there is no function {name!r}", functions())
+    return SqlError(first_sentence(error))
+
+
+def first_sentence(error: Exception) -> str:
+    """Spark's own words without its codes, its plan and its stack."""
+    text = str(error).strip()
+    text = re.split(r"\s+SQLSTATE: |;\s*\n|\n== |\n\s*at |\n\n", text, maxsplit=1)[0]
+    text = re.sub(r"^\[[A-Z0-9_.]+\]\s*", "", text)
+    return " ".join(text.split()).rstrip(";")
+
+
+def _named(query: str, dialect: str, kind: type[exp.Expr], name: str, message: str, known: Iterable[str]) -> SqlError:
+    last = name.rpartition(".")[2]
+    names = {other.lower(): other for other in known}
+    near = difflib.get_close_matches(last.lower(), names, n=1)
+    if near and near[0] != last.lower():
+        message += f"; did you mean {names[near[0]]!r}?"
+    elif kind is exp.Column and names:
+        message += f" (columns: {', '.join(names.values())})"
+    return at(_find(query, dialect, kind, last), message)
+
+
+def _find(query: str, dialect: str, kind: type[exp.Expr], name: str) -> exp.Expr | None:
+    try:
+        tree = parse_query(query, dialect)
+    except SqlError:
+        return None
+    wanted = name.lower()
+    found: Iterable[exp.Expr] = tree.find_all(kind if dialect == PEER else exp.Column)
+    return next((node for node in found if wanted in (node.name.lower(), _dotted(node))), None)
+
+
+def _dotted(node: exp.Expr) -> str:
+    return ".".join(part.name.lower() for part in node.parts) if isinstance(node, exp.Column) else ""
+
+
+def _plain(name: str) -> str:
+    return name.replace("`", "")
+
+
+def _call(error: Exception, method: str) -> Any:
+    """Spark's exceptions know more than their text, other ones do not."""
+    asked = getattr(error, method, None)
+    return asked() if callable(asked) else None

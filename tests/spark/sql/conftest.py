@@ -1,0 +1,25 @@
+"""One Spark application for all tests of SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatunnel_py.spark.session import SparkApplication, SparkSettings, start
+
+
+@pytest.fixture(scope="session")
+def application(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkApplication]:
+    place: Path = tmp_path_factory.mktemp("spark")
+    settings = SparkSettings("sql-tests", {"master": "local[2]"}, place, place / "cache", catalyst=True)
+    running = start(settings)
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def session(application: SparkApplication) -> Any:
+    return application.session()
