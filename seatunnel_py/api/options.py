@@ -130,6 +130,7 @@ class Options(BaseModel):
         hide_input_in_errors=True,
         allow_inf_nan=False,
         coerce_numbers_to_str=True,
+        defer_build=True,  # a job uses few of the models that it loads, and building one takes milliseconds
     )
 
     rules: ClassVar[tuple[Rule, ...]] = ()

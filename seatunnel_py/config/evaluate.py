@@ -61,8 +61,11 @@ class Evaluation:
         self._variables = variables
         self._load = load
         self._root = Scope(place)
+        self._own: Slot | None = None
+        self._own_path: tuple[str, ...] = ()
         self._depth = 0
         self._work = 0
+        self._circular = False  # whether the last look-up came back to what is being evaluated
         self._filling = False  # inside a variable's value, in which nothing is filled in again
 
     # ------------------------------------------------------------ building
@@ -118,27 +121,45 @@ class Evaluation:
         """The outermost names and where they are written."""
         return {name: slot.place for name, slot in self._root.slots.items()}
 
-    def node(self, expressions: Iterable[Expression], place: Place) -> Node | None:
-        """The value of several definitions of one thing that stands outside the file's own paths."""
-        slot = Slot(place=place)
+    def node(self, expressions: Iterable[Expression], place: Place, path: tuple[str, ...] = ()) -> Node | None:
+        """The value of several definitions of one thing, which for itself is what the file has at ``path``.
+
+        A second ``Jdbc { ... }`` is such a thing: the file's own tree has merged it with the first.
+        """
+        slot = Slot(place)
+        self._own_path, self._own = path, slot
         for expression in expressions:
             if isinstance(expression, Block):
-                self._add_fields(self._inner(slot, place), expression, ())
+                self._add_fields(self._inner(slot, place), expression, path)
             else:
                 slot.definitions.append(expression)
-        return self._value(slot)
+        try:
+            return self._value(slot)
+        finally:
+            self._own_path, self._own = (), None
+
+    def _starts(self, path: tuple[str, ...]) -> Iterator[tuple[Slot, tuple[str, ...]]]:
+        """Where to look for a path, and what remains of it there."""
+        own = len(self._own_path)
+        if self._own and own and path[:own] == self._own_path:
+            yield self._own, path[own:]
+        if path[0] in self._root.slots:
+            yield self._root.slots[path[0]], path[1:]
 
     def _value(self, slot: Slot) -> Node | None:
         """Fold the definitions: objects merge, anything else replaces."""
         if slot.done:
             return slot.value
         if slot.active >= 0:
+            self._circular = self._circular or slot.so_far is None
             return slot.so_far
         result: Node | None = None
+        # Whatever stands before a plain value is replaced by it, and need not even make sense.
+        first = max((i for i, one in enumerate(slot.definitions) if isinstance(one, Literal)), default=0)
         try:
-            for index, definition in enumerate(slot.definitions):
+            for index in range(first, len(slot.definitions)):
                 slot.active, slot.so_far = index, result
-                found = self._evaluate(definition)
+                found = self._evaluate(slot.definitions[index])
                 if found is not None:
                     result = self._merged(result, found)
         finally:
@@ -148,24 +169,34 @@ class Evaluation:
         return slot.value
 
     def _lookup(self, slot: Slot, rest: tuple[str, ...]) -> Node | None:
-        """The value ``rest`` below a slot, evaluating no more of the slot than that."""
-        if not rest or slot.done:
+        """The value ``rest`` below a slot; of a slot that is one written object, no more than that is evaluated."""
+        simple = all(isinstance(definition, Scope) for definition in slot.definitions)
+        if not rest or slot.done or (slot.active < 0 and not simple):
             return _navigated(self._value(slot), rest)
         if slot.looks_back():
+            self._circular = self._circular or slot.so_far is None
             return _navigated(slot.so_far, rest)
         result: Node | None = None
-        for definition in slot.definitions:
+        for index, definition in enumerate(slot.definitions):
             if isinstance(definition, Scope):
                 inner = definition.slots.get(rest[0])
                 found = self._lookup(inner, rest[1:]) if inner else None
             else:
-                whole = self._evaluate(definition)
-                if whole is not None and not isinstance(whole.value, dict):
-                    result = None
+                whole = self._beside(slot, index)
+                result = result if whole is None or isinstance(whole.value, dict) else None
                 found = _navigated(whole, rest)
             if found is not None:
                 result = self._merged(result, found)
         return result
+
+    def _beside(self, slot: Slot, index: int) -> Node | None:
+        """One definition of a slot while another of its definitions, an object, is being evaluated."""
+        before = slot.active, slot.so_far
+        slot.active, slot.so_far = index, None
+        try:
+            return self._evaluate(slot.definitions[index])
+        finally:
+            slot.active, slot.so_far = before
 
     def _evaluate(self, expression: Scope | Expression) -> Node | None:
         self._charge(1, expression.place)
@@ -197,20 +228,19 @@ class Evaluation:
     def _referred(self, reference: Reference) -> Node | None:
         """A value of the file, else a variable's, else the reference as it is written."""
         name = ".".join(reference.path)
-        circular = False
+        self._circular = False
         if reference.default is None and not self._filling:
             for path in dict.fromkeys((reference.prefix + reference.path, reference.path)):
-                slot = self._root.slots.get(path[0])
-                found = self._lookup(slot, path[1:]) if slot else None
-                if found is not None:
-                    return found.at(reference.place)
-                circular = circular or (slot is not None and len(path) == 1 and slot.looks_back())
+                for slot, rest in self._starts(path):
+                    found = self._lookup(slot, rest)
+                    if found is not None:
+                        return found.at(reference.place)
         scheme = name if reference.default is not None else ""
         if not self._filling and scheme not in SECRET_SCHEMES:
             value = self._variables.lookup(name, reference.default)
             if value is not None:
                 return self._filled(value, reference.place)
-        if circular and not reference.optional:
+        if self._circular and not reference.optional:
             raise reference.place.error(f"{reference.text} refers to itself")
         return None if reference.optional else Node(reference.text, reference.place)
 

@@ -42,8 +42,9 @@ _TOKEN = re.compile(
 
 def decode(data: bytes, file: str) -> str:
     """Text of a job file; a byte-order mark is accepted and dropped."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
     try:
-        return data.decode("utf-8-sig")
+        return data.decode()
     except UnicodeDecodeError as error:
         before = data[: error.start]
         line = before.count(b"\n") + 1

@@ -190,11 +190,11 @@ def _env(evaluation: Evaluation, start: Place, problems: list[Problem]) -> tuple
     strict = written is None or str(written.value).lower() not in ("false", "no", "off")
     env, found, notes = resolve_options(tree, EnvOptions, path="env", strict=strict)
     problems += found
+    env = env or EnvOptions(strict=strict)
     for name in WITHOUT_EFFECT:
-        node = tree.find(name)
-        if node is not None:
-            notes += (node.place.problem("accepted without effect", path=f"env.{name}"),)
-    return tree, env or EnvOptions(strict=strict), notes
+        if getattr(env, name):
+            notes += ((tree.find(name) or tree).place.problem("accepted without effect", path=f"env.{name}"),)
+    return tree, env, notes
 
 
 def _decrypted(
@@ -248,7 +248,7 @@ class _Steps:
                 continue
             if len(entry.path) > 1:
                 self._child(Field(entry.path[1:], entry.value, entry.append, entry.place))
-            elif isinstance(entry.value, Block):
+            elif isinstance(entry.value, Block) and not entry.append:
                 for child in self._evaluation.fields(entry.value, (self._kind,)):
                     self._child(child)
             else:
@@ -256,7 +256,7 @@ class _Steps:
                 self._list(entry.value, entry.place)
         steps: list[StepNode] = []
         for name, place, content in self._found:
-            node = content if isinstance(content, Node) else self._evaluation.node(content, place)
+            node = content if isinstance(content, Node) else self._evaluation.node(content, place, (self._kind, name))
             if node is None or not isinstance(node.value, dict):
                 self._problem(place, "the options of a plugin must be an object", name)
             else:

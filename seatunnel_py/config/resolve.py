@@ -13,15 +13,20 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic import ValidationError
+from pydantic_core.core_schema import ErrorType
 
 from seatunnel_py.api.option_values import alternatives
 from seatunnel_py.api.options import JOB_FILE, Options, describe
 from seatunnel_py.config.shade import Secrets, is_sensitive
 from seatunnel_py.config.tree import Node, Place
+from seatunnel_py.config.variables import VARIABLE
 from seatunnel_py.errors import Problem
 
 PROBLEMS_MAX = 50
 """Problems of one step that are spelt out; nobody reads more, and looking for near names takes time."""
+
+_SAFE_KINDS = {"rule", "repeated_key", *get_args(ErrorType)} - {"value_error", "assertion_error"}
+"""Errors whose messages hold no value; others come from a plugin's own code."""
 
 M = TypeVar("M", bound=Options)
 
@@ -42,7 +47,7 @@ def resolve_options(
     notes = list(_older_names(node, model, path))
     options, found = _validated(node.plain(), model)
     if not strict and any(error["type"] == "unknown_key" for error in found):
-        ignored = [_locate(node, model, error["loc"]) for error in found if error["type"] == "unknown_key"]
+        ignored = [_spot(node, model, error) for error in found if error["type"] == "unknown_key"]
         notes += [spot.place.problem("unknown option, ignored", path=spot.path(path)) for spot in ignored]
         options, found = _validated(node.plain(frozenset(id(spot.node) for spot in ignored)), model)
     hidden |= _secret_texts(node, model)
@@ -76,6 +81,16 @@ class _Spot:
 
     def path(self, whole: str) -> str:
         return whole + "".join(name if name.startswith("[") else f".{name}" for name in self.names)
+
+
+def _spot(node: Node, model: type[Options], error: Any) -> _Spot:
+    """Where an error belongs. An error about a key ends its location with the key itself, as it was written."""
+    loc: tuple[str | int, ...] = error["loc"]
+    if error["type"] not in ("unknown_key", "repeated_key"):
+        return _locate(node, model, loc)
+    owner, key = _locate(node, model, loc[:-1]), str(loc[-1])
+    found = owner.node.find(key)
+    return _Spot(found or owner.node, (*owner.names, key), owner.model, (), found is not None)
 
 
 def _locate(node: Node, model: type[Options], loc: Iterable[str | int]) -> _Spot:
@@ -129,28 +144,29 @@ def _model(kinds: tuple[Any, ...]) -> type[Options] | None:
 
 def _problem(node: Node, model: type[Options], error: Any, path: str, hidden: frozenset[str]) -> Problem:
     kind: str = error["type"]
-    if kind == "unknown_key":
-        return _unknown(node, model, error["loc"], path)
-    spot = _locate(node, model, error["loc"])
+    spot = _spot(node, model, error)
     message, suggestion = _message(kind, error["msg"]), ""
-    if kind == "missing" or not spot.given:
-        message = "required option is missing" if kind == "missing" else message
+    if kind == "unknown_key":
+        suggestion = _nearest_key(spot.names[-1], spot.model)
+    elif kind == "missing":
+        message = "required option is missing"
     elif kind in ("enum", "literal_error"):
         choices = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
         message = "must be one of " + ", ".join(choices)
         suggestion = nearest(str(spot.node.value), choices)
-    if any(secret in message for secret in hidden):
+    if kind not in _SAFE_KINDS and any(secret in message for secret in hidden):
         message = "not valid; the reason is withheld, for it would show a secret"
-    return spot.place.problem(message, path=spot.path(path), suggestion=suggestion)
+    unset = VARIABLE.search(spot.node.value) if spot.given and isinstance(spot.node.value, str) else None
+    remedy = f"The variable is not set: give it with -i {unset[1]}=..." if unset else ""
+    return spot.place.problem(message, path=spot.path(path), suggestion=suggestion, remedy=remedy)
 
 
-def _unknown(node: Node, model: type[Options], loc: tuple[str | int, ...], path: str) -> Problem:
-    spot = _locate(node, model, loc)
-    owner = _locate(node, model, loc[:-1])
-    keys = [info.key for info in describe(owner.model)] if owner.model else []
-    name = str(loc[-1])
-    near = nearest(name, keys) or nearest(name.rpartition(".")[2], keys)
-    return spot.place.problem("unknown option", path=spot.path(path), suggestion=near)
+def _nearest_key(name: str, model: type[Options] | None) -> str:
+    """The declared key that was probably meant: one that ends in the same word, or looks alike."""
+    keys = [info.key for info in describe(model)] if model else []
+    last = name.rpartition(".")[2]
+    same = [key for key in keys if key.rpartition(".")[2] == last]
+    return same[0] if len(same) == 1 else nearest(name, keys) or nearest(last, keys)
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

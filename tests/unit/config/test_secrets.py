@@ -1,0 +1,193 @@
+"""Secrets: encrypted, by reference, and never printed."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from seatunnel_py.api.options import Secret, SourceOptions, option
+from seatunnel_py.config import load, loads, resolve_step
+from seatunnel_py.config.shade import decrypt_text, encrypt_text, is_sensitive, redacted_text
+from seatunnel_py.errors import JobFileError, SeaTunnelError
+
+CANARY = "hunter2canary"
+
+
+class Login(SourceOptions):
+    """A step with secrets."""
+
+    url: str | None = option(None)
+    password: Secret | None = option(None)
+    port: int = option(1)
+    nested: dict[str, str] = option({})
+
+
+def _job_text(options: str, env: str = "") -> str:
+    return f"env {{ {env} }}\nsource {{ S {{\n{options}\n}} }}\nsink {{ B {{}} }}"
+
+
+def test_encrypted_options_are_decrypted_at_every_level() -> None:
+    """But a column that happens to be called password is data."""
+    secret = base64.b64encode(CANARY.encode()).decode()
+    text = f'password = "{secret}"\nnested.token = "{secret}"\nschema.fields.password = string'
+
+    job = loads(_job_text(text, "shade.identifier = base64"))
+
+    options = job.sources[0].options.plain()
+    assert (options["password"], options["nested"]["token"]) == (CANARY, CANARY)
+    assert options["schema"]["fields"]["password"] == "string"
+    assert decrypt_text("base64", encrypt_text("base64", CANARY)) == CANARY
+
+
+def test_what_cannot_be_decrypted_is_named_but_not_shown() -> None:
+    """Every such option at once, with its place."""
+    with pytest.raises(JobFileError) as caught:
+        loads(
+            _job_text(f"password = {CANARY}!\nnested.token = {CANARY}?", "shade.identifier = base64")
+            .replace("!", '"!"')
+            .replace("?", '"?"')
+        )
+
+    assert CANARY not in str(caught.value)
+    assert [problem.line for problem in caught.value.problems] == [3, 4]
+    with pytest.raises(SeaTunnelError, match="no cipher 'rot13'"):
+        encrypt_text("rot13", "x")
+
+
+def test_secrets_by_reference(tmp_path: Path) -> None:
+    """From the environment and from files beside the job file or in SEATUNNEL_SECRETS_DIR, each in its place."""
+    outside = tmp_path / "secrets"
+    root = tmp_path / "job"
+    outside.mkdir()
+    root.mkdir()
+    (outside / "far").write_text(CANARY + "\n")
+    (root / "near").write_text("near\n")
+    path = root / "job.conf"
+    path.write_text(_job_text(f'password = ${{env:PW}}\nurl = "x${{file:near}}y"\nnested.a = ${{file:{outside}/far}}'))
+
+    job = load(path, environment={"PW": CANARY, "SEATUNNEL_SECRETS_DIR": str(outside)})
+    options, problems, _ = resolve_step(job.sources[0], Login, secrets=job.secrets)
+
+    assert not problems and options is not None and options.password is not None
+    assert options.password.get_secret_value() == CANARY
+    assert (options.url, options.nested) == ("xneary", {"a": CANARY})
+    assert CANARY not in job.redacted() + repr(job)
+    unresolved, _, _ = resolve_step(job.sources[0], Login)
+    assert unresolved is not None and unresolved.url == "x${file:near}y"
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ("${env:NONE}", "environment variable 'NONE' is not set"),
+        ("${file:/etc/hostname}", "outside"),
+        ("${file:../x}", "outside"),
+        ("${file:none}", "cannot be read"),
+        ("${file:large}", "larger"),
+        ("${file:binary}", "not UTF-8"),
+        ("${file:link}", "outside"),
+    ],
+)
+def test_references_that_are_refused(tmp_path: Path, reference: str, message: str) -> None:
+    """Named with place and path, never with a content."""
+    root = tmp_path / "job"
+    root.mkdir()
+    (tmp_path / "x").write_text(CANARY)
+    (root / "link").symlink_to(tmp_path / "x")
+    (root / "large").write_bytes(b"x" * 100_000)
+    (root / "binary").write_bytes(b"\xff\xfe")
+    (root / "job.conf").write_text(_job_text(f'password = "{reference}"'))
+
+    job = load(root / "job.conf", environment={})
+    options, problems, _ = resolve_step(job.sources[0], Login, secrets=job.secrets)
+
+    assert options is None
+    assert [(problem.path, problem.line) for problem in problems] == [("source[0].S.password", 3)]
+    assert message in problems[0].message
+    assert CANARY not in str(problems)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        f"password = {CANARY}",
+        f"passwordd = {CANARY}",
+        f"password = [{CANARY}]",
+        f"password {{ x = {CANARY} }}",
+        f"port = {CANARY}",
+        f'url = "jdbc:x://user:{CANARY}@host/db?password={CANARY}&a=1"',
+        f"nested.api_key = {CANARY}",
+        f"nested {{ fs.s3a.secret.key = {CANARY} }}",
+        'port = "${env:PW}"',
+    ],
+)
+def test_a_secret_is_in_no_error_no_repr_and_no_rendering(options: str) -> None:
+    """Whatever is wrong with the option that holds it."""
+    job = loads(_job_text(options), environment={"PW": CANARY})
+    login, problems, notes = resolve_step(job.sources[0], Login, secrets=job.secrets)
+
+    shown = [
+        repr(login),
+        str(login),
+        str(problems),
+        "\n".join(map(str, problems)),
+        str(notes),
+        repr(job),
+        repr(job.steps),
+    ]
+    if "nested" not in options and "url" not in options:
+        assert CANARY not in "".join(shown)
+    if "passwordd" in options or not options.startswith("port"):
+        assert CANARY not in job.redacted()
+
+
+def test_the_rendering_runs_like_the_file() -> None:
+    """It is JSON in the list form, with what is not secret unchanged and repeated plugins in order."""
+    job = loads(
+        _job_text("password = x\nsplit.size = 1.10\nsql = a", "job.mode = STREAMING") + "\nsource { S { n = 2 } }"
+    )
+
+    again = loads(job.redacted(), file="job.json")
+
+    assert [step.plugin for step in again.steps] == ["S", "S", "B"]
+    assert again.sources[0].options.plain() == {"password": "******", "split": {"size": 1.1}, "sql": "a"}
+    assert again.redacted() == job.redacted()
+    assert again.digest == job.digest
+
+
+def test_the_digest_follows_the_meaning_and_not_the_spelling() -> None:
+    """Comments, layout and secrets leave it; a changed option does not."""
+    one = loads(_job_text("a.b = 1, password = x"))
+    same = loads("# note\n" + _job_text("a { b = 1 }\n password = y"))
+    other = loads(_job_text("a.b = 2, password = x"))
+
+    assert one.digest == same.digest != other.digest
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("jdbc:postgresql://u:p@h:5432/d", "jdbc:postgresql://******@h:5432/d"),
+        ("http://h/?token=abc&x=1", "http://h/?token=******&x=1"),
+        ("jdbc:sqlserver://h;user=sa;password=a b;x=1", "jdbc:sqlserver://h;user=******;password=****** b;x=1"),
+        ("nothing here", "nothing here"),
+    ],
+)
+def test_addresses_lose_their_secrets(text: str, expected: str) -> None:
+    """User-info and secret parameters, in whatever text they stand."""
+    assert redacted_text(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        *((name, True) for name in ("password", "db_password", "ssl.key.password", "auth", "secret_key", "username")),
+        *((name, True) for name in ("accessKeyId", "session_token", "api_key", "fs.s3a.secret.key")),
+        *((name, False) for name in ("primary_key", "author", "table", "key", "tokenizer")),
+    ],
+)
+def test_names_of_secrets(name: str, expected: bool) -> None:
+    """What may hold one, and what only sounds alike."""
+    assert is_sensitive(name) is expected
