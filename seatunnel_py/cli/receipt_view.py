@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from io import StringIO
+from pathlib import Path
 
 from rich import box
 from rich.console import Console
@@ -14,12 +15,15 @@ from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.receipt import Receipt, TableReceipt, TableState
 
 LINES_MAX = 40  # a thousand tables are summed up; those that failed are always named
+PIPED_WIDTH = 160  # a file has no width; this keeps a line a line
 _COLOURS = {"SUCCESS": "bold green", "FAILED": "bold red", "SOME_TABLES_FAILED": "bold yellow", "STOPPED": "yellow"}
 
 
 def receipt_text(receipt: Receipt, home: Home) -> str:
     """The receipt for a terminal (colours only where stdout is one)."""
-    console = Console(file=StringIO(), force_terminal=Console().is_terminal, width=max(Console().width, 100))
+    real = Console()
+    width = real.width if real.is_terminal else PIPED_WIDTH
+    console = Console(file=StringIO(), force_terminal=real.is_terminal, width=width)
     console.print(_heading(receipt))
     console.print(_table(receipt))
     for table in receipt.tables:
@@ -46,20 +50,20 @@ def _table(receipt: Receipt) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_footer=True, pad_edge=False)
     total = receipt.seconds
     rate = receipt.total("rows_read") / total.data if total.data > 0 else 0.0
-    table.add_column("table", footer=f"{len(receipt.tables)} tables", overflow="fold")
-    table.add_column("into", overflow="fold")
-    table.add_column("read", justify="right", footer=count(receipt.total("rows_read")))
-    table.add_column("written", justify="right", footer=count(receipt.total("rows_written")))
-    table.add_column("filtered", justify="right", footer=count(receipt.total("rows_filtered")))
-    table.add_column("rejected", justify="right", footer=count(receipt.total("rows_rejected")))
-    table.add_column("bytes", justify="right", footer=size(receipt.total("bytes_written")))
-    table.add_column("time", justify="right", footer=seconds(total.total))
-    table.add_column("", footer=f"{count(rate)} rows/s")
+    table.add_column("table", footer=f"{len(receipt.tables)} tables", overflow="fold", min_width=12)
+    table.add_column("into", overflow="fold", min_width=16)
+    table.add_column("read", justify="right", no_wrap=True, footer=count(receipt.total("rows_read")))
+    table.add_column("written", justify="right", no_wrap=True, footer=count(receipt.total("rows_written")))
+    table.add_column("filtered", justify="right", no_wrap=True, footer=count(receipt.total("rows_filtered")))
+    table.add_column("rejected", justify="right", no_wrap=True, footer=count(receipt.total("rows_rejected")))
+    table.add_column("bytes", justify="right", no_wrap=True, footer=size(receipt.total("bytes_written")))
+    table.add_column("time", justify="right", no_wrap=True, footer=seconds(total.total))
+    table.add_column("", footer=f"{count(rate)} rows/s", no_wrap=True)
     shown = _shown(receipt)
     for row in shown:
         table.add_row(
             row.table,
-            ", ".join(row.targets),
+            "\n".join(map(_short, row.targets)),
             count(row.rows_read),
             count(row.rows_written),
             count(row.rows_filtered),
@@ -72,6 +76,12 @@ def _table(receipt: Receipt) -> Table:
     if hidden:
         table.add_row(f"… and {hidden} more, done")
     return table
+
+
+def _short(target: str) -> str:
+    """A path below the working directory is shown from there."""
+    here = f"{Path.cwd()}/"
+    return target.removeprefix(here)
 
 
 def _shown(receipt: Receipt) -> list[TableReceipt]:
