@@ -38,6 +38,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticUndefined
 
 from seatunnel_py.api.option_values import SEQUENCES, adapted, alternatives, folded
+from seatunnel_py.api.redaction import redacted_value
 
 Secret = SecretStr
 """The one redacting type: its ``repr`` and ``str`` are asterisks; ``get_secret_value()`` is the text."""
@@ -135,6 +136,11 @@ class Options(BaseModel):
 
     rules: ClassVar[tuple[Rule, ...]] = ()
     """Conditions between several options; every one that is broken is reported."""
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Values as they may be printed, for secrets stand in maps and addresses too."""
+        for name, value in super().__repr_args__():
+            yield name, redacted_value(name or "", value)
 
     @model_validator(mode="wrap")
     @classmethod

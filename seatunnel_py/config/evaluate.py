@@ -21,8 +21,8 @@ from seatunnel_py.config.variables import SECRET_SCHEMES, Variables
 RECURSION_MAX = 64
 """Levels of nesting and references that may be open at once; each costs a handful of stack frames."""
 
-WORK_MAX = 1_000_000
-"""Values and pieces of text that may be handled: some seconds at the very worst, for hostile files only."""
+WORK_MAX = 400_000
+"""Values and pieces of text that may be handled; a second or so, which only hostile files need."""
 
 Loader = Callable[[Include, tuple[str, ...]], Block]
 """Reads an include that stands at the given path."""

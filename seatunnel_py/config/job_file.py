@@ -18,44 +18,18 @@ from seatunnel_py.config import shade
 from seatunnel_py.config.env import WITHOUT_EFFECT, EnvOptions
 from seatunnel_py.config.evaluate import Evaluation
 from seatunnel_py.config.guard import DEFAULT_LIMITS, Limits, decode
-from seatunnel_py.config.hocon import Block, Expression, Field, Listed, Literal, read
+from seatunnel_py.config.hocon import Block, read
 from seatunnel_py.config.includes import Includes
 from seatunnel_py.config.resolve import nearest, resolve_options
 from seatunnel_py.config.shade import Secrets
+from seatunnel_py.config.steps import KINDS, NAME_KEY, StepNode, read_steps
 from seatunnel_py.config.tree import Node, Place
 from seatunnel_py.config.variables import Variables
 from seatunnel_py.errors import JobFileError, Problem, SeaTunnelError
 
-KINDS = ("source", "transform", "sink")
-_NAME_KEY = "plugin_name"
+__all__ = ["JobFile", "StepNode", "load", "loads", "resolve_step"]
 
 O = TypeVar("O", bound=Options)  # noqa: E741
-
-
-@dataclass(frozen=True, slots=True)
-class StepNode:
-    """One source, transform or sink as written. ``ordinal`` counts the steps of its kind from 0."""
-
-    kind: str
-    plugin: str
-    ordinal: int
-    options: Node
-
-    @property
-    def place(self) -> Place:
-        """Where the step is written."""
-        return self.options.place
-
-    @property
-    def path(self) -> str:
-        """The step in problems: ``source[0].Jdbc``."""
-        return f"{self.kind}[{self.ordinal}].{self.plugin}"
-
-    def problem(self, message: str, *, option: str = "", remedy: str = "", suggestion: str = "") -> Problem:
-        """A problem of this step, at the place of ``option`` where that is written."""
-        node = self.options.find(option) if option else None
-        path = f"{self.path}.{option}" if option else self.path
-        return (node or self.options).place.problem(message, path=path, remedy=remedy, suggestion=suggestion)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +111,7 @@ def loads(
 
     problems = list(_misnamed_blocks(evaluation))
     env_tree, env, notes = _env(evaluation, start, problems)
-    steps = {kind: _Steps(kind, evaluation, problems).of(block) for kind in KINDS}
+    steps = {kind: read_steps(kind, block, evaluation, problems) for kind in KINDS}
     for kind in ("source", "sink"):
         if not steps[kind]:
             remedy = f"Add a {kind} block with at least one plugin."
@@ -174,10 +148,11 @@ def resolve_step(
 
 
 def _misnamed_blocks(evaluation: Evaluation) -> Iterator[Problem]:
-    """Other outermost names may hold values to refer to; one that is nearly ``source`` is a slip."""
+    """Other outermost names may hold values to refer to; one that is nearly a block that is absent is a slip."""
+    absent = {"env", *KINDS} - evaluation.names().keys()
     for name, place in evaluation.names().items():
-        near = nearest(name, ("env", *KINDS)) if name not in ("env", *KINDS) and len(name) <= 12 else ""
-        if near:
+        near = nearest(name, sorted(absent)) if name not in KINDS and len(name) <= 12 else ""
+        if near and name != "env":
             yield place.problem("unknown block", path=name, suggestion=near)
 
 
@@ -221,87 +196,8 @@ def _rendered(env: Node, steps: tuple[StepNode, ...]) -> str:
     job: dict[str, object] = {"env": shade.redacted(env).plain()}
     for kind in KINDS:
         entries = [
-            {_NAME_KEY: step.plugin, **shade.redacted(step.options).plain()} for step in steps if step.kind == kind
+            {NAME_KEY: step.plugin, **shade.redacted(step.options).plain()} for step in steps if step.kind == kind
         ]
         if entries:
             job[kind] = entries
     return json.dumps(job, indent=2, ensure_ascii=False)
-
-
-class _Steps:
-    """The steps of one block, in order and with repeated plugins, in either form::
-
-    source { Jdbc { ... }  Jdbc { ... } }
-    source = [ { plugin_name = Jdbc, ... }, { plugin_name = Jdbc, ... } ]
-    """
-
-    def __init__(self, kind: str, evaluation: Evaluation, problems: list[Problem]) -> None:
-        self._kind = kind
-        self._evaluation = evaluation
-        self._problems = problems
-        self._found: list[tuple[str, Place, list[Expression] | Node]] = []
-
-    def of(self, root: Block) -> tuple[StepNode, ...]:
-        """All steps of this kind in the file."""
-        for entry in self._evaluation.fields(root):
-            if entry.path[0] != self._kind:
-                continue
-            if len(entry.path) > 1:
-                self._child(Field(entry.path[1:], entry.value, entry.append, entry.place))
-            elif isinstance(entry.value, Block) and not entry.append:
-                for child in self._evaluation.fields(entry.value, (self._kind,)):
-                    self._child(child)
-            else:
-                self._found = self._found if entry.append else []
-                self._list(entry.value, entry.place)
-        steps: list[StepNode] = []
-        for name, place, content in self._found:
-            node = content if isinstance(content, Node) else self._evaluation.node(content, place, (self._kind, name))
-            if node is None or not isinstance(node.value, dict):
-                self._problem(place, "the options of a plugin must be an object", name)
-            else:
-                steps.append(StepNode(self._kind, name, len(steps), self._unnamed(name, node.at(place))))
-        return tuple(steps)
-
-    def _child(self, entry: Field) -> None:
-        """A plugin's block; ``Jdbc.url = ...`` beside it adds to the plugin written last."""
-        name, rest = entry.path[0], entry.path[1:]
-        if not rest:
-            self._found.append((name, entry.place, [entry.value]))
-            return
-        value = Block((Field(rest, entry.value, entry.append, entry.place),), entry.place)
-        if self._found and self._found[-1][0] == name and isinstance(self._found[-1][2], list):
-            self._found[-1][2].append(value)
-        else:
-            self._found.append((name, entry.place, [value]))
-
-    def _list(self, value: Expression, place: Place) -> None:
-        """The list form, or a reference to something of either form."""
-        if isinstance(value, Literal) and value.value() is None:
-            return
-        if isinstance(value, Listed):
-            nodes = [node for item in value.items if (node := self._evaluation.node([item], item.place))]
-        else:
-            whole = self._evaluation.node([value], place)
-            if whole and isinstance(whole.value, dict) and _NAME_KEY not in whole.value:
-                self._found += [(name, node.place, node) for name, node in whole.fields.items()]
-                return
-            nodes = (whole.items or [whole]) if whole else []
-        for node in nodes:
-            name = node.fields.get(_NAME_KEY)
-            if name is None or not isinstance(name.value, str) or not name.value:
-                self._problem(node.place, f"an element of the list needs {_NAME_KEY}", "")
-            else:
-                self._found.append((name.value, node.place, node))
-
-    def _unnamed(self, name: str, node: Node) -> Node:
-        """The options without ``plugin_name``, which may only repeat what the step is called."""
-        written = node.fields.get(_NAME_KEY)
-        if written is None:
-            return node
-        if str(written.value).casefold() != name.casefold():
-            self._problem(written.place, f"{_NAME_KEY} differs from the name of the block", name)
-        return Node({key: child for key, child in node.fields.items() if key != _NAME_KEY}, node.place)
-
-    def _problem(self, place: Place, message: str, name: str) -> None:
-        self._problems.append(place.problem(message, path=f"{self._kind}.{name}" if name else self._kind))

@@ -17,7 +17,8 @@ from pydantic_core.core_schema import ErrorType
 
 from seatunnel_py.api.option_values import alternatives
 from seatunnel_py.api.options import JOB_FILE, Options, describe
-from seatunnel_py.config.shade import Secrets, is_sensitive
+from seatunnel_py.api.redaction import is_sensitive
+from seatunnel_py.config.shade import Secrets
 from seatunnel_py.config.tree import Node, Place
 from seatunnel_py.config.variables import VARIABLE
 from seatunnel_py.errors import Problem
@@ -50,7 +51,7 @@ def resolve_options(
         ignored = [_spot(node, model, error) for error in found if error["type"] == "unknown_key"]
         notes += [spot.place.problem("unknown option, ignored", path=spot.path(path)) for spot in ignored]
         options, found = _validated(node.plain(frozenset(id(spot.node) for spot in ignored)), model)
-    hidden |= _secret_texts(node, model)
+    hidden |= _secret_texts(node, model) if found else frozenset()
     problems = dict.fromkeys(_problem(node, model, error, path, hidden) for error in found[:PROBLEMS_MAX])
     both = (*missing, *problems)
     if len(found) > PROBLEMS_MAX:

@@ -14,14 +14,14 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from seatunnel_py.api.redaction import MASK, is_sensitive, redacted_text
 from seatunnel_py.config.tree import Node, Scalar
 from seatunnel_py.errors import JobFileError, Problem, SeaTunnelError
 
-MASK = "******"
 GROUP = "seatunnel_py.secrets"
 SENSITIVE_OPTIONS = ("password", "username", "auth", "token")
 """Options that are encrypted; a cipher may add to them."""
@@ -151,7 +151,7 @@ REFERENCE = re.compile(r"\$\{(env|file):([^}]+)\}")
 class Secrets:
     """Looks up ``${env:NAME}`` and ``${file:path}``. Files are read only below ``directories``."""
 
-    environment: Mapping[str, str]
+    environment: Mapping[str, str] = field(repr=False)
     directories: tuple[Path, ...] = ()
     bytes_max: int = 64 * 1024
 
@@ -207,27 +207,6 @@ class Secrets:
 
 
 # ---------------------------------------------------------------- redaction
-
-_SENSITIVE_NAME = re.compile(
-    r"password|passwd|passphrase|secret|credential|authorization|jaas|token$"
-    r"|(?:api|access|private|account|shared)[._-]?key|(?:^|[._-])(?:user|username|auth|pwd)$",
-    re.IGNORECASE,
-)
-_USER_INFO = re.compile(r"(://)[^/\s@\"']++@")
-_PARAMETER = re.compile(
-    r"([?&;](?:[\w.-]*(?:password|passwd|secret|token|credential|signature)|user|username|pwd|auth|sig|(?:api|access)[_-]?key)=)[^&;\s\"']+",
-    re.IGNORECASE,
-)
-
-
-def is_sensitive(path: str) -> bool:
-    """Whether an option of that (dotted) name may hold a secret."""
-    return _SENSITIVE_NAME.search(path) is not None
-
-
-def redacted_text(text: str) -> str:
-    """The text without the user-info and the secret parameters of addresses in it."""
-    return _PARAMETER.sub(rf"\1{MASK}", _USER_INFO.sub(rf"\1{MASK}@", text))
 
 
 def redacted(options: Node) -> Node:

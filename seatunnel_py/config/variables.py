@@ -39,8 +39,8 @@ VARIABLE = re.compile(r"\$\{([^:{}]+)(:[^}]*)?\}")
 class Variables:
     """Values by name. What the command line gives wins over the environment."""
 
-    given: Mapping[str, str] = field(default_factory=dict)
-    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    given: Mapping[str, str] = field(default_factory=dict, repr=False)
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
 
     def lookup(self, name: str, default: str | None = None) -> str | None:
         """The value of a name, or its default, or None where the reference has to stay as written."""
@@ -48,7 +48,8 @@ class Variables:
             return None
         if name in self.given:
             return self.given[name]
-        return self.environment.get(name, default)
+        found = self.environment.get(name)
+        return found if found is not None and is_text(found) else default
 
     def substitute(self, text: str) -> str:
         """Fill the variables in a quoted text; what a variable's value holds is not looked at again."""
@@ -60,6 +61,15 @@ class Variables:
         default = match[2][1:].strip() if match[2] is not None else None
         value = self.lookup(match[1].strip(), default)
         return match[0] if value is None else value
+
+
+def is_text(value: str) -> bool:
+    """Whether a text from the operating system was text there, not bytes that no encoding explains."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def parse_arguments(arguments: Iterable[str]) -> dict[str, str]:
@@ -78,6 +88,8 @@ def parse_arguments(arguments: Iterable[str]) -> dict[str, str]:
                 message = f"-i takes name=value; argument {ordinal} has a part without a name"
                 remedy = "Put a value with commas in brackets or double quotes."
                 problems.append(Problem(message, "command line", remedy=remedy))
+            elif not is_text(part):
+                problems.append(Problem(f"-i: argument {ordinal} is not UTF-8 text", "command line"))
             elif name in RESERVED or name in SECRET_SCHEMES:
                 problems.append(
                     Problem(

@@ -89,7 +89,7 @@ FIELDS = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(FIELDS, min_size=1, max_size=6), OBJECT)
 def test_agrees_with_the_library(fields: list[str], joined: str) -> None:
     """The same documents are read, and mean the same."""
