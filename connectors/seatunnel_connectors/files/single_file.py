@@ -70,7 +70,9 @@ class HoldingWriter(Writer):
 
     def abort(self) -> None:
         with contextlib.suppress(Exception):
-            if self.file is not None:
+            if self.file is not None and self.counted is not None:
+                self.counted.drop()
+                self.stream.close()
                 self.file.close()
             self.plan.storage.delete_tree(unit_directory(self.plan, self.context))
 
@@ -109,7 +111,7 @@ class SingleFileCommitter(FileCommitter):
         return [str(directory / name) for name in storage.names(str(directory))]
 
     def _compose(self, held: list[str], record: Path, context: CommitContext) -> None:
-        storage, directory = self.plan.storage, record.with_suffix(f".{context.incarnation}")
+        storage, directory = self.plan.storage, record.with_name(f"parts.{context.incarnation}")
         storage.delete_tree(str(directory))
         who = WriteContext(context.job_id, context.lineage, context.step, f"single@{context.checkpoint}")
         suffix = f"_{context.checkpoint}" if self.each else ""

@@ -218,6 +218,10 @@ class FileWriter(Writer):
 
     def abort(self) -> None:
         for part in self.parts.values():
+            # Libraries close what they hold when they are collected; they do it here, into nothing.
+            part.counted.drop()
+            with contextlib.suppress(Exception):
+                part.writer.end()
             with contextlib.suppress(Exception):
                 part.file.close()
         with contextlib.suppress(Exception):

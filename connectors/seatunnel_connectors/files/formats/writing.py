@@ -27,8 +27,15 @@ class Counted:
         self.size = 0
         self.crc32 = 0
         self.closed = False
+        self.is_dropped = False
+
+    def drop(self) -> None:
+        """Whatever is still written (a footer, a dictionary) is of no use to anyone."""
+        self.is_dropped = True
 
     def write(self, data: Any) -> int:
+        if self.is_dropped:
+            return len(data) if isinstance(data, bytes) else memoryview(data).nbytes
         self.crc32 = zlib.crc32(data, self.crc32)
         count = len(data) if isinstance(data, bytes) else memoryview(data).nbytes
         self.size += count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 from pathlib import Path
 from typing import Any
@@ -217,6 +218,26 @@ def test_rows_before_an_update_are_left_out_only_when_asked(tmp_path: Path) -> N
         assert ids_in(path) == wanted
 
 
+@pytest.mark.parametrize("kind", ["text", "csv", "json", "parquet", "orc", "excel", "xml", "single"])
+def test_an_aborted_unit_leaves_nothing(kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    options: dict[str, Any] = {"file_format_type": kind}
+    if kind == "single":
+        options = {"file_format_type": "csv", "single_file_mode": True}
+    if kind == "xml":
+        options["xml_use_attr_format"] = True
+    if kind in ("csv", "json"):
+        options["compress_codec"] = "gzip"
+    made = sink(TABLE, path=str(tmp_path), **options)
+    writer = made.open(WriteContext("job", LINEAGE, "write", "a@"))
+    writer.write(Batch(TABLE.path, batch(1, 2)))
+    writer.abort()
+    del writer
+    gc.collect()
+
+    assert visible(tmp_path) == []
+    assert capfd.readouterr() == ("", "")
+
+
 # ---------------------------------------------------------------- start
 
 
@@ -290,6 +311,7 @@ def test_one_file_is_put_together_when_the_job_ends(kind: str, tmp_path: Path) -
     commit(made, second, 2)
     commit(made, second, 2)
 
+    assert [file.name for file in visible(tmp_path / ".seatunnel")] == ["composed-2.json"]
     ending = {"excel": "xlsx"}.get(kind, kind)
     assert [file.name for file in tmp_path.iterdir() if file.is_file()] == [f"all.{ending}"]
     extra = {"csv": {"csv_use_header_line": True}, "excel": {"skip_header_row_number": 1}}.get(kind, {})
