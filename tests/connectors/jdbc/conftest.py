@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import psycopg
+import pymysql
 import pytest
 
 from seatunnel_py.api.resources import close_all
 from tests.servers.install import ServerMissing
+from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import PostgresServer
 
 _numbers = itertools.count(1)
@@ -57,3 +59,50 @@ def pg(postgres_server: PostgresServer) -> Iterator[PostgresPlace]:
             yield PostgresPlace(db, postgres_server.jdbc_url(database))
         close_all()
         admin.execute(f"DROP DATABASE {database} WITH (FORCE)".encode())
+
+
+@dataclass
+class MariadbPlace:
+    """Two empty databases, `a` to read from and `b` to write to, and a connection beside ours."""
+
+    db: Any
+    port: int
+
+    def connection(self, database: str) -> dict[str, str]:
+        return {"url": f"jdbc:mysql://127.0.0.1:{self.port}/{database}?useSSL=false", "user": "root"}
+
+    def source(self, **options: Any) -> dict[str, Any]:
+        return {**self.connection("a"), "driver": "com.mysql.cj.jdbc.Driver", **options}
+
+    def sink(self, **options: Any) -> dict[str, Any]:
+        return {**self.connection("b"), "generate_sink_sql": True, "database": "b", **options}
+
+    def run(self, *statements: str) -> None:
+        with self.db.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        with self.db.cursor() as cursor:
+            cursor.execute(sql)
+            return list(cursor.fetchall())
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[MariadbServer]:
+    try:
+        with MariadbServer.running(settings={"local_infile": "ON"}) as server:
+            yield server
+    except ServerMissing as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture
+def maria(mariadb_server: MariadbServer) -> Iterator[MariadbPlace]:
+    db = pymysql.connect(**mariadb_server.connection(), autocommit=True, charset="utf8mb4")
+    place = MariadbPlace(db, mariadb_server.port)
+    place.run("DROP DATABASE IF EXISTS a", "DROP DATABASE IF EXISTS b", "CREATE DATABASE a", "CREATE DATABASE b")
+    yield place
+    close_all()
+    place.run("SET GLOBAL local_infile = 1")
+    db.close()

@@ -1,0 +1,216 @@
+"""From information_schema to source tables: any number of tables in three questions."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import pymysql
+
+from seatunnel_connectors.jdbc.mysql import types
+from seatunnel_connectors.jdbc.mysql.session import MysqlSession, quote
+from seatunnel_connectors.jdbc.options import JdbcSourceOptions
+from seatunnel_connectors.jdbc.request import TableRequest
+from seatunnel_connectors.jdbc.source import Hints
+from seatunnel_connectors.jdbc.splits import DIVISIBLE
+from seatunnel_connectors.jdbc.url import Address
+from seatunnel_py.api import (
+    Column,
+    ConstraintKey,
+    ConstraintType,
+    FatalError,
+    PrimaryKey,
+    SourceTable,
+    TablePath,
+    TableSchema,
+)
+
+Name = tuple[str, str]
+_OURS = re.compile(r"seatunnel_(ledger|piece)")
+_SYSTEM = ("mysql", "information_schema", "performance_schema", "sys")
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value or "")
+
+
+class Describer:
+    """Collects what was found and what is wrong over all requests."""
+
+    def __init__(self, session: MysqlSession, address: Address, options: JdbcSourceOptions) -> None:
+        self.session = session
+        self.address = address
+        self.options = options
+        self.problems: list[str] = []
+        self.zero_dates_are_null = "null" in address.parameters.get("zerodatetimebehavior", "").lower()
+        self.tables: dict[Name, tuple[int | None, int | None, str]] = {}
+        self.columns: dict[Name, list[tuple[str, str, str, bool, str]]] = defaultdict(list)
+        self.keys: dict[Name, dict[str, list[str]]] = defaultdict(dict)
+
+    def describe(self, requests: Sequence[TableRequest]) -> list[SourceTable]:
+        self._look_up(requests)
+        made = [table for request in requests for table in self._request(request)]
+        if self.problems:
+            raise FatalError(
+                "the Jdbc source cannot read all tables as asked:\n  " + "\n  ".join(self.problems),
+                "correct the options named; leave a column out, or cast it to another type, with `query`",
+            )
+        return made
+
+    # -------------------------------------------------- the catalog
+
+    def _look_up(self, requests: Sequence[TableRequest]) -> None:
+        if any(request.pattern for request in requests):
+            where, values = f"table_schema NOT IN ({', '.join(['%s'] * len(_SYSTEM))})", list(_SYSTEM)
+        else:
+            names = sorted({self._name(request.path) for request in requests if request.path})
+            if not names:
+                return
+            where = f"(table_schema, table_name) IN ({', '.join(['(%s, %s)'] * len(names))})"
+            values = [part for name in names for part in name]
+        for database, table, rows, size, comment in self.session.ask(
+            "SELECT table_schema, table_name, table_rows, data_length, table_comment FROM information_schema.tables "
+            f"WHERE {where} ORDER BY 1, 2",
+            values,
+        ):
+            self.tables[database, table] = rows, size, "" if comment == "VIEW" else _text(comment)
+        for database, table, name, data, full, nullable, comment in self.session.ask(
+            "SELECT table_schema, table_name, column_name, data_type, column_type, is_nullable, column_comment "
+            f"FROM information_schema.columns WHERE {where} ORDER BY 1, 2, ordinal_position",
+            values,
+        ):
+            self.columns[database, table].append((name, _text(data), _text(full), nullable == "YES", _text(comment)))
+        for database, table, index, column in self.session.ask(
+            "SELECT table_schema, table_name, index_name, column_name FROM information_schema.statistics "
+            f"WHERE non_unique = 0 AND {where} ORDER BY 1, 2, index_name = 'PRIMARY' DESC, index_name, seq_in_index",
+            values,
+        ):
+            self.keys[database, table].setdefault(index, []).append(column)
+
+    def _name(self, path: str | None) -> Name:
+        before, _, table = (path or "").rpartition(".")
+        return before.rpartition(".")[2] or self.address.database, table
+
+    # -------------------------------------------------- requests
+
+    def _request(self, request: TableRequest) -> list[SourceTable]:
+        if request.query:
+            return self._query(request)
+        if request.pattern:
+            try:
+                pattern = re.compile(request.path or "")
+            except re.error as error:
+                self.problems.append(f"{request.label}: {request.path!r} is not a regular expression: {error}")
+                return []
+            names = [
+                name for name in self.tables
+                if pattern.fullmatch(".".join(name)) and not _OURS.fullmatch(name[1])
+            ]  # fmt: skip
+            if not names:
+                self.problems.append(f"{request.label}: no table matches {request.path!r}")
+            return [self._table(request, name) for name in names]
+        name = self._name(request.path)
+        if name not in self.tables:
+            self.problems.append(f"table {'.'.join(name)} ({request.label}) does not exist{self._near(name)}")
+            return []
+        return [self._table(request, name)]
+
+    def _near(self, name: Name) -> str:
+        rows = self.session.ask("SELECT table_name FROM information_schema.tables WHERE table_schema = %s", (name[0],))
+        if not rows:
+            return f"; there is no database {name[0]!r} with tables that the user may see"
+        close = difflib.get_close_matches(name[1], [row[0] for row in rows], n=1)
+        return f"; did you mean {name[0]}.{close[0]}?" if close else ""
+
+    def _table(self, request: TableRequest, name: Name) -> SourceTable:
+        rows, size, comment = self.tables[name]
+        path = TablePath(name[0], "", name[1])
+        columns, expressions = self._columns(path, self.columns[name])
+        primary, constraints = self._constraints(name, {column.name for column in columns}, proved=True)
+        options = {} if rows is None else {"estimated_rows": str(rows)}
+        schema = TableSchema(path, columns, primary, constraints, comment=comment, options=options)
+        hints = self._hints(request, schema, expressions, quote(*name), whole=True)
+        return SourceTable(schema, rows, size, hints.to_plain())
+
+    def _query(self, request: TableRequest) -> list[SourceTable]:
+        """A query's types are those of a table made of it: the server's own answer, and nothing is kept."""
+        relation = f"(\n{request.query}\n) AS q"
+        name = self._name(request.path)
+        path = TablePath(name[0], "", name[1]) if request.path else self._unnamed()
+        try:
+            self.session.run("DROP TEMPORARY TABLE IF EXISTS st_describe")
+            self.session.run(f"CREATE TEMPORARY TABLE st_describe SELECT * FROM {relation} LIMIT 0")
+            found = self.session.ask("SHOW FULL COLUMNS FROM st_describe")
+            self.session.run("DROP TEMPORARY TABLE st_describe")
+        except pymysql.Error as error:
+            self.problems.append(f"{request.label}: the query cannot be run: {error.args[-1]}")
+            return []
+        heads = [(row[0], re.split(r"[ (]", _text(row[1]))[0], _text(row[1]), True, "") for row in found]
+        columns, expressions = self._columns(path, heads)
+        primary, constraints = self._constraints(name, {column.name for column in columns}, proved=False)
+        schema = TableSchema(path, columns, primary, constraints)
+        rows = self._estimate(request.query or "")
+        return [
+            SourceTable(schema, rows, None, self._hints(request, schema, expressions, relation, whole=False).to_plain())
+        ]
+
+    def _estimate(self, query: str) -> int | None:
+        try:
+            plan = self.session.ask(f"EXPLAIN {query}")
+            return max((int(row[-2]) for row in plan if isinstance(row[-2], int)), default=None)
+        except (pymysql.Error, ValueError, IndexError):
+            return None
+
+    def _unnamed(self) -> TablePath:
+        output = self.options.plugin_output
+        return TablePath("", "", output) if output else TablePath("default", "default", "default")
+
+    def _columns(
+        self, path: TablePath, found: Sequence[tuple[str, str, str, bool, str]]
+    ) -> tuple[tuple[Column, ...], tuple[tuple[str, str], ...]]:
+        columns, expressions = [], []
+        for name, data, full, nullable, comment in found:
+            mapped = types.read_as(data, full, self.options, zero_dates_are_null=self.zero_dates_are_null)
+            if mapped is None:
+                self.problems.append(f"table {path}: column {name!r} has the type {full}, which cannot be read")
+                continue
+            dtype, expression = mapped
+            nullable = nullable or (self.zero_dates_are_null and "0000" in expression)
+            length, digits = types.length_of(data, full), types.digits_of(dtype, full)
+            columns.append(Column(name, dtype, nullable, length, digits, comment=comment, native=full))
+            expressions.append((name, expression))
+        return tuple(columns), tuple(expressions)
+
+    def _constraints(
+        self, name: Name, known: set[str], *, proved: bool
+    ) -> tuple[PrimaryKey | None, tuple[ConstraintKey, ...]]:
+        primary, others = None, []
+        for index, columns in self.keys[name].items():
+            if not known.issuperset(columns):
+                continue
+            if index == "PRIMARY":
+                primary = PrimaryKey(tuple(columns), "", proved)
+            else:
+                pairs = tuple((column, "ASC") for column in columns)
+                others.append(ConstraintKey(index, ConstraintType.UNIQUE_KEY, pairs))
+        return primary, tuple(others)
+
+    def _hints(
+        self, request: TableRequest, schema: TableSchema, expressions: tuple[tuple[str, str], ...], relation: str,
+        *, whole: bool,
+    ) -> Hints:  # fmt: skip
+        wanted = request.partition.column
+        key = wanted or (schema.key[0] if schema.key else "")
+        column = schema.column(key) if key else None
+        if wanted and (column is None or column.dtype.kind not in DIVISIBLE):
+            why = "is not a column of it" if column is None else f"is of type {column.dtype}, which has no ranges"
+            self.problems.append(f"table {schema.path}: partition_column {wanted!r} {why}")
+        usable = column is not None and column.dtype.kind in DIVISIBLE
+        ordered = whole and schema.primary_key is not None and schema.primary_key.columns == (key,)
+        return Hints(
+            relation=relation, columns=expressions, where=request.where, key=key if usable else "",
+            ordered=ordered and usable, count=request.count, partition=request.partition,
+        )  # fmt: skip

@@ -1,0 +1,106 @@
+"""MySQL and MariaDB as a target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from seatunnel_connectors.jdbc.mysql import types, wire
+from seatunnel_connectors.jdbc.mysql.session import explained, quote, sessions
+from seatunnel_connectors.jdbc.options import JdbcSourceOptions
+from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES
+from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetTable
+from seatunnel_connectors.jdbc.target import TargetColumn
+from seatunnel_connectors.jdbc.url import Address
+from seatunnel_py.api import Column, TableSchema
+
+_AS_DECLARED = JdbcSourceOptions.model_construct(int_type_narrowing=True, handle_blob_as_string=False)
+
+
+class MysqlFlavor(Flavor):
+    marker: ClassVar[str] = "%s"
+
+    def sessions(self, address: Address) -> AbstractContextManager[Session]:
+        return sessions(address)
+
+    def explained(self, what: str) -> AbstractContextManager[None]:
+        return explained(what)
+
+    def quote(self, *names: str) -> str:
+        return quote(*names)
+
+    def place(self, address: Address, text: str) -> tuple[str, str]:
+        before, _, name = text.rpartition(".")
+        database = before.rpartition(".")[2] or address.database
+        if not database or not name:
+            raise ValueError(f"{text!r} names no database, and neither does the url")
+        return database, name
+
+    def look(self, session: Session, database: str, table: str) -> TargetTable:
+        names = {
+            row[0]
+            for row in session.ask(
+                "SELECT table_name FROM information_schema.tables "
+                "WHERE table_schema = %s AND table_name IN (%s, %s, %s)",
+                (database, table, LEDGER, PIECES),
+            )
+        }
+        books = {LEDGER, PIECES} <= names
+        if table not in names:
+            return TargetTable(database, table, exists=False, has_books=books)
+        columns = {
+            name: _column(name, data, full, nullable, default, extra)
+            for name, data, full, nullable, default, extra in session.ask(
+                "SELECT column_name, data_type, column_type, is_nullable, column_default, extra "
+                "FROM information_schema.columns WHERE table_schema = %s AND table_name = %s ORDER BY ordinal_position",
+                (database, table),
+            )
+        }
+        keys: dict[str, list[str]] = {}
+        for index, column in session.ask(
+            "SELECT index_name, column_name FROM information_schema.statistics WHERE table_schema = %s "
+            "AND table_name = %s AND non_unique = 0 ORDER BY index_name, seq_in_index",
+            (database, table),
+        ):
+            keys.setdefault(index, []).append(column)
+        has_rows = bool(session.ask(f"SELECT EXISTS (SELECT 1 FROM {quote(database, table)})")[0][0])
+        return TargetTable(
+            database, table, True, has_rows, columns, tuple(tuple(key) for key in keys.values()), has_books=books
+        )
+
+    def created_type(self, column: Column, *, in_key: bool, alone: bool) -> str:
+        return types.created_type(column, in_key=in_key)
+
+    def upsert(self, relation: str, columns: Sequence[str], key: Sequence[str]) -> str:
+        updates = ", ".join(f"{name} = VALUES({name})" for name in columns)
+        markers = ", ".join(["%s"] * len(columns))
+        return f"INSERT INTO {relation} ({', '.join(columns)}) VALUES ({markers}) ON DUPLICATE KEY UPDATE {updates}"
+
+    def values(self, array: pa.Array, column: Column) -> list[Any]:
+        return wire.values(array, column)
+
+    def empty(self, relation: str) -> str:
+        return f"TRUNCATE TABLE {relation}"
+
+    def table_ending(self, table: TableSchema) -> str:
+        # A table of another engine could not take a unit back.
+        comment = table.comment.replace("\\", "\\\\").replace("'", "''")
+        return " ENGINE=InnoDB" + (f" COMMENT='{comment[:2048]}'" if comment else "")
+
+    def text_type(self, length: int) -> str:
+        return f"VARCHAR({length}) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+
+
+def _column(name: str, data: str, shown: str | bytes, nullable: str, default: Any, extra: str) -> TargetColumn:
+    full = shown.decode() if isinstance(shown, bytes) else shown
+    mapped = types.read_as(data, full, _AS_DECLARED)
+    return TargetColumn(
+        name, mapped[0] if mapped else None, full, nullable == "YES", default is not None or "auto_increment" in extra,
+        types.length_of(data, full), "GENERATED" in extra.upper() and "DEFAULT_GENERATED" not in extra.upper(),
+    )  # fmt: skip
+
+
+FLAVOR = MysqlFlavor()

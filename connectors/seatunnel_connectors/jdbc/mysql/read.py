@@ -1,0 +1,162 @@
+"""Reading MySQL through ConnectorX: a query at a time, each on a connection of its own.
+
+ConnectorX cannot be stopped in the midst of a result: its thread and the server's would wait for ever. What is read in
+the order of its primary key is therefore asked for in pages, which are always read to their end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import connectorx
+import pyarrow as pa
+
+from seatunnel_connectors.jdbc.dialect import Snapshot
+from seatunnel_connectors.jdbc.mysql import types, wire
+from seatunnel_connectors.jdbc.mysql.session import explained, literal, quote, reading_url, sessions
+from seatunnel_connectors.jdbc.source import Hints, hints_of, range_of
+from seatunnel_connectors.jdbc.splits import Probe, as_plain
+from seatunnel_connectors.jdbc.url import Address
+from seatunnel_py.api import Batch, FatalError, Position, RetriableError, SourceTable, Split
+
+BATCH_ROWS = 20_000
+PAGE_ROWS = 100_000  # what may be read in vain when a unit ends
+
+
+def read(address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:
+    hints = hints_of(table)
+    what = f"reading table {table.schema.path}, split {split.id}"
+    if not hints.ordered or split.payload.get("nulls"):
+        for data in _query(address, _select(hints, split, None), table, what):
+            yield Batch(table.schema.path, data)
+        return
+    key_at = table.schema.names.index(hints.key)
+    begin = start
+    while True:
+        rows = 0
+        for data in _query(address, _select(hints, split, begin), table, what):
+            rows += data.num_rows
+            end = Position({"after": as_plain(data.column(key_at)[-1].as_py())})
+            yield Batch(table.schema.path, data, end=end, start=begin)
+            begin = end
+        if rows < PAGE_ROWS:
+            return
+
+
+def _select(hints: Hints, split: Split, after: Position | None) -> str:
+    conditions = [f"({hints.where}\n)"] if hints.where else []
+    key = quote(hints.key) if hints.key else ""
+    if condition := range_of(split).condition(key, literal):
+        conditions.append(condition)
+    if after is not None:
+        conditions.append(f"{key} > {literal(str(after.value['after']))}")
+    columns = ", ".join(types.selected(expression, name) for name, expression in hints.columns)
+    sql = f"SELECT {columns} FROM {hints.relation}"
+    if conditions:
+        sql += " WHERE " + " AND ".join(conditions)
+    if hints.ordered and not split.payload.get("nulls"):
+        sql += f" ORDER BY {key} LIMIT {PAGE_ROWS}"
+    return sql
+
+
+def _query(address: Address, sql: str, table: SourceTable, what: str) -> Iterator[pa.RecordBatch]:
+    """The batches of one query, as declared. A reader that is left early reads on to the end without looking."""
+    schema = table.schema.arrow()
+    batches = _batches(address, sql, what)
+    try:
+        for found in batches:
+            if found.num_rows:
+                yield _declared(found, schema, what)
+    except GeneratorExit:
+        for _ in batches:
+            pass
+        raise
+
+
+def _batches(address: Address, sql: str, what: str) -> Iterator[pa.RecordBatch]:
+    try:
+        reader = connectorx.read_sql(
+            reading_url(address), sql, return_type="arrow_stream", batch_size=BATCH_ROWS, protocol="binary"
+        )
+    except BaseException as error:  # noqa: BLE001 - the library panics instead of raising; not all are Exceptions
+        raise _failure(error, what) from None
+    while True:
+        try:
+            batch = reader.read_next_batch()
+        except StopIteration:
+            return
+        except BaseException as error:  # noqa: BLE001
+            raise _failure(error, what) from None
+        yield batch
+
+
+def _failure(error: BaseException, what: str) -> BaseException:
+    if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit | MemoryError):
+        return error
+    text = " ".join(str(error).split())[:500]
+    lost = any(word in text for word in ("IO error", "IoError", "timed out", "Connection", "DriverError", "pool"))
+    if lost:
+        return RetriableError(f"{what}: {text}", "check that the server is up and can be reached")
+    return FatalError(f"{what}: {text}", "cast the column with `query`")
+
+
+def _declared(found: pa.RecordBatch, schema: pa.Schema, what: str) -> pa.RecordBatch:
+    try:
+        arrays = [wire.from_wire(found.column(at), field.type, field.name) for at, field in enumerate(schema)]
+    except ValueError as error:
+        raise FatalError(f"{what}: {error}") from None
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+class MysqlSnapshot(Snapshot):
+    """Answers questions about keys. Readers cannot share a view: each split is of the moment when it is read."""
+
+    def __init__(self, address: Address) -> None:
+        self.address = address
+
+    def probe(self, table: SourceTable, column: str) -> Probe:
+        return _KeyProbe(self, table, column)
+
+    def count(self, table: SourceTable) -> int:
+        return int(self.ask(f"SELECT count(*) FROM {_source(hints_of(table))}")[0][0])
+
+    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+        with explained(f"dividing a table of {self.address.display}"), sessions(self.address) as session:
+            return session.ask(sql)
+
+    def close(self) -> None:
+        return None
+
+
+def _source(hints: Hints) -> str:
+    return f"{hints.relation} WHERE ({hints.where}\n)" if hints.where else hints.relation
+
+
+class _KeyProbe(Probe):
+    def __init__(self, snapshot: MysqlSnapshot, table: SourceTable, column: str) -> None:
+        self.snapshot = snapshot
+        self.table = table
+        self.hints = hints_of(table)
+        self.column = quote(column)
+
+    def bounds(self) -> tuple[Any, Any]:
+        low, high = self.snapshot.ask(f"SELECT min({self.column}), max({self.column}) FROM {_source(self.hints)}")[0]
+        return low, high
+
+    def quantiles(self, parts: int, *, exact: bool) -> list[Any]:
+        """One step through the index per split, by the rows that a split should hold."""
+        where = f"({self.hints.where}\n) AND " if self.hints.where else ""
+        rows = self.table.rows or int(self.snapshot.ask(f"SELECT count(*) FROM {_source(self.hints)}")[0][0])
+        step = max(1, rows // parts)
+        found: list[Any] = []
+        while len(found) < parts * 2:
+            after = f"{self.column} > {literal(str(found[-1]))}" if found else f"{self.column} IS NOT NULL"
+            row = self.snapshot.ask(
+                f"SELECT {self.column} FROM {self.hints.relation} WHERE {where}{after} "
+                f"ORDER BY {self.column} LIMIT 1 OFFSET {step}"
+            )
+            if not row:
+                break
+            found.append(row[0][0])
+        return found

@@ -1,0 +1,110 @@
+"""Writing to MySQL: LOAD DATA LOCAL from memory; by key through a temporary table where keys are there already."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pymysql
+
+from seatunnel_connectors.jdbc.dialect import SinkRequest
+from seatunnel_connectors.jdbc.mysql import wire
+from seatunnel_connectors.jdbc.mysql.session import LOCAL_INFILE_OFF, MysqlSession, quote
+from seatunnel_connectors.jdbc.statements.flavor import Flavor
+from seatunnel_connectors.jdbc.statements.sink import Load, StatementSink, load_of
+from seatunnel_connectors.jdbc.statements.write import StatementWriter
+from seatunnel_py.api import FatalError, Kind, WriteContext, Writer
+
+_BYTES = (Kind.BYTES, Kind.BINARY_VECTOR, Kind.BFLOAT16_VECTOR)
+
+
+class MysqlSink(StatementSink):
+    def open(self, context: WriteContext) -> Writer:
+        if self.request.options.query:
+            return super().open(context)
+        return MysqlWriter(self.flavor, self.request, load_of(context.setup), context)
+
+
+class MysqlWriter(StatementWriter):
+    """LOAD DATA LOCAL turns errors into warnings and skips rows whose key is there, so nothing it did is kept unless
+    every row was written and nothing was remarked upon."""
+
+    session: MysqlSession
+
+    def __init__(self, flavor: Flavor, request: SinkRequest, load: Load, context: WriteContext) -> None:
+        super().__init__(flavor, request, load, context)
+        self.may_load = True
+        self.straight = True
+        self.staged = False
+        self.staging = quote(load.database, f"st_{load.token}")
+
+    def insert(self, data: pa.RecordBatch) -> None:
+        if not self.may_load or not data.num_rows:
+            super().insert(data)
+            return
+        try:
+            if self.straight and self._load_straight(data):
+                return
+            if not (self.load.key and self.load.upsert):
+                super().insert(data)  # strict statements: the first bad row is named
+                return
+            self.straight = False
+            self._load_by_key(data)
+        except pymysql.Error as error:
+            if error.args and error.args[0] in LOCAL_INFILE_OFF:
+                self.may_load = False
+                super().insert(data)
+                return
+            raise
+
+    def _load_straight(self, data: pa.RecordBatch) -> bool:
+        """Into the target itself; False where that was taken back."""
+        self.session.run("SAVEPOINT block")
+        written, warnings = self._load(self.relation, data)
+        if written == data.num_rows and not (warnings and self._complaints()):
+            return True
+        self.session.run("ROLLBACK TO SAVEPOINT block")
+        return False
+
+    def _load_by_key(self, data: pa.RecordBatch) -> None:
+        if self.staged:
+            self.session.run(f"DELETE FROM {self.staging}")
+        else:
+            names = ", ".join(quote(name) for name in self.load.names)
+            self.session.run(
+                f"CREATE TEMPORARY TABLE {self.staging} (st_order BIGINT AUTO_INCREMENT PRIMARY KEY) "
+                f"SELECT {names} FROM {self.relation} WHERE 1 = 0"
+            )
+            self.staged = True
+        written, warnings = self._load(self.staging, data)
+        complaints = self._complaints() if warnings else []
+        if written != data.num_rows or complaints:
+            shown = "; ".join(complaints[:3]) or f"{written} of {data.num_rows} rows were taken"
+            raise FatalError(f"{self.what}: {shown}", "widen the target column, or convert it in a transform")
+        columns = ", ".join(quote(name) for name in self.load.names)
+        updates = ", ".join(f"{quote(name)} = VALUES({quote(name)})" for name in self.load.names)
+        self.session.run(
+            f"INSERT INTO {self.relation} ({columns}) SELECT {columns} FROM {self.staging} ORDER BY st_order "
+            f"ON DUPLICATE KEY UPDATE {updates}"
+        )
+
+    def _load(self, relation: str, data: pa.RecordBatch) -> tuple[int, int]:
+        columns, assignments, texts = [], [], []
+        for at, (column, name) in enumerate(zip(self.table.columns, self.load.names, strict=True)):
+            try:
+                texts.append(wire.field_texts(data.column(at), column))
+            except (ValueError, pa.ArrowInvalid) as error:
+                raise FatalError(f"{self.what}: column {column.name!r}: {error}", "convert it in a transform") from None
+            if column.dtype.kind in _BYTES:
+                columns.append(f"@b{at}")
+                assignments.append(f"{quote(name)} = UNHEX(@b{at})")
+            else:
+                columns.append(quote(name))
+        return self.session.load(relation, columns, assignments, wire.lines(texts))
+
+    def _complaints(self) -> list[str]:
+        """Warnings that mean that a value was changed; notes are about digits behind a decimal's scale."""
+        return [text for level, _, text in self.session.ask("SHOW WARNINGS LIMIT 20") if level != "Note"]
+
+    def _commit(self):  # type: ignore[no-untyped-def]  # the temporary table goes before the connection is given back
+        if self.staged:
+            self.session.run(f"DROP TEMPORARY TABLE {self.staging}")
+        return super()._commit()
