@@ -79,7 +79,9 @@ class FileSource(Source):
 
     def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
         wanted = {table.schema.path for table in tables}
-        return FileEnumerator(self.storage, [entry for entry in self.entries if entry.path in wanted])
+        found = isinstance(state, dict) and bool(state.get("found"))
+        entries = [] if found else [entry for entry in self.entries if entry.path in wanted]
+        return FileEnumerator(self.storage, entries)
 
     def reader(self, table: SourceTable) -> Reader:
         entry = next(entry for entry in self.entries if entry.path == table.schema.path)
@@ -133,6 +135,7 @@ class FileEnumerator(Enumerator):
     def __init__(self, storage: LocalStorage, entries: list[FileTable]) -> None:
         self.storage = storage
         self.entries = entries
+        self.is_done = not entries
 
     def discover(self) -> Iterable[Split]:
         entries, self.entries = self.entries, []
@@ -140,6 +143,11 @@ class FileEnumerator(Enumerator):
             reader = reader_for(entry.options)
             for document in find_documents(self.storage, entry.options):
                 yield from _splits(entry, reader, document)
+        self.is_done = True
+
+    def snapshot(self) -> Plain:
+        """The files are looked for once: a restart goes on with the splits that were found then."""
+        return {"found": self.is_done}
 
 
 def _splits(entry: FileTable, reader: FormatReader, document: Document) -> Iterator[Split]:

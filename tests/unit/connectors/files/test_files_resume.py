@@ -144,6 +144,19 @@ def test_a_source_and_its_splits_travel_to_workers(tmp_path: Path) -> None:
     assert sum(batch.rows for split in splits for batch in elements(made2.reader(table2), split)) == COUNT
 
 
+def test_files_are_looked_for_once(tmp_path: Path) -> None:
+    made = source(**written(tmp_path, "csv"))
+    tables = made.tables()
+    enumerator = made.enumerator(tables, None)
+    before = enumerator.snapshot()
+    assert len(list(enumerator.discover())) == 1
+    after = enumerator.snapshot()
+
+    assert list(enumerator.discover()) == []
+    assert list(made.enumerator(tables, after).discover()) == []
+    assert len(list(made.enumerator(tables, before).discover())) == 1
+
+
 @pytest.mark.parametrize("change", ["rewrite", "truncate", "touch", "remove"])
 def test_a_file_that_changes_after_it_was_found_is_an_error(change: str, tmp_path: Path) -> None:
     made = source(**written(tmp_path, "csv"))
