@@ -1,4 +1,4 @@
-"""The older home of the step options; they stand in ``options``."""
+"""The options that every source, transform and sink has, beside their plugins' own; declared in ``options``."""
 
 from seatunnel_py.api.options import RuleMatchMode, SinkOptions, SourceOptions, TransformOptions
 

@@ -57,6 +57,26 @@ def test_what_cannot_be_decrypted_is_named_but_not_shown() -> None:
         encrypt_text("rot13", "x")
 
 
+def test_ciphers_come_from_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A distribution that offers one is enough; its own sensitive options are decrypted as well."""
+    (tmp_path / "reversing.py").write_text(
+        "class Reversing:\n"
+        "    identifier = 'reversing'\n"
+        "    sensitive_options = ('pin',)\n"
+        "    def encrypt(self, text): return text[::-1]\n"
+        "    def decrypt(self, text): return text[::-1]\n"
+    )
+    information = tmp_path / "reversing-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: reversing\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text("[seatunnel_py.secrets]\nreversing = reversing:Reversing\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    job = loads(_job_text("password = abc\npin = 321\nother = abc", "shade.identifier = reversing"))
+
+    assert job.sources[0].options.plain() == {"password": "cba", "pin": "123", "other": "abc"}
+
+
 def test_secrets_by_reference(tmp_path: Path) -> None:
     """From the environment and from files beside the job file or in SEATUNNEL_SECRETS_DIR, each in its place."""
     outside = tmp_path / "secrets"
