@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 
 import psycopg
 import pytest
 from psycopg import sql
 
 from tests.servers.postgres import PostgresServer
+
+
+_numbers = count(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +45,9 @@ def postgres() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture
-def databases(postgres: PostgresServer, request: pytest.FixtureRequest) -> Databases:
-    name = re.sub(r"\W+", "_", request.node.name.lower())[:40]
-    pair = Databases(postgres, f"{name}_source", f"{name}_target")
+def databases(postgres: PostgresServer) -> Databases:
+    number = next(_numbers)
+    pair = Databases(postgres, f"source{number}", f"target{number}")
     with psycopg.connect(postgres.dsn, autocommit=True) as connection:
         for database in (pair.source, pair.target):
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(database)))

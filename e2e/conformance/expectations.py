@@ -1,0 +1,204 @@
+"""What should happen where the index alone does not say it.
+
+An entry decides an ``unknown``, names the cause that a failure must have, gives the variables and the rows that a
+job wants, looks at what it left behind, and lists every deliberate improvement over the peer with its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from e2e.conformance import content, servers
+from e2e.conformance.content import Check
+
+UNKNOWN_KEYS = "unknown keys are errors with the nearest name; env.strict = false is the switch"
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """Beside what the index says. ``cause`` is a regular expression for the cause of an expected failure.
+
+    ``unknown_keys`` are refused by name as long as the job is strict, and the job passes when it is not.
+    ``runs`` are the variables of each run of the job, one after the other in the same scratch directory;
+    ``after`` names the job whose scratch directory it continues; ``empty`` are directories that must exist.
+    """
+
+    passes: bool | None = None
+    cause: str = ""
+    improvement: str = ""
+    unknown_keys: tuple[str, ...] = ()
+    runs: tuple[Mapping[str, str], ...] = ({},)
+    after: str = ""
+    empty: tuple[str, ...] = ()
+    prepare: Callable[[Any], None] | None = None
+    check: Check | None = None
+
+
+_FILES = {
+    "dynamic_job_mode": "BATCH",
+    "dynamic_test_row_num_per_parallelism": "200",
+    "dynamic_test_parallelism": "2",
+    "dynamic_test_case_name": "conformance",
+}
+_HEADERS = tuple(
+    {"file_format_type": kind, "enable_header_write": write} for kind in ("csv", "text") for write in ("true", "false")
+)
+_GBK = ("你好，世界ABC123!@#", "海底隧道", "GBK字符﨎", "测试字符")
+_WRITTEN = (
+    "aA\"测试\"\x03bB\"测试\"\x01101\x01测试ABC123!@#\x01\"你好，世界\"ABC123!@#",
+    "aA\"测试\"\x03c\x01102\x01\"测试\"ABC123!@#\x01\"海底隧道\"",
+    "a\x03eE\"测试\"\x01103\x01\"测试\"ABC123!@#\x01GBK\"字符﨎\"",
+    "a\x03f\x01104\x01\"测试\"ABC123!@#\x01\"测试字符\"",
+)  # fmt: skip
+_WRITTEN_REST = (
+    "\x01true\x01117\x0115987\x0156387395\x017084913402530365000\x011.23\x011.23"
+    "\x012924137191386439303744.39292216\x01\x01你好世界ABCabc123!@#\x012023-04-22\x012023-04-22 23:20:58"
+)
+_SAVED = tuple(
+    f'{{"c_string":"{row}","c_tinyint":1,"c_smallint":1,"c_int":123,"c_bigint":42543,"c_float":1.2}}' for row in (1, 2)
+)
+_PG = tuple(servers.PG_TYPES | servers.PG_DOCUMENTS)
+_PG_COPIED = content.same_rows(
+    "postgresql", servers.pg_texts("pg_e2e_source_table", _PG), servers.pg_texts("pg_e2e_sink_table", _PG)
+)
+_IDE = tuple(name for name in (*servers.PG_TYPES, "inet_col") if name != "uuid_col")
+_UPPER = tuple(f'"{name.upper()}"' for name in _IDE)
+
+
+def _mysql_copied(source: str, target: str, where: str = "") -> Check:
+    names = ", ".join(servers.MYSQL_TYPES)
+    order = f"{where} ORDER BY c_bigint_30"
+    return content.same_rows("mysql", f"SELECT {names} FROM {source} {order}", f"SELECT {names} FROM {target} {order}")
+
+
+EXPECTATIONS: Mapping[str, Expectation] = {
+    "connector-assert/assertion/fakesource_to_assert": Expectation(
+        unknown_keys=("split.row",), improvement=UNKNOWN_KEYS
+    ),
+    "connector-fake/fake_to_assert_with_multitable_exception": Expectation(cause="MAX 100 of field 'score'"),
+    "connector-fake/fake_to_assert_with_template": Expectation(
+        unknown_keys=("smalling", "rule_ruls"), improvement=UNKNOWN_KEYS
+    ),
+    "connector-console-seatunnel/fakesource_to_console": Expectation(check=content.printed_rows(10)),
+    "connector-base/fakesource_to_console": Expectation(check=content.printed_rows(5)),
+    "connector-base/connector-package-service-test-server1-resources/fakesource_to_console": Expectation(
+        passes=True, check=content.printed_rows(5)
+    ),
+    "connector-base/connector-package-service-test-server3-resources/fakesource_to_console": Expectation(
+        passes=True, check=content.printed_rows(5)
+    ),
+    "connector-base/valid_job_name": Expectation(passes=True, check=content.printed_rows(20)),
+    # A random string is no number: the cast fails, and the job with it.
+    "connector-base/batch_fakesource_to_console_error": Expectation(passes=False, cause="(?i)cast|cannot be.*int"),
+    "connector-base/fake_to_console.variables": Expectation(
+        runs=(
+            {
+                "resName": "fake",
+                "rowNum": "10",
+                "strTemplate": "[abc,de~,f h]",
+                "nameType": "string",
+                "nameVal": "abc",
+                "sourceTableName": "sql",
+            },
+        ),
+        check=content.printed_only("abc"),
+    ),
+    "connector-base/batch_fakesource_to_file_header": Expectation(passes=True, runs=_HEADERS, check=content.header),
+    "connector-base/checkpoint-batch-disable-test-resources/"
+    "batch_fakesource_to_localfile_checkpoint_disable_withtimeout": Expectation(
+        check=content.text_rows("seatunnel/config/checkpoint-batch-disable-test-resources/sinkfile", 100, 3)
+    ),
+    "connector-base/checkpoint-batch-disable-test-resources/sink_file_text_to_assert": Expectation(
+        after="connector-base/checkpoint-batch-disable-test-resources/"
+        "batch_fakesource_to_localfile_checkpoint_disable_withtimeout"
+    ),
+    "connector-base/cluster_batch_fake_to_localfile_template": Expectation(
+        passes=True,
+        unknown_keys=("save_mode",),
+        improvement=UNKNOWN_KEYS,
+        runs=(_FILES,),
+        check=content.text_rows("hive/warehouse/${dynamic_test_case_name}", "200*dynamic_test_parallelism", 16, "\t"),
+    ),
+    "connector-base/cluster_batch_fake_to_localfile_two_pipeline_template": Expectation(
+        passes=True,
+        unknown_keys=("save_mode",),
+        improvement=UNKNOWN_KEYS,
+        runs=(_FILES,),
+        check=content.text_rows("hive/warehouse/${dynamic_test_case_name}", "2*200*dynamic_test_parallelism", 16, "\t"),
+    ),
+    "connector-file-local/json/fake_to_local_file_json_save_mode": Expectation(
+        # Twice: the second run drops what the first one wrote.
+        runs=({}, {}),
+        check=content.exact_lines("seatunnel/localfile/json/fake", _SAVED, ".json"),
+    ),
+    "connector-file-local/json/local_file_json_to_console_with_encoding": Expectation(
+        check=content.printed_texts(*_GBK)
+    ),
+    "connector-file-local/text/local_file_text_to_console_with_encoding": Expectation(
+        check=content.printed_texts(*_GBK)
+    ),
+    "connector-file-local/json/local_file_to_console": Expectation(
+        empty=("fake_empty",), check=content.printed_rows(0)
+    ),
+    "connector-file-local/parquet/local_file_to_console": Expectation(
+        empty=("fake_empty",), check=content.printed_rows(0)
+    ),
+    "connector-file-local/text/fake_to_local_file_with_encoding": Expectation(
+        check=content.exact_lines(
+            "seatunnel/encoding/text", tuple(line + _WRITTEN_REST for line in _WRITTEN), ".txt", "gbk"
+        )
+    ),
+    "connector-file-local/text/fake_to_local_file_with_multiple_table": Expectation(),
+    "connector-file-local/parquet/fake_to_local_file_parquet": Expectation(
+        check=content.parquet_rows("seatunnel/parquet", 5, 15)
+    ),
+    "connector-jdbc-part-1/jdbc_postgres_ide_source_and_sink": Expectation(
+        passes=True,
+        prepare=servers.pg_ide_tables,
+        check=content.same_rows(
+            "postgresql",
+            servers.pg_texts("pg_ide_source_table", _IDE),
+            servers.pg_texts('"PG_IDE_SINK_TABLE"', _UPPER),
+        ),
+    ),
+    "connector-jdbc-part-1/jdbc_sink_auto_generate_sql": Expectation(
+        prepare=servers.pg_people,
+        check=content.exact_rows("postgresql", "SELECT count(*), count(name), count(age) FROM sink", [(100, 100, 100)]),
+    ),
+    "connector-jdbc-part-3/jdbc_sink_cdc_changelog": Expectation(
+        prepare=servers.pg_scores,
+        check=content.exact_rows("postgresql", "SELECT * FROM sink ORDER BY pk_id", [(1, "A_1", 100), (3, "C", 100)]),
+    ),
+    **{
+        f"connector-jdbc-part-3/jdbc_postgres_source_and_sink{variant}": Expectation(
+            passes=True, prepare=servers.pg_tables, check=_PG_COPIED
+        )
+        for variant in ("", "_copy_stmt", "_parallel", "_parallel_upper_lower")
+    },
+    **{
+        f"connector-jdbc-part-1/jdbc_mysql_source_and_sink{variant}": Expectation(
+            passes=True, prepare=servers.mysql_tables, check=_mysql_copied("seatunnel.source", "seatunnel.sink")
+        )
+        for variant in ("", "_parallel")
+    },
+    "connector-jdbc-part-1/jdbc_mysql_source_and_sink_with_multiple_tables": Expectation(
+        prepare=servers.mysql_tables,
+        check=content.every(
+            *(_mysql_copied(f"source.{table}", f"sink.{table}", "WHERE c_int >= 0") for table in ("table1", "table2")),
+            *(
+                content.exact_rows("mysql", f"SELECT count(*) FROM sink.{table} WHERE c_int < 0", [(0,)])
+                for table in ("table1", "table2")
+            ),
+        ),
+    ),
+    "connector-jdbc-part-1/jdbc_mysql_source_using_table_path": Expectation(
+        prepare=servers.mysql_tables, check=_mysql_copied("source.table1", "sink.table1")
+    ),
+}
+
+
+def expectation(name: str) -> Expectation:
+    """What is known of a job beside the index."""
+    return EXPECTATIONS.get(name, Expectation())

@@ -1,0 +1,58 @@
+"""The jobs of a conformance directory, and which of them this version can be asked for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+# Why the others wait: a reason a reader can check, not an excuse.
+LATER = {
+    "s3file": "S3File: no object store among the test servers yet",
+    "kafka": "Kafka: comes with the next version",
+    "http": "Http: comes with the next version",
+    "redis": "Redis: comes with a later version",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One job of the index. ``expect`` is what the peer's own test expects: pass, fail or unknown."""
+
+    job: str
+    mode: str
+    sources: tuple[str, ...]
+    transforms: tuple[str, ...]
+    sinks: tuple[str, ...]
+    expect: str
+
+    @property
+    def name(self) -> str:
+        """Without what all jobs have in common."""
+        return self.job.removeprefix("jobs/").removesuffix(".conf")
+
+    @property
+    def plugins(self) -> tuple[str, ...]:
+        return tuple(plugin.lower() for plugin in (*self.sources, *self.transforms, *self.sinks))
+
+    def skipped_because(self) -> str:
+        """The reason why the job is out of scope; empty when it is in scope."""
+        if any(plugin.endswith("-cdc") for plugin in self.plugins):
+            return "CDC: needs streaming"
+        if self.mode != "batch":
+            return "streaming: job.mode = STREAMING is refused by this version"
+        for plugin in self.plugins:
+            if plugin in LATER:
+                return LATER[plugin]
+        return ""
+
+
+def entries(directory: Path, only: str = "") -> list[Entry]:
+    """The jobs whose names hold ``only``, in the order of the index."""
+    found = []
+    for item in json.loads((directory / "index.json").read_text()):
+        lists = {key: tuple(item[key]) for key in ("sources", "transforms", "sinks")}
+        entry = Entry(item["job"], item["mode"], expect=item["expect"], **lists)
+        if only in entry.job:
+            found.append(entry)
+    return found

@@ -1,0 +1,137 @@
+"""A canary secret in each place where a secret can stand, followed through everything that anybody can read (S1)."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from e2e.conftest import Databases
+from e2e.support import finish, seatunnel, start, write_job
+from tests.servers.ports import free_port
+
+CANARY = "k4n4ry-s3cr3t-Zwölf"
+PLACES = {
+    "option": f'password = "{CANARY}"',
+    "environment": 'password = "${env:CANARY}"',
+    "file": 'password = "${file:secret.txt}"',
+    "variable": 'password = "${canary_variable}"',
+    "url": "",  # put into the address below
+    "properties": f'properties {{ password = "{CANARY}" }}',
+}
+
+
+def job(databases: Databases, place: str, *, port: int | None = None, ui: int | None = None) -> str:
+    address = databases.server.jdbc_url(databases.source)
+    if port is not None:
+        address = address.replace(f":{databases.server.port}", f":{port}")
+    if place == "url":
+        address += f"?password={CANARY}"
+    spark = f"spark.ui.enabled = true, spark.ui.port = {ui}" if ui else ""
+    return f"""
+    env {{ job.retry.times = 0, {spark} }}
+    source {{ Jdbc {{ url = "{address}", driver = "org.postgresql.Driver", user = "postgres", {PLACES[place]}
+                      table_path = "{databases.source}.public.orders" }} }}
+    sink {{ LocalFile {{ path = "out", file_format_type = json }} }}
+    """
+
+
+def home_of(tmp_path: Path, databases: Databases) -> Path:
+    with databases.connect(databases.source) as connection:
+        connection.execute("CREATE TABLE IF NOT EXISTS orders (id bigint PRIMARY KEY, text text)")
+        connection.execute("INSERT INTO orders SELECT i, 'x' FROM generate_series(1, 10) i ON CONFLICT DO NOTHING")
+    (tmp_path / "secret.txt").write_text(CANARY)
+    return tmp_path
+
+
+def leaks(home: Path, *texts: str) -> list[str]:
+    """Every place below the home, and every text, that holds the canary; the job and secret files are the user's."""
+    found = [f"output: {text[:500]}" for text in texts if CANARY in text]
+    for path in home.rglob("*"):
+        if path.is_file() and path.name not in ("job.conf", "secret.txt") and CANARY.encode() in path.read_bytes():
+            found.append(str(path))
+    return found
+
+
+def process_list() -> str:
+    return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_secret_appears_nowhere_when_the_server_cannot_be_reached(
+    place: str, tmp_path: Path, databases: Databases
+) -> None:
+    """Error texts of clients like to quote the address that they were given."""
+    home = home_of(tmp_path, databases)
+    write_job(home, job(databases, place, port=free_port()))
+    env, given = {"CANARY": CANARY}, ("-i", f"canary_variable={CANARY}")
+
+    checked = seatunnel(home, "check", "job.conf", *given, env=env)
+    planned = seatunnel(home, "plan", "job.conf", *given, env=env)
+
+    assert planned.code != 0
+    assert leaks(home, checked.out, checked.err, planned.out, planned.err) == []
+
+
+def test_a_secret_appears_nowhere_in_a_run(tmp_path: Path, databases: Databases) -> None:
+    """Not in output, log, receipt, plan, Spark's UI and its API, or the process list while it runs."""
+    home = home_of(tmp_path, databases)
+    port = free_port()
+    write_job(home, job(databases, "environment", ui=port))
+    process = start(home, "run", "job.conf", "--json", env={"CANARY": CANARY})
+    seen: list[str] = []
+    while process.poll() is None:
+        seen += [process_list(), *_spark_pages(port)]
+        time.sleep(0.3)
+    run = finish(process)
+    shown = seatunnel(home, "jobs", "show", run.receipt["job_id"], "--json")
+
+    assert run.code == 0, run.err
+    assert any("environment" in text.lower() for text in seen), "Spark's UI was never seen"
+    assert leaks(home, run.out, run.err, shown.out, *seen) == []
+
+
+def _spark_pages(port: int) -> list[str]:
+    base = f"http://127.0.0.1:{port}"
+    try:
+        applications = _get(f"{base}/api/v1/applications")
+    except (urllib.error.URLError, ConnectionError, TimeoutError):
+        return []
+    (application,) = re.findall(r'"id" : "([^"]+)"', applications)[:1] or [""]
+    pages = [f"{base}/environment/", f"{base}/jobs/", f"{base}/stages/"]
+    pages += [f"{base}/api/v1/applications/{application}/{name}" for name in ("environment", "jobs", "stages")]
+    found = []
+    for page in pages:
+        try:
+            found.append(_get(page))
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            continue
+    return found
+
+
+def _get(address: str) -> str:
+    with urllib.request.urlopen(address, timeout=5) as answer:
+        body: bytes = answer.read()
+        return body.decode()
+
+
+def test_a_secret_in_a_wrong_job_file_is_not_quoted(tmp_path: Path) -> None:
+    """Messages name options and places, never the value of a secret one."""
+    write_job(
+        tmp_path,
+        f"""
+        source {{ Jdbc {{ url = "jdbc:postgresql://h/d?password={CANARY}", passwrd = "{CANARY}", password = ["{CANARY}"] }} }}
+        sink {{ Console {{ token = "{CANARY}" }} }}
+        """,
+    )
+
+    checked = seatunnel(tmp_path, "check", "job.conf")
+    as_json = seatunnel(tmp_path, "check", "job.conf", "--json")
+
+    assert checked.code == 2
+    assert leaks(tmp_path, checked.out, checked.err, as_json.out, as_json.err) == []
