@@ -79,11 +79,8 @@ class Bench:
             strict = 'guarantee = "exactly-once"'
             shadow = ours.table_job(self.server, env=strict)
             return {"ours": lambda: self.ours("ours", shadow)}
-        plain = "enable_upsert = false"
-        at_least_once = ours.table_job(self.server, sink=plain)
-        exactly_once = ours.table_job(
-            self.server, env='guarantee = "exactly-once"', sink=f"{plain}\n    is_exactly_once = true"
-        )
+        at_least_once = ours.table_job(self.server, sink="enable_upsert = false")
+        exactly_once = ours.table_job(self.server, sink="", env='guarantee = "exactly-once"')
         return {
             "ours at-least-once": lambda: self.ours("ours at-least-once", at_least_once),
             "ours exactly-once": lambda: self.ours("ours exactly-once", exactly_once),

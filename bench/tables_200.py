@@ -1,0 +1,115 @@
+"""Many small tables in one job, all created by it: ours against the peer, and whether a table's time grows.
+
+    python -m bench.tables_200 [--tables 200] [--pairs 7] [--peer] [--grow 1000]
+
+The start of the engine is taken off both sides. The peer's seconds are without it by themselves. Ours are the
+clock round the command, less what the command of one table takes beyond its data: so reading the schemas of
+all tables, which comes before the first unit, stays in.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+from bench import ours, pairs, pg
+from bench.peer import jobs
+from bench.peer.engine import PeerEngine
+from tests.servers.postgres import PostgresServer
+
+BAR = 8.0
+# What a table of the large job may take in relation to one of the small job.
+GROWTH_BAR = 1.1
+
+
+def run_ours(server: PostgresServer, names: Sequence[str], place: Path) -> ours.Run:
+    """One run over these tables; every row is counted in the target."""
+    pg.drop_targets(server)
+    pg.checkpoint(server)
+    result = ours.run(ours.tables_job(server, names), place)
+    expect_all(server, names)
+    return result
+
+
+def run_peer(server: PostgresServer, names: Sequence[str], engine: PeerEngine) -> float:
+    pg.drop_targets(server)
+    pg.checkpoint(server)
+    result = engine.run(jobs.many_tables(server, names))
+    expect_all(server, names)
+    return result.seconds
+
+
+def expect_all(server: PostgresServer, names: Sequence[str]) -> None:
+    with pg.connect(server) as db:
+        for name in names:
+            row = db.execute(f"SELECT count(*) FROM {pg.TARGET}.{name}").fetchone()
+            if row is None or row[0] != pg.SMALL_ROWS:
+                raise AssertionError(f"{pg.TARGET}.{name} holds {row} rows instead of {pg.SMALL_ROWS}")
+
+
+def without_start(many: ours.Run, one: ours.Run) -> float:
+    """Seconds of a run less the start, which is what one table's run takes beyond its data."""
+    return many.wall_seconds - (one.wall_seconds - one.data_seconds)
+
+
+def compare(
+    server: PostgresServer, names: Sequence[str], place: Path, engine: PeerEngine | None, rounds: int
+) -> pairs.Seconds:
+    data: list[float] = []
+
+    def way() -> float:
+        one, many = run_ours(server, names[:1], place), run_ours(server, names, place)
+        data.append(many.data_seconds)
+        return without_start(many, one)
+
+    ways: dict[str, pairs.Way] = {"ours": way}
+    if engine is not None:
+        ways["peer"] = lambda: run_peer(server, names, engine)
+    return pairs.interleave(ways, rounds) | {"ours, data only": data}
+
+
+def growth(server: PostgresServer, names: Sequence[str], few: int, place: Path, rounds: int) -> float:
+    """The median of: time per table beyond the first, in a job of all tables and in a job of a few."""
+    found = []
+    for number in range(1, rounds + 1):
+        one, some, all_ = (run_ours(server, names[:count], place) for count in (1, few, len(names)))
+        per_table_of_some = (some.wall_seconds - one.wall_seconds) / (few - 1)
+        per_table_of_all = (all_.wall_seconds - one.wall_seconds) / (len(names) - 1)
+        found.append(per_table_of_all / per_table_of_some)
+        print(
+            f"  round {number}/{rounds}  1 table {one.wall_seconds:.2f} s, {few} tables {some.wall_seconds:.2f} s, "
+            f"{len(names)} tables {all_.wall_seconds:.2f} s; per table {per_table_of_some * 1e3:.1f} ms and "
+            f"{per_table_of_all * 1e3:.1f} ms, ratio {found[-1]:.3f}",
+            flush=True,
+        )
+    return median(found)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.tables_200", description=__doc__)
+    parser.add_argument("--tables", type=int, default=200)
+    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--peer", action="store_true", help="measure the peer as well")
+    parser.add_argument("--grow", type=int, metavar="TABLES", help="compare time per table with a job of so many")
+    wanted = parser.parse_args(arguments)
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(pg.server())
+        place = stack.enter_context(ours.home())
+        names = pg.make_small_tables(server, max(wanted.tables, wanted.grow or 0))
+        if wanted.grow:
+            ratio = growth(server, names[: wanted.grow], wanted.tables, place, wanted.pairs)
+            pairs.verdict(f"time per table, {wanted.grow} / {wanted.tables}", ratio, GROWTH_BAR, at_most=True)
+            return
+        engine = stack.enter_context(PeerEngine()) if wanted.peer else None
+        seconds = compare(server, names, place, engine, wanted.pairs)
+    base = "peer" if wanted.peer else "ours"
+    pairs.report(f"{wanted.tables} tables", seconds, base=base, rows=wanted.tables * pg.SMALL_ROWS)
+    if wanted.peer:
+        pairs.verdict_of_pairs(seconds, "ours", "peer", BAR)
+
+
+if __name__ == "__main__":
+    main()
