@@ -20,7 +20,7 @@ from seatunnel_py.api.source import Source, SourceTable
 from seatunnel_py.api.step_options import RuleMatchMode
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.config.placeholders import Names, expand
-from seatunnel_py.errors import PlanError, PluginError, Problem, SeaTunnelError
+from seatunnel_py.errors import PlanError, Problem, SeaTunnelError
 from seatunnel_py.plan.registry import PluginKind, missing_extra
 from seatunnel_py.plan.sql import Analysis, CatalystFactory, SqlAnalyst
 from seatunnel_py.plan.steps import Job, Step
@@ -289,10 +289,17 @@ class _Builder:
         self.graph.put(node, [("", stream) for stream in group])
 
     def _problem(self, step: Step, error: Exception, table: TableSchema | None = None) -> None:
-        remedy = error.remedy if isinstance(error, (PluginError, SeaTunnelError)) else ""
+        """Report a plugin's refusal; a text that begins with one of the step's options stands at that option."""
+        remedy = error.remedy if isinstance(error, SeaTunnelError) else ""
         message = error.message if isinstance(error, SeaTunnelError) else str(error)
-        prefix = f"table {table.path}: " if table else ""
-        self.problems.append(step.node.problem(prefix + message, remedy=remedy))
+        option, found, rest = message.partition(": ")
+        if found and step.node.options.find(option) is not None:
+            message = rest
+        else:
+            option = ""
+        if table is not None and str(table.path) not in message:
+            message = f"table {table.path}: {message}"
+        self.problems.append(step.node.problem(message, option=option, remedy=remedy))
 
 
 def _node_id(step: Step, table: TableSchema) -> str:

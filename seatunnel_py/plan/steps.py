@@ -67,11 +67,11 @@ def understand(file: JobFile, registry: Registry, found: Iterable[Problem] = ())
     problems: list[Problem] = list(found)
     notes: list[Problem] = list(file.notes)
     resolved: list[_Resolved] = []
-    for node in (*file.sources, *file.transforms, *file.sinks):
+    for node in file.steps:
         step = _resolve(node, file, registry, problems, notes)
         if step is not None:
             resolved.append(step)
-    if len(resolved) == len(file.sources) + len(file.transforms) + len(file.sinks):
+    if file.sources and file.sinks and len(resolved) == len(file.steps):
         # Wiring half-understood steps would only repeat the first problems in other words.
         edges = _wire(resolved, problems)
     if problems:
