@@ -69,6 +69,9 @@ def check(text: str, file: str, limits: Limits = DEFAULT_LIMITS) -> str:
             entries += 1
         elif kind == "close":
             depth -= 1
+            if depth < 0:
+                # The parser stops here and takes what follows for nothing.
+                raise _place(text, match.start(), file).error("this bracket closes nothing")
         elif kind == "entry":
             entries += 1
         elif kind == "digits" and match.end() - match.start() > limits.digits:
