@@ -26,6 +26,7 @@ from seatunnel_py.api import (
     Piece,
     Plain,
     Position,
+    RetriableError,
     RowKind,
     TableSchema,
     WriteContext,
@@ -293,7 +294,13 @@ class PostgresWriter(Writer):
         return self._piece(mine, replayed=False)
 
     def _already(self, recorded: Recorded) -> Piece:
-        """An earlier attempt at the same rows has committed: nothing is applied, its counts are the truth."""
+        """An earlier attempt at the same rows has committed: nothing is applied, its counts are the truth. One that
+        got further cannot be followed up from here: the next unit would begin before its end."""
+        if recorded.rows != self.rows:
+            raise RetriableError(
+                f"table {self.shown}: it holds {recorded.rows} rows of this unit already, but this attempt was stopped "
+                f"after {self.rows}"
+            )
         self._run("ROLLBACK")
         self.held.release()
         return self._piece(recorded, replayed=True)
@@ -319,5 +326,5 @@ class PostgresWriter(Writer):
 
 def _last_rows(staged: pa.Table, key: tuple[str, ...]) -> pa.Table:
     """The last staged row of each key, with its kind: what the server will find, counted here as well."""
-    last = staged.group_by(list(key)).aggregate([(ORDER, "max")])
-    return staged.select([ORDER, KIND]).take(last.column(f"{ORDER}_max"))
+    last = staged.group_by(list(key)).aggregate([(ORDER, "max")]).column(f"{ORDER}_max")
+    return staged.select([ORDER, KIND]).filter(pc.is_in(staged.column(ORDER), last.combine_chunks()))
