@@ -88,7 +88,7 @@ def _read(case: Case) -> Job | Outcome:
     started = time.monotonic()
     try:
         return app.runnable(case.path, case.variables)
-    except SeaTunnelError as error:
+    except Exception as error:  # noqa: BLE001 - see _run
         return Outcome(case, Verdict.WRONG, time.monotonic() - started, _words(error))
 
 
@@ -103,11 +103,9 @@ def _run(case: Case, job: Job, session: app.Session, home: Home) -> Outcome:
         if receipt.exit_code == ExitCode.SUCCESS:
             verdict = Verdict.PASSED
         cause = _causes(receipt)
-    except SeaTunnelError as error:
+    except Exception as error:  # noqa: BLE001 - a bug that one job meets must not keep the others from being tested
         verdict = Verdict.WRONG if isinstance(error, JobFileError) else Verdict.FAILED
         cause = _words(error)
-    except Exception as error:  # noqa: BLE001 - a bug that one job meets must not keep the others from being tested
-        cause = f"{type(error).__name__}: {error}\n{traceback.format_exc()}"
     checks = any(step.plugin == "Assert" for step in job.of_kind(PluginKind.SINK))
     return Outcome(case, verdict, time.monotonic() - started, cause, printed.getvalue(), receipt, place, checks)
 
@@ -122,7 +120,9 @@ def _causes(receipt: Receipt) -> str:
     return "\n".join(lines)
 
 
-def _words(error: SeaTunnelError) -> str:
+def _words(error: Exception) -> str:
+    if not isinstance(error, SeaTunnelError):
+        return f"{type(error).__name__}: {error}\n{''.join(traceback.format_exception(error))}"
     if not isinstance(error, JobFileError):
         return str(error)
     shown = [str(problem) for problem in error.problems[:PROBLEMS_SHOWN]]
