@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc.options import DataSaveMode, FieldCase, JdbcSinkOptions, SchemaSaveMode
 from seatunnel_py.api import Column, DataType, FatalError, Kind, TableSchema
@@ -100,6 +101,34 @@ def decide(options: JdbcSinkOptions, shown: str, *, exists: bool, has_rows: bool
         truncate=exists and not drop and data_mode is DataSaveMode.DROP_DATA and has_rows,
         custom=data_mode is DataSaveMode.CUSTOM_PROCESSING and bool(options.custom_sql),
     )
+
+
+NATIVE_OF = "native_dialect"
+"""Key of ``TableSchema.options`` under which a source says whose type names its columns carry as ``native``."""
+
+KEPT_BY_POSTGRES = re.compile(
+    r"uuid|json|jsonb|xml|inet|cidr|macaddr|macaddr8|numeric(\(\d+,\s*\d+\))?|character( varying)?\(\d+\)"
+    r"|(uuid|json|jsonb|inet|character varying)\[\]|(time|timestamp)\(\d\) with(out)? time zone"
+)
+"""Names that a copy between two PostgreSQL servers keeps."""
+
+TYPE_WORDS = re.compile(r"[A-Za-z_][\w ]*(\(\s*\d+(\s*,\s*\d+)?\s*\))?[A-Za-z_ ]*(\[\])?")
+"""What a column's type may look like where a person gave it (DefineSinkType)."""
+
+
+def in_own_words(table: TableSchema, dialect: str) -> TableSchema:
+    """The table without type names of another database; what a person gave (DefineSinkType) stays."""
+    if table.options.get(NATIVE_OF, dialect) == dialect:
+        return table
+    columns = tuple(
+        replace(column, native="") if KEPT_BY_POSTGRES.fullmatch(column.native) else column for column in table.columns
+    )
+    return replace(table, columns=columns)
+
+
+def words_given(column: Column) -> str:
+    """The type that the column shall be created with, in the target's own words; empty where nobody said it."""
+    return column.native if column.native and TYPE_WORDS.fullmatch(column.native) else ""
 
 
 def misfits(table: TableSchema, target: dict[str, TargetColumn], names: dict[str, str]) -> list[str]:

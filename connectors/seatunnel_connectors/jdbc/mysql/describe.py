@@ -180,7 +180,7 @@ class Describer:
             dtype, expression = mapped
             nullable = nullable or (self.zero_dates_are_null and "0000" in expression)
             length, digits = types.length_of(data, full), types.digits_of(dtype, full)
-            columns.append(Column(name, dtype, nullable, length, digits, comment=comment, native=full))
+            columns.append(Column(name, dtype, nullable, length, digits, comment=comment))
             expressions.append((name, expression))
         return tuple(columns), tuple(expressions)
 

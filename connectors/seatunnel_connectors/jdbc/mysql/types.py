@@ -6,6 +6,7 @@ import re
 
 from seatunnel_connectors.jdbc.mysql.session import quote
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
+from seatunnel_connectors.jdbc.target import words_given
 from seatunnel_py.api import Column, DataType, Kind
 from seatunnel_py.api.types import decimal
 
@@ -98,6 +99,8 @@ _TEXT = "CHARACTER SET utf8mb4"
 def created_type(column: Column, *, in_key: bool) -> str:
     """A column's type in a table that we create."""
     dtype, length = column.dtype, column.length
+    if given := words_given(column):
+        return given
     match dtype.kind:
         case Kind.DECIMAL:
             return f"DECIMAL({min(dtype.precision, PRECISION_MAX)},{min(dtype.scale, SCALE_MAX)})"

@@ -182,7 +182,7 @@ class FoundQuery:
 def describe_query(db: Statements, query: str) -> FoundQuery:
     """Columns of a query, without running it, and the planner's estimate of its rows."""
     with db.cursor() as cursor:
-        cursor.execute(f"SELECT * FROM (\n{query}\n) AS q LIMIT 0".encode())
+        cursor.execute(f"SELECT * FROM (\n{query}\n) AS q LIMIT 0".encode(), prepare=False)
         result = cursor.pgresult
         assert result is not None
         heads = [

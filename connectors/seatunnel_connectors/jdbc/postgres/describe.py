@@ -16,6 +16,7 @@ from seatunnel_connectors.jdbc.postgres.types import length_of, read_as
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.source import Hints
 from seatunnel_connectors.jdbc.splits import DIVISIBLE, ROWS_WORTH_DIVIDING
+from seatunnel_connectors.jdbc.target import KEPT_BY_POSTGRES, NATIVE_OF
 from seatunnel_py.api import (
     Column,
     ConstraintKey,
@@ -213,7 +214,7 @@ class Describer:
             columns.append(
                 Column(
                     found.name, dtype, found.nullable, length_of(found.native), scale if scale >= 0 else None,
-                    comment=found.comment, native=found.shown,
+                    comment=found.comment, native=found.shown if KEPT_BY_POSTGRES.fullmatch(found.shown) else "",
                 )
             )  # fmt: skip
             expressions.append((found.name, expression.format(quote(found.name), found.array_type)))
@@ -227,7 +228,7 @@ class Describer:
             for name, key, is_primary in keys
             if not is_primary
         )
-        options = {"estimated_rows": str(one.rows)} if one.rows is not None else {}
+        options = {NATIVE_OF: "postgres"} | ({"estimated_rows": str(one.rows)} if one.rows is not None else {})
         comment = one.table.comment if one.table else ""
         return TableSchema(one.path, tuple(columns), primary, unique, comment=comment, options=options), expressions
 

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc.postgres.session import literal
+from seatunnel_connectors.jdbc.target import KEPT_BY_POSTGRES, words_given
 from seatunnel_py.api import Column, DataType, Kind
 from seatunnel_py.api.types import array, decimal
 
@@ -143,16 +144,13 @@ _CREATED = {
     Kind.SPARSE_FLOAT_VECTOR: "jsonb",
 }
 
-# Native names that are created as they were, so that a copy between two PostgreSQL servers keeps its types.
-_KEPT = re.compile(
-    r"uuid|json|jsonb|xml|inet|cidr|macaddr|macaddr8|numeric(\(\d+,\s*\d+\))?|character( varying)?\(\d+\)"
-    r"|(uuid|json|jsonb|inet|character varying)\[\]|(time|timestamp)\(\d\) with(out)? time zone"
-)
-
 
 def created_type(column: Column) -> str:
     """The column's type in a table that we create. ValueError names a type that PostgreSQL has no column for."""
-    if column.native and _KEPT.fullmatch(column.native) and _says(column):
+    if not KEPT_BY_POSTGRES.fullmatch(column.native):
+        if given := words_given(column):
+            return given
+    elif _says(column):
         return column.native
     dtype = column.dtype
     match dtype.kind:

@@ -206,10 +206,10 @@ def converter(name: str, native: str, arrow: pa.DataType, wanted: pa.DataType | 
         return _as_text
     if arrow == wanted:
         return None
-    return lambda array, column: _cast(array, wanted, column)
+    return lambda array, column: cast(array, wanted, column)
 
 
-def _cast(array: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
+def cast(array: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
     try:
         return array.cast(wanted)
     except pa.ArrowInvalid as error:
@@ -231,7 +231,7 @@ def _as_text(array: pa.Array, name: str) -> pa.Array:
         return pa.array([None if row is None else _json_text(row) for row in array.to_pylist()], pa.string())
     if t.is_binary(array.type):
         return pa.array([None if value is None else "\\x" + value.hex() for value in array.to_pylist()], pa.string())
-    return _cast(array, pa.string(), name)
+    return cast(array, pa.string(), name)
 
 
 def _array_text(values: list[Any]) -> str:

@@ -130,9 +130,13 @@ class PostgresWriter(Writer):
     def _converted(self, data: pa.RecordBatch) -> pa.RecordBatch:
         arrays = []
         try:
-            for at, column, convert in zip(self.positions, self.load.columns, self.converters, strict=True):
+            for at, field, column, convert in zip(
+                self.positions, self.schema, self.load.columns, self.converters, strict=True
+            ):
                 array = data.column(at)
-                arrays.append(array if convert is None else convert(array, column.source))
+                if convert is not None:
+                    array = convert(array, column.source)
+                arrays.append(array if array.type == field.type else wire.cast(array, field.type, column.source))
         except wire.ValueRefused as error:
             raise FatalError(f"writing table {self.shown}: {error}", "convert the column in a transform") from None
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)

@@ -148,7 +148,7 @@ class Describer:
             if mapped is None:
                 self.problems.append(f"table {path}: column {name!r} has the type {declared}, which cannot be read")
                 continue
-            columns.append(Column(name, mapped[0], nullable, mapped[1], native=declared))
+            columns.append(Column(name, mapped[0], nullable))
         return tuple(columns)
 
     def _hints(self, request: TableRequest, schema: TableSchema, relation: str, span: int) -> Hints:

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seatunnel_connectors.jdbc.target import words_given
 from seatunnel_py.api import Column, DataType, Kind, to_arrow
 from seatunnel_py.api.types import decimal
 
@@ -84,6 +85,8 @@ _CREATED = {
 def created_type(column: Column, *, alone: bool) -> str:
     """The declared type of a column in a table that we create."""
     dtype = column.dtype
+    if given := words_given(column):
+        return given
     if dtype.kind in (Kind.INT, Kind.BIGINT, Kind.SMALLINT, Kind.TINYINT) and alone:
         return "INTEGER"  # as the whole key it then is the row id itself
     if dtype.kind is Kind.DECIMAL:

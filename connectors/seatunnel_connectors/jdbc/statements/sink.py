@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest
@@ -13,7 +13,7 @@ from seatunnel_connectors.jdbc.statements.books import Books
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, TargetTable
 from seatunnel_connectors.jdbc.statements.query import QueryWriter
 from seatunnel_connectors.jdbc.statements.write import StatementWriter
-from seatunnel_connectors.jdbc.target import Plan, decide, key_of, misfits, table_text, target_name
+from seatunnel_connectors.jdbc.target import Plan, decide, in_own_words, key_of, misfits, table_text, target_name
 from seatunnel_py.api import (
     CommitContext,
     Committer,
@@ -62,6 +62,10 @@ class StatementSink(Sink):
 
     request: SinkRequest
     flavor: Flavor
+
+    def __post_init__(self) -> None:
+        own = in_own_words(self.request.table, self.request.address.dialect)
+        object.__setattr__(self, "request", replace(self.request, table=own))
 
     @property
     def target(self) -> str:

@@ -12,7 +12,7 @@ from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.held import Held
 from seatunnel_connectors.jdbc.statements.books import Books, Recorded
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Row, Session
-from seatunnel_py.api import Batch, FatalError, Piece, Plain, Position, RowKind, WriteContext, Writer
+from seatunnel_py.api import Batch, FatalError, Piece, Plain, Position, RetriableError, RowKind, WriteContext, Writer
 
 if TYPE_CHECKING:
     from seatunnel_connectors.jdbc.statements.sink import Load
@@ -168,7 +168,13 @@ class StatementWriter(Writer):
         return self._piece(mine, replayed=False)
 
     def _already(self, recorded: Recorded) -> Piece:
-        """An earlier attempt at the same rows has committed: nothing is applied, its counts are the truth."""
+        """An earlier attempt at the same rows has committed: nothing is applied, its counts are the truth. One that
+        got further cannot be followed up from here: the next unit would begin before its end."""
+        if recorded.rows != self.rows:
+            raise RetriableError(
+                f"table {self.load.table}: it holds {recorded.rows} rows of this unit already, but this attempt was stopped "
+                f"after {self.rows}"
+            )
         if self.begun:
             self.session.rollback()
         self.held.release()
