@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
 
 from seatunnel_py.api import DataType, Kind
@@ -25,6 +25,8 @@ LIMITS = {
     Kind.INT: 2**31,
     Kind.BIGINT: 2**63,
 }
+
+_WIDE = Context(prec=100)  # the default of 28 digits is less than a decimal(38, 18) holds
 
 _DATE = re.compile(r"(\d{4})(?:([-/.])(\d{1,2})\2(\d{1,2})|年(\d{1,2})月(\d{1,2})日|(\d{2})(\d{2}))")
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?")
@@ -89,7 +91,9 @@ def _integer(value: Any, dtype: DataType, where: str) -> int:
 
 
 def _floating(value: Any, dtype: DataType, where: str) -> float:
-    return float(value) if type(value) is int else float(_number(value))
+    if type(value) is int or (type(value) is float and math.isfinite(value)):
+        return float(value)
+    return float(_number(value))
 
 
 def _decimal(value: Any, dtype: DataType, where: str) -> Decimal:
@@ -97,7 +101,7 @@ def _decimal(value: Any, dtype: DataType, where: str) -> Decimal:
     step = Decimal(1).scaleb(-dtype.scale)
     if number.adjusted() >= dtype.precision - dtype.scale and number:
         raise ValueError(f"{where}: {number} has more digits than {dtype} holds")
-    return number.quantize(step, rounding=ROUND_HALF_UP)
+    return number.quantize(step, rounding=ROUND_HALF_UP, context=_WIDE)
 
 
 def _number(value: Any) -> Decimal:
@@ -200,31 +204,39 @@ def parse_timestamp(text: str) -> datetime:
 
 def _array(value: Any, dtype: DataType, where: str) -> list[Any]:
     assert dtype.element is not None
-    items = _items(value)
-    return [from_json(item, dtype.element, f"{where}[{index}]") for index, item in enumerate(items)]
+    inner = dtype.element
+    return _members([(item, inner) for item in _items(value)], lambda at: f"{where}[{at}]")
 
 
 def _map(value: Any, dtype: DataType, where: str) -> list[tuple[Any, Any]]:
     assert dtype.key is not None and dtype.element is not None
     if not isinstance(value, Mapping):
         raise _Misfit
-    return [
-        (from_json(key, dtype.key, f"{where}, a key"), from_json(item, dtype.element, f"{where}.{key}"))
-        for key, item in value.items()
-    ]
+    names, key, inner = list(value), dtype.key, dtype.element
+    keys = _members([(name, key) for name in names], lambda at: f"{where}, a key")
+    items = _members([(item, inner) for item in value.values()], lambda at: f"{where}.{names[at]}")
+    return list(zip(keys, items, strict=True))
 
 
 def _row(value: Any, dtype: DataType, where: str) -> dict[str, Any]:
     if isinstance(value, Mapping):
-        return {name: from_json(value.get(name), inner, f"{where}.{name}") for name, inner in dtype.fields}
-    items = _items(value)
-    if len(items) > len(dtype.fields):
-        raise ValueError(f"{where}: {len(items)} values for the {len(dtype.fields)} fields of {dtype}")
-    padded = [*items, *[None] * (len(dtype.fields) - len(items))]
-    return {
-        name: from_json(item, inner, f"{where}.{name}")
-        for (name, inner), item in zip(dtype.fields, padded, strict=True)
-    }
+        given = [value.get(name) for name, _ in dtype.fields]
+    else:
+        items = _items(value)
+        if len(items) > len(dtype.fields):
+            raise ValueError(f"{where}: {len(items)} values for the {len(dtype.fields)} fields of {dtype}")
+        given = [*items, *[None] * (len(dtype.fields) - len(items))]
+    pairs = [(item, inner) for item, (_, inner) in zip(given, dtype.fields, strict=True)]
+    found = _members(pairs, lambda at: f"{where}.{dtype.fields[at][0]}")
+    return {name: item for (name, _), item in zip(dtype.fields, found, strict=True)}
+
+
+def _members(values: list[tuple[Any, DataType]], place: Callable[[int], str]) -> list[Any]:
+    """The values converted. Their places are spelled out only once one of them does not fit."""
+    try:
+        return [from_json(value, dtype, "") for value, dtype in values]
+    except ValueError:
+        return [from_json(value, dtype, place(at)) for at, (value, dtype) in enumerate(values)]
 
 
 def _vector(value: Any, dtype: DataType, where: str) -> list[float]:

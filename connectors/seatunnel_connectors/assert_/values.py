@@ -37,7 +37,7 @@ def field_checks(rules: Iterable[FieldRule], table: TableSchema) -> tuple[FieldC
     """The rules for the columns of ``table``; ValueError names a field that is not there or a value that cannot be."""
     found: list[FieldCheck] = []
     for rule in rules:
-        check_columns([rule.field_name], table.names, f"field_rules of table {table.path}")
+        check_columns([rule.field_name], table.names, "rules.field_rules")
         column = table.column(rule.field_name)
         assert column is not None
         if rule.field_type is not None:
@@ -62,7 +62,7 @@ def _value_checks(rule: ValueRule, column: Column) -> Iterable[FieldCheck]:
             least = rule.rule_type is ValueRuleType.MIN_LENGTH
             yield LengthCheck(column, rule.rule_type + bound, rule.rule_value, least)
     if rule.equals_to is not None:
-        wanted = from_json(rule.equals_to, column.dtype, f"equals_to of field {column.name!r}")
+        wanted = from_json(rule.equals_to, column.dtype, f"rules.field_rules: equals_to of {column.name!r}")
         yield EqualCheck(column, f"equals_to = {json_text(rule.equals_to)}", wanted)
 
 

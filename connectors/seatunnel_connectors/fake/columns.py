@@ -234,7 +234,7 @@ def default_value(column: Column, now: datetime) -> Any:
     """The column's default as a value of its type; ValueError names the column."""
     if column.dtype.kind is Kind.BYTES:  # the one type whose default is the text itself, not base64
         return str(column.default).encode()
-    return from_json(resolved(column.default, column.dtype, now), column.dtype, f"default of {column.name!r}")
+    return from_json(resolved(column.default, column.dtype, now), column.dtype, f"schema: default of {column.name!r}")
 
 
 def resolved(value: Any, dtype: DataType, now: datetime) -> Any:

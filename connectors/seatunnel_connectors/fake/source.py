@@ -63,20 +63,21 @@ def fake_table(schema: TableSchema, options: FakeGeneration) -> FakeTableSpec:
         low, high = getattr(options, f"{name}_min"), getattr(options, f"{name}_max")
         if low > high:
             key = "vector.float" if name == "vector" else name
-            raise ValueError(f"{key}.min ({low}) is above {key}.max ({high})")
+            raise ValueError(f"{key}.min: {low} is above {key}.max, {high}")
     for name in _TEMPLATES:
         if getattr(options, f"{name}_mode") is FakeMode.TEMPLATE and not getattr(options, f"{name}_template"):
-            raise ValueError(f"{name}.fake.mode is template, but {name}.template is missing")
+            raise ValueError(f"{name}.fake.mode: it is template, but {name}.template is missing")
     for name, (least, most) in _PARTS.items():
         for value in getattr(options, f"{name}_template"):
             if not least <= value <= most:
-                raise ValueError(f"a {name} template holds {value}, which is not within {least} to {most}")
+                key = f"{'date' if name in ('month', 'day') else 'time'}.{name}.template"
+                raise ValueError(f"{key}: {value} is not within {least} to {most}")
     now = local_now()
     for column in schema.columns:
         if column.default is not None and column.dtype.kind not in (Kind.ARRAY, Kind.MAP, Kind.ROW):
             default_value(column, now)
     for index, row in enumerate(options.rows or ()):
-        _row_values(row, schema, now, f"rows[{index}]")
+        _row_values(row, schema, now, _place(index))
     return FakeTableSpec(schema, options, _counted(schema) if options.auto_increment else ())
 
 
@@ -225,12 +226,16 @@ def _given_rows(
     import pyarrow as pa
 
     given = (fake.options.rows or ())[first : first + rows]
-    values = [_row_values(row, fake.schema, now, f"rows[{first + at}]") for at, row in enumerate(given)]
+    values = [_row_values(row, fake.schema, now, _place(first + at)) for at, row in enumerate(given)]
     arrow = fake.schema.arrow()
     columns = [pa.array([row[at] for row in values], type=field.type) for at, field in enumerate(arrow)]
     kinds = [RowKind[row.kind] for row in given]
     changed = pa.array(kinds, pa.uint8()) if any(kinds) else None
     return pa.RecordBatch.from_arrays(columns, schema=arrow), changed
+
+
+def _place(index: int) -> str:
+    return f"rows: row {index + 1}"
 
 
 def _row_values(row: FakeRow, schema: TableSchema, now: datetime, where: str) -> list[Any]:
@@ -245,14 +250,14 @@ def _row_values(row: FakeRow, schema: TableSchema, now: datetime, where: str) ->
         raise ValueError(f"{where}: {len(given)} values for the {len(schema.columns)} columns of {schema.path}")
     padded = [*given, *[None] * (len(schema.columns) - len(given))]
     return [
-        _checked(from_json(resolved(value, column.dtype, now), column.dtype, f"{where}.{column.name}"), column, where)
+        _checked(from_json(resolved(value, column.dtype, now), column.dtype, f"{where}, {column.name}"), column, where)
         for value, column in zip(padded, schema.columns, strict=True)
     ]
 
 
 def _checked(value: Any, column: Column, where: str) -> Any:
     if value is None and not column.nullable:
-        raise ValueError(f"{where}.{column.name}: null, but the column is declared not nullable")
+        raise ValueError(f"{where}, {column.name}: null, but the column is declared not nullable")
     return value
 
 

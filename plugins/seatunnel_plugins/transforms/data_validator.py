@@ -171,7 +171,7 @@ class DataValidatorFactory(TransformFactory[DataValidatorOptions]):
             checked = column(table, given.field_name, "field_rules")
             for one in given.nested or (given,):
                 if one.rule_type is None:
-                    raise ValueError(f"field_rules of {given.field_name!r}: rule_type is missing")
+                    raise ValueError(f"field_rules: {given.field_name!r}: rule_type is missing")
                 checks += bound_rule(one, checked)
         return DataValidator(table, tuple(checks), options.way, _errors(options, table))
 

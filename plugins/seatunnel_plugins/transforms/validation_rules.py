@@ -87,9 +87,9 @@ def bound_rule(options: RuleOptions, column: Column) -> Iterable[Rule]:
         case RuleType.REGEX:
             assert options.pattern is not None
             if not is_scalar(column):
-                raise ValueError(f"REGEX: {column.name!r} is a {column.dtype}, which is no text")
+                raise ValueError(f"field_rules: REGEX: {column.name!r} is a {column.dtype}, which is no text")
             flag = "" if options.case_sensitive else "(?i)"
-            yield Regex(column, options.custom_message, JavaPattern(flag + options.pattern, "pattern"))
+            yield Regex(column, options.custom_message, JavaPattern(flag + options.pattern, "field_rules: pattern"))
         case RuleType.UDF:
             assert options.function_name is not None
             yield Udf(column, options.custom_message, options.function_name, _function(options.function_name))
@@ -108,9 +108,9 @@ class NotNull(Rule):
 
 def _range(options: RuleOptions, column: Column) -> Iterable[Rule]:
     if column.dtype.kind not in NUMBERS:
-        raise ValueError(f"RANGE: {column.name!r} is a {column.dtype}, which is no number")
+        raise ValueError(f"field_rules: RANGE: {column.name!r} is a {column.dtype}, which is no number")
     if options.min_value is None and options.max_value is None:
-        raise ValueError(f"RANGE of {column.name!r}: give min_value, max_value or both")
+        raise ValueError(f"field_rules: RANGE of {column.name!r}: give min_value, max_value or both")
     yield Range(
         column,
         options.custom_message,
@@ -146,6 +146,8 @@ class Range(Rule):
 
         if self.column.dtype.kind in (Kind.FLOAT, Kind.DOUBLE) or bound.adjusted() >= DIGITS_MAX:
             return values.cast(pa.float64()), pa.scalar(float(bound))
+        if self.column.dtype.kind is not Kind.DECIMAL and bound == int(bound) and -(2**63) <= bound < 2**63:
+            return values, pa.scalar(int(bound), pa.int64())
         own = self.column.dtype.scale if self.column.dtype.kind is Kind.DECIMAL else 0
         scale = min(max(own, -int(bound.as_tuple().exponent)), DIGITS_MAX)
         wide = pa.decimal256(2 * DIGITS_MAX, scale)
@@ -163,7 +165,7 @@ class Range(Rule):
 
 def _length(options: RuleOptions, column: Column) -> Iterable[Rule]:
     if options.min_length is None and options.max_length is None and options.exact_length is None:
-        raise ValueError(f"LENGTH of {column.name!r}: give min_length, max_length or exact_length")
+        raise ValueError(f"field_rules: LENGTH of {column.name!r}: give min_length, max_length or exact_length")
     least = options.min_length if options.exact_length is None else options.exact_length
     most = options.max_length if options.exact_length is None else options.exact_length
     yield Length(column, options.custom_message, least or 0, most)
@@ -252,7 +254,9 @@ def _function(name: str) -> Callable[[Any], str | None]:
     found = list(importlib.metadata.entry_points(group=VALIDATORS_GROUP, name=name))
     if len(found) != 1:
         known = sorted({"EMAIL", *(entry.name for entry in importlib.metadata.entry_points(group=VALIDATORS_GROUP))})
-        raise ValueError(f"function_name: {len(found)} functions are called {name!r}; known: {', '.join(known)}")
+        raise ValueError(
+            f"field_rules: function_name: {len(found)} functions are called {name!r}; known: {', '.join(known)}"
+        )
     function: Callable[[Any], str | None] = found[0].load()
     return function
 

@@ -323,12 +323,12 @@ def test_wide_rows_make_small_blocks() -> None:
     [
         ({}, "exactly one of schema or tables_configs"),
         ({"schema": FIELDS, "string.fake.mode": "template"}, "string.template is required"),
-        ({"schema": FIELDS, "int.min": 5, "int.max": 4}, "int.min (5) is above int.max (4)"),
-        ({"schema": FIELDS, "rows": [{"fields": ["x", "y"]}]}, "rows[0].id: 'x' is not a int"),
+        ({"schema": FIELDS, "int.min": 5, "int.max": 4}, "int.min: 5 is above int.max, 4"),
+        ({"schema": FIELDS, "rows": [{"fields": ["x", "y"]}]}, "rows: row 1, id: 'x' is not a int"),
         ({"schema": FIELDS, "rows": [{"fields": [3_000_000_000, "y"]}]}, "beyond the range of int"),
         ({"schema": FIELDS, "rows": [{"fields": {"nam": "y"}}]}, "did you mean 'name'?"),
         ({"schema": FIELDS, "rows": [{"fields": [1, "a", 2]}]}, "3 values for the 2 columns"),
-        ({"schema": FIELDS, "date.month.template": [13]}, "13, which is not within 1 to 12"),
+        ({"schema": FIELDS, "date.month.template": [13]}, "date.month.template: 13 is not within 1 to 12"),
         ({"tables_configs": [{"schema": FIELDS}, {"schema": FIELDS}]}, "declared twice"),
         (
             {"schema": {"columns": [{"name": "i", "type": "int", "nullable": False}]}, "rows": [{"fields": [None]}]},
