@@ -12,9 +12,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import shutil
+import signal
 import subprocess
 import tempfile
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,22 +28,27 @@ JAVA_MIN = 17
 START_SECONDS_MAX = 60.0
 INSTALL_JAVA = "install Java 17 or newer (on Debian: apt-get install -y openjdk-17-jre-headless) or set JAVA_HOME"
 
-# What Spark itself adds for Java 17: it reaches into these packages.
-_OPENED = (
-    "java.lang",
-    "java.lang.invoke",
-    "java.lang.reflect",
-    "java.io",
-    "java.net",
-    "java.nio",
-    "java.util",
-    "java.util.concurrent",
-    "java.util.concurrent.atomic",
-    "sun.nio.ch",
-    "sun.nio.cs",
-    "sun.security.action",
-    "sun.util.calendar",
+# What Spark's own launcher opens for Java 17: Spark reaches into these packages.
+OPENED = (
+    "java.base/java.lang",
+    "java.base/java.lang.invoke",
+    "java.base/java.lang.reflect",
+    "java.base/java.io",
+    "java.base/java.net",
+    "java.base/java.nio",
+    "java.base/java.util",
+    "java.base/java.util.concurrent",
+    "java.base/java.util.concurrent.atomic",
+    "java.base/jdk.internal.ref",
+    "java.base/sun.nio.ch",
+    "java.base/sun.nio.cs",
+    "java.base/sun.security.action",
+    "java.base/sun.util.calendar",
+    "java.security.jgss/sun.security.krb5",
 )
+
+# The archive is written beside its place, and moved there when the JVM has ended well: nobody may map a half.
+_KEEPING = ["sh", "-c", 'half=$1; shift; kept=$1; shift; "$@" && mv -f "$half" "$kept" || rm -f "$half"', "jvm"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +82,7 @@ class Jvm:
         """Let it end by itself; it may go on for some seconds to write the archive, and nobody waits."""
         assert self.process.stdin is not None
         self.process.stdin.close()
+        threading.Thread(target=self.process.wait, name="jvm-ends", daemon=True).start()
 
 
 def find_java() -> Java:
@@ -82,19 +91,32 @@ def find_java() -> Java:
     program = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if program is None:
         raise EngineError("Spark needs Java, and there is none on this machine", INSTALL_JAVA)
-    try:
-        shown = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=30, check=False)
-    except OSError as error:
-        raise EngineError(
-            f"JAVA_HOME is {home!r}, but {program} cannot be run: {error.strerror}", INSTALL_JAVA
-        ) from None
-    version = shown.stderr.partition('"')[2].partition('"')[0]
+    if not os.access(program, os.X_OK):
+        raise EngineError(f"JAVA_HOME is {home!r}, but there is no program {program}", INSTALL_JAVA)
+    version = _written_version(program) or _said_version(program)
     major = version.partition(".")[0]
     if not major.isdigit() or int(major) < JAVA_MIN:
         raise EngineError(
             f"{program} is Java {version or 'of an unknown version'}; Spark needs {JAVA_MIN}", INSTALL_JAVA
         )
     return Java(program, version)
+
+
+def _written_version(program: str) -> str:
+    """What the installation's ``release`` file says: asking the program would cost the start of a JVM."""
+    try:
+        text = (Path(program).resolve().parents[1] / "release").read_text()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return text.partition('JAVA_VERSION="')[2].partition('"')[0]
+
+
+def _said_version(program: str) -> str:
+    try:
+        shown = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise EngineError(f"{program} cannot be run: {error}", INSTALL_JAVA) from None
+    return shown.stderr.partition('"')[2].partition('"')[0]
 
 
 def start_jvm(request: JvmRequest) -> Jvm:
@@ -104,7 +126,9 @@ def start_jvm(request: JvmRequest) -> Jvm:
     java = find_java()
     spark_home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
     jars = sorted(str(path) for path in (spark_home / "jars").glob("*.jar"))
-    archive = request.cache / f"classes-{_fingerprint(java, jars)}.jsa"
+    # Jobs with queries load many classes more: they have an archive of their own.
+    kind = "quick" if request.quick else "catalyst"
+    archive = request.cache / f"classes-{kind}-{_fingerprint(java, jars)}.jsa"
     with tempfile.TemporaryDirectory(prefix="seatunnel-") as directory:
         handshake = Path(directory) / "connection"
         environment = {**os.environ, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(handshake), "SPARK_HOME": str(spark_home)}
@@ -124,23 +148,19 @@ def _fingerprint(java: Java, jars: list[str]) -> str:
 
 def _command(java: Java, request: JvmRequest, jars: list[str], archive: Path) -> list[str]:
     options = [f"-Xmx{request.memory}", "-XX:+UseSerialGC" if request.quick else "-XX:+UseParallelGC"]
-    options += [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED]
+    options += [f"--add-opens={package}=ALL-UNNAMED" for package in OPENED]
     options += ["--add-modules=jdk.incubator.vector", "-Dio.netty.tryReflectionSetAccessible=true"]
     options += ["-Djdk.reflect.useDirectMethodHandle=false", "-XX:+IgnoreUnrecognizedVMOptions"]
     options += [f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"]
     options += [f"-Dseatunnel.log={request.log}", "-Djava.net.preferIPv6Addresses=false"]
     options += ["-XX:TieredStopAtLevel=1"] if request.quick else []
-    shell = 'exec "$0" "$@"'
+    options += ["-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off"]
+    spark = ["-cp", ":".join(jars), "org.apache.spark.deploy.SparkSubmit", "--name", "seatunnel", "pyspark-shell"]
     if archive.is_file():
-        options += [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:cds=off", "-Xlog:class+path=off"]
-    else:
-        # Written beside and renamed when the JVM is gone: two first runs must not read each other's half.
-        archive.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        half = archive.with_suffix(f".{os.getpid()}")
-        options += [f"-XX:ArchiveClassesAtExit={half}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
-        shell = f'"$0" "$@"; test -s "{half}" && mv -f "{half}" "{archive}"'
-    submit = ["org.apache.spark.deploy.SparkSubmit", "--name", "seatunnel", "pyspark-shell"]
-    return ["sh", "-c", shell, java.program, *options, "-cp", ":".join(jars), *submit]
+        return [java.program, *options, f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", *spark]
+    archive.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    half = archive.with_suffix(f".{secrets.token_hex(4)}")
+    return [*_KEEPING, str(half), str(archive), java.program, *options, f"-XX:ArchiveClassesAtExit={half}", *spark]
 
 
 def _await(process: subprocess.Popen[bytes], handshake: Path, log: Path) -> tuple[int, str]:
@@ -148,7 +168,9 @@ def _await(process: subprocess.Popen[bytes], handshake: Path, log: Path) -> tupl
     deadline = time.monotonic() + START_SECONDS_MAX
     while not handshake.is_file():
         if process.poll() is not None or time.monotonic() > deadline:
-            process.kill()
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)  # a group of its own: a shell and the JVM under it
+                process.wait()
             raise EngineError("Spark's JVM did not start", f"look at the end of {log}; `seatunnel doctor` checks Java")
         time.sleep(0.01)
     with handshake.open("rb") as file:

@@ -86,7 +86,7 @@ class SparkApplication:
 
         if SparkContext._active_spark_context is self.context:
             # The end of the JVM is no error to its listener, which would print one on the terminal.
-            self.context._accumulatorServer.handle_error = lambda *_: None
+            vars(self.context._accumulatorServer)["handle_error"] = lambda *_: None
             # The JVM's own shutdown stops the context while we are already gone: nobody waits for it.
             self.jvm.stop()
             SparkContext._active_spark_context = None
@@ -95,15 +95,19 @@ class SparkApplication:
 
 
 def master_of(given: Mapping[str, str]) -> str:
-    """``local`` alone means local with the machine's cores."""
+    """``local`` alone means local with the machine's cores; Spark's own retries (``local[2, 3]``) are left out."""
     master = given.get("master", "local")
-    return f"local[{os.cpu_count() or 1}]" if master in ("local", "local[*]") else master
+    local = re.fullmatch(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?", master)
+    if local is None:
+        return master
+    threads = os.cpu_count() or 1 if local[1] in (None, "*") else local[1]
+    return f"local[{threads}]"
 
 
 def start(settings: SparkSettings) -> SparkApplication:
     """Start Spark. Raises EngineError with a remedy when Java or the master is not there."""
     master = master_of(settings.given)
-    local = master.startswith("local")
+    local = master.startswith("local[")
     _environment(settings, local=local)
     memory = settings.given.get("driver.memory", "1g")
     quick = not settings.catalyst

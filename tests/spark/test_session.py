@@ -1,0 +1,110 @@
+"""Starting Spark: which master, which Java, and what stands on a command line that everybody can read."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from seatunnel_py.errors import EngineError
+from seatunnel_py.spark.jvm import OPENED, find_java
+from seatunnel_py.spark.session import SparkApplication, master_of
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (None, f"local[{os.cpu_count()}]"),
+        ("local", f"local[{os.cpu_count()}]"),
+        ("local[*]", f"local[{os.cpu_count()}]"),
+        ("local[*, 4]", f"local[{os.cpu_count()}]"),
+        ("local[3]", "local[3]"),
+        ("local[3,4]", "local[3]"),
+        ("spark://host:7077", "spark://host:7077"),
+        ("yarn", "yarn"),
+    ],
+)
+def test_a_local_master_has_threads_and_no_retries(given: str | None, wanted: str) -> None:
+    """Attempts are ours: what Spark would repeat would be applied twice."""
+    assert master_of({"master": given} if given else {}) == wanted
+
+
+def java_home(place: Path, release: str) -> Path:
+    (place / "bin").mkdir(parents=True)
+    (place / "bin" / "java").write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
+    (place / "bin" / "java").chmod(0o755)
+    if release:
+        (place / "release").write_text(release)
+    return place
+
+
+@pytest.mark.parametrize("release", ['JAVA_VERSION="11.0.2"\n', ""])
+def test_an_old_java_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str) -> None:
+    """The version is read from the installation, or asked for; the message says what to install."""
+    monkeypatch.setenv("JAVA_HOME", str(java_home(tmp_path / "jdk", release)))
+
+    with pytest.raises(EngineError, match=r"Java 11\.0\.2; Spark needs 17") as error:
+        find_java()
+    assert "openjdk-17" in error.value.remedy
+
+
+def test_a_java_home_without_java_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message holds the wrong value, not a stack trace."""
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
+
+    with pytest.raises(EngineError, match=r"JAVA_HOME is '.*gone'"):
+        find_java()
+
+
+def test_a_machine_without_java_is_told_what_to_type(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The remedy is a command."""
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(EngineError, match="there is none on this machine") as error:
+        find_java()
+    assert "apt-get install" in error.value.remedy
+
+
+@pytest.mark.spark
+def test_our_start_opens_what_sparks_own_launcher_opens() -> None:
+    """The launcher is left out to save a JVM; what it would have said must be what we say."""
+    jars = Path(pyspark.__file__).parent / "jars" / "*"
+    launcher = ["-cp", str(jars), "org.apache.spark.launcher.Main", "org.apache.spark.deploy.SparkSubmit"]
+    command = [find_java().program, "-XX:TieredStopAtLevel=1", *launcher, "pyspark-shell"]
+    environment = {**os.environ, "SPARK_HOME": str(jars.parents[1]), "SPARK_SCALA_VERSION": "2.13"}
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout.split("\0")
+
+    options = [option.strip() for option in shown]
+    opened = {option.split("=", 1)[1].removesuffix("=ALL-UNNAMED") for option in options if "--add-opens" in option}
+    assert opened == set(OPENED)
+
+
+@pytest.mark.spark
+def test_the_running_application_is_as_we_rely_on(spark: SparkApplication) -> None:
+    """No retries, no speculation, closures of any size in memory, workers that fork from our daemon."""
+    conf = dict(spark.context.getConf().getAll())
+
+    assert conf["spark.task.maxFailures"] == "1"
+    assert conf["spark.speculation"] == "false"
+    assert conf["spark.python.daemon.module"] == "seatunnel_py.spark.daemon"
+    assert conf["spark.broadcast.UDFCompressionThreshold"] == "1g"
+    assert spark.slots == 2
+
+
+@pytest.mark.spark
+def test_workers_are_forked_with_everything_loaded(spark: SparkApplication) -> None:
+    """A worker that replaces a killed one imports nothing that units always need."""
+
+    def look(rows: object) -> list[object]:
+        import sys
+
+        main = sys.modules["__main__"].__spec__
+        return [main and main.name, {"pyarrow", "seatunnel_py.work.run"} <= set(sys.modules)]
+
+    found = spark.context.parallelize([0], 1).mapPartitions(look).collect()
+
+    assert found == ["seatunnel_py.spark.daemon", True]
