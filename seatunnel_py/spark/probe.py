@@ -23,11 +23,13 @@ def probe(context: SparkContext, modules: tuple[str, ...], exchange: Path) -> No
     token = exchange / f"probe-{word}"
     token.write_text(word)
     try:
-        ((version, missing, seen),) = context.parallelize([0], 1).mapPartitions(
-            partial(_look, modules, str(token))
-        ).collect()
+        look = partial(_look, modules, str(token))
+        ((version, missing, fault),) = context.parallelize([0], 1).mapPartitions(look).collect()
+        if not fault and not (_answer(token).is_file() and _answer(token).read_text() == word):
+            fault = "have a directory of their own under the name"
     finally:
         token.unlink()
+        _answer(token).unlink(missing_ok=True)
     ours = f"{sys.version_info.major}.{sys.version_info.minor}"
     if version != ours:
         raise EngineError(
@@ -39,9 +41,9 @@ def probe(context: SparkContext, modules: tuple[str, ...], exchange: Path) -> No
             f"the cluster's workers lack {', '.join(missing)}",
             "leave spark.archives unset, so that the libraries travel with the job, or put them into your own archive",
         )
-    if seen != word:
+    if fault:
         raise EngineError(
-            f"the cluster's workers cannot read {exchange}, where steps exchange rows",
+            f"the cluster's workers {fault} {exchange}, where steps exchange rows",
             "set exchange.location in env to a directory that driver and workers share",
         )
 
@@ -55,8 +57,31 @@ def _look(modules: tuple[str, ...], token: str, rows: Iterable[Any]) -> Iterator
             importlib.import_module(name)
         except ImportError as error:
             missing.append(error.name or name)
+    yield f"{sys.version_info.major}.{sys.version_info.minor}", missing, _fault(Path(token))
+
+
+def _fault(token: Path) -> str:
+    """What is wrong with the exchange as a worker sees it; empty when nothing is. A pack is run once because its
+    journal can be created once, so "create only if absent" has to hold between machines."""
     try:
-        seen = Path(token).read_text()
+        word = token.read_text()
     except OSError:
-        seen = ""
-    yield f"{sys.version_info.major}.{sys.version_info.minor}", missing, seen
+        return "cannot read"
+    try:
+        token.open("x").close()
+    except FileExistsError:
+        pass
+    except OSError:
+        return "cannot write to"
+    else:
+        return "can create the same file twice in"
+    try:
+        with _answer(token).open("x") as file:
+            file.write(word)
+    except OSError:
+        return "cannot write to"
+    return ""
+
+
+def _answer(token: Path) -> Path:
+    return token.with_suffix(".answer")

@@ -1,0 +1,40 @@
+"""The look at a cluster before a job is trusted to it: what is wrong is named, and nothing is left behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from seatunnel_py.errors import EngineError
+from seatunnel_py.spark.probe import _fault, probe
+from seatunnel_py.spark.session import SparkApplication
+
+
+@pytest.mark.spark
+def test_a_good_cluster_passes_and_keeps_nothing(spark: SparkApplication, tmp_path: Path) -> None:
+    """Same Python, all modules, an exchange that both sides see."""
+    probe(spark.context, ("seatunnel_py.work.run",), tmp_path / "exchange")
+
+    assert list((tmp_path / "exchange").iterdir()) == []
+
+
+@pytest.mark.spark
+def test_a_library_that_workers_lack_is_named(spark: SparkApplication, tmp_path: Path) -> None:
+    """Before any unit runs, not in the middle of a table."""
+    with pytest.raises(EngineError, match="lack no_such_library"):
+        probe(spark.context, ("no_such_library",), tmp_path)
+
+
+def test_an_exchange_that_a_worker_does_not_see_is_told(tmp_path: Path) -> None:
+    """A directory of the driver alone."""
+    assert _fault(tmp_path / "elsewhere" / "probe") == "cannot read"
+
+
+def test_a_worker_answers_in_the_exchange(tmp_path: Path) -> None:
+    """Reading alone is not enough: workers write segments and journals there."""
+    (tmp_path / "probe").write_text("word")
+
+    assert _fault(tmp_path / "probe") == ""
+    assert (tmp_path / "probe.answer").read_text() == "word"
+    assert _fault(tmp_path / "probe") == "cannot write to"
