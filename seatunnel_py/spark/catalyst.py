@@ -13,6 +13,7 @@ from seatunnel_py.plan.sql import Analysis
 from seatunnel_py.spark.sql_types import column_type
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
     from seatunnel_py.spark.sql_plan import PlanFacts
@@ -35,6 +36,17 @@ class Analyst:
         if key not in self._known:
             self._known[key] = self._analyse(query, inputs, dialect)
         return self._known[key]
+
+    def rows(self, query: str, inputs: Mapping[str, pa.Table]) -> pa.Table:
+        """See ``SqlAnalyst``."""
+        from seatunnel_py.spark.arrow_wire import wire_schema
+        from seatunnel_py.spark.sql_session import put_view
+
+        for name, table in inputs.items():
+            frame = self._session.createDataFrame(table.cast(wire_schema(table.schema)))
+            put_view(name, frame._jdf)
+            self._views[name] = ()  # it is not the empty view that an analysis wants
+        return self._session.sql(query).toArrow()
 
     def _analyse(self, query: str, inputs: Mapping[str, TableSchema], dialect: str) -> Analysis:
         from pyspark.errors import PySparkException

@@ -62,3 +62,8 @@ def ddl(table: TableSchema, *extra: str) -> str:
         for column in table.columns
     ]
     return ", ".join([*columns, *extra])
+
+
+def wire_ddl(table: TableSchema, *extra: str) -> str:
+    """The table's columns as Spark's DDL, all of them nullable: what a Python stage declares is not checked."""
+    return ", ".join([*(f"{quoted(column.name)} {spark_type(column.dtype)}" for column in table.columns), *extra])

@@ -18,6 +18,9 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkAppli
     running = start(settings)
     yield running
     running.stop()
+    # It would write a class-data archive that nobody reads.
+    running.jvm.process.kill()
+    running.jvm.process.wait()
 
 
 @pytest.fixture(scope="session")

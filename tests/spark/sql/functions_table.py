@@ -1,7 +1,8 @@
 """Every function of the peer with the value and the type that it must give, on one row of ``t``.
 
 The row: i=13, s=7 (smallint), l=1687747869032, d=12.40 (decimal), x=-120.72124 (double), f=1.5 (float),
-name='Joy Ding', e='', n=NULL (string), b=x'00ff', day=2021-04-15, ts=2021-04-15 13:34:45.235, ts2=2022-01-23 12:34:56, tm=23:51:09,
+name='Joy Ding', e='', n=NULL (string), b=x'00ff', day=2021-04-15, ts=2021-04-15 13:34:45.235,
+ts2=2022-01-23 12:34:56, tm=23:51:09,
 ymd=20230625, hms=235109, v=[3,4], w=[4,3], a=[1,2,3], m={'k': 'v'}, r={inner: {deep: 5}}, flag=true.
 """
 

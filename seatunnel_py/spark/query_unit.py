@@ -1,0 +1,210 @@
+"""A unit that needs Catalyst, run from a driver's thread: one Spark job of its own.
+
+*Narrow* queries stand inside a chain: read, query, write in one task, rows streaming through (``query_stages``).
+A *wide* query is a vertex: its inputs lie in segments, and its answer is written as segments (``query_tables``).
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.api.schema import TablePath
+from seatunnel_py.spark.pack_task import unpicklable
+from seatunnel_py.spark.query_stages import RESULT, ending, sending, stages_of
+from seatunnel_py.spark.query_tables import SLICES, Reading, Writing, reading, writing
+from seatunnel_py.spark.sql_errors import first_sentence
+from seatunnel_py.spark.sql_rows import ROW_DDL, with_row
+from seatunnel_py.spark.sql_session import drop_view, put_view, query_session, wire_ddl
+from seatunnel_py.work.chain import Chain, ChainQuery, ChainSql
+from seatunnel_py.work.unit import (
+    FailureKind,
+    Slice,
+    StepCount,
+    Unit,
+    UnitFailure,
+    UnitResult,
+    result_from_plain,
+)
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import DataFrame, SparkSession
+
+PARTS_MAX = 32  # partitions of an input: enough for the cores of a small cluster, each costs a Python task
+
+
+class QuerySessions:
+    """Sessions that queries run in, one for each that runs at the same time; views of one are unknown to others."""
+
+    def __init__(self, context: SparkContext) -> None:
+        self._context = context
+        self._idle: list[SparkSession] = []
+        self._lock = threading.Lock()
+        self._base: SparkSession | None = None
+
+    @contextmanager
+    def borrowed(self) -> Iterator[SparkSession]:
+        """A session that nobody else uses inside the block."""
+        with self._lock:
+            session = self._idle.pop() if self._idle else query_session(self._first())
+        yield session
+        with self._lock:
+            # One that failed may hold views of the failed unit, so it is not used again.
+            self._idle.append(session)
+
+    def _first(self) -> SparkSession:
+        from pyspark.sql import SparkSession
+
+        self._base = self._base or SparkSession(self._context)
+        return self._base
+
+
+def needs_catalyst(chain: Chain) -> bool:
+    """Whether units of this chain cannot run in a pack."""
+    return isinstance(chain.head, ChainQuery) or any(isinstance(step, ChainSql) for step in chain.transforms)
+
+
+def run_query_unit(sessions: QuerySessions, chain: Chain, unit: Unit, exchange: str) -> UnitResult:
+    """Run a unit whose chain needs Catalyst. ``exchange`` is where a wide query's answer goes.
+
+    What a query does wrong is a failed result. An exception means that the unit is lost: its workers died, or
+    somebody cancelled it.
+    """
+    began = time.perf_counter()
+    stages: list[bytes] = []
+    if not isinstance(chain.head, ChainQuery):
+        try:
+            stages = [pickle.dumps(stage, 5) for stage in stages_of(chain, unit)]
+        except Exception as error:  # noqa: BLE001 - a plugin's own code runs here
+            return unpicklable(unit.id, error)
+    try:
+        with sessions.borrowed() as session:
+            if isinstance(chain.head, ChainQuery):
+                result = _run_wide(session, chain, chain.head, unit, exchange)
+            else:
+                result = _run_narrow(session, chain, stages)
+    except Exception as error:
+        failure = _failure(error, chain)
+        if failure is None:
+            raise
+        return UnitResult(unit.id, done=False, seconds=time.perf_counter() - began, failure=failure)
+    return replace(result, seconds=time.perf_counter() - began)
+
+
+# ------------------------------------------------------------------ narrow
+
+
+def _run_narrow(session: SparkSession, chain: Chain, stages: list[bytes]) -> UnitResult:
+    """Stage, query, stage, … in one task. Every query is a view of the stage before it."""
+    queries = [step for step in chain.transforms if isinstance(step, ChainSql)]
+    frame: DataFrame = session.range(0, 1, 1, 1)
+    for query, stage in zip(queries, stages[:-1], strict=True):
+        frame = _mapped(frame, partial(sending, stage), wire_ddl(query.table, ROW_DDL))
+        put_view(query.name, frame._jdf)
+        frame = session.sql(with_row(query.query))
+    done = _mapped(frame, partial(ending, stages[-1]), f"{RESULT} string")
+    (row,) = done.collect()
+    for query in queries:
+        drop_view(session, query.name)
+    return result_from_plain(json.loads(row[0]))
+
+
+def _mapped(frame: DataFrame, function: Callable[..., Any], ddl: str) -> DataFrame:
+    """``mapInArrow`` of a function that also gets the names of the columns: pyspark would read a dot in one of them
+    as a path, so they are numbered on the way."""
+    names = list(frame._jdf.columns())
+    numbered = frame.toDF(*(f"c{number}" for number in range(len(names))))
+    return numbered.mapInArrow(partial(function, names), ddl)
+
+
+# ------------------------------------------------------------------ wide
+
+
+def _run_wide(session: SparkSession, chain: Chain, head: ChainQuery, unit: Unit, exchange: str) -> UnitResult:
+    assert chain.output is not None and not chain.transforms and not chain.sinks, "a wide query is a vertex of its own"
+    counts = []
+    for channel, name, table in head.inputs:
+        slices = [item for item in unit.slices if item.channel == channel]
+        parts = _dealt(slices, session.sparkContext.defaultParallelism)
+        numbers = session.range(0, len(parts), 1, len(parts))
+        task = pickle.dumps(Reading(head.step, table, parts), 5)
+        put_view(name, numbers.mapInArrow(partial(reading, task), wire_ddl(table))._jdf)
+        rows = sum(item.rows for item in slices)
+        counts.append(StepCount(channel, table.path, rows, rows))
+    output = chain.output
+    target = Writing(head.output, output.channel, output.location or exchange, f"{chain.incarnation}.{unit.id}")
+    answer = _mapped(session.sql(head.query), partial(writing, pickle.dumps(target, 5)), f"{SLICES} string")
+    written = [_slice(item) for row in answer.collect() for item in json.loads(row[0])]
+    for _, name, _ in head.inputs:
+        drop_view(session, name)
+    read, given = sum(item.rows for item in unit.slices), sum(item.rows for item in written)
+    counts += [
+        StepCount(head.step, head.output.path, read, given),
+        StepCount(output.channel, head.output.path, given, given),
+    ]
+    return UnitResult(
+        unit.id,
+        rows=read,
+        bytes=sum(item.bytes for item in unit.slices),
+        first_row_at=time.time() if written else 0.0,
+        slices=tuple(replace(item, sequence=number) for number, item in enumerate(written)),
+        counts=tuple(counts),
+    )
+
+
+def _dealt(slices: list[Slice], cores: int) -> tuple[tuple[Slice, ...], ...]:
+    """Neighbouring batches in parts of about the same number of rows; at least one part, so that there is a view."""
+    wanted = max(1, min(len(slices), cores, PARTS_MAX))
+    target = sum(item.rows for item in slices) / wanted
+    parts: list[list[Slice]] = [[]]
+    filled = 0
+    for item in slices:
+        if filled >= target * len(parts) and len(parts) < wanted:
+            parts.append([])
+        parts[-1].append(item)
+        filled += item.rows
+    return tuple(tuple(part) for part in parts)
+
+
+def _slice(plain: dict[str, Any]) -> Slice:
+    return Slice(**{**plain, "table": TablePath(**plain["table"])})
+
+
+# ------------------------------------------------------------------ failures
+
+
+def _failure(error: Exception, chain: Chain) -> UnitFailure | None:
+    """What a query did wrong; None where Spark lost the unit."""
+    condition = getattr(error, "getCondition", lambda: None)()
+    message, remedy, kind = "", "", FailureKind.FATAL
+    if "FatalError" in str(error) and (told := _told(str(error))):
+        message, remedy = told
+    elif condition:
+        message = first_sentence(error)
+    if not message:
+        return None
+    step = chain.head.step if isinstance(chain.head, ChainQuery) else _queries(chain)
+    return UnitFailure(kind, message, remedy, step, type(error).__qualname__, str(error)[-20_000:])
+
+
+def _queries(chain: Chain) -> str:
+    return ", ".join(step.step for step in chain.transforms if isinstance(step, ChainSql))
+
+
+def _told(trace: str) -> tuple[str, str] | None:
+    """Message and remedy of our own error in the trace of a worker."""
+    for line in reversed(trace.splitlines()):
+        mark, found, rest = line.partition("FatalError: ")
+        if found and mark.startswith("seatunnel_py"):
+            after = trace.partition(line)[2].lstrip("\n").splitlines()
+            remedy = after[0].strip() if after and after[0].strip().startswith("remedy: ") else ""
+            return rest, remedy.removeprefix("remedy: ")
+    return None
