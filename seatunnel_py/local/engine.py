@@ -20,6 +20,7 @@ class LocalEngine:
         self._slots = slots or os.cpu_count() or 1
         self._chains: dict[str, Chain] = {}
         self._cancelled: set[UnitId] = set()
+        self._stopped = False
         self._threads = ThreadPoolExecutor(self._slots, thread_name_prefix="unit")
         self._report: Callable[[EngineEvent], None] = _unstarted
 
@@ -34,18 +35,23 @@ class LocalEngine:
         self._chains[chain.vertex] = chain
 
     def submit(self, unit: Unit) -> None:
-        self._threads.submit(self._run, unit, self._chains[unit.id.vertex])
+        if self._stopped:
+            self._report(UnitLost(unit.id, "the engine was stopped"))
+        else:
+            self._threads.submit(self._run, unit, self._chains[unit.id.vertex])
 
     def cancel(self, unit: UnitId) -> None:
         self._cancelled.add(unit)
 
     def stop(self) -> None:
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        self._stopped = True
+        self._threads.shutdown(wait=True)  # what has not begun only learns that it will not
         close_all()
 
     def _run(self, unit: Unit, chain: Chain) -> None:
-        if unit.id in self._cancelled:
-            self._report(UnitLost(unit.id, "cancelled before it started"))
+        if self._stopped or unit.id in self._cancelled:
+            why = "cancelled before it started" if unit.id in self._cancelled else "the engine was stopped"
+            self._report(UnitLost(unit.id, why))
             return
         self._report(UnitStarted(unit.id))
         self._report(UnitFinished(run_unit(unit, chain)))
