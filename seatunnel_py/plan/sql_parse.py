@@ -26,13 +26,15 @@ ANY_TABLE = "dual"
 
 
 class SqlError(ValueError):
-    """A query cannot be read or translated. ``line`` and ``column`` count from 1 in the query; 0: unknown."""
+    """A query cannot be read or translated. ``line`` and ``column`` count from 1 in the query; 0: unknown. ``syntax``
+    says that the parser did not understand it."""
 
-    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+    def __init__(self, message: str, line: int = 0, column: int = 0, *, syntax: bool = False) -> None:
         super().__init__(message, line, column)
         self.message = message
         self.line = line
         self.column = column
+        self.syntax = syntax
 
     def __str__(self) -> str:
         return f"{self.message} (line {self.line}, column {self.column} of the query)" if self.line else self.message
@@ -133,7 +135,7 @@ def parse_query(text: str, dialect: str) -> exp.Query:
     except ParseError as error:
         raise _syntax_error(error) from None
     except TokenError:
-        raise SqlError("the query cannot be read: a quote or a comment is not closed") from None
+        raise SqlError("the query cannot be read: a quote or a comment is not closed", syntax=True) from None
     statements = [tree for tree in statements if not isinstance(tree, exp.Semicolon)]
     if not statements:
         raise SqlError("the query is empty")
@@ -178,4 +180,21 @@ def _syntax_error(error: ParseError) -> SqlError:
     near = found.get("highlight") or ""
     message = f"syntax error: {what[:1].lower()}{what[1:]}" + (f" near {near!r}" if near.strip() else "")
     line, column = found.get("line") or 0, found.get("col") or 0
-    return SqlError(message, line, max(column - len(near) + 1, 1) if line else column)
+    return SqlError(message, line, max(column - len(near) + 1, 1) if line else column, syntax=True)
+
+
+def spark_oddity(text: str) -> SqlError | None:
+    """What is wrong with Spark SQL in any case: a quote or a parenthesis that is not closed, or closes nothing."""
+    try:
+        found = tokens(text)
+    except TokenError:
+        return SqlError("the query cannot be read: a quote or a comment is not closed")
+    opened: list[Token] = []
+    for token in found:
+        if token.token_type is TokenType.L_PAREN:
+            opened.append(token)
+        elif token.token_type is TokenType.R_PAREN and not (opened and opened.pop()):
+            return SqlError("a parenthesis closes nothing", token.line, token.col)
+    if opened:
+        return SqlError("a parenthesis is not closed", opened[-1].line, opened[-1].col)
+    return None

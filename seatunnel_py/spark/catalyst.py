@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.schema import Column, TableSchema
 from seatunnel_py.plan.sql import Analysis
-from seatunnel_py.spark.sql_types import column_type
+from seatunnel_py.spark.sql_types import ROW, ROW_DDL, column_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,7 +69,7 @@ class Analyst:
         """The analysis of a query that every row passes by itself, shown by a hidden column that comes out again."""
         from pyspark.errors import PySparkException
 
-        from seatunnel_py.spark.sql_rows import ROW, ROW_DDL, with_row
+        from seatunnel_py.spark.sql_rows import with_row
 
         try:
             spliced = with_row(text)

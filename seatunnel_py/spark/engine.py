@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from seatunnel_py.runtime.ports import EngineEvent, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.spark.pack_task import Pack, task, unpicklable
 from seatunnel_py.spark.packs import PackQueue
+from seatunnel_py.spark.query_unit import QuerySessions, needs_catalyst, run_query_unit
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.journal import read_journal
 from seatunnel_py.work.unit import FailureKind, Unit, UnitId, UnitResult, result_from_plain
@@ -48,6 +49,7 @@ class SparkEngine:
         self._report: Callable[[EngineEvent], None] = _unstarted
         self._threads: list[threading.Thread] = []
         self._base = context.parallelize([0], 1)
+        self._sessions = QuerySessions(context)
 
     @property
     def slots(self) -> int:
@@ -68,6 +70,8 @@ class SparkEngine:
     def submit(self, unit: Unit) -> None:
         with self._changed:
             if not self._stopping:
+                if needs_catalyst(self._chains[unit.id.vertex]):
+                    self._queue.suspect(unit.id)  # it is a Spark job of its own, so it cannot share a pack
                 self._queue.put(unit)
                 self._changed.notify()
                 return
@@ -126,6 +130,9 @@ class SparkEngine:
     def _run(self, pack: Pack) -> tuple[tuple[UnitResult, ...], str]:
         """The results of a pack, and why there are not more of them (empty where there could not be)."""
         group = self._groups[pack.units[0].id]
+        chain = pack.chains[pack.units[0].id.vertex]
+        if needs_catalyst(chain):
+            return self._query(pack.units[0], chain, group)
         try:
             function = task(pack)
         except Exception as error:  # noqa: BLE001 - a plugin's own code runs here
@@ -142,6 +149,19 @@ class SparkEngine:
         finally:
             overdue.cancel()
         return tuple(result_from_plain(json.loads(line)) for line in lines), ""
+
+    def _query(self, unit: Unit, chain: Chain, group: str) -> tuple[tuple[UnitResult, ...], str]:
+        """The result of a unit that needs Catalyst, and why there is none."""
+        overdue = threading.Timer(GRACE_SECONDS + unit.deadline_seconds, self._cancel, args=(group,))
+        overdue.daemon = True
+        overdue.start()
+        self._context.setJobGroup(group, f"query {unit.id}")
+        try:
+            return (run_query_unit(self._sessions, chain, unit, str(self._journals.parent)),), ""
+        except Exception as error:  # noqa: BLE001 - whatever Spark says, the unit must be accounted for
+            return (), _reason(error)
+        finally:
+            overdue.cancel()
 
     def _settle(self, pack: Pack, results: tuple[UnitResult, ...], reason: str) -> None:
         """Report one event for each unit of a pack, and remember whom to suspect."""

@@ -33,7 +33,7 @@ from seatunnel_py.api.sink import Piece, Sink, WriteContext, Writer
 from seatunnel_py.api.source import Enumerator, Reader, Source, SourceTable, Split
 from seatunnel_py.errors import FatalError
 from seatunnel_py.spark.arrow_wire import from_wire, to_wire, wire_schema
-from seatunnel_py.spark.sql_rows import ROW
+from seatunnel_py.spark.sql_types import ROW
 from seatunnel_py.work.chain import Chain, ChainChannel, ChainSink, ChainSource, ChainSql
 from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.segments import SegmentWriter, read_slice, read_slices

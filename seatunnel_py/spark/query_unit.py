@@ -2,6 +2,7 @@
 
 *Narrow* queries stand inside a chain: read, query, write in one task, rows streaming through (``query_stages``).
 A *wide* query is a vertex: its inputs lie in segments, and its answer is written as segments (``query_tables``).
+Arrow and sqlglot are imported on use: most jobs have no query.
 """
 
 from __future__ import annotations
@@ -18,11 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.spark.pack_task import unpicklable
-from seatunnel_py.spark.query_stages import RESULT, ending, sending, stages_of
-from seatunnel_py.spark.query_tables import SLICES, Reading, Writing, reading, writing
-from seatunnel_py.spark.sql_errors import first_sentence
-from seatunnel_py.spark.sql_rows import ROW_DDL, with_row
 from seatunnel_py.spark.sql_session import drop_view, put_view, query_session, wire_ddl
+from seatunnel_py.spark.sql_types import ROW_DDL
 from seatunnel_py.work.chain import Chain, ChainQuery, ChainSql
 from seatunnel_py.work.unit import (
     FailureKind,
@@ -78,6 +76,8 @@ def run_query_unit(sessions: QuerySessions, chain: Chain, unit: Unit, exchange: 
     What a query does wrong is a failed result. An exception means that the unit is lost: its workers died, or
     somebody cancelled it.
     """
+    from seatunnel_py.spark.query_stages import stages_of
+
     began = time.perf_counter()
     stages: list[bytes] = []
     if not isinstance(chain.head, ChainQuery):
@@ -103,7 +103,10 @@ def run_query_unit(sessions: QuerySessions, chain: Chain, unit: Unit, exchange: 
 
 
 def _run_narrow(session: SparkSession, chain: Chain, stages: list[bytes]) -> UnitResult:
-    """Stage, query, stage, … in one task. Every query is a view of the stage before it."""
+    """Stage, query, stage, … in one task. Every query is over a view of the stage before it."""
+    from seatunnel_py.spark.query_stages import RESULT, ending, sending
+    from seatunnel_py.spark.sql_rows import with_row
+
     queries = [step for step in chain.transforms if isinstance(step, ChainSql)]
     frame: DataFrame = session.range(0, 1, 1, 1)
     for query, stage in zip(queries, stages[:-1], strict=True):
@@ -129,6 +132,8 @@ def _mapped(frame: DataFrame, function: Callable[..., Any], ddl: str) -> DataFra
 
 
 def _run_wide(session: SparkSession, chain: Chain, head: ChainQuery, unit: Unit, exchange: str) -> UnitResult:
+    from seatunnel_py.spark.query_tables import SLICES, Reading, Writing, reading, writing
+
     assert chain.output is not None and not chain.transforms and not chain.sinks, "a wide query is a vertex of its own"
     counts = []
     for channel, name, table in head.inputs:
@@ -183,6 +188,8 @@ def _slice(plain: dict[str, Any]) -> Slice:
 
 def _failure(error: Exception, chain: Chain) -> UnitFailure | None:
     """What a query did wrong; None where Spark lost the unit."""
+    from seatunnel_py.spark.sql_errors import first_sentence
+
     condition = getattr(error, "getCondition", lambda: None)()
     message, remedy, kind = "", "", FailureKind.FATAL
     if "FatalError" in str(error) and (told := _told(str(error))):

@@ -10,10 +10,7 @@ from __future__ import annotations
 from sqlglot.tokenizer_core import Token
 
 from seatunnel_py.plan.sql_parse import tokens
-from seatunnel_py.spark.sql_types import quoted
-
-ROW = "__seatunnel.row"
-ROW_DDL = f"{quoted(ROW)} BIGINT NOT NULL"
+from seatunnel_py.spark.sql_types import ROW, quoted
 
 
 def with_row(query: str) -> str:

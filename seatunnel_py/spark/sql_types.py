@@ -100,6 +100,12 @@ def text(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
+ROW = "__seatunnel_row"
+"""A hidden column that says which row of which batch a row is; see ``sql_rows``."""
+
+ROW_DDL = f"{quoted(ROW)} BIGINT NOT NULL"
+
+
 def column_type(json: Any) -> DataType:
     """The column type of a Spark type in its JSON form. ValueError for one that no sink could take."""
     if isinstance(json, str):
