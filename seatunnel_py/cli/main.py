@@ -108,7 +108,7 @@ def encrypt(job: JobArgument, decrypt: Annotated[bool, typer.Option("--decrypt",
     """Print a job file with its secrets encrypted by env.shade.identifier."""
     from seatunnel_py.cli import shade as command
 
-    raise typer.Exit(command.shade(job, decrypt=decrypt))
+    raise typer.Exit(command.rewrite(job, decrypt=decrypt))
 
 
 @jobs_app.command("list")

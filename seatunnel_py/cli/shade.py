@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import typer
 
+from seatunnel_py.config import shade
 from seatunnel_py.config.job_file import load
-from seatunnel_py.config.shade import rewritten
 from seatunnel_py.runtime.receipt import ExitCode
 
 
-def shade(path: Path, *, decrypt: bool) -> int:
-    """Print the rewritten job file."""
-    typer.echo(rewritten(load(path), decrypt=decrypt))
+def rewrite(path: Path, *, decrypt: bool) -> int:
+    """Print the job file as JSON, its sensitive options converted."""
+    job = load(path, decrypt=False)
+    cipher = shade.cipher(job.env.shade_identifier)
+    if isinstance(cipher, shade.PlainText):
+        typer.echo("env.shade.identifier names no cipher: nothing is encrypted", err=True)
+        return ExitCode.JOB_FILE_WRONG
+    convert = shade.decrypted if decrypt else shade.encrypted
+    typer.echo(job.rendered(partial(convert, using=cipher)))
     return ExitCode.SUCCESS

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -53,7 +53,11 @@ class JobFile:
 
     def redacted(self) -> str:
         """The job as JSON text for logs: it runs like the file, but for the secrets, which are masked."""
-        return _rendered(self.env_tree, self.steps)
+        return self.rendered(shade.redacted)
+
+    def rendered(self, change: Callable[[Node], Node]) -> str:
+        """The job as JSON text, each block changed by ``change``; read back, it is the same job."""
+        return _rendered(self.env_tree, self.steps, change)
 
 
 def load(
@@ -63,11 +67,13 @@ def load(
     environment: Mapping[str, str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
     collect: list[Problem] | None = None,
+    decrypt: bool = True,
 ) -> JobFile:
     """Read a job file. ``variables`` are what ``-i`` gave; ``environment`` is the process's by default.
 
     Raises ``JobFileError`` with every problem. Where ``collect`` is given, problems that leave the steps
     readable are added to it instead, so that a caller can report them with those of the steps' options.
+    Without ``decrypt`` encrypted options stay as they are written.
     """
     file = str(path)
     if Path(path).suffix.lower() == ".sql":
@@ -87,6 +93,7 @@ def load(
         environment=environment,
         limits=limits,
         collect=collect,
+        decrypt=decrypt,
     )
 
 
@@ -99,6 +106,7 @@ def loads(
     environment: Mapping[str, str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
     collect: list[Problem] | None = None,
+    decrypt: bool = True,
 ) -> JobFile:
     """Read a job file's text; see ``load``. Includes and secret files stand below ``root``, or are refused."""
     environment = os.environ if environment is None else environment
@@ -116,7 +124,8 @@ def loads(
         if not steps[kind]:
             remedy = f"Add a {kind} block with at least one plugin."
             problems.append(start.problem(f"the job has no {kind}", remedy=remedy))
-    steps = {kind: _decrypted(found, env, env_tree, problems) for kind, found in steps.items()}
+    if decrypt:
+        steps = {kind: _decrypted(found, env, env_tree, problems) for kind, found in steps.items()}
     if collect is not None:
         collect += problems
     elif problems:
@@ -126,7 +135,7 @@ def loads(
     directories += [Path(named)] if (named := environment.get("SEATUNNEL_SECRETS_DIR")) else []
     return JobFile(
         path=file,
-        digest=hashlib.sha256(_rendered(env_tree, every).encode()).hexdigest(),
+        digest=hashlib.sha256(_rendered(env_tree, every, shade.redacted).encode()).hexdigest(),
         env=env,
         sources=steps["source"],
         transforms=steps["transform"],
@@ -192,12 +201,10 @@ def _decrypted(
     return tuple(result)
 
 
-def _rendered(env: Node, steps: tuple[StepNode, ...]) -> str:
-    job: dict[str, object] = {"env": shade.redacted(env).plain()}
+def _rendered(env: Node, steps: tuple[StepNode, ...], change: Callable[[Node], Node]) -> str:
+    job: dict[str, object] = {"env": change(env).plain()}
     for kind in KINDS:
-        entries = [
-            {NAME_KEY: step.plugin, **shade.redacted(step.options).plain()} for step in steps if step.kind == kind
-        ]
+        entries = [{NAME_KEY: step.plugin, **change(step.options).plain()} for step in steps if step.kind == kind]
         if entries:
             job[kind] = entries
     return json.dumps(job, indent=2, ensure_ascii=False)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -119,6 +119,15 @@ _COLUMNS = frozenset({"schema", "fields", "columns", "rows"})
 
 def decrypted(options: Node, using: Cipher) -> Node:
     """A step's options with every sensitive one decrypted, however deep it stands."""
+    return _converted(options, using, using.decrypt)
+
+
+def encrypted(options: Node, using: Cipher) -> Node:
+    """The inverse of ``decrypted``."""
+    return _converted(options, using, using.encrypt)
+
+
+def _converted(options: Node, using: Cipher, convert: Callable[[str], str]) -> Node:
     if isinstance(using, PlainText):
         return options
     sensitive = {*SENSITIVE_OPTIONS, *using.sensitive_options}
@@ -130,7 +139,7 @@ def decrypted(options: Node, using: Cipher) -> Node:
         if node.value is None or not is_secret or not _COLUMNS.isdisjoint(names) or REFERENCE.search(str(node.value)):
             return _scalar(node)
         try:
-            return using.decrypt(str(node.value))
+            return convert(str(node.value))
         except ValueError:
             message = f"cannot be decrypted by {using.identifier!r}"
             problems.append(node.place.problem(message, path=path, remedy="Encrypt it, or remove shade.identifier."))

@@ -10,8 +10,12 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import sys
+import types
+import warnings
 
 PRELOAD_VARIABLE = "SEATUNNEL_PRELOAD"  # module names, separated by commas
+PANDAS_VARIABLE = "SEATUNNEL_PANDAS"  # "1" where the job has queries, whose stages may want it
 ALWAYS = ("pyspark.worker", "seatunnel_py.spark.pack_task", "seatunnel_py.work.segments")
 
 
@@ -23,6 +27,26 @@ def preload() -> None:
     for name in (*ALWAYS, *plugins):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    if os.environ.get(PANDAS_VARIABLE) != "1":
+        arrow_without_pandas()
+
+
+def arrow_without_pandas() -> None:
+    """Arrow looks for pandas at its first conversion from Python and imports it: half a second and 60 MB a worker,
+    for nothing that a unit does. It looks once; that one time there is none to be found."""
+    if "pandas" in sys.modules:
+        return
+    import pyarrow
+
+    stand_in = types.ModuleType("pandas")
+    stand_in.__version__ = "0.0"  # type: ignore[attr-defined]  # too old to be used, says Arrow, and goes without
+    sys.modules["pandas"] = stand_in
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            pyarrow.array([0])
+    finally:
+        del sys.modules["pandas"]
 
 
 if __name__ == "__main__":

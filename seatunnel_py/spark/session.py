@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.errors import EngineError
+from seatunnel_py.spark.daemon import PANDAS_VARIABLE, PRELOAD_VARIABLE
 from seatunnel_py.spark.jvm import Jvm, JvmRequest, start_jvm
 from seatunnel_py.spark.probe import probe
 from seatunnel_py.spark.ship import shipment
@@ -117,6 +118,9 @@ def start(settings: SparkSettings) -> SparkApplication:
     os.environ["PYSPARK_GATEWAY_SECRET"] = jvm.secret
     try:
         context = _context(settings, master, local=local)
+        slots = int(context.defaultParallelism)
+        if local:
+            _warm_up(context, slots)
     except Exception as error:
         jvm.stop()
         raise EngineError(f"Spark did not start on {master}: {_reason(error)}", f"look at the end of {log}") from error
@@ -129,8 +133,19 @@ def start(settings: SparkSettings) -> SparkApplication:
         except BaseException:
             jvm.stop()
             raise
-    # Read after the probe: only then have the cluster's executors reported their cores.
-    return SparkApplication(context, jvm, int(context.defaultParallelism), local)
+        # Only now have the cluster's executors reported their cores.
+        slots = int(context.defaultParallelism)
+    return SparkApplication(context, jvm, slots, local)
+
+
+def _warm_up(context: SparkContext, slots: int) -> None:
+    """Start the daemon and a worker per slot while the driver is still planning."""
+    context.parallelize(range(slots), slots).foreachPartition(_take_all)
+
+
+def _take_all(rows: Iterable[Any]) -> None:
+    for _ in rows:
+        pass  # a worker whose input was not read to its end is thrown away
 
 
 def _worker_modules(settings: SparkSettings) -> tuple[str, ...]:
@@ -142,7 +157,8 @@ def _environment(settings: SparkSettings, *, local: bool) -> None:
         # Workers must have the libraries that this process has.
         os.environ["PYSPARK_PYTHON"] = sys.executable
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    os.environ["SEATUNNEL_PRELOAD"] = ",".join(settings.preload)
+    os.environ[PRELOAD_VARIABLE] = ",".join(settings.preload)
+    os.environ[PANDAS_VARIABLE] = "1" if settings.catalyst else "0"
     # The JVM inherits it and gives it to the daemon; without it an installed checkout is found, a plain one is not.
     ours = str(Path(__file__).parents[2])
     if ours not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
