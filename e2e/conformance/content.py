@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from e2e.conformance.servers import Servers
+from seatunnel_connectors.files.lzop import LzopReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,18 @@ def parquet_rows(path: str, count: int, columns: int) -> Check:
         assert tables[0].num_columns == columns, f"{tables[0].num_columns} columns, not {columns}"
         codec = pq.ParquetFile(files(left.tmp / path, ".parquet")[0]).metadata.row_group(0).column(0).compression
         assert codec == "GZIP", f"compressed with {codec}, not GZIP"
+
+    return check
+
+
+def lzo_rows(path: str, count: int, fields: int) -> Check:
+    """Text packed with lzo holds that many rows of that many fields."""
+
+    def check(left: Left) -> None:
+        texts = [LzopReader(io.BytesIO(file.read_bytes())).read() for file in files(left.tmp / path, ".lzo")]
+        found = [line for text in texts for line in text.decode().split("\n") if line]
+        assert len(found) == count, f"{len(found)} rows in the files, not {count}"
+        assert all(line.count("\x01") == fields - 1 for line in found), f"a row has not {fields} fields"
 
     return check
 

@@ -150,7 +150,9 @@ EXPECTATIONS: Mapping[str, Expectation] = {
             "seatunnel/encoding/text", tuple(line + _WRITTEN_REST for line in _WRITTEN), ".txt", "gbk"
         )
     ),
-    "connector-file-local/text/fake_to_local_file_with_multiple_table": Expectation(),
+    "connector-file-local/text/fake_to_local_file_with_multiple_table": Expectation(
+        check=content.every(*(content.lzo_rows(f"fake_empty/text/fake{table}", 5, 15) for table in (1, 2)))
+    ),
     "connector-file-local/parquet/fake_to_local_file_parquet": Expectation(
         check=content.parquet_rows("seatunnel/parquet", 5, 15)
     ),

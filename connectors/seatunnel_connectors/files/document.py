@@ -35,7 +35,7 @@ class ByteStream(Protocol):
 @dataclass(frozen=True, slots=True)
 class Document:
     """``member`` says where in an archive the bytes lie (archives.py); empty: the file itself.
-    ``codec`` is a stream compression by Arrow's name, or empty."""
+    ``codec`` is a stream compression by Arrow's name, ``lzo``, or empty."""
 
     storage: LocalStorage
     entry: FileEntry
@@ -74,7 +74,11 @@ class Document:
 
         with unpacking(self.name):
             opened = open_member(raw, self.archive, self.member) if self.archive else raw
-            if self.codec:
+            if self.codec == "lzo":
+                from seatunnel_connectors.files.lzop import LzopReader
+
+                opened = LzopReader(opened)
+            elif self.codec:
                 import pyarrow as pa
 
                 opened = pa.CompressedInputStream(opened, self.codec)

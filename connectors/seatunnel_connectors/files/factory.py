@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.util import find_spec
 
-from seatunnel_connectors.files.options import FileFormat, LocalFileSourceOptions
+from seatunnel_connectors.files.lzop import LZO_LIBRARY
+from seatunnel_connectors.files.options import CompressCodec, FileFormat, LocalFileSourceOptions
 from seatunnel_connectors.files.sink import FileSink, check_table
 from seatunnel_connectors.files.sink_options import LocalFileSinkOptions
 from seatunnel_connectors.files.source import FileSource, FileTable
@@ -28,20 +29,35 @@ _READING = {FileFormat.EXCEL: "python_calamine", FileFormat.XML: "lxml"}
 _WRITING = {FileFormat.EXCEL: "xlsxwriter"}
 
 
-def need_library(file_format: FileFormat | None, libraries: Mapping[FileFormat, str]) -> None:
-    """Raise ImportError where a format's library is not installed, before anything starts."""
+def need_library(file_format: FileFormat | None, codec: CompressCodec, libraries: Mapping[FileFormat, str]) -> None:
+    """Raise ImportError where a format's or codec's library is not installed, before anything starts."""
     name = libraries.get(file_format) if file_format else None
     if name and find_spec(name) is None:
         raise ImportError(f"the format {file_format} needs the library {name}", name=name)
+    if codec is CompressCodec.LZO and find_spec(LZO_LIBRARY) is None:
+        raise ImportError(f"compression with lzo needs the library {LZO_LIBRARY}", name=LZO_LIBRARY)
+
+
+def extras_of(file_format: FileFormat | None, codec: CompressCodec) -> tuple[str, ...]:
+    """The extras with the libraries of a format and a codec."""
+    named = {FileFormat.EXCEL: "excel", FileFormat.XML: "xml"}.get(file_format) if file_format else None
+    return tuple(filter(None, (named, "lzo" if codec is CompressCodec.LZO else None)))
 
 
 class LocalFileSourceFactory(SourceFactory[LocalFileSourceOptions]):
     """Files of the local file system, and whatever is mounted into it."""
 
     name = "LocalFile"
-    extra = "excel,xml"
+    extra = "excel,xml,lzo"
     summary = "Reads text, csv, json, parquet, orc, excel, xml and binary files, also from archives"
     options = LocalFileSourceOptions
+
+    def extras(self, options: LocalFileSourceOptions) -> tuple[str, ...]:
+        return tuple(
+            extra
+            for table in options.table_options()
+            for extra in extras_of(table.file_format_type, table.compress_codec)
+        )
 
     def capabilities(self, options: LocalFileSourceOptions, context: StepContext) -> SourceCapabilities:
         return SourceCapabilities()
@@ -52,7 +68,7 @@ class LocalFileSourceFactory(SourceFactory[LocalFileSourceOptions]):
         )
         check_unique(table.path for table in tables)
         for table in tables:
-            need_library(table.options.file_format_type, _READING)
+            need_library(table.options.file_format_type, table.options.compress_codec, _READING)
         return FileSource(LocalStorage(), tables)
 
 
@@ -60,14 +76,17 @@ class LocalFileSinkFactory(SinkFactory[LocalFileSinkOptions]):
     """Files are written aside and renamed when their checkpoint is complete."""
 
     name = "LocalFile"
-    extra = "excel,xml"
+    extra = "excel,xml,lzo"
     summary = "Writes text, csv, json, parquet, orc, excel, xml and binary files"
     options = LocalFileSinkOptions
+
+    def extras(self, options: LocalFileSinkOptions) -> tuple[str, ...]:
+        return extras_of(options.file_format_type, options.compress_codec)
 
     def capabilities(self, options: LocalFileSinkOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
         return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, "files are written aside and renamed at the commit")
 
     def create(self, options: LocalFileSinkOptions, table: TableSchema, context: StepContext) -> Sink:
         check_table(options, table)
-        need_library(options.file_format_type, _WRITING)
+        need_library(options.file_format_type, options.compress_codec, _WRITING)
         return FileSink(LocalStorage(), options, table, endless=context.mode is JobMode.STREAMING)

@@ -60,12 +60,6 @@ def _encoding(text: str) -> str:
     return text
 
 
-def _codec(codec: CompressCodec) -> CompressCodec:
-    if codec is CompressCodec.LZO:
-        raise ValueError("lzo is not supported: there is no library for it; use gzip, zstd, lz4 or bz2")
-    return codec
-
-
 def _regex(text: str) -> str:
     java_regex(text)
     return text
@@ -94,7 +88,6 @@ def java_regex(text: str) -> re.Pattern[str]:
 
 PatternText = Annotated[str, AfterValidator(_pattern)]
 EncodingName = Annotated[str, AfterValidator(_encoding)]
-Codec = Annotated[CompressCodec, AfterValidator(_codec)]
 RegexText = Annotated[str, AfterValidator(_regex)]
 DelimiterText = Annotated[str, BeforeValidator(_text)]
 
@@ -127,7 +120,9 @@ class FileReadOptions(Options):
     filename_extension: str | None = option(None, doc="read only files whose name ends so")
     recursive_file_scan: bool = option(True, doc="also read what lies in directories below")
     sort_files_by_modification_time: bool = option(False, doc="oldest file first instead of by name")
-    compress_codec: Codec = option(CompressCodec.NONE, doc="compression; none: judged by .gz, .bz2, .zst, .lz4")
+    compress_codec: CompressCodec = option(
+        CompressCodec.NONE, doc="compression; none: judged by .gz, .bz2, .zst, .lz4, .lzo"
+    )
     archive_compress_codec: ArchiveCodec = option(ArchiveCodec.NONE, doc="archive that the files are packed in")
     encoding: EncodingName = option("UTF-8", doc="character encoding (text, csv, json, xml)")
     null_format: str | None = option(None, doc="text that means null; without it an empty value does")

@@ -19,7 +19,7 @@ from seatunnel_connectors.files.options import (
 from seatunnel_connectors.files.storage import FileEntry, LocalStorage, path_of
 from seatunnel_py.api import FatalError
 
-SUFFIX_CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".br": "brotli"}
+SUFFIX_CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".br": "brotli", ".lzo": "lzo"}
 _PACKED_FORMATS = {FileFormat.TEXT, FileFormat.CSV, FileFormat.JSON, FileFormat.XML}
 
 
@@ -77,7 +77,7 @@ def documents_of(storage: LocalStorage, options: FileReadOptions, entry: FileEnt
 
 
 def codec_of(options: FileReadOptions, path: str) -> str:
-    """Arrow's name of the stream compression of a file; empty: none."""
+    """Arrow's name of the stream compression of a file, or ``lzo``; empty: none."""
     if options.file_format_type not in _PACKED_FORMATS:
         return ""  # the format has its own compression, or takes bytes as they are
     codec = options.compress_codec

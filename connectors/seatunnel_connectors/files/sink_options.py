@@ -7,7 +7,6 @@ from enum import StrEnum
 from pydantic import model_validator
 
 from seatunnel_connectors.files.options import (
-    Codec,
     CompressCodec,
     DelimiterText,
     EncodingName,
@@ -38,6 +37,7 @@ STREAM_CODECS = {
     CompressCodec.ZSTD: ".zst",
     CompressCodec.LZ4: ".lz4",
     CompressCodec.BROTLI: ".br",
+    CompressCodec.LZO: ".lzo",
 }
 """Compression of whole files of text, with the end that it gives to their names."""
 
@@ -90,7 +90,7 @@ class FileWriteOptions(Options):
     )
     is_partition_field_write_in_file: bool = option(False, doc="partition columns are also written in the file")
     sink_columns: tuple[str, ...] = option((), doc="columns to be written, in this order; default: all")
-    compress_codec: Codec = option(CompressCodec.NONE, doc="compression")
+    compress_codec: CompressCodec = option(CompressCodec.NONE, doc="compression")
     date_format: PatternText | None = option(None, doc="Java pattern of dates; default yyyy-MM-dd")
     datetime_format: PatternText | None = option(
         None, doc="Java pattern of timestamps; default yyyy-MM-dd HH:mm:ss, in json yyyy-MM-dd'T'HH:mm:ss"

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from seatunnel_connectors.files.columns import TextRules
+from seatunnel_connectors.files.lzop import LzopWriter
 from seatunnel_connectors.files.options import CompressCodec, FileFormat
 from seatunnel_connectors.files.sink_options import STREAM_CODECS, FileWriteOptions
 from seatunnel_py.api import Column
@@ -96,7 +97,9 @@ class TextWriter(FormatWriter):
         self.encoder = codecs.getincrementalencoder(self.options.encoding)()
         codec = self.options.compress_codec
         self.stream: Any = file
-        if codec is not CompressCodec.NONE:
+        if codec is CompressCodec.LZO:
+            self.stream = LzopWriter(file)
+        elif codec is not CompressCodec.NONE:
             self.stream = pa.CompressedOutputStream(pa.PythonFile(file, "w"), codec.value)
         self.put(self.head())
 

@@ -272,8 +272,6 @@ def test_targets_that_do_not_fit_are_refused_before_the_start(tmp_path: Path) ->
         sink(TABLE, path="/", schema_save_mode="RECREATE_SCHEMA").plan_setup()
     with pytest.raises(ValueError, match="no column 'nam'; did you mean 'name'"):
         sink(TABLE, path=str(tmp_path), sink_columns=["nam"])
-    with pytest.raises(ValidationError, match="lzo is not supported"):
-        sink(TABLE, path=str(tmp_path), compress_codec="lzo")
     with pytest.raises(ValidationError, match="orc cannot be written with gzip"):
         sink(TABLE, path=str(tmp_path), file_format_type="orc", compress_codec="gzip")
     with pytest.raises(ValueError, match="'a b' cannot be the name"):

@@ -282,8 +282,6 @@ def test_options_that_do_not_fit_are_refused() -> None:
         source(path="/x", file_format_type="csv", encoding="utf-99")
     with pytest.raises(ValidationError, match="'QQ' is not supported"):
         source(path="/x", file_format_type="csv", date_format="yyyy-QQ")
-    with pytest.raises(ValidationError, match="lzo is not supported"):
-        source(path="/x", file_format_type="text", compress_codec="lzo")
     with pytest.raises(ValueError, match="declared twice"):
         source(tables_configs=[{"path": "/x", "file_format_type": "csv"}, {"path": "/y", "file_format_type": "csv"}])
 

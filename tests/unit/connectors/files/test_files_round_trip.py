@@ -145,7 +145,7 @@ def test_one_column_of_nulls_and_empty_text_keeps_its_rows(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("kind", "codec"),
-    [(kind, codec) for kind in ("text", "csv", "json") for codec in ("gzip", "zstd", "bz2", "lz4")]
+    [(kind, codec) for kind in ("text", "csv", "json") for codec in ("gzip", "zstd", "bz2", "lz4", "lzo")]
     + [("parquet", codec) for codec in ("snappy", "lz4", "gzip", "brotli", "zstd")]
     + [("orc", codec) for codec in ("snappy", "lz4", "zlib", "zstd")],
 )
