@@ -7,7 +7,7 @@ from typing import Any
 import hocon
 import pytest
 from hocon.value import HoconArray, HoconObject
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from seatunnel_py.config.evaluate import Evaluation
@@ -93,6 +93,8 @@ FIELDS = st.one_of(
 @given(st.lists(FIELDS, min_size=1, max_size=6), OBJECT)
 def test_agrees_with_the_library(fields: list[str], joined: str) -> None:
     """The same documents are read, and mean the same."""
+    # The library forgets an earlier value after two undefined references; the specification keeps it.
+    assume(fields.count("t2 = ${?none}") < 2)
     text = "\n".join(["t1 = abc", "l1 = [1, {a = b}]", "o1 { m { k = v }, n = 5 }", *fields, f"o3 = {joined}"])
 
     assert _spelt(_meaning(text)) == _of_library(hocon.parse(text, env={})._root)
