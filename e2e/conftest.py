@@ -12,7 +12,6 @@ from psycopg import sql
 
 from tests.servers.postgres import PostgresServer
 
-
 _numbers = count(1)
 
 

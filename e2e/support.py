@@ -71,7 +71,9 @@ def python_workers(driver: int) -> list[int]:
     """Python workers below a driver: leaves of the tree whose command line names our daemon."""
     parents = {pid: parent for pid, parent, _ in _processes()}
     lines = {pid: line for pid, _, line in _processes()}
-    daemons = [pid for pid, line in lines.items() if "seatunnel_py.spark.daemon" in line and _below(pid, driver, parents)]
+    daemons = [
+        pid for pid, line in lines.items() if "seatunnel_py.spark.daemon" in line and _below(pid, driver, parents)
+    ]
     return [pid for pid in daemons if parents.get(pid) in daemons]
 
 

@@ -12,7 +12,7 @@ from seatunnel_py.api.schema import TablePath, TableSchema
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Plain: TypeAlias = "None | bool | int | float | str | list[Plain] | dict[str, Plain] | tuple[Plain, ...]"
+Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | tuple[Plain, ...] | None"
 """JSON-like data: what splits, positions and pieces are made of, so that a checkpoint can hold them."""
 
 

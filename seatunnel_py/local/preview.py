@@ -34,10 +34,11 @@ def first_rows(graph: FlowGraph, rows: int, analyst: SqlAnalyst | None) -> Itera
     for node in graph.nodes.values():
         if isinstance(node, SinkNode):
             continue
+        rejected: list[str] = []
         if isinstance(node, SourceNode):
-            batches, rejected = list(_head(node, rows)), []
+            batches = list(_head(node, rows))
         elif isinstance(node, SqlNode):
-            batches, rejected = [_queried(node, graph, streams, analyst)], []
+            batches = [_queried(node, graph, streams, analyst)]
         else:
             batches, rejected = _transformed(node, graph, streams)
         for table in _tables(node):

@@ -27,7 +27,8 @@ _OF_NO_USE = ("/tests/", "/include/")
 def shipment(modules: Iterable[str], extras: Iterable[str], cache: Path, *, catalyst: bool) -> dict[str, str]:
     """Pack the packages that hold ``modules`` (the plugins of a job) and the libraries that these need.
 
-    ``extras`` are the ones of seatunnel-py that the job's plugins use. Returns the Spark settings (without prefix) that make the files travel and put them on the workers' path.
+    ``extras`` are the ones of seatunnel-py that the job's plugins use. Returns the Spark settings (without prefix)
+    that make the files travel and put them on the workers' path.
     """
     packages = sorted({*OURS, *(module.partition(".")[0] for module in modules)})
     cache.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -152,9 +152,7 @@ def copy_template(source: Path, target: Path) -> None:
     subprocess.run(["cp", "-a", "--reflink=auto", str(source), str(target)], check=True)
 
 
-def wait_ready(
-    process: subprocess.Popen[bytes], ready: Callable[[], bool], *, log: Path, timeout_s: float
-) -> None:
+def wait_ready(process: subprocess.Popen[bytes], ready: Callable[[], bool], *, log: Path, timeout_s: float) -> None:
     deadline = time.monotonic() + timeout_s
     while not ready():
         if process.poll() is not None:

@@ -86,7 +86,9 @@ def test_a_complex_graph_needs_every_name() -> None:
 
 def test_two_steps_with_one_name_are_refused() -> None:
     """A name is an identity: state and wiring are found by it."""
-    assert "'a' is used by more than one step" in problems(["plugin_output = a", "plugin_output = a"], [], ["plugin_input = a"])
+    assert "'a' is used by more than one step" in problems(
+        ["plugin_output = a", "plugin_output = a"], [], ["plugin_input = a"]
+    )
 
 
 def test_a_circle_is_refused() -> None:
