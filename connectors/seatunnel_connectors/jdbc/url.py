@@ -217,7 +217,8 @@ def resolve(
     url: str, user: str | None, password: Secret | None, properties: Mapping[str, str], dialect: str | None = None
 ) -> Address:
     """The address that a step uses: what its options say wins over what the URL says."""
-    address = parse_url(url)
+    plain = dialect == "sqlalchemy" and "://" in url and not url.lower().startswith("jdbc:")
+    address = _parse_other(url.strip()) if plain else parse_url(url)
     refuse_dangerous(properties)
     extra = {name.lower(): value for name, value in properties.items()}
     user = user or extra.pop("user", None) or address.user

@@ -279,7 +279,7 @@ def test_decimals_of_every_precision_arrive(decimals: PostgresPlace, data: st.Da
     scale = data.draw(st.integers(0, precision))
     limit = 10**precision - 1
     numbers = data.draw(st.lists(st.none() | st.integers(-limit, limit), min_size=1, max_size=30))
-    values = [None if number is None else Decimal(number).scaleb(-scale) for number in numbers]
+    values = [None if number is None else Decimal(f"{number}E-{scale}") for number in numbers]
     table = schema_from_arrow(TablePath("", "", "t"), pa.schema([("x", pa.decimal128(precision, scale))]))
     decimals.db.execute("DROP TABLE IF EXISTS public.dec")
     sink, _ = make_sink(decimals.sink(table="public.dec"), table)

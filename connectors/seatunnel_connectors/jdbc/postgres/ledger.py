@@ -59,17 +59,19 @@ class Books:
     table: str
 
     def insert_piece(self, context: WriteContext, recorded: Recorded) -> str:
-        """One row, unless the ledger knows a newer writer: then none, and the caller is fenced off."""
+        """One row; where the ledger knows a newer writer its attempt is null, which the table refuses, so that the
+        statement can go to the server together with COMMIT."""
         end = "NULL" if recorded.end is None else literal(json.dumps(recorded.end))
         return f"""
             INSERT INTO {quote(self.schema, PIECES)}
                 (token, data_id, subtask, incarnation, epoch, attempt, rows, bytes, merged, source_position)
             SELECT {literal(self.token)}, {literal(context.data_id)}, {context.subtask}, {context.incarnation},
-                   {context.epoch}, {context.attempt}, {recorded.rows}, {recorded.bytes}, {recorded.merged}, {end}
-            WHERE NOT EXISTS (
-                SELECT 1 FROM {quote(self.schema, LEDGER)} WHERE {self._row(context.lineage, context.step)}
-                AND (finished AND token = {literal(self.token)}
-                     OR (incarnation, epoch) > ({context.incarnation}, {context.epoch})))
+                   {context.epoch}, CASE WHEN NOT EXISTS (
+                       SELECT 1 FROM {quote(self.schema, LEDGER)} WHERE {self._row(context.lineage, context.step)}
+                       AND (finished AND token = {literal(self.token)}
+                            OR (incarnation, epoch) > ({context.incarnation}, {context.epoch}))
+                   ) THEN {context.attempt} END,
+                   {recorded.rows}, {recorded.bytes}, {recorded.merged}, {end}
         """
 
     def select_piece(self, data_id: str) -> str:

@@ -54,19 +54,32 @@ _SERVER_TYPES = {
 }
 KNOWN = frozenset(_SAME) | {"ssl", "sockettimeout", "tcpkeepalive", "targetservertype", "currentschema", "options"}
 
+CONNECT_SECONDS = 30
+
 _SETTINGS = (
     "-c timezone=UTC -c standard_conforming_strings=on -c datestyle=ISO -c extra_float_digits=1 "
     "-c intervalstyle=postgres -c bytea_output=hex"
 )
 
 
-def conninfo(address: Address, connect_timeout: int = 30) -> str:
-    """libpq's connection string; the JDBC parameters that libpq knows under other names are translated."""
-    report_unknown(address, KNOWN)
+_infos: dict[tuple[object, ...], str] = {}
+
+
+def conninfo(address: Address) -> str:
+    """libpq's connection string, made once for each address."""
+    info = _infos.get(address.identity)
+    if info is None:
+        report_unknown(address, KNOWN)
+        info = _infos[address.identity] = _conninfo(address)
+    return info
+
+
+def _conninfo(address: Address) -> str:
+    """The JDBC parameters that libpq knows under other names are translated."""
     given = address.parameters
     words: dict[str, Any] = {
         "host": address.host, "port": address.port, "dbname": address.database or address.user or "postgres",
-        "connect_timeout": connect_timeout, "application_name": "seatunnel", "client_encoding": "UTF8",
+        "connect_timeout": CONNECT_SECONDS, "application_name": "seatunnel", "client_encoding": "UTF8",
     }  # fmt: skip
     if "hosts" in given:
         places = [place.rpartition(":") for place in given["hosts"].split(",")]

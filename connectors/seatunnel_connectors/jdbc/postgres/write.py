@@ -36,6 +36,7 @@ from seatunnel_py.api import (
 BLOCK_BYTES = 16 << 20  # one COPY costs under a millisecond; a block is also what a conflict makes us repeat
 
 _UNIQUE = "23505"
+_NOT_NULL = "23502"
 _NUL = "22021"
 
 
@@ -56,11 +57,12 @@ class PostgresWriter(Writer):
         self.end: Position | None = None
         self.optimistic = True
         self.staged = False
+        self.begun = False
         self.recorded: Recorded | None = None
         with explained(f"connecting to write table {self.shown}"):
             self.held = Held(rows(address))
         self.connection: Rows = self.held.connection
-        self._begin()
+        self._look_back()
 
     def _prepare_columns(self) -> None:
         wanted = takes_directly(self.load, self.table)
@@ -79,7 +81,7 @@ class PostgresWriter(Writer):
         self.positions = [declared.get_field_index(column.source) for column in self.load.columns]
         self.staging = Staging(self.load, tuple(arrow is None for arrow in wanted))
 
-    def _begin(self) -> None:
+    def _look_back(self) -> None:
         """A unit that was tried before, or follows one of an older epoch, first asks what the target holds."""
         context = self.context
         try:
@@ -90,7 +92,6 @@ class PostgresWriter(Writer):
                     )
                 )
                 self.recorded = self._find_piece()
-            self._run("BEGIN")
         except BaseException:
             self.abort()
             raise
@@ -160,7 +161,15 @@ class PostgresWriter(Writer):
             self._run_merge()
         self.block, self.kinds, self.block_bytes = [], [], 0
 
+    def _begin(self, savepoint: str = "") -> None:
+        """Before a block: the transaction, if this is the first one, and a savepoint, in one message."""
+        statements = [*([] if self.begun else ["BEGIN"]), *([savepoint] if savepoint else [])]
+        if statements:
+            self._run("; ".join(statements))
+        self.begun = True
+
     def _copy_block(self) -> None:
+        self._begin()
         wanted = sum(batch.num_rows for batch in self.block)
         confirmed = self._ingest(self.load.schema, self.load.into, self.block, temporary=False)
         if confirmed != wanted:
@@ -168,7 +177,7 @@ class PostgresWriter(Writer):
 
     def _try_copy(self) -> bool:
         """Straight into the keyed table; False where a key is there already, with nothing changed."""
-        self._run("SAVEPOINT block")
+        self._begin("SAVEPOINT block")
         try:
             self.connection.ingest(self.load.schema, self.load.into, self.block)
         except adbc.Error as error:
@@ -176,7 +185,6 @@ class PostgresWriter(Writer):
                 raise self._explained(error) from error
             self._run("ROLLBACK TO SAVEPOINT block")
             return False
-        self._run("RELEASE SAVEPOINT block")
         return True
 
     def _merge_block(self) -> None:
@@ -212,6 +220,7 @@ class PostgresWriter(Writer):
         kinds = pa.array([0] * table.num_rows, pa.int16()) if kinds is None else kinds.cast(pa.int16())
         table = table.append_column(ORDER, order).append_column(KIND, kinds)
         table = table.filter(pc.not_equal(table.column(KIND), RowKind.UPDATE_BEFORE.value))
+        self._begin()
         self._run(self.staging.empty() if self.staged else self.staging.create())
         self.staged = True
         self.waiting = table
@@ -274,28 +283,34 @@ class PostgresWriter(Writer):
             raise
 
     def _commit(self) -> Piece:
-        """The unit's own row, then COMMIT. Another attempt that was faster makes this one undo itself."""
+        """The unit's own row and COMMIT in one message. Another attempt that was faster makes this one undo itself."""
         mine = Recorded(self.rows, self.bytes, self.merged, position_plain(self.end))
+        last = [] if self.begun else ["BEGIN"]
+        if self.books and self.recorded is not None:
+            last.append(self.books.forget_piece(self.context.data_id))
         if self.books:
-            try:
-                if self.recorded is not None:
-                    self.connection.run(self.books.forget_piece(self.context.data_id))
-                if self.connection.run(self.books.insert_piece(self.context, mine)) != 1:
-                    raise FatalError(
-                        f"table {self.shown}: a newer run or attempt of this job writes to it; this one is fenced off",
-                        "nothing is to be done: the newer one goes on",
-                    )
-            except adbc.Error as error:
-                if error.sqlstate != _UNIQUE:
-                    raise failure(error, f"recording a unit of table {self.shown}") from error
-                self._run("ROLLBACK")
-                found = self._find_piece()
-                if found is None:
-                    raise failure(error, f"recording a unit of table {self.shown}") from error
-                return self._already(found)
-        self._run("COMMIT")
+            last.append(self.books.insert_piece(self.context, mine))
+        try:
+            self.connection.run("; ".join([*last, "COMMIT"]))
+        except adbc.Error as error:
+            found = self._why_not_recorded(error)
+            if found is None:
+                raise failure(error, f"recording a unit of table {self.shown}") from error
+            return self._already(found)
         self.held.release()
         return self._piece(mine, replayed=False)
+
+    def _why_not_recorded(self, error: adbc.Error) -> Recorded | None:
+        """The record of another attempt at the same rows, which has committed; FatalError for a newer writer."""
+        if error.sqlstate == _NOT_NULL:
+            raise FatalError(
+                f"table {self.shown}: a newer run or attempt of this job writes to it; this one is fenced off",
+                "nothing is to be done: the newer one goes on",
+            ) from error
+        if self.books is None or error.sqlstate != _UNIQUE:
+            return None
+        self._run("ROLLBACK")
+        return self._find_piece()
 
     def _already(self, recorded: Recorded) -> Piece:
         """An earlier attempt at the same rows has committed: nothing is applied, its counts are the truth. One that

@@ -172,8 +172,8 @@ class StatementWriter(Writer):
         got further cannot be followed up from here: the next unit would begin before its end."""
         if recorded.rows != self.rows:
             raise RetriableError(
-                f"table {self.load.table}: it holds {recorded.rows} rows of this unit already, but this attempt was stopped "
-                f"after {self.rows}"
+                f"table {self.load.table}: it holds {recorded.rows} rows of this unit already, but this attempt "
+                f"was stopped after {self.rows}"
             )
         if self.begun:
             self.session.rollback()

@@ -1,0 +1,108 @@
+"""Any database that SQLAlchemy knows as a target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import sqlalchemy as sa
+
+from seatunnel_connectors.jdbc.generic import types
+from seatunnel_connectors.jdbc.generic.session import GenericSession, explained, sessions, url_of
+from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES
+from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetTable
+from seatunnel_connectors.jdbc.statements.sink import StatementSink, load_of
+from seatunnel_connectors.jdbc.statements.write import StatementWriter
+from seatunnel_connectors.jdbc.target import TargetColumn, words_given
+from seatunnel_connectors.jdbc.url import Address
+from seatunnel_py.api import Column, WriteContext, Writer
+
+
+@dataclass(frozen=True)
+class GenericFlavor(Flavor):
+    """Words and quotes come from the dialect of the address."""
+
+    address: Address
+
+    @property
+    def dialect(self) -> sa.Dialect:
+        return url_of(self.address).get_dialect()()
+
+    def sessions(self, address: Address) -> AbstractContextManager[Session]:
+        return sessions(address)
+
+    def explained(self, what: str) -> AbstractContextManager[None]:
+        return explained(what)
+
+    def quote(self, *names: str) -> str:
+        preparer = self.dialect.identifier_preparer
+        return ".".join(preparer.quote_identifier(name) for name in names)
+
+    def place(self, address: Address, text: str) -> tuple[str, str]:
+        schema, _, table = text.rpartition(".")
+        return schema, table
+
+    def look(self, session: Session, database: str, table: str) -> TargetTable:
+        assert isinstance(session, GenericSession)
+        inspector = sa.inspect(session.connection)
+        schema = database or None
+        books = inspector.has_table(LEDGER, schema=schema) and inspector.has_table(PIECES, schema=schema)
+        if not inspector.has_table(table, schema=schema):
+            return TargetTable(database, table, exists=False, has_books=books)
+        columns = {}
+        for found in inspector.get_columns(table, schema=schema):
+            mapped = types.read_as(found["type"])
+            fills = found.get("default") is not None or bool(found.get("autoincrement") is True)
+            columns[found["name"]] = TargetColumn(
+                found["name"], mapped[0] if mapped else None, str(found["type"]), bool(found.get("nullable", True)),
+                fills, mapped[1] if mapped else 0, "computed" in found,
+            )  # fmt: skip
+        keys = [tuple(inspector.get_pk_constraint(table, schema=schema).get("constrained_columns") or ())]
+        keys += [tuple(one["column_names"]) for one in inspector.get_unique_constraints(table, schema=schema)]
+        relation = self.quote(*filter(None, (database, table)))
+        has_rows = bool(session.ask(f"SELECT count(*) FROM {relation}")[0][0])
+        return TargetTable(database, table, True, has_rows, columns, tuple(key for key in keys if key), has_books=books)
+
+    def created_type(self, column: Column, *, in_key: bool, alone: bool) -> str:
+        if given := words_given(column):
+            return given
+        return types.created_type(column, in_key=in_key).compile(dialect=self.dialect)
+
+    def upsert(self, relation: str, columns: Sequence[str], key: Sequence[str]) -> str:
+        raise NotImplementedError("rows are updated or inserted one by one")
+
+    def values(self, array: pa.Array, column: Column) -> list[Any]:
+        return types.to_values(array, column)
+
+
+class GenericSink(StatementSink):
+    def open(self, context: WriteContext) -> Writer:
+        if self.request.options.query:
+            return super().open(context)
+        return GenericWriter(self.flavor, self.request, load_of(context.setup), context)
+
+
+class GenericWriter(StatementWriter):
+    """No way to insert or update in one statement is common to all databases: each row is updated, and inserted
+    where there was none."""
+
+    def insert(self, data: pa.RecordBatch) -> None:
+        if not (self.load.key and self.load.upsert):
+            super().insert(data)
+            return
+        quote, names, key = self.flavor.quote, self.load.names, self.load.key
+        others = [name for name in names if name not in key] or list(key)
+        update = (
+            f"UPDATE {self.relation} SET {', '.join(f'{quote(name)} = ?' for name in others)} "
+            f"WHERE {' AND '.join(f'{quote(name)} = ?' for name in key)}"
+        )
+        order = [names.index(name) for name in (*others, *key)]
+        insert = (
+            f"INSERT INTO {self.relation} ({', '.join(map(quote, names))}) VALUES ({', '.join(['?'] * len(names))})"
+        )
+        for row in self._rows(data):
+            if self.session.run(update, tuple(row[at] for at in order)) == 0:
+                self.session.run(insert, row)
