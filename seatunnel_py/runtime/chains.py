@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from seatunnel_py.api.capabilities import Cardinality
 from seatunnel_py.api.sink import Setup
 from seatunnel_py.plan.flows import SinkNode, SourceNode, SqlNode, TransformNode
 from seatunnel_py.plan.pipelines import Vertex
@@ -34,8 +33,8 @@ def chain_of(vertex: Vertex, setups: Mapping[str, Setup], job: JobIdentity, exch
     transforms: list[ChainTransform | ChainSql] = []
     for node in vertex.nodes:
         if isinstance(node, TransformNode):
-            counted = node.capabilities.cardinality is not Cardinality.ANY
-            transforms.append(ChainTransform(node.step.id, node.table.path, node.transform, counted))
+            cardinality = node.capabilities.cardinality
+            transforms.append(ChainTransform(node.step.id, node.table.path, node.transform, cardinality))
         elif isinstance(node, SqlNode) and node is not vertex.query:
             ((name, table),) = node.inputs
             transforms.append(ChainSql(node.step.id, table, name, node.analysis.query, node.output))

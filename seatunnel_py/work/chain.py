@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from seatunnel_py.api.batch import Plain
+from seatunnel_py.api.capabilities import Cardinality
 from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.sink import Sink
 from seatunnel_py.api.source import Source, SourceTable
@@ -31,13 +32,13 @@ class ChainChannel:
 
 @dataclass(frozen=True, slots=True)
 class ChainTransform:
-    """A transform bound to the table ``table``; batches of other tables pass it by. ``counted`` says whether its
+    """A transform bound to the table ``table``; batches of other tables pass it by. ``cardinality`` says how its
     rows in and out must balance (design, section 6)."""
 
     step: str
     table: TablePath
     transform: Transform
-    counted: bool = True
+    cardinality: Cardinality = Cardinality.ONE_TO_ONE
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from seatunnel_py.api.batch import Batch, Element, Heartbeat, Position, Rejected, SchemaChange, TransactionEnd
+from seatunnel_py.api.capabilities import Cardinality
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import WriteContext, Writer
 from seatunnel_py.errors import FatalError, RetriableError, SeaTunnelError
@@ -278,13 +279,17 @@ class _Flow:
         return self._tallies.setdefault((step, table), _Tally())
 
     def _check_balance(self, bound: ChainTransform) -> None:
-        """A counted transform passes rows on, drops or refuses them; it never makes any."""
+        """No row may appear or vanish but as the step has declared (I6)."""
         tally = self._tallies.get((bound.step, bound.table))
-        if tally and bound.counted and tally.rows_out + tally.rejected > tally.rows_in:
+        if tally is None or bound.cardinality is Cardinality.ANY:
+            return
+        after = tally.rows_out + tally.rejected
+        if after > tally.rows_in or (after < tally.rows_in and bound.cardinality is Cardinality.ONE_TO_ONE):
             self.step = bound.step
+            verb = "add" if after > tally.rows_in else "lose"
             raise FatalError(
                 f"{tally.rows_in} rows of {bound.table} went in, {tally.rows_out} came out and "
-                f"{tally.rejected} were refused: this step may not add rows"
+                f"{tally.rejected} were refused: this step has declared that it does not {verb} rows"
             )
 
 

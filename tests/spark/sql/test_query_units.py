@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from seatunnel_py.api import RowKind, SourceTable, Split, TableSchema
+from seatunnel_py.api.capabilities import Cardinality
 from seatunnel_py.plan.sql import Analysis
 from seatunnel_py.spark.catalyst import Analyst
 from seatunnel_py.spark.query_unit import QuerySessions, needs_catalyst, run_query_unit
@@ -106,7 +107,7 @@ def test_transforms_and_queries_in_any_order(analyst: Analyst, sessions: QuerySe
     first = step(analyst, "select * from dual where id < 40")
     second = step(analyst, "select id, id / 2 as half_id from dual", name="Sql-2")
     sinks = (ChainSink("sink", PATH, Kept(str(tmp_path))), ChainSink("side", SIDE, Kept(str(tmp_path))))
-    double = ChainTransform("double", PATH, Doubled(), counted=False)
+    double = ChainTransform("double", PATH, Doubled(), cardinality=Cardinality.ANY)
 
     result = run_query_unit(
         sessions, chain(Numbers(), double, first, double, second, sinks=sinks), unit(), str(tmp_path)

@@ -11,6 +11,7 @@ import pytest
 from toys import Halve, Lines, Numbers, Refuse, Twice, chain, unit, written
 
 from seatunnel_py.api import Position, TablePath
+from seatunnel_py.api.capabilities import Cardinality
 from seatunnel_py.work.chain import ChainChannel, ChainSink
 from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.unit import FailureKind, Unit, UnitId, result_from_plain
@@ -80,11 +81,22 @@ def test_what_a_filter_drops_is_counted(tmp_path: Path) -> None:
     """in = out + filtered: the difference stands in the counts."""
     source = Numbers()
 
-    result = run_unit(unit(source), chain(source, tmp_path, Halve()))
+    result = run_unit(unit(source), chain(source, tmp_path, Halve(), cardinality=Cardinality.FILTER))
 
     count = next(count for count in result.counts if count.step == "t0")
     assert (count.rows_in, count.rows_out, count.rejected) == (100, 50, 0)
     assert written(tmp_path) == list(range(0, 100, 2))
+
+
+def test_a_transform_that_loses_rows_without_having_said_so_fails_the_unit(tmp_path: Path) -> None:
+    """I6: silence is not a filter."""
+    source = Numbers()
+
+    result = run_unit(unit(source), chain(source, tmp_path, Halve()))
+
+    assert result.failure is not None
+    assert "100 rows of" in result.failure.message and "does not lose rows" in result.failure.message
+    assert written(tmp_path) == []
 
 
 def test_a_transform_that_makes_rows_up_fails_the_unit(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from seatunnel_py.api import (
     Batch,
+    Cardinality,
     Column,
     Element,
     Enumerator,
@@ -163,7 +164,13 @@ class _LinesWriter(Writer):
         self._path.with_suffix(".aborted").touch()
 
 
-def chain(source: Numbers, directory: Path, *transforms: Transform, **sink: object) -> Chain:
+def chain(
+    source: Numbers,
+    directory: Path,
+    *transforms: Transform,
+    cardinality: Cardinality = Cardinality.ONE_TO_ONE,
+    **sink: object,
+) -> Chain:
     """A chain from ``source`` to a directory; its vertex has the table's name."""
     path = TablePath.parse(source.table)
     return Chain(
@@ -172,7 +179,9 @@ def chain(source: Numbers, directory: Path, *transforms: Transform, **sink: obje
         lineage="lineage",
         incarnation=1,
         head=ChainSource("numbers", source, table_of(source.table)),
-        transforms=tuple(ChainTransform(f"t{number}", path, transform) for number, transform in enumerate(transforms)),
+        transforms=tuple(
+            ChainTransform(f"t{number}", path, transform, cardinality) for number, transform in enumerate(transforms)
+        ),
         sinks=(ChainSink("lines", path, Lines(str(directory), **sink)),),  # type: ignore[arg-type]
     )
 
