@@ -44,15 +44,16 @@ def test_every_type_arrives_as_it_was(pg: PostgresPlace) -> None:
 
     assert copied.rows == 3
     kept = (
-        "id, i2, i4, r, d, b, n, n10, n0, nn, t, vc, ch, u, j::text, jb, x::text, inet, cidr, mac, mood::text, dom, by, da, "
-        "ti, ti3, ts, ts3, tsz, ai, al, at, ab, ad, au, adate, o, na::text"
+        "id, i2, i4, r, d, b, n, n10, n0, nn, t, vc, ch, u, j::text, jb, x::text, inet, cidr, mac, mood::text, dom, by, "
+        "da, ti, ti3, ts, ts3, tsz, ai, al, at, ab, ad, au, adate, o, na::text"
     )
     same_rows(pg.rows(f"SELECT {kept} FROM a.types"), pg.rows(f"SELECT {kept} FROM b.types"))
     cast = "m::numeric, ttz::time, an::text"
     same_rows(pg.rows(f"SELECT {cast} FROM a.types"), pg.rows("SELECT m, ttz, an::numeric(10,2)[]::text FROM b.types"))
     types = dict(
         pg.rows(
-            "SELECT column_name, data_type FROM information_schema.columns WHERE table_schema = 'b' AND table_name = 'types'"
+            "SELECT column_name, data_type FROM information_schema.columns "
+            "WHERE table_schema = 'b' AND table_name = 'types'"
         )
     )
     assert types["u"] == "uuid" and types["jb"] == "jsonb" and types["inet"] == "inet"
@@ -267,7 +268,8 @@ def test_every_kind_of_key_is_divided_and_read_once(pg: PostgresPlace, key: str)
 
 def test_nulls_and_open_ends_of_a_partition_column(pg: PostgresPlace) -> None:
     pg.db.execute(
-        "CREATE TABLE a.t AS SELECT i AS id, CASE WHEN i % 10 > 0 THEN i % 100 END AS part FROM generate_series(1, 5000) i"
+        "CREATE TABLE a.t AS SELECT i AS id, CASE WHEN i % 10 > 0 THEN i % 100 END AS part "
+        "FROM generate_series(1, 5000) i"
     )
     options = {"partition_column": "part", "partition_num": 4}
 

@@ -71,9 +71,6 @@ class GenericFlavor(Flavor):
             return given
         return types.created_type(column, in_key=in_key).compile(dialect=self.dialect)
 
-    def upsert(self, relation: str, columns: Sequence[str], key: Sequence[str]) -> str:
-        raise NotImplementedError("rows are updated or inserted one by one")
-
     def values(self, array: pa.Array, column: Column) -> list[Any]:
         return types.to_values(array, column)
 

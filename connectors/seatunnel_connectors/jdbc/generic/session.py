@@ -107,8 +107,11 @@ def _named(sql: str, values: Row) -> tuple[sa.TextClause, dict[str, Any]]:
 
     text = sa.text(_MARKS.sub(one, sql))
     # Typed by the value, so that the dialect brings what its driver does not take (a Decimal) into a form that it does.
-    typed: list[sa.BindParameter[Any]] = [sa.bindparam(name, value) for name, value in _numbered(values).items() if value is not None]
-    return text.bindparams(*typed) if typed else text, _numbered(values)
+    numbered = _numbered(values)
+    typed: list[sa.BindParameter[Any]] = [
+        sa.bindparam(name, value) for name, value in numbered.items() if value is not None
+    ]
+    return text.bindparams(*typed) if typed else text, numbered
 
 
 def _numbered(values: Row) -> dict[str, Any]:

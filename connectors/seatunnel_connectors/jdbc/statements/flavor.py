@@ -89,9 +89,10 @@ class Flavor(ABC):
         """A column's type in a table that we create; ``alone`` says that it is the whole key. ValueError where there
         is none."""
 
-    @abstractmethod
     def upsert(self, relation: str, columns: Sequence[str], key: Sequence[str]) -> str:
-        """A statement that inserts or updates one row by key; all names are quoted already."""
+        """A statement that inserts or updates one row by key, all names being quoted already; empty where the
+        database has none, which its writer must know."""
+        return ""
 
     @abstractmethod
     def values(self, array: pa.Array, column: Column) -> list[Any]:

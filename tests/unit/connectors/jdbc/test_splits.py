@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -107,7 +107,7 @@ def test_even_bounds_never_leave_the_range() -> None:
     assert even_bounds(0, 1, 10) == [1]
     assert even_bounds(date(2020, 1, 1), date(2020, 1, 1), 5) == []
     assert even_bounds(Decimal("0.5"), Decimal("10.5"), 2) == [Decimal("5.5")]
-    low = datetime(2020, 1, 1)
+    low = datetime(2020, 1, 1, tzinfo=UTC)
     assert even_bounds(low, low + timedelta(hours=2), 2) == [low + timedelta(hours=1)]
 
 
@@ -136,4 +136,4 @@ def test_conditions_quote_their_bounds() -> None:
     assert KeyRange(None, "b").condition("k", literal) == "k < <b>"
     assert KeyRange().condition("k", literal) == ""
     assert KeyRange(nulls=True).condition("k", literal) == "k IS NULL"
-    assert as_text(datetime(2020, 1, 2, 3, 4, 5, 6)) == "2020-01-02 03:04:05.000006"
+    assert as_text(datetime(2020, 1, 2, 3, 4, 5, 6, tzinfo=UTC)) == "2020-01-02 03:04:05.000006+00:00"
