@@ -180,6 +180,16 @@ def test_a_second_attempt_that_reads_less_is_tried_again(pg: PostgresPlace) -> N
     assert len(target.rows) == 3
 
 
+def test_a_whole_split_that_changed_since_is_never_written_in_part(pg: PostgresPlace) -> None:
+    target = Target(pg, primary_keys=[])
+    target.write(batch(inserts(1, 2, 3)))
+
+    with pytest.raises(RetriableError, match="holds 3 rows of this unit already, but this attempt read 4"):
+        target.write(batch(inserts(0, 1, 2, 3)), attempt=1)
+
+    assert [row[0] for row in target.rows] == [1, 2, 3]
+
+
 def test_an_aborted_unit_leaves_nothing(pg: PostgresPlace) -> None:
     target = Target(pg)
     writer = target.open()

@@ -22,6 +22,7 @@ _AS_DECLARED = JdbcSourceOptions.model_construct(int_type_narrowing=True, handle
 
 class MysqlFlavor(Flavor):
     marker: ClassVar[str] = "%s"
+    spans_databases: ClassVar[bool] = True
 
     def sessions(self, address: Address) -> AbstractContextManager[Session]:
         return sessions(address)
@@ -50,7 +51,8 @@ class MysqlFlavor(Flavor):
         }
         books = {LEDGER, PIECES} <= names
         if table not in names:
-            return TargetTable(database, table, exists=False, has_books=books)
+            known = session.ask("SELECT 1 FROM information_schema.schemata WHERE schema_name = %s", (database,))
+            return TargetTable(database, table, exists=False, has_books=books, database_exists=bool(known))
         columns = {
             name: _column(name, data, full, nullable, default, extra)
             for name, data, full, nullable, default, extra in session.ask(

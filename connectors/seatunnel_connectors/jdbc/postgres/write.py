@@ -118,8 +118,7 @@ class PostgresWriter(Writer):
 
     def _unwritten(self, batch: Batch) -> tuple[pa.RecordBatch, pa.UInt8Array | None]:
         """The rows of a batch that an earlier attempt at the same unit has not committed already."""
-        done = self.recorded.rows - self.skipped if self.recorded else 0
-        skip = max(0, min(done, batch.rows))
+        skip = self._written_before(batch)
         self.skipped += skip
         kinds = batch.kinds
         if kinds is not None and pc.all(pc.equal(kinds, RowKind.INSERT.value)).as_py():
@@ -127,6 +126,12 @@ class PostgresWriter(Writer):
         if not skip:
             return batch.data, kinds
         return batch.data.slice(skip), None if kinds is None else kinds.slice(skip)
+
+    def _written_before(self, batch: Batch) -> int:
+        """Rows of the batch that an earlier attempt has committed: all, where a split is only ever read whole."""
+        if self.recorded is None:
+            return 0
+        return batch.rows if self.recorded.end is None else max(0, min(self.recorded.rows - self.skipped, batch.rows))
 
     def _converted(self, data: pa.RecordBatch) -> pa.RecordBatch:
         arrays = []
@@ -275,7 +280,7 @@ class PostgresWriter(Writer):
     def stage(self) -> Piece:
         try:
             self._flush()
-            if self.recorded is not None and self.skipped == self.rows <= self.recorded.rows:
+            if self.recorded is not None and self.skipped == self.rows:
                 return self._already(self.recorded)
             return self._commit()
         except BaseException:
@@ -314,11 +319,11 @@ class PostgresWriter(Writer):
 
     def _already(self, recorded: Recorded) -> Piece:
         """An earlier attempt at the same rows has committed: nothing is applied, its counts are the truth. One that
-        got further cannot be followed up from here: the next unit would begin before its end."""
+        read other rows cannot be followed up from here: the next unit would begin before its end."""
         if recorded.rows != self.rows:
             raise RetriableError(
-                f"table {self.shown}: it holds {recorded.rows} rows of this unit already, but this attempt was stopped "
-                f"after {self.rows}"
+                f"table {self.shown}: it holds {recorded.rows} rows of this unit already, but this attempt "
+                f"read {self.rows}"
             )
         self._run("ROLLBACK")
         self.held.release()

@@ -55,6 +55,7 @@ class TargetTable:
     keys: tuple[tuple[str, ...], ...] = ()
     may_create: bool = True
     has_books: bool = False
+    database_exists: bool = True
 
 
 class Flavor(ABC):
@@ -63,6 +64,9 @@ class Flavor(ABC):
     marker: ClassVar[str] = "?"
     duplicates_found: ClassVar[bool] = True
     """Whether INSERT of a key that is there fails, so that a unit's own record can be a plain INSERT."""
+    spans_databases: ClassVar[bool] = False
+    """Whether a connection reaches every database of its server, so that the option ``database`` may be another
+    one than the url's."""
 
     @abstractmethod
     def sessions(self, address: Address) -> AbstractContextManager[Session]:

@@ -71,7 +71,9 @@ class StatementSink(Sink):
     def target(self) -> str:
         if self.request.options.query:
             return f"{self.request.address.display} (query)"
-        return f"{self.request.address.display}: {table_text(self.request.options, self.request.table)}"
+        database = self._other_database()
+        table = table_text(self.request.options, self.request.table)
+        return f"{self.request.address.display}: {f'{database}.{table}' if database else table}"
 
     def plan_setup(self) -> Setup:
         if self.request.options.query:
@@ -84,8 +86,15 @@ class StatementSink(Sink):
             target = self.flavor.look(session, database, table)
         return self._plan(target)
 
+    def _other_database(self) -> str:
+        """The option ``database`` where it decides: the url says another one, and the table none of its own."""
+        named = self.request.options.database or ""
+        if not self.flavor.spans_databases or named == self.request.address.database:
+            return ""
+        return "" if "." in table_text(self.request.options, self.request.table) else named
+
     def _place(self) -> tuple[str, str]:
-        text = table_text(self.request.options, self.request.table)
+        text = ".".join(filter(None, (self._other_database(), table_text(self.request.options, self.request.table))))
         try:
             return self.flavor.place(self.request.address, text)
         except ValueError as error:
@@ -151,10 +160,14 @@ class StatementSink(Sink):
         if chosen.truncate:
             renew.append(self.flavor.empty(relation))
             effects.append(Effect("truncate table", shown, renew[-1], destructive=True))
+        if not target.database_exists:
+            prepare.append(f"CREATE DATABASE IF NOT EXISTS {self.flavor.quote(target.database)}")
+            effects.append(Effect("create database", target.database, prepare[-1]))
         if chosen.create:
             index = self.request.options.create_index
-            prepare += self.flavor.create_table(relation, self.request.table, names, key, indexes=index)
-            effects.append(Effect("create table", shown, prepare[0]))
+            created = self.flavor.create_table(relation, self.request.table, names, key, indexes=index)
+            prepare += created
+            effects.append(Effect("create table", shown, created[0]))
         if books and not target.has_books:
             prepare += Books(self.flavor, target.database, token, "").create()
             effects.append(Effect("create ledger", f"{target.database}.seatunnel_ledger".lstrip(".")))

@@ -67,8 +67,7 @@ class StatementWriter(Writer):
         self.rows += batch.rows
         self.bytes += batch.data.nbytes
         self.end = batch.end
-        done = self.recorded.rows - self.skipped if self.recorded else 0
-        skip = max(0, min(done, batch.rows))
+        skip = self._written_before(batch)
         self.skipped += skip
         data = batch.data.slice(skip)
         kinds = batch.kinds.slice(skip) if batch.kinds is not None else None
@@ -76,6 +75,12 @@ class StatementWriter(Writer):
             for start in range(0, data.num_rows, BLOCK_ROWS):
                 part = None if kinds is None else kinds.slice(start, BLOCK_ROWS)
                 self._block(data.slice(start, BLOCK_ROWS), part)
+
+    def _written_before(self, batch: Batch) -> int:
+        """Rows of the batch that an earlier attempt has committed: all, where a split is only ever read whole."""
+        if self.recorded is None:
+            return 0
+        return batch.rows if self.recorded.end is None else max(0, min(self.recorded.rows - self.skipped, batch.rows))
 
     def _block(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None) -> None:
         if not self.begun:
@@ -144,7 +149,7 @@ class StatementWriter(Writer):
     def stage(self) -> Piece:
         try:
             with self.flavor.explained(self.what):
-                if self.recorded is not None and self.skipped == self.rows <= self.recorded.rows:
+                if self.recorded is not None and self.skipped == self.rows:
                     return self._already(self.recorded)
                 return self._commit()
         except BaseException:
@@ -169,11 +174,11 @@ class StatementWriter(Writer):
 
     def _already(self, recorded: Recorded) -> Piece:
         """An earlier attempt at the same rows has committed: nothing is applied, its counts are the truth. One that
-        got further cannot be followed up from here: the next unit would begin before its end."""
+        read other rows cannot be followed up from here: the next unit would begin before its end."""
         if recorded.rows != self.rows:
             raise RetriableError(
                 f"table {self.load.table}: it holds {recorded.rows} rows of this unit already, but this attempt "
-                f"was stopped after {self.rows}"
+                f"read {self.rows}"
             )
         if self.begun:
             self.session.rollback()
