@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+
+import psycopg
+import pymysql
 
 from e2e.conformance.content import Left
 from e2e.conformance.expectations import Expectation, expectation
@@ -99,23 +103,19 @@ def _runs(entry: Entry, text: str, kinds: frozenset[str], scratch: Path, hosts: 
 
 
 def _judged(runs: list[_Run], scratch: Path, servers: Servers) -> Iterator[Judged]:
-    done = outcomes([run.case for run in runs], Home(scratch / "home"))
     problems: list[str] = []
     seconds = 0.0
-    for number, run in enumerate(runs):
-        _prepare(run, servers)
-        outcome = next(done)
-        seconds += outcome.seconds
-        left = Left(run.around.tmp, outcome.output, run.case.variables, servers)
-        problem = _problem(run, outcome, left)
-        if problem:
-            problems.append(problem)
-        if number + 1 < len(runs) and runs[number + 1].entry == run.entry:
-            continue
-        yield _verdict(run, outcome, problems, seconds)
-        problems, seconds = [], 0.0
-    for _ in done:
-        raise AssertionError("more outcomes than runs")
+    with closing(outcomes([run.case for run in runs], Home(scratch / "home"))) as done:
+        for number, run in enumerate(runs):
+            _prepare(run, servers)
+            outcome = next(done)
+            seconds += outcome.seconds
+            left = Left(run.around.tmp, outcome.output, run.case.variables, servers)
+            problems += filter(None, [_problem(run, outcome, left)])
+            if number + 1 < len(runs) and runs[number + 1].entry == run.entry:
+                continue
+            yield _verdict(run, outcome, problems, seconds)
+            problems, seconds = [], 0.0
 
 
 def _prepare(run: _Run, servers: Servers) -> None:
@@ -144,8 +144,8 @@ def _problem(run: _Run, outcome: Outcome, left: Left) -> str:
     if expected.check is not None:
         try:
             expected.check(left)
-        except AssertionError as error:
-            return f"what it left behind: {error}"
+        except (AssertionError, OSError, ValueError, psycopg.Error, pymysql.Error) as error:
+            return f"what it left behind: {str(error).strip() or type(error).__name__}"
     return ""
 
 

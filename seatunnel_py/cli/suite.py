@@ -6,7 +6,7 @@ import contextlib
 import io
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -56,11 +56,11 @@ class Outcome:
         return self.cause.partition("\n")[0]
 
 
-def outcomes(cases: Sequence[Case], home: Home, *, local: bool = False) -> Iterator[Outcome]:
+def outcomes(cases: Sequence[Case], home: Home, *, local: bool = False) -> Generator[Outcome, None, None]:
     """Run all cases in order. Files are read first, so that Spark starts once, with what all of them need.
 
     An outcome is given out before the next job begins: what a job left behind can be looked at in between.
-    Raises EngineError when Spark does not start.
+    Raises EngineError when Spark does not start. Whoever may leave early closes the generator: it holds Spark.
     """
     read = {number: _read(case) for number, case in enumerate(cases)}
     jobs = [job for job in read.values() if isinstance(job, Job)]

@@ -7,6 +7,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree
@@ -33,9 +34,10 @@ def test(paths: list[Path], variables: Mapping[str, str], junit: Path | None) ->
     files = job_files(paths)
     place = Home.of_environment().path / "tests" / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
     done: list[Outcome] = []
-    for outcome in outcomes([Case(file, variables) for file in files], Home(place)):
-        done.append(outcome)
-        typer.echo(f"{outcome.verdict.value}: {_shown(outcome.case.path)} ({seconds(outcome.seconds)})", err=True)
+    with closing(outcomes([Case(file, variables) for file in files], Home(place))) as found:
+        for outcome in found:
+            done.append(outcome)
+            typer.echo(f"{outcome.verdict.value}: {_shown(outcome.case.path)} ({seconds(outcome.seconds)})", err=True)
     passed = all(outcome.verdict is Verdict.PASSED for outcome in done)
     typer.echo(_table(done))
     if junit is not None:

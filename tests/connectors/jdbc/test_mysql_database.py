@@ -32,7 +32,7 @@ def test_a_missing_database_is_created(maria: MariadbPlace) -> None:
     sink = {**maria.sink(table="t"), **maria.connection("a"), "database": "b"}
     [table] = make_source(maria.source(table_path="a.t")).tables()
 
-    made = make_sink(sink, table.schema)
+    made, _ = make_sink(sink, table.schema)
     effects = [(effect.action, effect.target) for effect in made.plan_setup().effects]
     copy_tables(maria.source(table_path="a.t"), sink)
 
