@@ -22,4 +22,4 @@ def plan(path: Path, variables: Mapping[str, str], *, as_json: bool, svg: Path |
     if svg is not None:
         svg.write_text(draw(described), encoding="utf-8")
         typer.echo(f"picture: {svg}", err=True)
-    return ExitCode.SOME_TABLES_FAILED if "PROBLEM" in explain.text(described) else ExitCode.SUCCESS
+    return ExitCode.SOME_TABLES_FAILED if explain.has_problem(described) else ExitCode.SUCCESS

@@ -64,9 +64,20 @@ def _splits(node: SourceNode) -> dict[str, Any]:
             found = list(enumerator.discover())
         finally:
             enumerator.close()
-    except SeaTunnelError as error:
-        return {"problem": error.message, "remedy": error.remedy}
+    except Exception as error:  # noqa: BLE001 - whatever a plugin raises is the plan of this table
+        return _problem(error)
     return {"splits": [split.id for split in found[:SPLITS_SHOWN_MAX]], "splits_total": len(found)}
+
+
+def _problem(error: Exception) -> dict[str, Any]:
+    if isinstance(error, SeaTunnelError):
+        return {"problem": error.message, "remedy": error.remedy}
+    return {"problem": f"{type(error).__name__}: {error}", "remedy": ""}
+
+
+def has_problem(plan: dict[str, Any]) -> bool:
+    """Whether a table of the plan would fail, as far as one can see."""
+    return any("problem" in part for line in plan["pipelines"] for part in (*line["vertices"], *line["sinks"]))
 
 
 def _node(node: TableNode) -> dict[str, Any]:
@@ -97,8 +108,8 @@ def _sink(node: SinkNode, *, look: bool) -> dict[str, Any]:
     if look:
         try:
             setup: Setup = node.sink.plan_setup()
-        except SeaTunnelError as error:
-            return {**plain, "problem": error.message, "remedy": error.remedy}
+        except Exception as error:  # noqa: BLE001 - see above
+            return plain | _problem(error)
         plain["effects"] = [
             {
                 "action": effect.action,
@@ -117,8 +128,9 @@ def text(plan: dict[str, Any]) -> str:
 
 
 def _lines(plan: dict[str, Any]) -> Iterable[str]:
-    tables = sum(1 for line in plan["pipelines"] for vertex in line["vertices"] for _ in vertex["nodes"][:1])
-    yield f"{plan['job']} ({plan['mode'].lower()}): {len(plan['pipelines'])} pipelines, {tables} vertices"
+    vertices = sum(len(line["vertices"]) for line in plan["pipelines"])
+    shape = f"{_counted(len(plan['pipelines']), 'pipeline')}, {_counted(vertices, 'vertex', 'vertices')}"
+    yield f"{plan['job']} ({plan['mode'].lower()}): {shape}"
     for note in plan["notes"]:
         yield f"note: {note}"
     for line in plan["pipelines"]:
@@ -131,6 +143,10 @@ def _lines(plan: dict[str, Any]) -> Iterable[str]:
         for path in line["guarantees"]:
             why = f": {path['why']}" if path["why"] else ""
             yield f"  guarantee  {path['from']} to {path['to']}: {path['guarantee']}{why}"
+
+
+def _counted(number: int, word: str, words: str = "") -> str:
+    return f"{number} {word if number == 1 else words or f'{word}s'}"
 
 
 def _vertex_lines(vertex: dict[str, Any]) -> Iterable[str]:
@@ -147,7 +163,7 @@ def _vertex_lines(vertex: dict[str, Any]) -> Iterable[str]:
         more = vertex["splits_total"] - len(vertex["splits"])
         yield f"    splits   {vertex['splits_total']}: {shown}" + (f" … and {more} more" if more else "")
     if "problem" in vertex:
-        yield f"    PROBLEM  {vertex['problem']}"
+        yield from _problem_lines(vertex)
 
 
 def _sink_lines(sink: dict[str, Any]) -> Iterable[str]:
@@ -158,6 +174,10 @@ def _sink_lines(sink: dict[str, Any]) -> Iterable[str]:
         for statement in effect["statement"].splitlines():
             yield f"             {statement}"
     if "problem" in sink:
-        yield f"    PROBLEM  {sink['problem']}"
-        if sink["remedy"]:
-            yield f"             remedy: {sink['remedy']}"
+        yield from _problem_lines(sink)
+
+
+def _problem_lines(part: dict[str, Any]) -> Iterable[str]:
+    yield f"    PROBLEM  {part['problem']}"
+    if part["remedy"]:
+        yield f"             remedy: {part['remedy']}"

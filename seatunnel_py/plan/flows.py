@@ -7,8 +7,10 @@ retried alone. Schemas are propagated here, before anything runs: every option t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, TypeAlias
 
 from pydantic import ValidationError
@@ -89,20 +91,27 @@ class Edge:
 
 @dataclass(slots=True)
 class FlowGraph:
-    """Nodes in topological order, and the edges between them."""
+    """Nodes in topological order, and the edges between them, found by either end: a job may have thousands."""
 
     nodes: dict[str, TableNode] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
+    _from: dict[str, list[Edge]] = field(default_factory=dict)
+    _into: dict[str, list[Edge]] = field(default_factory=dict)
 
     def put(self, node: TableNode, inputs: Iterable[tuple[str, Stream]]) -> None:
+        assert node.id not in self.nodes, f"two nodes are called {node.id}"
         self.nodes[node.id] = node
-        self.edges += [Edge(stream.node, stream.table.path, node.id, name) for name, stream in inputs]
+        for name, stream in inputs:
+            edge = Edge(stream.node, stream.table.path, node.id, name)
+            self.edges.append(edge)
+            self._from.setdefault(edge.sender, []).append(edge)
+            self._into.setdefault(edge.receiver, []).append(edge)
 
-    def outputs(self, node_id: str) -> list[Edge]:
-        return [edge for edge in self.edges if edge.sender == node_id]
+    def outputs(self, node_id: str) -> Sequence[Edge]:
+        return self._from.get(node_id, ())
 
-    def inputs(self, node_id: str) -> list[Edge]:
-        return [edge for edge in self.edges if edge.receiver == node_id]
+    def inputs(self, node_id: str) -> Sequence[Edge]:
+        return self._into.get(node_id, ())
 
 
 def build(job: Job, analyst: SqlAnalyst | None) -> FlowGraph:
@@ -150,6 +159,12 @@ class _Builder:
         except (SeaTunnelError, ValueError) as error:
             self._problem(step, error)
             return []
+        counted = Counter(table.schema.path for table in tables)
+        twice = [str(path) for path, times in counted.items() if times > 1]
+        if twice:
+            text = f"the source has {twice[0]} more than once"
+            self.problems.append(step.node.problem(text, remedy="remove one, or give its table another name"))
+            return []
         capabilities = factory.capabilities(step.options, context)
         streams = []
         for table in tables:
@@ -166,9 +181,10 @@ class _Builder:
         """The streams behind the step for one stream in front of it: itself, where the step does not match it."""
         factory: Any = step.factory
         streams = [stream]
+        first_id = self._new_id(step, stream.table)
         for number, options in enumerate(self._matching(step, stream.table)):
             current = streams[0]
-            node_id = _node_id(step, stream.table) + (f".{number + 1}" if number else "")
+            node_id = first_id + (f".{number + 1}" if number else "")
             try:
                 transform: Transform = factory.create(options, current.table, step.context(self.job))
                 output, side = transform.output(), transform.side_outputs()
@@ -221,7 +237,23 @@ class _Builder:
             groups = [inputs]
         else:
             groups = [[pair] for pair in inputs]
-        return [out for group in groups for out in self._one_query(step, factory, group)]
+        streams = [out for group in groups for out in self._one_query(step, factory, group)]
+        self._refuse_halves(step, streams)
+        return streams
+
+    def _refuse_halves(self, step: Step, streams: list[Stream]) -> None:
+        """A table that comes in two streams must not be grouped or sorted in halves."""
+        wide = [stream for stream in streams if not self._sql_node(stream).analysis.narrow]
+        twice = [path for path, times in Counter(stream.table.path for stream in wide).items() if times > 1]
+        if twice:
+            text = f"the table {twice[0]} comes in by two ways, and this query needs it whole"
+            remedy = "query each of the two by itself, or give the tables different names"
+            self.problems.append(step.node.problem(text, remedy=remedy, option="plugin_input"))
+
+    def _sql_node(self, stream: Stream) -> SqlNode:
+        node = self.graph.nodes[stream.node]
+        assert isinstance(node, SqlNode)
+        return node
 
     def _one_query(self, step: Step, factory: CatalystFactory, group: list[tuple[str, Stream]]) -> list[Stream]:
         if self.analyst is None:
@@ -239,7 +271,7 @@ class _Builder:
             return []
         output = self._query_output(step, group, analysis)
         inputs = tuple((name, stream.table) for name, stream in named.items())
-        node = SqlNode(_node_id(step, output), step, analysis, inputs, output)
+        node = SqlNode(self._new_id(step, output), step, analysis, inputs, output)
         self.graph.put(node, named.items())
         return [Stream(node.id, output)]
 
@@ -287,6 +319,13 @@ class _Builder:
             self.problems.append(step.node.problem(text, remedy="use one sink per table", option="plugin_input"))
         node = SinkNode(_node_id(step, table), step, sink, table, capabilities)
         self.graph.put(node, [("", stream) for stream in group])
+
+    def _new_id(self, step: Step, table: TableSchema) -> str:
+        """The id of the next node of a step for a table. Two inputs that bring one table get a node each: a node reads
+        one stream, and what unites them again is the sink."""
+        first = _node_id(step, table)
+        ids = (first if number == 1 else f"{first}~{number}" for number in count(1))
+        return next(node_id for node_id in ids if node_id not in self.graph.nodes)
 
     def _problem(self, step: Step, error: Exception, table: TableSchema | None = None) -> None:
         """Report a plugin's refusal; a text that begins with one of the step's options stands at that option."""

@@ -8,6 +8,8 @@ are read and computed again: an indeterminate step before it takes the promise a
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from seatunnel_py.api.capabilities import Determinism, Guarantee
@@ -28,28 +30,42 @@ class PathGuarantee:
 
 def paths(graph: FlowGraph, pipeline: Pipeline) -> tuple[PathGuarantee, ...]:
     """The guarantee of every path of a pipeline, sinks in order."""
-    upstream: dict[str, set[str]] = {}
-    for edge in graph.edges:
-        upstream.setdefault(edge.receiver, set()).add(edge.sender)
     found = []
     for sink in pipeline.sinks:
-        ancestors = _ancestors(sink.id, upstream)
-        nodes = [graph.nodes[node_id] for node_id in graph.nodes if node_id in ancestors]
-        for source in nodes:
+        ancestors = _ancestors(graph, [sink.id])
+        for node_id in ancestors:
+            source = graph.nodes[node_id]
             if isinstance(source, SourceNode):
-                found.append(_path(source, sink, nodes))
+                found.append(_path(source, sink, _between(graph, source, ancestors)))
     return tuple(found)
 
 
-def _ancestors(start: str, upstream: dict[str, set[str]]) -> set[str]:
-    found: set[str] = set()
-    waiting = [start]
+def _ancestors(graph: FlowGraph, start: Iterable[str]) -> list[str]:
+    """All nodes that rows come from, those in ``start`` not counted; the nearest first, in the order of inputs."""
+    found: dict[str, None] = {}
+    waiting = deque(start)
     while waiting:
-        for sender in upstream.get(waiting.pop(), ()):
-            if sender not in found:
-                found.add(sender)
-                waiting.append(sender)
-    return found
+        for edge in graph.inputs(waiting.popleft()):
+            if edge.sender not in found:
+                found[edge.sender] = None
+                waiting.append(edge.sender)
+    return list(found)
+
+
+def _between(graph: FlowGraph, source: SourceNode, ancestors: list[str]) -> list[TableNode]:
+    """The nodes that decide what comes out for the rows of ``source``: those on its way, and, where the way leads
+    through a query over several inputs, those behind its other inputs too. What only meets them in the sink does not
+    count."""
+    inside = set(ancestors)
+    way = {source.id: None}
+    waiting = deque(way)
+    while waiting:
+        for edge in graph.outputs(waiting.popleft()):
+            if edge.receiver in inside and edge.receiver not in way:
+                way[edge.receiver] = None
+                waiting.append(edge.receiver)
+    joins = [node_id for node_id in way if len(graph.inputs(node_id)) > 1]
+    return [graph.nodes[node_id] for node_id in dict.fromkeys([*way, *_ancestors(graph, joins)])]
 
 
 def _path(source: SourceNode, sink: SinkNode, nodes: list[TableNode]) -> PathGuarantee:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from html import escape
 from typing import Any
 
 BOX_WIDTH, LINE_HEIGHT, GAP_X, GAP_Y, MARGIN = 300, 18, 80, 24, 24
 PIPELINES_MAX = 60  # a picture of a thousand tables shows nobody anything; the text has them all
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _FILL = {"source": "#e8f1fb", "transform": "#f6f1e3", "sink": "#e9f6ea"}
 
 
@@ -57,15 +59,10 @@ def _pipeline(line: dict[str, Any], kinds: dict[str, str], top: int) -> tuple[li
 
 
 def _columns(vertices: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Vertices by their longest distance from a source; the plan has them in topological order or close to it."""
+    """Vertices by their longest distance from a source; the plan has them in topological order."""
     depth: dict[str, int] = {}
-    waiting = list(vertices)
-    while waiting:
-        vertex = waiting.pop(0)
-        if all(sender in depth for sender in vertex["inputs"]):
-            depth[vertex["id"]] = 1 + max((depth[sender] for sender in vertex["inputs"]), default=-1)
-        else:
-            waiting.append(vertex)
+    for vertex in vertices:
+        depth[vertex["id"]] = 1 + max((depth[sender] for sender in vertex["inputs"]), default=-1)
     columns: list[list[dict[str, Any]]] = [[] for _ in range(max(depth.values()) + 1)]
     for vertex in vertices:
         columns[depth[vertex["id"]]].append(vertex)
@@ -92,4 +89,5 @@ def _arrow(start: tuple[int, int, int], end: tuple[int, int, int]) -> str:
 def _text(x: int, y: int, text: str, *, bold: bool = False) -> str:
     shown = text if len(text) <= 46 else text[:45] + "…"
     weight = ' font-weight="bold"' if bold else ""
-    return f'<text x="{x}" y="{y}"{weight}>{escape(shown)}</text>'
+    clean = _NOT_XML.sub("\ufffd", shown)
+    return f'<text x="{x}" y="{y}"{weight}>{escape(clean)}</text>'

@@ -9,7 +9,8 @@ sink fed by several chains is part of each of them, for its committer brings the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from seatunnel_py.api.schema import TablePath
@@ -75,17 +76,39 @@ class Pipeline:
 
 
 def divide(graph: FlowGraph) -> tuple[Pipeline, ...]:
-    """All pipelines of a job, in the order of their first source table."""
-    components = _components(graph)
+    """All pipelines of a job, in the order of their first source table. A source table that reaches no sink is in
+    none of them: nobody would see its rows."""
+    kept = _kept(graph)
     pipelines = []
-    for number, members in enumerate(components, start=1):
+    for number, members in enumerate(_components(graph, kept), start=1):
         vertices = _vertices(graph, members)
         pipelines.append(Pipeline(f"p{number}", _name(graph, members), vertices))
     return tuple(pipelines)
 
 
-def _components(graph: FlowGraph) -> list[list[str]]:
-    parent = {node_id: node_id for node_id in graph.nodes}
+def unread(graph: FlowGraph, pipelines: Iterable[Pipeline]) -> tuple[TablePath, ...]:
+    """The source tables that no pipeline reads, for every way out of them was closed by a transform."""
+    read = {vertex.source.id for pipeline in pipelines for vertex in pipeline.vertices if vertex.source}
+    sources = [node for node in graph.nodes.values() if isinstance(node, SourceNode)]
+    return tuple(node.table.schema.path for node in sources if node.id not in read)
+
+
+def _kept(graph: FlowGraph) -> dict[str, None]:
+    """Nodes behind a source that reaches a sink, in topological order."""
+    useful: set[str] = set()
+    for node_id in reversed(graph.nodes):
+        if isinstance(graph.nodes[node_id], SinkNode) or any(out.receiver in useful for out in graph.outputs(node_id)):
+            useful.add(node_id)
+    kept: dict[str, None] = {}
+    for node_id, node in graph.nodes.items():
+        is_source = isinstance(node, SourceNode)
+        if node_id in useful if is_source else any(edge.sender in kept for edge in graph.inputs(node_id)):
+            kept[node_id] = None
+    return kept
+
+
+def _components(graph: FlowGraph, kept: Iterable[str]) -> list[list[str]]:
+    parent = {node_id: node_id for node_id in kept}
 
     def root(node_id: str) -> str:
         while parent[node_id] != node_id:
@@ -99,9 +122,11 @@ def _components(graph: FlowGraph) -> list[list[str]]:
             parent[root(other)] = root(first)
 
     for edge in graph.edges:
-        join((edge.sender, edge.receiver))
+        if edge.sender in parent:
+            join((edge.sender, edge.receiver))
     shared: dict[str, list[str]] = {}
-    for node in graph.nodes.values():
+    for node_id in parent:
+        node = graph.nodes[node_id]
         if (isinstance(node, SourceNode) and not node.capabilities.independent_tables) or (
             isinstance(node, SinkNode) and node.capabilities.spans_tables
         ):
@@ -109,7 +134,7 @@ def _components(graph: FlowGraph) -> list[list[str]]:
     for group in shared.values():
         join(group)
     members: dict[str, list[str]] = {}
-    for node_id in graph.nodes:
+    for node_id in parent:
         members.setdefault(root(node_id), []).append(node_id)
     return list(members.values())
 
@@ -126,54 +151,56 @@ def _fusible(node: TableNode) -> bool:
     return not isinstance(node, SqlNode) or (node.analysis.narrow and len(node.inputs) == 1)
 
 
-class _Index:
-    """Edges by node: a job may have thousands of nodes."""
-
-    def __init__(self, graph: FlowGraph) -> None:
-        self.outputs: dict[str, list[Edge]] = {}
-        self.inputs: dict[str, list[Edge]] = {}
-        for edge in graph.edges:
-            self.outputs.setdefault(edge.sender, []).append(edge)
-            self.inputs.setdefault(edge.receiver, []).append(edge)
-
-    def breaks(self, graph: FlowGraph, edge: Edge) -> bool:
-        """Whether a channel lies on this edge: the stream has several readers, or its reader cannot be fused."""
-        readers = [other for other in self.outputs[edge.sender] if other.table == edge.table]
-        return len(readers) > 1 or not _fusible(graph.nodes[edge.receiver]) or not _fusible(graph.nodes[edge.sender])
+def _breaks(graph: FlowGraph, edge: Edge) -> bool:
+    """Whether a channel lies on this edge: the stream has several readers, or its reader cannot be fused."""
+    readers = [other for other in graph.outputs(edge.sender) if other.table == edge.table]
+    return len(readers) > 1 or not _fusible(graph.nodes[edge.receiver]) or not _fusible(graph.nodes[edge.sender])
 
 
 def _vertices(graph: FlowGraph, members: list[str]) -> tuple[Vertex, ...]:
-    index = _Index(graph)
-    broken = [edge for node_id in members for edge in index.outputs.get(node_id, []) if index.breaks(graph, edge)]
+    """The vertices of a pipeline in topological order: whoever sends comes before whoever receives."""
+    broken = [edge for node_id in members for edge in graph.outputs(node_id) if _breaks(graph, edge)]
     heads: dict[str, list[str]] = {}  # vertex id -> node ids of the chain
     for node_id in members:
         node = graph.nodes[node_id]
         if isinstance(node, SourceNode) or not _fusible(node):
-            heads[node_id] = _chain(graph, index, node_id)
+            heads[node_id] = _chain(graph, node_id)
     for edge in broken:
         if edge.receiver not in heads:
-            heads[_behind(edge)] = _chain(graph, index, edge.receiver)
+            heads[_behind(edge)] = _chain(graph, edge.receiver)
     owner = {node_id: vertex_id for vertex_id, chain in heads.items() for node_id in chain}
-    channels = [
-        Channel(
-            f"{owner[edge.sender]}>{_receiver(edge, heads)}",
-            owner[edge.sender],
-            _receiver(edge, heads),
-            edge.table,
-            edge.name,
-        )
-        for edge in broken
-    ]
+    inputs: dict[str, list[Channel]] = {vertex_id: [] for vertex_id in heads}
+    outputs: dict[str, list[Channel]] = {vertex_id: [] for vertex_id in heads}
+    for edge in broken:
+        sender, receiver = owner[edge.sender], _receiver(edge, heads)
+        channel = Channel(f"{sender}>{receiver}", sender, receiver, edge.table, edge.name)
+        inputs[receiver].append(channel)
+        outputs[sender].append(channel)
     return tuple(
         Vertex(
             vertex_id,
-            tuple(graph.nodes[node_id] for node_id in chain),
-            tuple(channel for channel in channels if channel.receiver == vertex_id),
-            tuple(channel for channel in channels if channel.sender == vertex_id),
-            graph.nodes[chain[0]].step.parallelism,
+            tuple(graph.nodes[node_id] for node_id in heads[vertex_id]),
+            tuple(inputs[vertex_id]),
+            tuple(outputs[vertex_id]),
+            graph.nodes[heads[vertex_id][0]].step.parallelism,
         )
-        for vertex_id, chain in heads.items()
+        for vertex_id in _ordered(inputs, outputs)
     )
+
+
+def _ordered(inputs: Mapping[str, list[Channel]], outputs: Mapping[str, list[Channel]]) -> list[str]:
+    """Vertex ids, senders before receivers; sources keep the order of the job file."""
+    missing = {vertex_id: len(channels) for vertex_id, channels in inputs.items()}
+    ready = deque(vertex_id for vertex_id, count in missing.items() if not count)
+    ordered = []
+    while ready:
+        vertex_id = ready.popleft()
+        ordered.append(vertex_id)
+        for channel in outputs[vertex_id]:
+            missing[channel.receiver] -= 1
+            if not missing[channel.receiver]:
+                ready.append(channel.receiver)
+    return ordered
 
 
 def _behind(edge: Edge) -> str:
@@ -181,15 +208,17 @@ def _behind(edge: Edge) -> str:
     return f"{edge.receiver}<{edge.sender}"
 
 
-def _receiver(edge: Edge, heads: dict[str, list[str]]) -> str:
+def _receiver(edge: Edge, heads: Mapping[str, list[str]]) -> str:
     return edge.receiver if edge.receiver in heads else _behind(edge)
 
 
-def _chain(graph: FlowGraph, index: _Index, start: str) -> list[str]:
-    """The nodes that run with ``start``: follow every unbroken edge. A tree, for a transform may have side outputs."""
-    chain, waiting = [], [start]
+def _chain(graph: FlowGraph, start: str) -> list[str]:
+    """The nodes that run with ``start``: follow every unbroken edge. A tree, for a transform may have side outputs,
+    but for a sink in which two branches meet again."""
+    chain: dict[str, None] = {}
+    waiting = deque([start])
     while waiting:
-        node_id = waiting.pop(0)
-        chain.append(node_id)
-        waiting += [edge.receiver for edge in index.outputs.get(node_id, []) if not index.breaks(graph, edge)]
-    return chain
+        node_id = waiting.popleft()
+        chain[node_id] = None
+        waiting += [edge.receiver for edge in graph.outputs(node_id) if not _breaks(graph, edge)]
+    return list(chain)

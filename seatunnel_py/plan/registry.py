@@ -15,7 +15,7 @@ from typing import Any
 
 import pluggy
 
-from seatunnel_py.api.factory import Factory
+from seatunnel_py.api.factory import Factory, SinkFactory, SourceFactory, TransformFactory
 from seatunnel_py.errors import SeaTunnelError
 
 PROJECT = "seatunnel_py"
@@ -122,22 +122,36 @@ class Registry:
 
 
 def _load(entry: PluginEntry) -> Factory:
-    if entry.factory is not None:
-        return entry.factory()
-    assert entry.entry_point is not None
+    what = f"the {entry.kind.value} {entry.name!r} of {entry.distribution}"
     try:
-        loaded = entry.entry_point.load()
-    except ImportError as error:
+        loaded = entry.factory if entry.entry_point is None else entry.entry_point.load()
+    except Exception as error:
         raise BrokenPluginError(
-            f"the {entry.kind.value} {entry.name!r} of {entry.distribution} cannot be loaded: {error}",
+            f"{what} cannot be loaded: {type(error).__name__}: {error}",
             f"reinstall it: pip install --force-reinstall {entry.distribution}",
         ) from error
-    if not (isinstance(loaded, type) and issubclass(loaded, Factory)):
+    if not (isinstance(loaded, type) and issubclass(loaded, Factory)) or _misplaced(loaded, entry.kind):
         raise BrokenPluginError(
-            f"the entry point {entry.entry_point.value!r} of {entry.distribution} is no {entry.kind.value} factory",
-            "point it at a subclass of seatunnel_py.api's factory classes",
+            f"{what} is no {entry.kind.value} factory: {getattr(loaded, '__name__', loaded)!r}",
+            f"it must be a subclass of {_CLASSES[entry.kind].__name__} of seatunnel_py.api",
         )
-    return loaded()
+    try:
+        return loaded()
+    except TypeError as error:  # an abstract method is missing, or its constructor wants something
+        raise BrokenPluginError(f"{what} cannot be made: {error}", "its author has to mend it") from error
+
+
+_CLASSES: dict[PluginKind, type[Factory]] = {
+    PluginKind.SOURCE: SourceFactory,
+    PluginKind.TRANSFORM: TransformFactory,
+    PluginKind.SINK: SinkFactory,
+}
+
+
+def _misplaced(factory: type[Factory], kind: PluginKind) -> bool:
+    """Whether a factory stands in the group of another kind. Those that are of no kind are made for Spark."""
+    kinds = {other for other, base in _CLASSES.items() if issubclass(factory, base)}
+    return bool(kinds) and kind not in kinds
 
 
 @cache
@@ -145,15 +159,26 @@ def hooks() -> pluggy.PluginManager:
     """The plugin manager with every installed hook implementation."""
     manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(HookSpecs)
-    manager.load_setuptools_entrypoints(HOOKS_GROUP)
+    try:
+        manager.load_setuptools_entrypoints(HOOKS_GROUP)
+    except Exception as error:
+        names = ", ".join(
+            sorted({_distribution(point) for point in importlib.metadata.entry_points(group=HOOKS_GROUP)})
+        )
+        text = f"the hooks of {names} cannot be loaded: {type(error).__name__}: {error}"
+        raise BrokenPluginError(text, "reinstall or remove what is broken") from error
     return manager
+
+
+def _distribution(point: importlib.metadata.EntryPoint) -> str:
+    return point.dist.name if point.dist else "?"
 
 
 @cache
 def installed() -> Registry:
     """The registry of this interpreter."""
     entries = [
-        PluginEntry(kind, point.name, point.dist.name if point.dist else "?", entry_point=point)
+        PluginEntry(kind, point.name, _distribution(point), entry_point=point)
         for kind in PluginKind
         for point in importlib.metadata.entry_points(group=kind.group)
     ]

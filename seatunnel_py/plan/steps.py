@@ -137,6 +137,7 @@ def _wire(steps: list[_Resolved], problems: list[Problem]) -> dict[str, tuple[st
             missing = [name for name in step.inputs if name not in outputs]
             for name in missing:
                 problems.append(_unknown_input(step, name, outputs))
+            problems += _repeated(step)
             if step.inputs:
                 edges[step.id] = tuple(outputs[name] for name in step.inputs if name in outputs)
             elif simple and previous is not None:
@@ -144,7 +145,26 @@ def _wire(steps: list[_Resolved], problems: list[Problem]) -> dict[str, tuple[st
         previous = step
     if not simple:
         problems += _complex_problems(steps, edges)
+    elif not problems:
+        problems += _unused(steps, edges)
     return edges
+
+
+def _repeated(step: _Resolved) -> Iterable[Problem]:
+    """An input that is named twice would bring every row twice."""
+    for name, times in Counter(step.inputs).items():
+        if times > 1:
+            text = f"the input {name!r} is named {times} times"
+            yield step.problem(text, remedy="name it once", option="plugin_input")
+
+
+def _unused(steps: list[_Resolved], edges: dict[str, tuple[str, ...]]) -> Iterable[Problem]:
+    """In a simple graph names may lead past the transform, whose rows would then go nowhere."""
+    used = {input_id for inputs in edges.values() for input_id in inputs}
+    for step in steps:
+        if step.kind is not PluginKind.SINK and step.id not in used:
+            text = f"nothing reads what {step.id!r} gives"
+            yield step.problem(text, remedy="name it in a plugin_input, or remove the step")
 
 
 def _unknown_input(step: _Resolved, name: str, outputs: dict[str, str]) -> Problem:
