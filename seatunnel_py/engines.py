@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from seatunnel_py.errors import EngineError
-from seatunnel_py.plan.sql import CatalystFactory
+from seatunnel_py.plan.sql import CatalystFactory, SparkFactory
 from seatunnel_py.plan.steps import Job
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ class SparkEngines:
 
 
 def needs_catalyst(job: Job) -> bool:
-    """Whether the job has queries."""
-    return any(isinstance(step.factory, CatalystFactory) for step in job.steps)
+    """Whether the job has queries, or steps that Spark itself reads or writes."""
+    return any(isinstance(step.factory, (CatalystFactory, SparkFactory)) for step in job.steps)
 
 
 def _settings_of(jobs: Sequence[Job]) -> dict[str, str]:

@@ -30,6 +30,10 @@ class CatalystFactory(Factory):
         """The SELECT as the job file writes it."""
 
 
+class SparkFactory(Factory):
+    """A step that Spark itself reads or writes: what it creates may ask for the running application."""
+
+
 @dataclass(frozen=True, slots=True)
 class Analysis:
     """What a query gives: its columns, Spark's text for it, whether it is narrow, and how repeatable it is."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from seatunnel_py.work.unit import Slice
 
 SLICES = "slices"
+PARTS_MAX = 32  # partitions of an input: enough for the cores of a small cluster, each costs a Python task
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,20 @@ class Writing:
     channel: str
     location: str
     name: str
+
+
+def deal(slices: Sequence[Slice], cores: int) -> tuple[tuple[Slice, ...], ...]:
+    """Neighbouring batches in parts of about the same number of rows; at least one part, so that there is a view."""
+    wanted = max(1, min(len(slices), cores, PARTS_MAX))
+    target = sum(item.rows for item in slices) / wanted
+    parts: list[list[Slice]] = [[]]
+    filled = 0
+    for item in slices:
+        if filled >= target * len(parts) and len(parts) < wanted:
+            parts.append([])
+        parts[-1].append(item)
+        filled += item.rows
+    return tuple(tuple(part) for part in parts)
 
 
 def reading(payload: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

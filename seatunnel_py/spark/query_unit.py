@@ -18,10 +18,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.schema import TablePath
+from seatunnel_py.errors import FatalError, SeaTunnelError
+from seatunnel_py.spark.frames import PARTITION, PARTITIONS, FrameSource
 from seatunnel_py.spark.pack_task import unpicklable
 from seatunnel_py.spark.sql_session import drop_view, put_view, query_session, wire_ddl
 from seatunnel_py.spark.sql_types import ROW_DDL
-from seatunnel_py.work.chain import Chain, ChainQuery, ChainSql
+from seatunnel_py.work.chain import Chain, ChainQuery, ChainSource, ChainSql
 from seatunnel_py.work.unit import (
     FailureKind,
     Slice,
@@ -35,8 +37,6 @@ from seatunnel_py.work.unit import (
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
-
-PARTS_MAX = 32  # partitions of an input: enough for the cores of a small cluster, each costs a Python task
 
 
 class QuerySessions:
@@ -67,7 +67,15 @@ class QuerySessions:
 
 def needs_catalyst(chain: Chain) -> bool:
     """Whether units of this chain cannot run in a pack."""
-    return isinstance(chain.head, ChainQuery) or any(isinstance(step, ChainSql) for step in chain.transforms)
+    if isinstance(chain.head, ChainQuery) or _frame_of(chain) is not None:
+        return True
+    return any(isinstance(step, ChainSql) for step in chain.transforms)
+
+
+def _frame_of(chain: Chain) -> FrameSource | None:
+    """The source of a chain whose rows are a DataFrame."""
+    source = chain.head.source if isinstance(chain.head, ChainSource) else None
+    return source if isinstance(source, FrameSource) else None
 
 
 def run_query_unit(sessions: QuerySessions, chain: Chain, unit: Unit, exchange: str) -> UnitResult:
@@ -90,7 +98,7 @@ def run_query_unit(sessions: QuerySessions, chain: Chain, unit: Unit, exchange: 
             if isinstance(chain.head, ChainQuery):
                 result = _run_wide(session, chain, chain.head, unit, exchange)
             else:
-                result = _run_narrow(session, chain, stages)
+                result = _run_narrow(session, chain, unit, stages)
     except Exception as error:
         failure = _failure(error, chain)
         if failure is None:
@@ -102,22 +110,37 @@ def run_query_unit(sessions: QuerySessions, chain: Chain, unit: Unit, exchange: 
 # ------------------------------------------------------------------ narrow
 
 
-def _run_narrow(session: SparkSession, chain: Chain, stages: list[bytes]) -> UnitResult:
+def _run_narrow(session: SparkSession, chain: Chain, unit: Unit, stages: list[bytes]) -> UnitResult:
     """Stage, query, stage, … in one task. Every query is over a view of the stage before it."""
     from seatunnel_py.spark.query_stages import RESULT, ending, sending
     from seatunnel_py.spark.sql_rows import with_row
 
     queries = [step for step in chain.transforms if isinstance(step, ChainSql)]
-    frame: DataFrame = session.range(0, 1, 1, 1)
+    source = _frame_of(chain)
+    frame: DataFrame = source.frame(session) if source else session.range(0, 1, 1, 1)
     for query, stage in zip(queries, stages[:-1], strict=True):
         frame = _mapped(frame, partial(sending, stage), wire_ddl(query.table, ROW_DDL))
         put_view(query.name, frame._jdf)
         frame = session.sql(with_row(query.query))
     done = _mapped(frame, partial(ending, stages[-1]), f"{RESULT} string")
-    (row,) = done.collect()
+    (row,) = done.collect() if source is None else _partition(done, unit)
     for query in queries:
         drop_view(session, query.name)
     return result_from_plain(json.loads(row[0]))
+
+
+def _partition(frame: DataFrame, unit: Unit) -> list[Any]:
+    """The rows of one partition of a source that is a DataFrame; the others are other units'."""
+    assert unit.split is not None, f"unit {unit.id} of a source has no split"
+    payload: Any = unit.split.payload
+    number, count = payload[PARTITION], payload[PARTITIONS]
+    found = frame._jdf.rdd().getNumPartitions()
+    if found != count:
+        raise FatalError(
+            f"{unit.split.table} had {count} partitions when the job was planned, and has {found} now",
+            "run the job again, and let nobody write what it reads",
+        )
+    return list(frame.sparkSession.sparkContext.runJob(frame.rdd, list, [number]))
 
 
 def _mapped(frame: DataFrame, function: Callable[..., Any], ddl: str) -> DataFrame:
@@ -132,13 +155,13 @@ def _mapped(frame: DataFrame, function: Callable[..., Any], ddl: str) -> DataFra
 
 
 def _run_wide(session: SparkSession, chain: Chain, head: ChainQuery, unit: Unit, exchange: str) -> UnitResult:
-    from seatunnel_py.spark.query_tables import SLICES, Reading, Writing, reading, writing
+    from seatunnel_py.spark.query_tables import SLICES, Reading, Writing, deal, reading, writing
 
     assert chain.output is not None and not chain.transforms and not chain.sinks, "a wide query is a vertex of its own"
     counts = []
     for channel, name, table in head.inputs:
         slices = [item for item in unit.slices if item.channel == channel]
-        parts = _dealt(slices, session.sparkContext.defaultParallelism)
+        parts = deal(slices, session.sparkContext.defaultParallelism)
         numbers = session.range(0, len(parts), 1, len(parts))
         task = pickle.dumps(Reading(head.step, table, parts), 5)
         put_view(name, numbers.mapInArrow(partial(reading, task), wire_ddl(table))._jdf)
@@ -165,20 +188,6 @@ def _run_wide(session: SparkSession, chain: Chain, head: ChainQuery, unit: Unit,
     )
 
 
-def _dealt(slices: list[Slice], cores: int) -> tuple[tuple[Slice, ...], ...]:
-    """Neighbouring batches in parts of about the same number of rows; at least one part, so that there is a view."""
-    wanted = max(1, min(len(slices), cores, PARTS_MAX))
-    target = sum(item.rows for item in slices) / wanted
-    parts: list[list[Slice]] = [[]]
-    filled = 0
-    for item in slices:
-        if filled >= target * len(parts) and len(parts) < wanted:
-            parts.append([])
-        parts[-1].append(item)
-        filled += item.rows
-    return tuple(tuple(part) for part in parts)
-
-
 def _slice(plain: dict[str, Any]) -> Slice:
     return Slice(**{**plain, "table": TablePath(**plain["table"])})
 
@@ -188,22 +197,26 @@ def _slice(plain: dict[str, Any]) -> Slice:
 
 def _failure(error: Exception, chain: Chain) -> UnitFailure | None:
     """What a query did wrong; None where Spark lost the unit."""
-    from seatunnel_py.spark.sql_errors import first_sentence
+    from seatunnel_py.spark.sql_errors import condition, first_sentence
 
-    condition = getattr(error, "getCondition", lambda: None)()
-    message, remedy, kind = "", "", FailureKind.FATAL
-    if "FatalError" in str(error) and (told := _told(str(error))):
+    text = str(error)
+    if isinstance(error, SeaTunnelError):
+        message, remedy = error.message, error.remedy
+    elif told := _told(text):
         message, remedy = told
-    elif condition:
-        message = first_sentence(error)
-    if not message:
+    elif condition(error):
+        message, remedy = first_sentence(error), ""
+    elif isinstance(error, ValueError):
+        message, remedy = text, ""
+    else:
         return None
     step = chain.head.step if isinstance(chain.head, ChainQuery) else _queries(chain)
-    return UnitFailure(kind, message, remedy, step, type(error).__qualname__, str(error)[-20_000:])
+    return UnitFailure(FailureKind.FATAL, message, remedy, step, type(error).__qualname__, text[-20_000:])
 
 
 def _queries(chain: Chain) -> str:
-    return ", ".join(step.step for step in chain.transforms if isinstance(step, ChainSql))
+    named = [step.step for step in chain.transforms if isinstance(step, ChainSql)]
+    return ", ".join(named) or (chain.head.step if isinstance(chain.head, ChainSource) else chain.vertex)
 
 
 def _told(trace: str) -> tuple[str, str] | None:

@@ -11,6 +11,16 @@ from sqlglot import exp
 
 from seatunnel_py.plan.sql_parse import PEER, SqlError, at, parse_query
 
+# An error that came through the JVM bare: the class of the exception, then Spark's code in brackets.
+_CODED = re.compile(r"(?:Exception|Error): (\[[A-Z][A-Z0-9_.]+\])")
+_LOST = (
+    "Python worker exited unexpectedly",
+    "crashed unexpectedly",
+    "ExecutorLostFailure",
+    "cancelled",
+    "EOFException",
+)
+
 
 def readable(
     error: Exception, query: str, dialect: str, columns: Iterable[str], functions: Callable[[], Iterable[str]]
@@ -19,12 +29,12 @@ def readable(
 
     ``functions`` are the names of all functions; asked only where one is not found.
     """
-    condition = _call(error, "getCondition") or ""
+    name_of_error = _call(error, "getCondition") or ""
     parameters = _call(error, "getMessageParameters") or {}
-    if condition.startswith("UNRESOLVED_COLUMN"):
+    if name_of_error.startswith("UNRESOLVED_COLUMN"):
         name = _plain(parameters.get("objectName", ""))
         return _named(query, dialect, exp.Column, name, f"there is no column {name!r}", columns)
-    if condition == "UNRESOLVED_ROUTINE":
+    if name_of_error == "UNRESOLVED_ROUTINE":
         name = _plain(parameters.get("routineName", "")).rpartition(".")[2]
         return _named(query, dialect, exp.Anonymous, name, f"there is no function {name!r}", functions())
     return SqlError(first_sentence(error))
@@ -33,9 +43,21 @@ def readable(
 def first_sentence(error: Exception) -> str:
     """Spark's own words without its codes, its plan and its stack."""
     text = str(error).strip()
+    if found := _CODED.search(text):
+        text = text[found.start(1) :]
     text = re.split(r"\s+SQLSTATE: |;\s*\n|\n== |\n\s*at |\n\n", text, maxsplit=1)[0]
     text = re.sub(r"^\[[A-Z0-9_.]+\]\s*", "", text)
     return " ".join(text.split()).rstrip(";")
+
+
+def condition(error: Exception) -> str:
+    """Spark's name for what is wrong, such as ``CAST_INVALID_INPUT``; empty where it is not the query's fault."""
+    text = str(error)
+    if any(mark in text for mark in _LOST):
+        return ""
+    found = _CODED.search(text)
+    name = _call(error, "getCondition") or (found[1].strip("[]") if found else "")
+    return "" if name.startswith("INTERNAL_ERROR") else str(name)
 
 
 def _named(query: str, dialect: str, kind: type[exp.Expr], name: str, message: str, known: Iterable[str]) -> SqlError:
