@@ -394,3 +394,25 @@ def test_a_given_up_shadow_leaves_nothing(pg: PostgresPlace, monkeypatch: pytest
 
     left = pg.rows("SELECT relname FROM pg_class c WHERE relnamespace = 'b'::regnamespace AND relkind = 'r' ORDER BY 1")
     assert left == [("seatunnel_ledger",), ("seatunnel_piece",)]
+
+
+def test_shadows_that_were_left_behind_are_swept_after_a_day(
+    pg: PostgresPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("seatunnel_connectors.jdbc.postgres.plan.ROWS_PER_UNIT", 1000)
+    large(pg, "i")
+    source = make_source(pg.source(table_path="a.t"))
+    [table] = source.tables()
+    old, young = (make_sink(pg.sink(table="b.t"), table.schema)[0] for _ in range(2))
+    setups = [sink.plan_setup() for sink in (old, young)]
+    for sink, setup in zip((old, young), setups, strict=True):
+        sink.setup(setup)
+    pg.db.execute(
+        "UPDATE b.seatunnel_piece SET written_at = now() - interval '2 days' WHERE token = %s",
+        [setups[0].data["token"]],
+    )
+
+    copy_tables(pg.source(table_path="a.t"), pg.sink(table="b.t"))
+
+    left = {row[0] for row in pg.rows("SELECT relname FROM pg_class WHERE relname ~ '__st_' AND relkind = 'r'")}
+    assert left == {setups[1].data["into"]}

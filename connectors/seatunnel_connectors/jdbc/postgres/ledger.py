@@ -136,12 +136,30 @@ class Books:
     def forget_pieces(self) -> str:
         return f"DELETE FROM {quote(self.schema, PIECES)} WHERE token = {literal(self.token)}"
 
+    def sign_in(self) -> str:
+        """A record without rows, from which others see that this run's shadow is in use."""
+        return f"""
+            INSERT INTO {quote(self.schema, PIECES)}
+                (token, data_id, subtask, incarnation, epoch, attempt, rows, bytes, merged, checkpoint)
+            VALUES ({literal(self.token)}, '', 0, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING
+        """
+
     def sweep(self) -> str:
         """Drop what finished runs left, once it is older than anybody will restore."""
         return (
             f"DELETE FROM {quote(self.schema, LEDGER)} "
             f"WHERE finished AND committed_at < now() - interval '{KEPT_DAYS} days'"
         )
+
+    def abandoned(self, shadow_pattern: str) -> str:
+        """Shadows of one table whose runs have written nothing for a day: (name, token)."""
+        return f"""
+            SELECT c.relname, right(c.relname, 8) FROM pg_class c
+            JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = {literal(self.schema)}
+            WHERE c.relkind = 'r' AND c.relname ~ {literal(shadow_pattern)} AND NOT EXISTS (
+                SELECT 1 FROM {quote(self.schema, PIECES)} p WHERE p.token = right(c.relname, 8)
+                AND p.written_at > now() - interval '1 day')
+        """
 
     def _row(self, lineage: str, step: str) -> str:
         return f"lineage = {literal(lineage)} AND step = {literal(step)} AND table_name = {literal(self.table)}"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.postgres.commit import PostgresCommitter
-from seatunnel_connectors.jdbc.postgres.plan import load_of, place_of, plan
+from seatunnel_connectors.jdbc.postgres.ledger import Books
+from seatunnel_connectors.jdbc.postgres.plan import SHADOW, Load, load_of, place_of, plan
 from seatunnel_connectors.jdbc.postgres.query import QueryWriter
-from seatunnel_connectors.jdbc.postgres.session import explained, statements
+from seatunnel_connectors.jdbc.postgres.session import Statements, explained, quote, statements
 from seatunnel_connectors.jdbc.postgres.target import look
 from seatunnel_connectors.jdbc.postgres.write import PostgresWriter
 from seatunnel_connectors.jdbc.siblings import mark_prepared
@@ -63,7 +65,20 @@ class PostgresSink(Sink):
         # One message for all statements, which makes them one transaction.
         script = ";\n".join(load.before)
         with explained(f"preparing the sink table {load.schema}.{load.table}"), statements(self.address) as db:
+            if load.how == SHADOW:
+                script += ";\n" + Books(load.schema, load.token, "").sign_in()
             db.execute(script.encode(), prepare=False)
+            if load.how == SHADOW:
+                self._tidy(db, load)
+
+    def _tidy(self, db: Statements, load: Load) -> None:
+        """Remove what runs left that never came back."""
+        books = Books(load.schema, load.token, "")
+        pattern = f"^{re.escape(load.into[: -len(load.token)])}[0-9a-f]{{8}}$"
+        for name, token in db.execute(books.abandoned(pattern).encode()).fetchall():
+            db.execute(f"DROP TABLE IF EXISTS {quote(load.schema, name)}".encode())
+            db.execute(Books(load.schema, token, "").forget_pieces().encode())
+        db.execute(books.sweep().encode())
 
     def open(self, context: WriteContext) -> Writer:
         if self.request.options.query:
