@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,7 +45,8 @@ ROWS_QUERY = """
 
 @contextlib.contextmanager
 def server(directory: Path | None = None) -> Iterator[PostgresServer]:
-    """A durable server with two empty schemas: `source` and `target`."""
+    """A durable server with two empty schemas: `source` and `target`. SIGTERM ends it as an exception would."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     with PostgresServer.running(directory, settings=SETTINGS, durable=True) as running:
         with connect(running) as db:
             db.execute(f"CREATE SCHEMA {SOURCE}; CREATE SCHEMA {TARGET}")
