@@ -4,6 +4,7 @@ that writes the ledger. Where units write to the target itself only the ledger i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, LiteralString
 
 from seatunnel_connectors.jdbc.postgres import ddl
 from seatunnel_connectors.jdbc.postgres.ledger import Books
@@ -27,23 +28,61 @@ class PostgresCommitter(Committer):
         load = load_of(context.setup)
         if not load.books:
             return
-        shown = f"{load.schema}.{load.table}"
         books = Books(load.schema, load.token, str(self.table.path))
-        with explained(f"committing table {shown}"), statements(self.address) as db, db.transaction():
-            if load.how != SHADOW:
-                # The rows are durable already; a ledger row that a crash takes back is written again.
-                db.execute("SET LOCAL synchronous_commit = off")
-            row = db.execute(books.lock(context.lineage, context.step).encode()).fetchone()
-            if row is not None and row[0] is not None and row[0] >= context.checkpoint:
-                return
-            if row is not None and row[1] > context.incarnation:
-                raise FatalError(f"table {shown}: a newer run of this job has taken over; this one is fenced off")
-            self._accept(db, load, books, pieces, context)
-            if context.final:
-                if load.how == SHADOW:
-                    self._finish(db, load, books)
-                db.execute(books.forget_pieces().encode())
-            db.execute(books.record(context, sum(piece.rows for piece in pieces)).encode())
+        how = self._commit_shadow if load.how == SHADOW else self._commit_table
+        with explained(f"committing table {load.schema}.{load.table}"), statements(self.address) as db:
+            db.execute("BEGIN")
+            try:
+                ended = how(db, load, books, pieces, context)
+            except BaseException:
+                db.execute("ROLLBACK")
+                raise
+            db.execute(ended)
+
+    def _commit_table(
+        self, db: Statements, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
+    ) -> LiteralString:
+        """Where units write to the target itself: one message, for a job may have hundreds of small tables. The rows
+        are durable already, so a ledger row that a crash takes back is only written again."""
+        names = _names(pieces)
+        script = [
+            "SET LOCAL synchronous_commit = off",
+            books.lock(context.lineage, context.step),
+            *([books.accept(context, names)] if names else []),
+            *([books.forget_pieces()] if context.final else []),
+            books.record(context, sum(piece.rows for piece in pieces)),
+        ]
+        cursor = db.execute(";\n".join(script).encode(), prepare=False)
+        cursor.nextset()
+        if self._is_done(load, cursor.fetchone(), context):
+            return "ROLLBACK"
+        cursor.nextset()
+        if names:
+            self._all_there(load, cursor.rowcount, len(names))
+        return "COMMIT"
+
+    def _commit_shadow(
+        self, db: Statements, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
+    ) -> LiteralString:
+        if self._is_done(load, db.execute(books.lock(context.lineage, context.step).encode()).fetchone(), context):
+            return "ROLLBACK"
+        names = _names(pieces)
+        if names:
+            self._all_there(load, db.execute(books.accept(context, names).encode()).rowcount, len(names))
+        if context.final:
+            self._nothing_else(db, load, books)
+            self._finish(db, load)
+            db.execute(books.forget_pieces().encode())
+        db.execute(books.record(context, sum(piece.rows for piece in pieces)).encode())
+        return "COMMIT"
+
+    def _is_done(self, load: Load, row: tuple[Any, ...] | None, context: CommitContext) -> bool:
+        """Whether the ledger says so; FatalError where it knows a newer run."""
+        if row is not None and row[1] > context.incarnation:
+            raise FatalError(
+                f"table {load.schema}.{load.table}: a newer run of this job has taken over; this one is fenced off"
+            )
+        return row is not None and row[0] is not None and bool(row[0] >= context.checkpoint)
 
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         """The run is given up: a shadow that nobody will finish is dropped."""
@@ -68,32 +107,30 @@ class PostgresCommitter(Committer):
             )
         return row[0] if row else None
 
-    def _accept(
-        self, db: Statements, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
-    ) -> None:
-        """Every piece must be in the target, and for a shadow nothing else: its rows cannot be told apart."""
-        names = sorted({str(piece.data["data_id"]) for piece in pieces})
-        if names:
-            found = db.execute(books.accept(context, names).encode()).rowcount
-            if found != len(names):
-                raise FatalError(
-                    f"table {load.schema}.{load.table}: {len(names) - found} of {len(names)} units that were written "
-                    "are not in the target's records: they are lost",
-                    "run the job again with --fresh",
-                )
-        if load.how == SHADOW and context.final:
-            unnamed = [row[0] for row in db.execute(books.unnamed().encode())]
-            if unnamed:
-                raise FatalError(
-                    f"table {load.schema}.{load.table}: it holds rows of units that no checkpoint names "
-                    f"({', '.join(unnamed)})",
-                    "run the job again with --fresh",
-                )
+    def _all_there(self, load: Load, found: int, wanted: int) -> None:
+        if found != wanted:
+            raise FatalError(
+                f"table {load.schema}.{load.table}: {wanted - found} of {wanted} units that were written are not in "
+                "the target's records: they are lost",
+                "run the job again with --fresh",
+            )
 
-    def _finish(self, db: Statements, load: Load, books: Books) -> None:
+    def _nothing_else(self, db: Statements, load: Load, books: Books) -> None:
+        """In a shadow the rows of a unit that no checkpoint names could not be told apart."""
+        unnamed = [row[0] for row in db.execute(books.unnamed().encode())]
+        if unnamed:
+            raise FatalError(
+                f"table {load.schema}.{load.table}: it holds rows of units that no checkpoint names "
+                f"({', '.join(unnamed)})",
+                "run the job again with --fresh",
+            )
+
+    def _finish(self, db: Statements, load: Load) -> None:
         """Key and indexes, then the name. Whoever made a table of that name in the meantime keeps it: the rows are
         then added to it."""
         shadow = quote(load.schema, load.into)
+        # Two sinks of one run may want the same name at the same time.
+        db.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{load.schema}.{load.table}"])
         taken = db.execute(
             "SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
             "WHERE n.nspname = %s AND c.relname = %s",
@@ -140,3 +177,7 @@ class PostgresCommitter(Committer):
             f"INSERT INTO {quote(load.schema, load.table)} ({names}) SELECT {names} FROM {shadow}{conflict}; "
             f"DROP TABLE {shadow}".encode()
         )
+
+
+def _names(pieces: Sequence[Piece]) -> list[str]:
+    return sorted({str(piece.data["data_id"]) for piece in pieces})
