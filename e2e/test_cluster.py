@@ -42,3 +42,39 @@ def test_a_multi_table_job_runs_on_a_cluster(tmp_path: Path, databases: Database
     assert len(run.tables("DONE")) == 5
     for number in range(5):
         assert databases.rows(databases.target, f"t{number}") == databases.rows(databases.source, f"t{number}")
+
+
+@pytest.mark.timeout(600)
+def test_a_join_runs_on_a_cluster(tmp_path: Path, databases: Databases, cluster: SparkCluster) -> None:
+    """A query over two tables: inputs are exchanged between workers, Catalyst joins, the answer is written."""
+    with databases.connect(databases.source) as connection:
+        connection.execute("CREATE TABLE people (id bigint PRIMARY KEY, name text NOT NULL)")
+        connection.execute("INSERT INTO people SELECT i, 'n' || i FROM generate_series(1, 50) i")
+        connection.execute("CREATE TABLE orders (id bigint PRIMARY KEY, person bigint NOT NULL, amount bigint NOT NULL)")
+        connection.execute("INSERT INTO orders SELECT i, 1 + i % 60, i FROM generate_series(1, 5000) i")
+    write_job(
+        tmp_path,
+        f"""
+        env {{ parallelism = 2, spark.master = "{cluster.url}" }}
+        source {{
+          Jdbc {{ plugin_output = people, {databases.jdbc(databases.source)}, table_path = "{databases.source}.public.people" }}
+          Jdbc {{ plugin_output = orders, {databases.jdbc(databases.source)}, table_path = "{databases.source}.public.orders" }}
+        }}
+        transform {{
+          Sql {{ plugin_input = [people, orders], plugin_output = totals,
+                 query = "select p.id, p.name, count(*) as n, sum(o.amount) as total from orders o join people p on o.person = p.id group by p.id, p.name" }}
+        }}
+        sink {{ Jdbc {{ plugin_input = totals, {databases.jdbc(databases.target)}, generate_sink_sql = true,
+                        database = {databases.target}, table = "public.totals", primary_keys = [id] }} }}
+        """,
+    )
+
+    run = seatunnel(tmp_path, "run", "job.conf", "--json")
+
+    assert run.code == 0, run.err + run.out
+    with databases.connect(databases.source) as connection:
+        expected = connection.execute(
+            "SELECT p.id, p.name, count(*), sum(o.amount)::bigint FROM orders o JOIN people p ON o.person = p.id"
+            " GROUP BY p.id, p.name ORDER BY 1"
+        ).fetchall()
+    assert databases.rows(databases.target, "totals") == expected
