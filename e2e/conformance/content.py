@@ -51,9 +51,10 @@ def printed_texts(*texts: str) -> Check:
 
 
 def printed_only(value: str) -> Check:
-    """The first value of every printed row, of which there may be none."""
+    """The first value of every printed row."""
 
     def check(left: Left) -> None:
+        assert _rows(left), "no row was printed: the check would say nothing"
         wrong = [row for row in _rows(left) if row.split(", ")[0] != value]
         assert not wrong, f"a row that the query filters out was printed: {wrong[0]!r}"
 

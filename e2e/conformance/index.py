@@ -6,12 +6,12 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-# Why the others wait: a reason a reader can check, not an excuse.
+# Why jobs with these plugins cannot be asked for.
 LATER = {
-    "s3file": "S3File: no object store among the test servers yet",
-    "kafka": "Kafka: comes with the next version",
-    "http": "Http: comes with the next version",
-    "redis": "Redis: comes with a later version",
+    "s3file": "S3File: this version has no such connector",
+    "kafka": "Kafka: this version has no such connector",
+    "http": "Http: this version has no such connector",
+    "redis": "Redis: this version has no such connector",
 }
 
 
@@ -38,7 +38,7 @@ class Entry:
     def skipped_because(self) -> str:
         """The reason why the job is out of scope; empty when it is in scope."""
         if any(plugin.endswith("-cdc") for plugin in self.plugins):
-            return "CDC: needs streaming"
+            return "CDC: this version has no such connector, and refuses streaming"
         if self.mode != "batch":
             return "streaming: job.mode = STREAMING is refused by this version"
         for plugin in self.plugins:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
@@ -61,7 +61,7 @@ def judge(directory: Path, scratch: Path, only: str = "") -> Iterator[Judged]:
     wanted = entries(directory, only)
     texts = {entry.name: (directory / entry.job).read_text() for entry in wanted}
     kinds = {entry.name: servers_of(texts[entry.name]) for entry in wanted}
-    reasons = {entry.name: entry.skipped_because() for entry in wanted}
+    reasons = {entry.name: entry.skipped_because() or _alone(entry, texts) for entry in wanted}
     needed = {kind for entry in wanted if not reasons[entry.name] for kind in kinds[entry.name]}
     shutil.copytree(directory / "data" / "read", scratch / "read")
     with started(needed) as servers:
@@ -78,12 +78,14 @@ def judge(directory: Path, scratch: Path, only: str = "") -> Iterator[Judged]:
 
 
 def _in_order(wanted: list[Entry]) -> list[Entry]:
-    """A job that goes on where another stopped comes after it; alone it cannot be judged."""
-    names = {entry.name for entry in wanted}
-    return sorted(
-        (entry for entry in wanted if expectation(entry.name).after in {"", *names}),
-        key=lambda entry: bool(expectation(entry.name).after),
-    )
+    """A job that goes on where another stopped comes after it."""
+    return sorted(wanted, key=lambda entry: bool(expectation(entry.name).after))
+
+
+def _alone(entry: Entry, wanted: Iterable[str]) -> str:
+    """The reason why a job cannot be judged without another one that was not asked for."""
+    after = expectation(entry.name).after
+    return f"it reads what {after} leaves" if after and after not in wanted else ""
 
 
 def _runs(entry: Entry, text: str, kinds: frozenset[str], scratch: Path, hosts: Mapping[str, str]) -> Iterator[_Run]:
