@@ -20,6 +20,8 @@ def main() -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the table here")
     parser.add_argument("--keep", type=Path, metavar="DIRECTORY", help="work here, and leave logs and files there")
     arguments = parser.parse_args()
+    if arguments.keep and arguments.keep.is_dir() and any(arguments.keep.iterdir()):
+        parser.error(f"{arguments.keep} is not empty: what an earlier run left there would be judged as well")
     done: list[Judged] = []
     with contextlib.ExitStack() as stack:
         scratch = arguments.keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="conformance-")))
