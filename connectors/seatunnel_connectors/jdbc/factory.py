@@ -21,25 +21,15 @@ from seatunnel_py.api import (
     TableSchema,
 )
 
-EXTRAS = {"postgres": "postgres", "mysql": "mysql", "sqlalchemy": "sqlalchemy"}
+EXTRAS = {"postgres": "postgres", "mysql": "mysql", "sqlalchemy": "sqlalchemy"}  # SQLite comes with Python
 
 
 def _address(options: JdbcSourceOptions | JdbcSinkOptions) -> Address:
     return resolve(options.url, options.username, options.password, options.properties, options.dialect)
 
 
-def _require_driver(address: Address) -> None:
-    """ImportError that names the extra of this very database, not the whole family's."""
-    from seatunnel_connectors.jdbc.dialect import dialect_of
-
-    try:
-        dialect_of(address)
-    except ImportError as error:
-        extra = EXTRAS.get(address.dialect, address.dialect)
-        raise ImportError(f"{error}; type: pip install 'seatunnel-py[{extra}]'", name=error.name) from error
-
-
 def _extras(options: JdbcSourceOptions | JdbcSinkOptions) -> tuple[str, ...]:
+    """One database's libraries, not the whole family's."""
     extra = EXTRAS.get(_address(options).dialect)
     return (extra,) if extra else ()
 
@@ -49,7 +39,6 @@ class JdbcSourceFactory(SourceFactory[JdbcSourceOptions]):
 
     name: ClassVar[str] = "Jdbc"
     summary: ClassVar[str] = "tables and queries of relational databases"
-    extra: ClassVar[str] = "postgres"
     options: ClassVar[type[SourceOptions]] = JdbcSourceOptions
 
     def extras(self, options: JdbcSourceOptions) -> tuple[str, ...]:
@@ -59,10 +48,11 @@ class JdbcSourceFactory(SourceFactory[JdbcSourceOptions]):
         return SourceCapabilities()
 
     def create(self, options: JdbcSourceOptions, context: StepContext) -> Source:
+        from seatunnel_connectors.jdbc.dialect import dialect_of
         from seatunnel_connectors.jdbc.source import JdbcSource
 
         address = _address(options)
-        _require_driver(address)
+        dialect_of(address)  # a missing library is reported now, not by a worker
         return JdbcSource(address, options, context.parallelism)
 
 
@@ -71,7 +61,6 @@ class JdbcSinkFactory(SinkFactory[JdbcSinkOptions]):
 
     name: ClassVar[str] = "Jdbc"
     summary: ClassVar[str] = "tables of relational databases"
-    extra: ClassVar[str] = "postgres"
     options: ClassVar[type[SinkOptions]] = JdbcSinkOptions
 
     def extras(self, options: JdbcSinkOptions) -> tuple[str, ...]:
@@ -84,7 +73,6 @@ class JdbcSinkFactory(SinkFactory[JdbcSinkOptions]):
         from seatunnel_connectors.jdbc.dialect import SinkRequest, dialect_of
 
         address = _address(options)
-        _require_driver(address)
         return dialect_of(address).sink(
             SinkRequest(address, options, table, context.step, context.job_id, context.mode)
         )
