@@ -35,7 +35,9 @@ servers: $(STAMP) ## install the database servers that the tests start (as root)
 	@$(BIN)/python -m tests.servers.install postgres mariadb
 
 test: servers ## all tests, on real servers and a real Spark
-	@$(BIN)/python -m pytest tests e2e
+	@# Two processes: each has one Spark application at a time.
+	@$(BIN)/python -m pytest tests
+	@$(BIN)/python -m pytest e2e
 
 check: $(STAMP) ## lint, format, types, layers
 	@$(BIN)/ruff check .
