@@ -6,9 +6,8 @@ commit and ours can write rows twice. Rows reach the target at the commit, not b
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seatunnel_connectors.table_config import DeclaredSchema, table_path, table_schema
 from seatunnel_py.api import (
@@ -87,9 +86,3 @@ class SparkSinkFactory(SinkFactory[SparkSinkOptions], SparkFactory):
 
         given = tuple(options.writer_options.items())
         return SparkSink(options.format, given, options.save_mode.value, options.tmp_path, table)
-
-
-def fields_of(schema: Any) -> list[dict[str, Any]]:
-    """The fields of a JVM schema in its JSON form."""
-    found: list[dict[str, Any]] = json.loads(schema.json())["fields"]
-    return found

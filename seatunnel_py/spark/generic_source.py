@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api import Column, Enumerator, Plain, SourceTable, Split, TablePath, TableSchema
 from seatunnel_py.spark.frames import PARTITION, PARTITIONS, FrameSource, active_session
-from seatunnel_py.spark.generic import fields_of
 from seatunnel_py.spark.sql_session import wire_ddl
 from seatunnel_py.spark.sql_types import column_type, quoted
 
@@ -26,16 +26,10 @@ class SparkSource(FrameSource):
     declared: TableSchema | None = None
 
     def tables(self) -> Sequence[SourceTable]:
-        if self.declared is not None:
-            return (SourceTable(self.declared),)
-        schema = self._load(active_session())._jdf.schema()
-        columns = []
-        for found in fields_of(schema):
-            try:
-                columns.append(Column(found["name"], column_type(found["type"]), nullable=found["nullable"]))
-            except ValueError as error:
-                raise ValueError(f"column {found['name']!r}: {error}") from None
-        return (SourceTable(TableSchema(self.path, tuple(columns))),)
+        frame = self._load(active_session())._jdf
+        # Asked here, where Spark runs whatever the command is: a plan is shown when Spark has gone.
+        hints = {PARTITIONS: int(frame.rdd().getNumPartitions())}
+        return (SourceTable(self.declared or TableSchema(self.path, _columns(frame.schema())), hints=hints),)
 
     def frame(self, session: SparkSession) -> DataFrame:
         return self._load(session)
@@ -58,15 +52,27 @@ class SparkSource(FrameSource):
             raise ValueError(f"Spark cannot read the format {self.format}: {first_sentence(error)}") from None
 
     def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
-        return _Partitions(self, tables[0].schema.path)
+        (table,) = tables
+        count: Any = table.hints[PARTITIONS]
+        return _Partitions(table.schema.path, int(count))
 
 
 class _Partitions(Enumerator):
-    def __init__(self, source: SparkSource, path: TablePath) -> None:
-        self._source = source
+    def __init__(self, path: TablePath, count: int) -> None:
         self._path = path
+        self._count = count
 
     def discover(self) -> Iterable[Split]:
-        count = int(self._source.frame(active_session())._jdf.rdd().getNumPartitions())
-        payloads = [{PARTITION: number, PARTITIONS: count} for number in range(count)]
+        payloads = [{PARTITION: number, PARTITIONS: self._count} for number in range(self._count)]
         return [Split(f"{self._path}#{payload[PARTITION]}", self._path, payload) for payload in payloads]
+
+
+def _columns(schema: Any) -> tuple[Column, ...]:
+    """The columns of a JVM schema."""
+    columns = []
+    for found in json.loads(schema.json())["fields"]:
+        try:
+            columns.append(Column(found["name"], column_type(found["type"]), nullable=found["nullable"]))
+        except ValueError as error:
+            raise ValueError(f"column {found['name']!r}: {error}") from None
+    return tuple(columns)
