@@ -11,7 +11,7 @@ import pytest
 from seatunnel_py.spark.session import SparkApplication, SparkSettings, start
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def application(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkApplication]:
     place: Path = tmp_path_factory.mktemp("spark")
     settings = SparkSettings("sql-tests", {"master": "local[2]"}, place, place / "cache", catalyst=True)
@@ -23,6 +23,6 @@ def application(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkAppli
     running.jvm.process.wait()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def session(application: SparkApplication) -> Any:
     return application.session()
