@@ -50,7 +50,9 @@ def test_a_join_runs_on_a_cluster(tmp_path: Path, databases: Databases, cluster:
     with databases.connect(databases.source) as connection:
         connection.execute("CREATE TABLE people (id bigint PRIMARY KEY, name text NOT NULL)")
         connection.execute("INSERT INTO people SELECT i, 'n' || i FROM generate_series(1, 50) i")
-        connection.execute("CREATE TABLE orders (id bigint PRIMARY KEY, person bigint NOT NULL, amount bigint NOT NULL)")
+        connection.execute(
+            "CREATE TABLE orders (id bigint PRIMARY KEY, person bigint NOT NULL, amount bigint NOT NULL)"
+        )
         connection.execute("INSERT INTO orders SELECT i, 1 + i % 60, i FROM generate_series(1, 5000) i")
     write_job(
         tmp_path,

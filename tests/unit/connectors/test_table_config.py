@@ -22,9 +22,7 @@ def read(**values: Any) -> SchemaOptions:
 
 
 def test_fields_are_nullable_columns_with_text_or_nested_types() -> None:
-    schema = table_schema(
-        read(fields={"id": "bigint", "c_row": {"a": "int", "b": {"c": "decimal(3, 1)"}}}), "out"
-    )
+    schema = table_schema(read(fields={"id": "bigint", "c_row": {"a": "int", "b": {"c": "decimal(3, 1)"}}}), "out")
 
     assert [(c.name, str(c.dtype), c.nullable) for c in schema.columns] == [
         ("id", "bigint", True),
