@@ -11,7 +11,7 @@ import secrets
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from seatunnel_py.api.factory import JobMode
 from seatunnel_py.config.env import FailurePolicy
 from seatunnel_py.config.job_file import load
 from seatunnel_py.engines import Engines, LocalEngines, SparkEngines, needs_catalyst
-from seatunnel_py.errors import PlanError, Problem
+from seatunnel_py.errors import JobFileError, PlanError, Problem
 from seatunnel_py.plan.registry import hooks, installed
 from seatunnel_py.plan.sql import CatalystFactory
 from seatunnel_py.plan.steps import Job, understand
@@ -99,11 +99,15 @@ def planned(path: Path, variables: Mapping[str, str] | None) -> Iterator[tuple[P
 
 
 def _planned(job: Job, analyst: SqlAnalyst | None) -> Plan:
-    from seatunnel_py.plan import flows, guarantee, pipelines
+    from seatunnel_py.plan import flows, guarantee, pipelines, selection
 
     graph = flows.build(job, analyst)
     divided = pipelines.divide(graph)
     guarantee.require(graph, divided, job.file.env.guarantee)
+    unread = pipelines.unread(graph, divided)
+    if unread:
+        text = f"not read, for transforms take them out of the flow: {selection.named([str(path) for path in unread])}"
+        job = replace(job, notes=(*job.notes, text))
     return Plan(job, graph, divided)
 
 
@@ -127,8 +131,12 @@ def run(
     """
     job = runnable(path, options.variables)
     place = claim(job, home, options.job_id, fresh=options.fresh)
-    with Session((job,), place.path, local=options.local, began=PROCESS_STARTED) as session:
-        return session.run(job, place, listen, on_driver, options.only)
+    try:
+        with Session((job,), place.path, local=options.local, began=PROCESS_STARTED) as session:
+            return session.run(job, place, listen, on_driver, options.only)
+    except JobFileError:
+        place.forget()  # nothing was started: the mended job may have the same id
+        raise
 
 
 def runnable(path: Path, variables: Mapping[str, str] | None = None) -> Job:
@@ -174,10 +182,20 @@ class Session:
         """Run one job to its end and leave its receipt in ``place``; see ``run``."""
         began = self._began or time.time()
         job = Job(job.file, job.steps, job.notes, place.job_id)
-        planned = _planned(job, self._engines.analyst() if needs_catalyst(job) else None)
-        pipelines = _only(planned.pipelines, only)
-        receipt = _drive(job, pipelines, self._engines.engine(place.exchange), place, listen, on_driver, began)
-        place.end(receipt)
+        from seatunnel_py.plan import selection
+        from seatunnel_py.runtime.job_log import JobLog, secrets_of
+        from seatunnel_py.runtime.listeners import Listeners, hook_listeners
+
+        try:
+            planned = _planned(job, self._engines.analyst() if needs_catalyst(job) else None)
+            pipelines = selection.only(planned.pipelines, only)
+            engine = self._engines.engine(place.exchange)
+            with JobLog(place.events, place.job_id, job.file.env.log_level.value, secrets_of(job)) as log:
+                tell = Listeners(log, (*hook_listeners(hooks()), listen))
+                receipt = _drive(planned.job, pipelines, engine, place, tell, on_driver, began)
+            place.end(receipt)
+        finally:
+            place.clear()
         return receipt
 
     def close(self) -> None:
@@ -202,24 +220,12 @@ def _refuse_streaming(job: Job) -> None:
         raise PlanError((problem,))
 
 
-def _only(pipelines: tuple[Pipeline, ...], wanted: tuple[str, ...]) -> tuple[Pipeline, ...]:
-    if not wanted:
-        return pipelines
-    known = {str(path): pipeline for pipeline in pipelines for path in pipeline.tables}
-    missing = [name for name in wanted if name not in known]
-    if missing:
-        text = f"--only: the job has no table {missing[0]!r}"
-        raise PlanError((Problem(text, remedy=f"its tables: {', '.join(list(known)[:20])}"),))
-    kept = {known[name].id for name in wanted}
-    return tuple(pipeline for pipeline in pipelines if pipeline.id in kept)
-
-
 def _drive(
     job: Job,
     pipelines: tuple[Pipeline, ...],
     engine: Engine,
     place: JobPlace,
-    listen: Callable[[JobEvent], None],
+    tell: Callable[[JobEvent], None],
     on_driver: Callable[[Any], None],
     began: float,
 ) -> Receipt:
@@ -231,11 +237,6 @@ def _drive(
     from seatunnel_py.work.unit import Budget
 
     env = job.file.env
-
-    def tell(event: JobEvent) -> None:
-        hooks().hook.seatunnel_job_event(event=event)
-        listen(event)
-
     settings = Settings(
         RetryPolicy(env.job_retry_times, env.job_retry_interval),
         Budget(env.unit_rows, env.unit_seconds or Budget().seconds),
@@ -264,5 +265,10 @@ def _drive(
 
 
 class _SystemClock:
+    """Seconds since the epoch that never jump: the wall clock is looked at once."""
+
+    def __init__(self) -> None:
+        self._offset = time.time() - time.monotonic()
+
     def now(self) -> float:
-        return time.monotonic()
+        return self._offset + time.monotonic()

@@ -51,17 +51,32 @@ def show(job_id: str, *, as_json: bool) -> int:
     about = _about(place)
     typer.echo(f"{about['job_id']}  {about['state']}  {about['job_file']}")
     if receipt is None:
-        typer.echo(f"it has not ended, or its driver was killed; log: {place.log}")
+        typer.echo("it has not ended, or its driver was killed")
+        _tell_logs(place)
         return ExitCode.SUCCESS
     for table in receipt["tables"]:
-        into = ", ".join(table["targets"])
-        typer.echo(
-            f"  {table['state']:10} {table['table']} -> {into}: {count(table['rows_read'])} read, "
-            f"{count(table['rows_written'])} written in {seconds(table['seconds'])}"
-        )
+        typer.echo(f"  {table['state']:10} {table['table']}: {_read(table)} in {seconds(table['seconds'])}")
+        for into in table["targets"]:
+            written = "" if into["rows_written"] is None else f": {count(into['rows_written'])} written"
+            typer.echo(f"             -> {into['target']}{written}")
         if table["cause"]:
             typer.echo(f"             {table['cause']['message']}")
             if table["cause"]["remedy"]:
                 typer.echo(f"             remedy: {table['cause']['remedy']}")
-    typer.echo(f"log: {place.log}")
+    _tell_logs(place)
     return ExitCode.SUCCESS
+
+
+def _read(table: dict[str, Any]) -> str:
+    parts = [f"{count(table['rows_read'])} read"]
+    for name in ("filtered", "rejected"):
+        if table[f"rows_{name}"]:
+            parts.append(f"{count(table[f'rows_{name}'])} {name}")
+    if table["attempts"]:
+        parts.append(f"{count(table['attempts'])} failed attempts")
+    return ", ".join(parts)
+
+
+def _tell_logs(place: JobPlace) -> None:
+    typer.echo(f"events: {place.events}")
+    typer.echo(f"log: {place.log}")

@@ -20,7 +20,7 @@ CELL_CHARACTERS_MAX = 40
 
 def preview(path: Path, variables: Mapping[str, str], rows: int) -> int:
     """Print the rows; reads from the sources only."""
-    console = Console()
+    console = Console(markup=False, highlight=False)  # names and values hold brackets
     for step in app.preview(path, variables, rows):
         console.print(_table(step))
         for reason in step.rejected:

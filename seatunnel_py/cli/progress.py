@@ -28,7 +28,7 @@ def progress(*, quiet: bool) -> Iterator[Callable[[JobEvent], None]]:
     if quiet:
         yield lambda event: None
         return
-    console = Console(stderr=True, highlight=False)
+    console = Console(stderr=True, highlight=False, markup=False)
     view = _View()
     if not console.is_terminal:
         yield _Plain(view)
@@ -51,7 +51,8 @@ class _View:
         self.tables = 0
         self.expected: int | None = None
         self.states: Counter[TableState] = Counter()
-        self.running: dict[str, int] = {}
+        self.running: dict[str, int] = {}  # rows by pipeline
+        self.names: dict[str, str] = {}  # of pipelines: two may read tables of one name
         self.state_of: dict[str, TableState] = {}
         self.rows = 0
         self.bytes = 0
@@ -65,7 +66,8 @@ class _View:
             case RowsMoved():
                 self.rows += event.rows
                 self.bytes += event.bytes
-                self.running[event.name] = self.running.get(event.name, 0) + event.rows
+                if event.pipeline in self.running:
+                    self.running[event.pipeline] += event.rows
             case TableChanged():
                 return self._changed(event)
             case UnitRetried():
@@ -75,15 +77,16 @@ class _View:
         return None
 
     def _changed(self, event: TableChanged) -> Text | None:
-        before = self.state_of.get(event.name)
+        before = self.state_of.get(event.pipeline)
         if before is not None:
-            self.states[before] -= 1
-        self.states[event.state] += 1
-        self.state_of[event.name] = event.state
+            self.states[before] -= len(event.tables)
+        self.states[event.state] += len(event.tables)
+        self.state_of[event.pipeline] = event.state
+        self.names[event.pipeline] = event.name
         if event.state.ended:
-            self.running.pop(event.name, None)
+            self.running.pop(event.pipeline, None)
         else:
-            self.running.setdefault(event.name, 0)
+            self.running.setdefault(event.pipeline, 0)
         if event.state in (TableState.FAILED, TableState.ISOLATED) and event.failure:
             return Text(f"{event.name}: {event.state.value}: {_first_line(event.failure.message)}", "red")
         return None
@@ -102,8 +105,10 @@ class _View:
         if not self.tables:
             return Text("starting …", "dim")
         grid = Table.grid(padding=(0, 2))
-        for name, rows in list(self.running.items())[:SHOWN_MAX]:
-            grid.add_row(f"  {name}", self.state_of.get(name, TableState.PENDING).value.lower(), f"{count(rows)} rows")
+        for pipeline, rows in list(self.running.items())[:SHOWN_MAX]:
+            grid.add_row(
+                Text(f"  {self.names[pipeline]}"), self.state_of[pipeline].value.lower(), f"{count(rows)} rows"
+            )
         more = len(self.running) - SHOWN_MAX
         done = ProgressBar(
             total=self.expected or self.tables,
@@ -128,7 +133,7 @@ class _Plain:
             print(line.plain, file=sys.stderr, flush=True)  # noqa: T201 - a log line is what this class is for
         now = time.monotonic()
         if isinstance(event, JobStarted):
-            self._tell(f"job {event.job_id}: {len(event.tables)} tables")
+            self._tell(f"job {event.job_id}: {len(event.tables)} table{'s' * (len(event.tables) != 1)}")
         elif now - self._last > PLAIN_EVERY_SECONDS and self._view.tables:
             self._last = now
             self._tell(self._view.summary)

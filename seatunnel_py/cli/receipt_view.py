@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 
@@ -23,12 +24,13 @@ def receipt_text(receipt: Receipt, home: Home) -> str:
     """The receipt for a terminal (colours only where stdout is one)."""
     real = Console()
     width = real.width if real.is_terminal else PIPED_WIDTH
-    console = Console(file=StringIO(), force_terminal=real.is_terminal, width=width)
+    # No markup: names of tables and files hold brackets.
+    console = Console(file=StringIO(), force_terminal=real.is_terminal, width=width, markup=False, highlight=False)
     console.print(_heading(receipt))
     console.print(_table(receipt))
     for table in receipt.tables:
         if table.cause is not None and table.state is not TableState.STOPPED:
-            console.print(_cause(table))
+            console.print(_cause(table), soft_wrap=True)
     if not receipt.total("rows_read") and not receipt.stopped_by:
         console.print("0 rows were read: the sources are empty, or their filters match nothing", style="yellow")
     for note in receipt.notes:
@@ -50,7 +52,9 @@ def _table(receipt: Receipt) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_footer=True, pad_edge=False)
     total = receipt.seconds
     rate = receipt.total("rows_read") / total.data if total.data > 0 else 0.0
-    table.add_column("table", footer=f"{len(receipt.tables)} tables", overflow="fold", min_width=12)
+    table.add_column(
+        "table", footer=f"{len(receipt.tables)} table{'s' * (len(receipt.tables) != 1)}", overflow="fold", min_width=12
+    )
     table.add_column("into", overflow="fold", min_width=16)
     table.add_column("read", justify="right", no_wrap=True, footer=count(receipt.total("rows_read")))
     table.add_column("written", justify="right", no_wrap=True, footer=count(receipt.total("rows_written")))
@@ -63,12 +67,12 @@ def _table(receipt: Receipt) -> Table:
     for row in shown:
         table.add_row(
             row.table,
-            "\n".join(map(_short, row.targets)),
+            "\n".join(_short(into.target) for into in row.targets),
             count(row.rows_read),
-            count(row.rows_written),
+            "\n".join(_known(into.rows_written, count) for into in row.targets),
             count(row.rows_filtered),
             count(row.rows_rejected),
-            size(row.bytes_written),
+            "\n".join(_known(into.bytes_written, size) for into in row.targets),
             seconds(row.seconds),
             Text(row.state.value.lower(), "green" if row.state is TableState.DONE else "red"),
         )
@@ -76,6 +80,11 @@ def _table(receipt: Receipt) -> Table:
     if hidden:
         table.add_row(f"… and {hidden} more, done")
     return table
+
+
+def _known(number: int | None, shown: Callable[[float], str]) -> str:
+    """Rows that were joined stand with the first table of the query."""
+    return "–" if number is None else shown(number)
 
 
 def _short(target: str) -> str:

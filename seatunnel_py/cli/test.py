@@ -70,7 +70,8 @@ def job_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def _table(done: Sequence[Outcome]) -> str:
-    console = Console(file=StringIO(), force_terminal=Console().is_terminal, width=max(Console().width, 100))
+    real = Console()
+    console = Console(file=StringIO(), force_terminal=real.is_terminal, width=max(real.width, 100), markup=False)
     table = Table(box=box.SIMPLE_HEAD, show_footer=True, pad_edge=False)
     failed = sum(outcome.verdict is not Verdict.PASSED for outcome in done)
     total = sum(outcome.seconds for outcome in done)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from typing import Any, TypeAlias
 
 from seatunnel_py.plan.pipelines import Pipeline
@@ -28,6 +29,7 @@ from seatunnel_py.runtime.pipeline_run import (
     Close,
     Commit,
     PipelineRun,
+    Prepare,
     Prepared,
     Submit,
     SubmitLater,
@@ -53,10 +55,11 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class _SideDone:
-    """A side task ended: ``then`` gets its value and gives the actions that follow."""
+    """A side task ended: ``then`` gets its value, or ``failed`` its failure, and gives the actions that follow."""
 
     pipeline: str
     then: Callable[[Any], Iterable[Action]]
+    failed: Callable[[UnitFailure], Iterable[Action]]
     value: Any = None
     error: BaseException | None = None
 
@@ -92,7 +95,8 @@ class Driver:
         }
         self._owner = {vertex.id: pipeline.id for pipeline in pipelines for vertex in pipeline.vertices}
         self._queue: queue.SimpleQueue[_Event] = queue.SimpleQueue()
-        self._later: list[tuple[float, int, str, UnitId]] = []
+        self._later: list[tuple[float, int, str, UnitId]] = []  # a number keeps equal times in order
+        self._numbers = count()
         self._waiting = deque(self._runs)
         self._open: set[str] = set()
         self._side = ThreadPoolExecutor(SIDE_THREADS, thread_name_prefix="side")
@@ -145,7 +149,7 @@ class Driver:
             case _SideDone():
                 self._side_done(event)
             case _Stop(exit_code):
-                self._stop_all(exit_code)
+                self._stop_all(exit_code, "the job was stopped")
             case UnitStarted() | None:
                 pass
         while self._later and self._later[0][0] <= self._clock.now():
@@ -160,29 +164,20 @@ class Driver:
         if result.first_row_at:
             self.first_row_at = min(self.first_row_at or result.first_row_at, result.first_row_at)
         size = sum(piece.piece.bytes for piece in result.pieces)
-        self._listen(RowsMoved(run.pipeline.id, run.pipeline.name, result.rows, size, self._clock.now()))
+        rows = result.rows if result.id.vertex in run.counts.tables else 0
+        self._listen(RowsMoved(run.pipeline.id, run.pipeline.name, rows, size, self._clock.now()))
 
     def _side_done(self, event: _SideDone) -> None:
-        run = self._runs[event.pipeline]
-        if event.error is None:
-            self._perform(run, event.then(event.value))
-        elif run.state.ended:
-            # Closing failed: the outcome stands, but what was left behind must be known.
-            self._listen(
-                TableChanged(
-                    run.pipeline.id, run.pipeline.name, run.state, self._clock.now(), side.as_failure(event.error)
-                )
-            )
-            self._open.discard(run.pipeline.id)
-        else:
-            self._perform(run, run.fail(side.as_failure(event.error)))
+        failure = side.as_failure(event.error) if event.error is not None else None
+        actions = event.then(event.value) if failure is None else event.failed(failure)
+        self._perform(self._runs[event.pipeline], actions)
 
-    def _stop_all(self, exit_code: int) -> None:
+    def _stop_all(self, exit_code: int, why: str) -> None:
         self._stopped_by = self._stopped_by or exit_code
         self._waiting.clear()
-        failure = UnitFailure(FailureKind.FATAL, "the job was stopped")
+        failure = UnitFailure(FailureKind.FATAL, why)
         for run in self._runs.values():
-            self._perform(run, run.fail(failure, TableState.STOPPED))
+            self._perform(run, run.stop(failure))
 
     # ------------------------------------------------------------- actions
 
@@ -191,25 +186,42 @@ class Driver:
             run = self._runs[self._waiting.popleft()]
             self._open.add(run.pipeline.id)
             run.started_at = self._clock.now()
-            self._submit_side(run, partial(side.prepare, run.pipeline), partial(self._prepared, run))
+            self._perform(run, run.begin())
+
+    def _prepare(self, run: PipelineRun) -> Prepared:
+        """On a side thread. One that was stopped while it waited for the thread has nothing to do and to undo."""
+        return Prepared({}, {}) if run.state.ended else side.prepare(run.pipeline, self._job)
 
     def _prepared(self, run: PipelineRun, outcome: Prepared) -> Iterable[Action]:
         if not run.state.ended:
-            for vertex in run.pipeline.vertices:
-                self._engine.register(chain_of(vertex, outcome.setups, self._job, self._settings.exchange))
+            try:
+                for vertex in run.pipeline.vertices:
+                    self._engine.register(chain_of(vertex, outcome.setups, self._job, self._settings.exchange))
+            except Exception as error:  # noqa: BLE001 - a plugin that cannot travel concerns its own table
+                return [*run.fail(side.as_failure(error)), *run.prepared(outcome)]
         return run.prepared(outcome)
 
-    def _submit_side(self, run: PipelineRun, task: Callable[[], Any], then: Callable[[Any], Iterable[Action]]) -> None:
+    def _submit_side(
+        self,
+        run: PipelineRun,
+        task: Callable[[], Any],
+        then: Callable[[Any], Iterable[Action]],
+        failed: Callable[[UnitFailure], Iterable[Action]],
+    ) -> None:
         def report(future: Future[Any]) -> None:
             error = future.exception()
             value = None if error else future.result()
-            self._queue.put(_SideDone(run.pipeline.id, then, value, error))
+            self._queue.put(_SideDone(run.pipeline.id, then, failed, value, error))
 
         self._side.submit(task).add_done_callback(report)
 
     def _perform(self, run: PipelineRun, actions: Iterable[Action]) -> None:
         for action in actions:
             match action:
+                case Prepare():
+                    self._submit_side(
+                        run, partial(self._prepare, run), partial(self._prepared, run), run.prepare_failed
+                    )
                 case Submit(unit):
                     if self.first_unit_at is None:
                         self.first_unit_at = self._clock.now()
@@ -220,51 +232,65 @@ class Driver:
                     self._engine.cancel(unit_id)
                 case Commit(pieces):
                     task = partial(side.commit, run.pipeline, pieces, run.setups, self._job)
-                    self._submit_side(run, task, lambda _: run.committed())
+                    self._submit_side(run, task, partial(self._committed, run), run.commit_failed)
                 case Abort(pieces):
-                    task = partial(side.abort, run.pipeline, pieces, run.setups, self._job, run.enumerators)
-                    self._submit_side(run, task, partial(self._closed, run))
+                    self._close(run, partial(side.abort, run.pipeline, pieces, run.setups, self._job, run.enumerators))
                 case Close():
-                    self._submit_side(run, partial(side.release, run.enumerators), partial(self._closed, run))
+                    self._close(run, partial(side.release, run.enumerators))
                 case Changed(state, failure):
                     self._changed(run, state, failure)
+
+    def _committed(self, run: PipelineRun, _: Any) -> Iterable[Action]:
+        return run.committed()
+
+    def _close(self, run: PipelineRun, task: Callable[[], None]) -> None:
+        self._submit_side(run, task, partial(self._closed, run), partial(self._left_behind, run))
 
     def _closed(self, run: PipelineRun, _: Any) -> Iterable[Action]:
         self._open.discard(run.pipeline.id)
         return ()
 
+    def _left_behind(self, run: PipelineRun, failure: UnitFailure) -> Iterable[Action]:
+        """The outcome stands, but what was left behind must be known."""
+        self._tell(run, run.state, failure)
+        return self._closed(run, None)
+
     def _submit_later(self, run: PipelineRun, unit: UnitId, delay: float, failure: UnitFailure) -> None:
         now = self._clock.now()
-        heapq.heappush(self._later, (now + delay, len(self._later), run.pipeline.id, unit))
+        heapq.heappush(self._later, (now + delay, next(self._numbers), run.pipeline.id, unit))
         self._listen(UnitRetried(run.pipeline.id, run.pipeline.name, str(unit), unit.attempt, delay, failure, now))
 
     def _changed(self, run: PipelineRun, state: TableState, failure: UnitFailure | None) -> None:
-        now = self._clock.now()
-        self._listen(TableChanged(run.pipeline.id, run.pipeline.name, state, now, failure))
+        self._tell(run, state, failure)
         if not state.ended:
             return
-        run.ended_at = now
+        run.ended_at = self._clock.now()
         if state is TableState.DONE:
-            self.last_commit_at = now
+            self.last_commit_at = run.ended_at
         if state is TableState.FAILED and self._settings.fail_fast:
-            self._stop_all(ExitCode.FAILED)
+            self._stop_all(ExitCode.FAILED, f"stopped because {run.pipeline.name} failed")
+
+    def _tell(self, run: PipelineRun, state: TableState, failure: UnitFailure | None) -> None:
+        pipeline = run.pipeline
+        tables = tuple(map(str, pipeline.tables))
+        self._listen(TableChanged(pipeline.id, pipeline.name, state, self._clock.now(), failure, tables))
 
     # ------------------------------------------------------------- receipt
 
     def _receipts(self, run: PipelineRun) -> Iterable[TableReceipt]:
         state = run.state if run.state.ended else TableState.STOPPED
         seconds = (run.ended_at or self._clock.now()) - run.started_at if run.started_at is not None else 0.0
-        for path, count in run.counts.items():
+        for table in run.counts.tables.values():
             yield TableReceipt(
-                str(path),
-                tuple(node.sink.target for node in run.pipeline.sinks),
+                str(table.table),
+                table.receipts(),
                 state,
-                count.rows_read,
-                count.rows_written,
-                count.rows_filtered,
-                count.rows_rejected,
-                count.bytes_written,
-                count.attempts,
+                table.rows_read,
+                table.rows_written,
+                table.rows_filtered,
+                table.rows_rejected,
+                table.bytes_written,
+                table.attempts,
                 seconds,
                 run.failure,
             )

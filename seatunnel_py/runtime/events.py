@@ -22,18 +22,19 @@ class JobStarted:
 
 @dataclass(frozen=True, slots=True)
 class TableChanged:
-    """A pipeline went into another state. ``failure`` says why, where it went wrong."""
+    """A pipeline went into another state. ``failure`` says why, where it went wrong; ``tables`` share its fate."""
 
     pipeline: str
     name: str
     state: TableState
     at: float
     failure: UnitFailure | None = None
+    tables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RowsMoved:
-    """A unit ended well."""
+    """A unit ended well. ``rows`` are rows read from a source: none where a unit reads a channel."""
 
     pipeline: str
     name: str

@@ -1,7 +1,8 @@
 """SEATUNNEL_HOME: what is known of jobs on this machine, one directory per job id.
 
-``jobs/ID/`` holds ``job.json`` (what was started, secrets left out), ``receipt.json`` once it ended, ``job.log`` and
-``exchange/`` while it runs. A job id is taken by create-if-absent, so that two drivers cannot both get it.
+``jobs/ID/`` holds ``job.json`` (what was started, secrets left out), ``receipt.json`` once it ended, ``events.jsonl``
+(what happened), ``job.log`` (what Spark and the workers said), and ``exchange/`` while it runs. A job id is taken by
+create-if-absent, so that two drivers cannot both get it.
 Directories are 0700 and files 0600: error texts and exchanged rows may hold personal data (S14, S15).
 """
 
@@ -13,6 +14,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from seatunnel_py.runtime.receipt import Receipt
 HOME_VARIABLE = "SEATUNNEL_HOME"
 ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 ID_LENGTH_MAX = 100
+JOBS_NAMED_MAX = 5
 
 
 class JobIdError(SeaTunnelError):
@@ -41,13 +44,24 @@ class JobPlace:
         return self.path / "job.log"
 
     @property
+    def events(self) -> Path:
+        return self.path / "events.jsonl"
+
+    @property
     def exchange(self) -> Path:
         return self.path / "exchange"
 
     def end(self, receipt: Receipt) -> None:
-        """Write the receipt and remove what only a running job needs."""
+        """Write the receipt: from now on the job has ended."""
         _write_json(self.path / "receipt.json", receipt.to_plain())
+
+    def clear(self) -> None:
+        """Remove what only a running job needs; it holds rows."""
         shutil.rmtree(self.exchange, ignore_errors=True)
+
+    def forget(self) -> None:
+        """Nothing was started: the job id is free again."""
+        shutil.rmtree(self.path, ignore_errors=True)
 
     def read(self, name: str) -> dict[str, Any] | None:
         """``job`` or ``receipt`` as it was written, or None."""
@@ -70,11 +84,12 @@ class Home:
 
     def claim(self, job_id: str | None, *, fresh: bool, about: dict[str, Any]) -> JobPlace:
         """Take a job id (a new random one when None). Raises JobIdError for one that was used before."""
-        chosen = job_id or f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
+        chosen = job_id if job_id is not None else f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
         if not chosen or len(chosen) > ID_LENGTH_MAX or not ID_CHARACTERS.issuperset(chosen) or chosen.startswith("."):
             raise JobIdError(f"{chosen!r} is no job id", "use letters, digits, '-', '_' and '.'")
         jobs = self.path / "jobs"
-        jobs.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for directory in (self.path, jobs):  # the mode of mkdir is not that of the parents it makes
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         place = JobPlace(chosen, jobs / chosen)
         if fresh:
             shutil.rmtree(place.path, ignore_errors=True)
@@ -96,16 +111,20 @@ class Home:
     def jobs(self) -> Iterator[JobPlace]:
         """All known jobs, oldest first."""
         directory = self.path / "jobs"
-        if directory.is_dir():
-            for path in sorted(directory.iterdir(), key=lambda path: path.stat().st_mtime):
-                yield JobPlace(path.name, path)
+        found: list[tuple[float, Path]] = []
+        for path in directory.iterdir() if directory.is_dir() else ():
+            with suppress(FileNotFoundError):  # it was forgotten while we looked
+                if path.is_dir():
+                    found.append((path.stat().st_mtime, path))
+        for _, path in sorted(found):
+            yield JobPlace(path.name, path)
 
     def job(self, job_id: str) -> JobPlace:
         """A known job. Raises JobIdError with the known ids near it."""
         for place in self.jobs():
             if place.job_id == job_id:
                 return place
-        known = [place.job_id for place in self.jobs()][-5:]
+        known = [place.job_id for place in self.jobs()][-JOBS_NAMED_MAX:]
         raise JobIdError(f"there is no job {job_id!r} in {self.path}", f"newest jobs: {', '.join(known) or 'none'}")
 
 

@@ -2,7 +2,8 @@
 
 Theory. A pipeline is *prepared* (start effects performed, splits found), then its vertices run units until their
 input ends, then its sinks *commit*, then it is done. Any failure that attempts cannot mend ends the pipeline, and
-only it: units under way are cancelled, what they staged is aborted once the last of them has ended.
+only it: units under way are cancelled, what they staged is aborted once the last of them has ended. Whatever ends
+it, nothing of it may still be at work when its last action, ``Abort`` or ``Close``, is given out: one of the two, once.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import TypeAlias
 
-from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import Setup
 from seatunnel_py.api.source import Enumerator, Split
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.runtime.attempts import RetryPolicy
-from seatunnel_py.runtime.receipt import TableCount, TableState
+from seatunnel_py.runtime.counts import Counts
+from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.vertex_run import VertexRun
 from seatunnel_py.work.unit import (
     Budget,
@@ -39,6 +40,11 @@ class Prepared:
     setups: Mapping[str, Setup]
     splits: Mapping[str, tuple[Split, ...]]
     enumerators: tuple[Enumerator, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """Perform the start effects and find the splits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,8 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Abort:
-    """Drop the pieces and close: the pipeline has failed, and nothing of it is under way any more."""
+    """Drop the pieces and close: the pipeline has failed, and nothing of it is under way any more. Pieces of failed
+    attempts are among them."""
 
     pieces: Mapping[str, tuple[SinkPiece, ...]]
 
@@ -85,7 +92,7 @@ class Changed:
     failure: UnitFailure | None = None
 
 
-Action: TypeAlias = Submit | SubmitLater | Cancel | Commit | Abort | Close | Changed
+Action: TypeAlias = Prepare | Submit | SubmitLater | Cancel | Commit | Abort | Close | Changed
 
 
 class PipelineRun:
@@ -97,32 +104,47 @@ class PipelineRun:
         self.failure: UnitFailure | None = None
         self.setups: Mapping[str, Setup] = {}
         self.enumerators: tuple[Enumerator, ...] = ()
-        self.counts: dict[TablePath, TableCount] = {path: TableCount() for path in pipeline.tables}
+        self.counts = Counts(pipeline)
         self.started_at: float | None = None
         self.ended_at: float | None = None
         self.vertices = {vertex.id: VertexRun(vertex, budget, channel_capacity) for vertex in pipeline.vertices}
         self._retry = retry
+        self._begun = False
+        self._preparing = False
         self._later: set[UnitId] = set()
         self._numbers = {channel.id: count() for vertex in pipeline.vertices for channel in vertex.outputs}
 
     # ------------------------------------------------------------- events
 
+    def begin(self) -> list[Action]:
+        """It is this pipeline's turn."""
+        assert not self._begun
+        self._begun = self._preparing = True
+        return [Prepare()]
+
     def prepared(self, outcome: Prepared) -> list[Action]:
         """Start effects are done and splits known; nothing more to do when a stop came first."""
+        self._preparing = False
         self.setups = outcome.setups
         self.enumerators = outcome.enumerators
         if self.state.ended:
-            return [Abort(self._pieces())]
+            return [Abort(self._pieces(strays=True))]
         for vertex_id, splits in outcome.splits.items():
             self.vertices[vertex_id].add_splits(splits)
         return [self._change(TableState.RUNNING), *self._advance()]
+
+    def prepare_failed(self, failure: UnitFailure) -> list[Action]:
+        """Preparing undid what it had begun."""
+        self._preparing = False
+        return [Close()] if self.state.ended else [self._change(TableState.FAILED, failure), Close()]
 
     def finished(self, result: UnitResult) -> list[Action]:
         """A unit ended by itself."""
         vertex = self.vertices[result.id.vertex]
         if result.failure is not None:
+            vertex.strays += result.pieces
             return self._failed_unit(vertex, result.id, result.failure)
-        self._count(vertex, result)
+        self.counts.add(result)
         vertex.succeeded(result)
         self._hand_on(vertex, result.slices)
         return self._after_unit()
@@ -137,26 +159,35 @@ class PipelineRun:
         if unit not in self._later:
             return []
         self._later.discard(unit)
-        return [Submit(self.vertices[unit.vertex].running[unit]), self._change(TableState.RUNNING)]
+        again: list[Action] = [Submit(self.vertices[unit.vertex].running[unit])]
+        recovered = self.state is TableState.RETRYING and not self._later
+        return [*again, self._change(TableState.RUNNING)] if recovered else again
 
     def committed(self) -> list[Action]:
         return [self._change(TableState.DONE), Close()]
+
+    def commit_failed(self, failure: UnitFailure) -> list[Action]:
+        """Whether the commit reached the target is not known: what it names must not be touched (I33)."""
+        return [self._change(TableState.FAILED, failure), Close()]
+
+    def stop(self, failure: UnitFailure) -> list[Action]:
+        """End this pipeline, unless its commit is under way: nobody can call that back, and its end is near."""
+        return [] if self.state is TableState.COMMITTING else self.fail(failure, TableState.STOPPED)
 
     def fail(self, failure: UnitFailure, state: TableState = TableState.FAILED) -> list[Action]:
         """End this pipeline. What it staged is aborted when its last unit has ended."""
         if self.state.ended:
             return []
+        assert self.state is not TableState.COMMITTING
         waiting = list(self._later)
         self._later.clear()
         for unit in waiting:
             self.vertices[unit.vertex].running.pop(unit)
         running = [unit for vertex in self.vertices.values() for unit in vertex.running]
-        committing = self.state is TableState.COMMITTING
         changed = self._change(state, failure)
-        if committing:
-            # Whether the commit reached the target is not known: what it names must not be touched (I33).
-            return [changed, Close()]
-        return [changed, *map(Cancel, running), *([] if running else [Abort(self._pieces())])]
+        if running or self._preparing or not self._begun:
+            return [changed, *map(Cancel, running)]
+        return [changed, Abort(self._pieces(strays=True))]
 
     # ---------------------------------------------------------- decisions
 
@@ -164,21 +195,20 @@ class PipelineRun:
         if self.state.ended:
             vertex.running.pop(unit)
             return self._after_unit()
-        self._count_of(vertex).attempts += 1
+        self.counts.attempt(unit.vertex)
         delay = self._retry.delay(failure, unit.attempt)
         if delay is None:
             vertex.running.pop(unit)
             return self.fail(failure)
         retry = vertex.again(unit)
-        if delay == 0.0:
-            return [Submit(retry)]
         self._later.add(retry.id)
-        return [SubmitLater(retry, delay, failure), self._change(TableState.RETRYING, failure)]
+        later: list[Action] = [SubmitLater(retry, delay, failure)]
+        return [*later, self._change(TableState.RETRYING, failure)] if delay else later
 
     def _after_unit(self) -> list[Action]:
         if self.state.ended:
             idle = not any(vertex.running for vertex in self.vertices.values())
-            return [Abort(self._pieces())] if idle else []
+            return [Abort(self._pieces(strays=True))] if idle else []
         return self._advance()
 
     def _advance(self) -> list[Action]:
@@ -204,12 +234,13 @@ class PipelineRun:
                 if item.table == channel.table
             )
 
-    def _pieces(self) -> dict[str, tuple[SinkPiece, ...]]:
-        """Pieces by sink node; every sink of the pipeline has an entry, for an empty table is committed as well."""
+    def _pieces(self, *, strays: bool = False) -> dict[str, tuple[SinkPiece, ...]]:
+        """Pieces by sink node; every sink of the pipeline has an entry, for an empty table is committed as well.
+        ``strays`` of failed attempts are never committed."""
         scopes = {(node.step.id, node.table.path): node.id for node in self.pipeline.sinks}
         found: dict[str, list[SinkPiece]] = {node_id: [] for node_id in scopes.values()}
         for vertex in self.vertices.values():
-            for piece in vertex.pieces:
+            for piece in [*vertex.pieces, *(vertex.strays if strays else ())]:
                 found[scopes[(piece.step, piece.table)]].append(piece)
         return {node_id: tuple(pieces) for node_id, pieces in found.items()}
 
@@ -218,22 +249,3 @@ class PipelineRun:
         if state.ended:
             self.failure = failure
         return Changed(state, failure)
-
-    # ------------------------------------------------------------- counts
-
-    def _count_of(self, vertex: VertexRun) -> TableCount:
-        """Rows are booked on the source table; behind a channel on the table of that name, else on the first."""
-        source = vertex.vertex.source
-        path = source.table.schema.path if source else vertex.vertex.inputs[0].table
-        return self.counts.get(path) or next(iter(self.counts.values()))
-
-    def _count(self, vertex: VertexRun, result: UnitResult) -> None:
-        table = self._count_of(vertex)
-        if vertex.vertex.source is not None:
-            table.rows_read += result.rows
-        for piece in result.pieces:
-            table.rows_written += piece.piece.rows
-            table.bytes_written += piece.piece.bytes
-        for step in result.counts:
-            table.rows_rejected += step.rejected
-            table.rows_filtered += max(0, step.rows_in - step.rows_out - step.rejected)

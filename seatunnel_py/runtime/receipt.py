@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -38,12 +38,23 @@ class ExitCode:
 
 
 @dataclass(frozen=True, slots=True)
+class TargetReceipt:
+    """What went into one target. Counts are None where rows of several tables were joined: they stand with the first
+    of these tables."""
+
+    target: str
+    rows_written: int | None = 0
+    bytes_written: int | None = 0
+
+
+@dataclass(frozen=True, slots=True)
 class TableReceipt:
-    """One source table of one pipeline. Rows are conserved: read = written + filtered + rejected, summed over sinks
-    where there are several, unless ``balanced`` is None because a step changes the number of rows."""
+    """One source table of one pipeline. ``rows_written`` is the sum over its ``targets``: a row that two sinks take
+    counts twice in it, and once in each. With one target, and unless a step makes other rows out of the ones that
+    it gets, read = written + filtered + rejected."""
 
     table: str
-    targets: tuple[str, ...]
+    targets: tuple[TargetReceipt, ...]
     state: TableState
     rows_read: int = 0
     rows_written: int = 0
@@ -77,10 +88,10 @@ class Receipt:
     @property
     def exit_code(self) -> int:
         states = {table.state for table in self.tables}
+        if states <= {TableState.DONE} and (states or not self.stopped_by):
+            return ExitCode.SUCCESS  # also when a stop came after everything had been committed
         if self.stopped_by:
             return self.stopped_by
-        if states <= {TableState.DONE}:
-            return ExitCode.SUCCESS
         return ExitCode.SOME_TABLES_FAILED if TableState.DONE in states else ExitCode.FAILED
 
     @property
@@ -108,16 +119,3 @@ class Receipt:
             "exit_code": self.exit_code,
             "totals": {name: self.total(name) for name in totals},
         }
-
-
-@dataclass(slots=True)
-class TableCount:
-    """Running sums for one source table, kept by the loop."""
-
-    rows_read: int = 0
-    rows_written: int = 0
-    rows_filtered: int = 0
-    rows_rejected: int = 0
-    bytes_written: int = 0
-    attempts: int = 0
-    targets: set[str] = field(default_factory=set)

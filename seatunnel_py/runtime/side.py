@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack, suppress
 
 from seatunnel_py.api.batch import Plain
-from seatunnel_py.api.sink import CommitContext, Setup
+from seatunnel_py.api.sink import CommitContext, Piece, Setup
 from seatunnel_py.api.source import Enumerator, Split
 from seatunnel_py.errors import FatalError, RetriableError, SeaTunnelError
 from seatunnel_py.plan.flows import SinkNode
@@ -20,28 +21,33 @@ from seatunnel_py.runtime.pipeline_run import Prepared
 from seatunnel_py.work.unit import FailureKind, SinkPiece, UnitFailure
 
 
-def prepare(pipeline: Pipeline) -> Prepared:
-    """Plan every sink of the pipeline before touching any, perform their effects, then find the splits."""
+def prepare(pipeline: Pipeline, job: JobIdentity) -> Prepared:
+    """Plan every sink of the pipeline before touching any, perform their effects, then find the splits. What fails
+    half-way leaves nothing behind: neither an open enumerator nor a staging place that a sink had made."""
     setups = {node.id: node.sink.plan_setup() for node in pipeline.sinks}
-    for node in pipeline.sinks:
-        node.sink.setup(setups[node.id])
+    begun: dict[str, Setup] = {}
     splits: dict[str, tuple[Split, ...]] = {}
     enumerators: list[Enumerator] = []
     try:
+        for node in pipeline.sinks:
+            begun[node.id] = setups[node.id]
+            node.sink.setup(setups[node.id])
         for vertex in pipeline.vertices:
             if vertex.source is not None:
                 enumerators.append(vertex.source.source.enumerator([vertex.source.table], None))
                 splits[vertex.id] = tuple(enumerators[-1].discover())
     except BaseException:
-        release(enumerators)
+        with suppress(Exception):  # why it failed is what people need to know
+            abort(pipeline, dict.fromkeys(begun, ()), begun, job, enumerators)
         raise
     return Prepared(setups, splits, tuple(enumerators))
 
 
 def release(enumerators: Iterable[Enumerator]) -> None:
-    """Close enumerators at the end of their pipeline."""
-    for enumerator in enumerators:
-        enumerator.close()
+    """Close enumerators at the end of their pipeline: all of them, even when one cannot be closed."""
+    with ExitStack() as closing:
+        for enumerator in enumerators:
+            closing.callback(enumerator.close)
 
 
 def commit(
@@ -65,14 +71,18 @@ def abort(
     job: JobIdentity,
     enumerators: Iterable[Enumerator],
 ) -> None:
-    """Drop what a failed pipeline staged, and close it; one that failed while it was prepared staged nothing."""
-    try:
+    """Drop what a failed pipeline staged, and close it; sinks that were not set up have nothing to drop. One that
+    fails does not keep the others from being dropped."""
+    with ExitStack() as closing:
+        closing.callback(release, enumerators)
         for node in pipeline.sinks:
             if node.id in setups:
                 own = [piece.piece for piece in pieces[node.id]]
-                node.sink.committer().abort(own, _context(node, setups[node.id].data, job))
-    finally:
-        release(enumerators)
+                closing.callback(_abort, node, own, _context(node, setups[node.id].data, job))
+
+
+def _abort(node: SinkNode, pieces: list[Piece], context: CommitContext) -> None:
+    node.sink.committer().abort(pieces, context)
 
 
 def _scopes(pipeline: Pipeline) -> list[list[SinkNode]]:

@@ -36,6 +36,7 @@ class VertexRun:
     def __init__(self, vertex: Vertex, budget: Budget, capacity: int) -> None:
         self.vertex = vertex
         self.pieces: list[SinkPiece] = []
+        self.strays: list[SinkPiece] = []  # of failed attempts: staged before the failure, and worth nothing
         self.running: dict[UnitId, Unit] = {}
         self.input_ended = False
         self._budget = budget

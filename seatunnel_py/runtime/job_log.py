@@ -1,0 +1,130 @@
+"""The job log: every event of a job as one JSON line, for people with ``jq`` and for collectors.
+
+A line has ``time`` (UTC), ``level``, ``event``, ``job``, and what the event is about: ``pipeline``, ``table``,
+``unit``, ``state``, counts, and the whole ``cause`` of a failure with its trace, which is shown nowhere else. Secrets
+of the job are masked wherever a client library quoted them; the file is 0600 (error texts hold rows, S14).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from traceback import format_exception
+from types import TracebackType
+from typing import Any, Self
+
+from pydantic import BaseModel, SecretStr
+
+from seatunnel_py.api.redaction import MASK, redacted_text
+from seatunnel_py.plan.steps import Job
+from seatunnel_py.runtime.events import JobEnded, JobEvent, JobStarted, RowsMoved, TableChanged, UnitRetried
+from seatunnel_py.runtime.receipt import ExitCode, TableState
+from seatunnel_py.work.unit import UnitFailure
+
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+SECRET_CHARACTERS_MIN = 4  # a shorter one stands in half of all words; masking it would hide them and show it
+_GRAVE = {
+    TableState.FAILED: "ERROR",
+    TableState.ISOLATED: "ERROR",
+    TableState.RETRYING: "WARNING",
+    TableState.STOPPED: "WARNING",
+}
+
+
+class JobLog:
+    """A listener. Appends to ``path`` what is at least as grave as ``level``; ``secrets`` are texts to be masked."""
+
+    def __init__(self, path: Path, job_id: str, level: str, secrets: Iterable[str] = ()) -> None:
+        self._job_id = job_id
+        self._least = LEVELS.index(level)
+        # The longest first: one secret may be the beginning of another.
+        self._secrets = sorted({each for each in secrets if len(each) >= SECRET_CHARACTERS_MIN}, key=len, reverse=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+        self._file = os.fdopen(os.open(path, flags, 0o600), "w", encoding="utf-8", buffering=1)
+
+    def __call__(self, event: JobEvent) -> None:
+        level, name, about = _line(event)
+        self.write(level, name, about)
+
+    def write(self, level: str, name: str, about: Mapping[str, Any]) -> None:
+        """One line, also for what is no event of the job's own."""
+        if LEVELS.index(level) < self._least:
+            return
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        line = {"time": now, "level": level, "event": name, "job": self._job_id, **self._masked(about)}
+        self._file.write(json.dumps(line, default=str) + "\n")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
+        """The job has ended; an exception that ended it is its last line."""
+        with self._file:
+            if error is not None:
+                message, text = f"{type(error).__name__}: {error}", "".join(format_exception(error))
+                self.write("ERROR", "driver_failed", {"message": message, "trace": text})
+
+    def _masked(self, value: Any) -> Any:
+        """On values, not on the finished line: there a secret with a quote in it would be escaped."""
+        match value:
+            case str():
+                for secret in self._secrets:
+                    value = value.replace(secret, MASK)
+                return redacted_text(value)
+            case Mapping():
+                return {key: self._masked(item) for key, item in value.items()}
+            case list() | tuple():
+                return [self._masked(item) for item in value]
+        return value
+
+
+def secrets_of(job: Job) -> set[str]:
+    """The secret options of all steps, as the plugins get them."""
+    found: set[str] = set()
+    for step in job.steps:
+        found |= _secrets(step.options)
+    return found
+
+
+def _secrets(value: Any) -> set[str]:
+    match value:
+        case SecretStr():
+            return {value.get_secret_value()}
+        case BaseModel():
+            return _secrets(dict(value))
+        case Mapping():
+            return set().union(*map(_secrets, value.values()))
+        case list() | tuple():
+            return set().union(*map(_secrets, value))
+    return set()
+
+
+def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
+    """Level, name and content of an event."""
+    match event:
+        case JobStarted():
+            return "INFO", "job_started", {"name": event.job_name, "tables": event.tables, "rows": event.rows}
+        case TableChanged():
+            about = {"pipeline": event.pipeline, "table": event.name, "state": event.state.value}
+            more = {"tables": event.tables} if len(event.tables) > 1 else {}
+            level = _GRAVE.get(event.state, "ERROR" if event.failure else "INFO")
+            return level, "table_changed", {**about, **more, **_cause(event.failure)}
+        case RowsMoved():
+            about = {"pipeline": event.pipeline, "table": event.name}
+            return "DEBUG", "rows_moved", {**about, "rows": event.rows, "bytes": event.bytes}
+        case UnitRetried():
+            about = {"pipeline": event.pipeline, "table": event.name, "unit": event.unit}
+            again = {"attempt": event.attempt, "delay_seconds": event.delay_seconds}
+            return "WARNING", "unit_retried", {**about, **again, **_cause(event.failure)}
+        case JobEnded(receipt):
+            plain = receipt.to_plain()
+            kept = {key: plain[key] for key in ("state", "exit_code", "totals", "seconds")}
+            return "INFO" if receipt.exit_code == ExitCode.SUCCESS else "ERROR", "job_ended", kept
+
+
+def _cause(failure: UnitFailure | None) -> dict[str, Any]:
+    return {"cause": asdict(failure)} if failure else {}

@@ -1,0 +1,43 @@
+"""What follows from a failed unit, as a table."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seatunnel_py.runtime.attempts import RetryPolicy
+from seatunnel_py.work.unit import FailureKind, UnitFailure
+
+LOST, RETRIABLE, FATAL = FailureKind.LOST, FailureKind.RETRIABLE, FailureKind.FATAL
+UNEXPECTED, DEADLINE = FailureKind.UNEXPECTED, FailureKind.DEADLINE
+
+
+@pytest.mark.parametrize(
+    ("kind", "delays"),
+    [
+        (LOST, [0.0, 0.0, 0.0, None]),  # says nothing about the rows: again at once
+        (RETRIABLE, [1.0, 2.0, 4.0, None]),  # pauses grow
+        (UNEXPECTED, [1.0, None]),  # one more chance
+        (DEADLINE, [1.0, None]),
+        (FATAL, [None]),  # believed
+    ],
+)
+def test_pauses_by_kind(kind: FailureKind, delays: list[float | None]) -> None:
+    """Seconds before each further attempt, until the table is given up."""
+    policy = RetryPolicy(3, 8.0)
+
+    assert [policy.delay(UnitFailure(kind, ""), attempt) for attempt in range(len(delays))] == delays
+
+
+def test_no_retries_means_none() -> None:
+    """job.retry.times = 0 holds for lost workers as well."""
+    assert {RetryPolicy(0, 8.0).delay(UnitFailure(kind, ""), 0) for kind in FailureKind} == {None}
+
+
+@given(st.sampled_from(FailureKind), st.integers(0, 20), st.floats(0, 1e6), st.integers(0, 10_000))
+def test_every_failure_comes_to_an_end(kind: FailureKind, times: int, interval: float, attempt: int) -> None:
+    """A delay is within the interval, and never given after the allowed attempts."""
+    delay = RetryPolicy(times, interval).delay(UnitFailure(kind, ""), attempt)
+
+    assert delay is None or (0 <= delay <= interval and attempt < times)

@@ -1,0 +1,322 @@
+"""The loop with an engine that does what a script says: everything that can go wrong around a unit."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+import pytest
+from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, failed, forked, sink_node, straight
+
+from seatunnel_py.api import FatalError, Piece, TablePath
+from seatunnel_py.plan.pipelines import Pipeline, Vertex
+from seatunnel_py.runtime.attempts import RetryPolicy
+from seatunnel_py.runtime.chains import JobIdentity
+from seatunnel_py.runtime.driver import PIPELINES_OPEN_MAX, Driver, Settings
+from seatunnel_py.runtime.events import JobEvent, RowsMoved, TableChanged, UnitRetried
+from seatunnel_py.runtime.ports import UnitLost
+from seatunnel_py.runtime.receipt import ExitCode, Receipt, Seconds, TableReceipt, TableState
+from seatunnel_py.work.unit import Budget, FailureKind, SinkPiece, Unit, UnitResult
+
+DONE, FAILED, STOPPED = TableState.DONE, TableState.FAILED, TableState.STOPPED
+SECONDS_MAX = 30
+
+
+class Job:
+    """A driver over some pipelines; ``run`` ends it in this thread, ``start`` in another one."""
+
+    def __init__(self, pipelines: Sequence[Pipeline], *, fail_fast: bool = False, retry: float = 0.01) -> None:
+        self.engine = ScriptedEngine(pipelines)
+        self.events: list[JobEvent] = []
+        settings = Settings(RetryPolicy(3, retry), Budget(10, 1.0), fail_fast=fail_fast, exchange="mem:")
+        self.driver = Driver(tuple(pipelines), self.engine, JobIdentity("j", "l"), settings, Clock(), self._listen)
+        self.tables: tuple[TableReceipt, ...] = ()
+        self._heard = threading.Condition()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _listen(self, event: JobEvent) -> None:
+        with self._heard:
+            self.events.append(event)
+            self._heard.notify_all()
+
+    def wait_for(self, wanted: Callable[[JobEvent], bool]) -> None:
+        with self._heard:
+            assert self._heard.wait_for(lambda: any(map(wanted, self.events)), SECONDS_MAX)
+
+    def _run(self) -> None:
+        self.tables = self.driver.run()
+
+    def run(self) -> dict[str, TableState]:
+        self.start()
+        return self.end()
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def end(self) -> dict[str, TableState]:
+        self._thread.join(SECONDS_MAX)
+        assert not self._thread.is_alive(), "the job hangs"
+        self.engine.stop()
+        return {table.table: table.state for table in self.tables}
+
+    def receipt(self) -> Receipt:
+        return Receipt("j", "job", self.tables, Seconds(), stopped_by=self.driver.stopped_by)
+
+
+class Gate:
+    """Makes a sink or source wait: ``reached`` is set when it is there, ``open`` lets it go on."""
+
+    def __init__(self, what: str, error: Exception | None = None) -> None:
+        self.reached, self.open = threading.Event(), threading.Event()
+        self._what, self._error = what, error
+
+    def __call__(self, what: str) -> None:
+        if what == self._what:
+            self.reached.set()
+            assert self.open.wait(SECONDS_MAX)
+            if self._error is not None:
+                raise self._error
+
+
+def raising(at: str, error: Exception) -> Callable[[str], None]:
+    def act(what: str) -> None:
+        if what == at:
+            raise error
+
+    return act
+
+
+def stray(unit: Unit) -> SinkPiece:
+    return SinkPiece("out", TablePath.parse(unit.id.vertex), Piece(1, data={"stray": True}))
+
+
+def only_first_attempts(job: Job, outcome: Callable[[Unit], UnitResult | UnitLost]) -> None:
+    job.engine.script = lambda unit: job.engine.work(unit) if unit.id.attempt else outcome(unit)
+
+
+def test_lost_units_are_tried_again_and_told() -> None:
+    """Every first attempt dies with its worker: everything arrives all the same, and the receipt counts."""
+    target = Target()
+    job = Job([straight("x", ToySource((25, 5)), ToySink("out", target), parallelism=2)])
+    only_first_attempts(job, lambda unit: UnitLost(unit.id, "killed"))
+
+    assert job.run() == {"x": DONE}
+    (table,) = job.tables
+    assert (table.rows_read, table.rows_written, table.attempts) == (30, 30, 4)
+    assert sum(piece.rows for piece in target.committed) == 30
+    assert [event.delay_seconds for event in job.events if isinstance(event, UnitRetried)] == [0.0] * 4
+
+
+def test_retriable_failures_are_tried_again_after_growing_pauses() -> None:
+    """The pauses are told, then the table goes on; equal pauses of many units do not disturb one another."""
+    job = Job([straight(f"t{number}", ToySource((5,))) for number in range(30)])
+    job.engine.script = lambda unit: (
+        job.engine.work(unit) if unit.id.attempt == 2 else failed(unit.id, FailureKind.RETRIABLE)
+    )
+
+    assert set(job.run().values()) == {DONE}
+    pauses = [event.delay_seconds for event in job.events if isinstance(event, UnitRetried)]
+    assert sorted(set(pauses)) == [0.01 / 8, 0.01 / 4]
+    states = [event.state for event in job.events if isinstance(event, TableChanged) and event.name == "t7"]
+    assert states == [
+        TableState.RUNNING,
+        TableState.RETRYING,
+        TableState.RUNNING,
+        TableState.RETRYING,
+        TableState.RUNNING,
+        TableState.COMMITTING,
+        DONE,
+    ]
+
+
+def test_attempts_that_are_used_up_fail_the_table_and_drop_what_it_staged() -> None:
+    """Pieces of good units and of failed attempts alike, once, and the enumerator is closed."""
+    target, source = Target(), Target()
+    job = Job([straight("x", ToySource((10, 10), source), ToySink("out", target))])
+    job.engine.script = lambda unit: (
+        job.engine.work(unit)
+        if unit.split and unit.split.id == "s0"
+        else failed(unit.id, FailureKind.RETRIABLE, (stray(unit),))
+    )
+
+    assert job.run() == {"x": FAILED}
+    assert target.told.count("abort") == 1 and "commit" not in target.told
+    assert [bool(piece.data.get("stray")) for piece in target.aborted] == [False, True, True, True, True]
+    assert source.told == ["discover", "close"]
+    assert job.tables[0].cause is not None and "went wrong" in job.tables[0].cause.message
+
+
+@pytest.mark.parametrize("at", ["plan", "setup", "discover"])
+def test_what_fails_while_it_is_prepared_leaves_nothing_behind(at: str) -> None:
+    """A sink that was set up is told to drop what it made; one that was not, is not; the next table is untouched."""
+    first, second, source = Target(), Target(), Target()
+    for target in (first, second, source):
+        target.act = raising(at, FatalError(f"no {at}")) if target is not first else target.act
+    sinks = [ToySink("one", first), ToySink("two", second)]
+    job = Job([forked("x", ToySource((5,), source), sinks), straight("y")])
+
+    assert job.run() == {"x": FAILED, "y": DONE}
+    assert ("abort" in first.told) == (at != "plan")
+    assert source.told.count("close") == source.told.count("discover")
+    assert job.tables[0].cause is not None and job.tables[0].cause.message == f"no {at}"
+
+
+def test_a_plugin_that_cannot_travel_fails_its_own_table() -> None:
+    """What a worker cannot be given is found when it is shipped; the others run."""
+    source = Target()
+    job = Job([straight("x", ToySource((5,), source)), straight("y")])
+    job.engine.refuse = "x"
+
+    assert job.run() == {"x": FAILED, "y": DONE}
+    assert source.told == ["discover", "close"]
+
+
+def test_a_stop_while_a_table_is_prepared_waits_for_it_and_undoes_it() -> None:
+    """The setup is under way in a side thread: it ends, then what it made is dropped and the source closed."""
+    gate, source = Gate("setup"), Target()
+    target = Target(gate)
+    job = Job([straight("x", ToySource((5,), source), ToySink("out", target))])
+    job.start()
+    assert gate.reached.wait(SECONDS_MAX)
+    job.driver.stop()
+    gate.open.set()
+
+    assert job.end() == {"x": STOPPED}
+    assert target.told == ["plan", "setup", "abort"]
+    assert source.told == ["discover", "close"]
+    assert job.engine.submitted == []
+    assert job.receipt().exit_code == ExitCode.INTERRUPTED
+
+
+def test_a_stop_skips_what_still_waits_for_its_turn() -> None:
+    """Tables that wait for a side thread or for admission are not touched any more."""
+    gate = Gate("setup")
+    targets = [Target(gate) for _ in range(PIPELINES_OPEN_MAX + 20)]
+    job = Job([straight(f"t{n}", sink=ToySink("out", target)) for n, target in enumerate(targets)])
+    job.start()
+    assert gate.reached.wait(SECONDS_MAX)
+    job.driver.stop(ExitCode.TERMINATED)
+    threading.Timer(
+        0.2, gate.open.set
+    ).start()  # the loop has taken the stop long before; later only means less skipped
+
+    assert set(job.end().values()) == {STOPPED}
+    assert sum("setup" in target.told for target in targets) < PIPELINES_OPEN_MAX
+    assert all(target.told[-1:] in ([], ["abort"]) for target in targets)
+    assert job.receipt().exit_code == ExitCode.TERMINATED
+
+
+def test_a_stop_while_units_run_cancels_them_and_nothing_becomes_visible() -> None:
+    """The abort comes after the last unit has ended; what was staged before is dropped."""
+    target = Target()
+    job = Job([straight("x", ToySource((10, 10, 10)), ToySink("out", target), parallelism=2)])
+    job.engine.script = lambda unit: job.engine.work(unit) if unit.split and unit.split.id == "s0" else None
+    job.start()
+    job.engine.wait_for_units(3)
+    job.driver.stop()
+
+    assert job.end() == {"x": STOPPED}
+    assert len(job.engine.cancelled) == 2
+    assert target.told == ["plan", "setup", "abort"]
+    assert [piece.rows for piece in target.aborted] == [10]
+
+
+def test_a_stop_during_a_pause_does_not_wait_for_its_end() -> None:
+    """A pause of an hour must not keep a terminal."""
+    job = Job([straight("x")], retry=3600.0)
+    job.engine.script = lambda unit: failed(unit.id, FailureKind.RETRIABLE)
+    job.start()
+    job.engine.wait_for_units(1)
+    job.wait_for(lambda event: isinstance(event, UnitRetried))
+    job.driver.stop()
+
+    assert job.end() == {"x": STOPPED}
+
+
+@pytest.mark.parametrize("error", [None, FatalError("the disk is full")])
+def test_a_stop_while_committing_lets_the_commit_end(error: Exception | None) -> None:
+    """It cannot be called back: the receipt says what became of it. A stop that changed nothing is no failure."""
+    gate = Gate("commit", error)
+    target = Target(gate)
+    job = Job([straight("x", sink=ToySink("out", target))])
+    job.start()
+    assert gate.reached.wait(SECONDS_MAX)
+    job.driver.stop()
+    gate.open.set()
+
+    assert job.end() == {"x": FAILED if error else DONE}
+    assert "abort" not in target.told
+    assert job.receipt().exit_code == (ExitCode.INTERRUPTED if error else ExitCode.SUCCESS)
+
+
+def test_a_commit_that_fails_leaves_its_pieces_untouched() -> None:
+    """I33: it may have reached the target. The other table is not concerned."""
+    target, source = Target(raising("commit", FatalError("no answer"))), Target()
+    job = Job([straight("x", ToySource((5,), source), ToySink("out", target)), straight("y")])
+
+    assert job.run() == {"x": FAILED, "y": DONE}
+    assert target.told == ["plan", "setup", "commit"]
+    assert target.aborted == []
+    assert source.told == ["discover", "close"]
+    assert job.receipt().exit_code == ExitCode.SOME_TABLES_FAILED
+
+
+def test_an_abort_that_fails_is_told_and_does_not_hold_the_job_up() -> None:
+    """The outcome stands; what was left behind is known; the other sink's pieces are dropped all the same."""
+    stubborn, other, source = Target(raising("abort", FatalError("no permission to drop"))), Target(), Target()
+    vertex = straight("x", ToySource((5,), source)).vertices[0]
+    sinks = (sink_node("one", "x", ToySink("one", stubborn)), sink_node("two", "x", ToySink("two", other)))
+    job = Job([Pipeline("p", "x", (Vertex("x", (vertex.nodes[0], *sinks)),))])
+    job.engine.script = lambda unit: failed(unit.id)
+
+    assert job.run() == {"x": FAILED}
+    assert "abort" in other.told
+    assert source.told == ["discover", "close"]
+    told = [event.failure.message for event in job.events if isinstance(event, TableChanged) and event.failure]
+    assert told[-1] == "no permission to drop"
+    assert job.tables[0].cause is not None and "went wrong" in job.tables[0].cause.message
+
+
+def test_fail_fast_stops_the_other_tables() -> None:
+    """They say why, nothing of them becomes visible, and the job has failed."""
+    targets = {name: Target() for name in "abc"}
+    job = Job([straight(name, sink=ToySink("out", target)) for name, target in targets.items()], fail_fast=True)
+    job.engine.script = lambda unit: failed(unit.id) if unit.id.vertex == "b" else None
+    states = job.run()
+
+    assert states == {"a": STOPPED, "b": FAILED, "c": STOPPED}
+    assert job.tables[0].cause is not None and job.tables[0].cause.message == "stopped because b failed"
+    assert not any("commit" in target.told for target in targets.values())
+    assert job.receipt().exit_code == ExitCode.FAILED
+
+
+def test_a_hundred_pipelines_with_failures_among_them_end_within_the_limit() -> None:
+    """Never more than the limit are open; every tenth fails; all the others arrive."""
+    lock = threading.Lock()
+    open_now, most = 0, 0
+
+    class Counting(Target):
+        def tell(self, what: str) -> None:
+            nonlocal open_now, most
+            with lock:
+                open_now += {"discover": 1, "close": -1}.get(what, 0)
+                most = max(most, open_now)
+
+    job = Job([straight(f"t{number}", ToySource((5,), Counting())) for number in range(100)])
+    job.engine.script = lambda unit: failed(unit.id) if int(unit.id.vertex[1:]) % 10 == 0 else job.engine.work(unit)
+
+    states = job.run()
+
+    assert [state for name, state in states.items() if int(name[1:]) % 10 == 0] == [FAILED] * 10
+    assert list(states.values()).count(DONE) == 90
+    assert most <= PIPELINES_OPEN_MAX
+    assert open_now == 0
+
+
+def test_progress_counts_rows_where_they_are_read() -> None:
+    """Behind a channel the same rows move again; a bar that shows them would pass its end."""
+    job = Job([forked("x", ToySource((30,)), [ToySink("one"), ToySink("two")])])
+
+    job.run()
+
+    assert sum(event.rows for event in job.events if isinstance(event, RowsMoved)) == 30

@@ -1,0 +1,150 @@
+"""SEATUNNEL_HOME: a job id has one owner, and what lies there is for its owner's eyes only."""
+
+from __future__ import annotations
+
+import os
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from seatunnel_py.runtime.home import Home, JobIdError, JobPlace
+from seatunnel_py.runtime.receipt import Receipt, Seconds
+
+RECEIPT = Receipt("x", "job", (), Seconds())
+
+
+def claim(home: Home, job_id: str | None = "x", *, fresh: bool = False) -> JobPlace:
+    return home.claim(job_id, fresh=fresh, about={"job_file": "job.conf"})
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_of_many_claims_one_wins(tmp_path: Path) -> None:
+    """Two drivers never get the same id."""
+    home = Home(tmp_path / "home")
+
+    def attempt(_: int) -> int:
+        try:
+            claim(home)
+        except JobIdError:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(8) as threads:
+        assert sum(threads.map(attempt, range(40))) == 1
+
+
+@pytest.mark.parametrize(("ended", "words"), [(True, "has ended"), (False, "was started and has not ended")])
+def test_a_used_id_is_refused_with_the_ways_on(tmp_path: Path, ended: bool, words: str) -> None:
+    """The message says what became of the first one, and what to type."""
+    home = Home(tmp_path)
+    place = claim(home)
+    if ended:
+        place.end(RECEIPT)
+
+    with pytest.raises(JobIdError, match=words) as caught:
+        claim(home)
+
+    assert "--fresh" in caught.value.remedy and "--job-id" in caught.value.remedy
+
+
+def test_fresh_forgets_everything_of_the_id(tmp_path: Path) -> None:
+    """Receipt, log and exchanged rows of the first run are gone."""
+    home = Home(tmp_path)
+    place = claim(home)
+    place.end(RECEIPT)
+    (place.exchange / "rows").write_text("personal")
+
+    again = claim(home, fresh=True)
+
+    assert again.read("receipt") is None
+    assert list(again.exchange.iterdir()) == []
+
+
+def test_a_forgotten_claim_is_free_again(tmp_path: Path) -> None:
+    """A job that never started must not keep its id."""
+    home = Home(tmp_path)
+    claim(home).forget()
+
+    assert claim(home).job_id == "x"
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_directories_are_0700_and_files_0600(tmp_path: Path, umask: int) -> None:
+    """Whatever the umask: error texts and exchanged rows may hold personal data."""
+    home = Home(tmp_path / "deep" / "home")
+    before = os.umask(umask)
+    try:
+        place = claim(home)
+        place.end(RECEIPT)
+    finally:
+        os.umask(before)
+
+    assert [mode(path) for path in (home.path, home.path / "jobs", place.path, place.exchange)] == [0o700] * 4
+    assert [mode(path) for path in place.path.iterdir() if path.is_file()] == [0o600] * 2
+
+
+@pytest.mark.parametrize(
+    "job_id",
+    ["", ".", "..", "../x", "a/b", "/etc", ".hidden", "a b", "a\n", "a\0", "ä", "%2e%2e", "x" * 101, "$(id)", "~"],
+)
+def test_hostile_ids_are_refused(tmp_path: Path, job_id: str) -> None:
+    """An id is a directory name; nothing outside of ``jobs`` is ever made or removed for one."""
+    home = Home(tmp_path / "home")
+    (tmp_path / "x").mkdir()
+
+    with pytest.raises(JobIdError, match="is no job id"):
+        claim(home, job_id, fresh=True)
+
+    assert (tmp_path / "x").is_dir()
+    assert list(home.jobs()) == []
+
+
+def test_a_link_in_the_place_of_a_job_is_not_followed(tmp_path: Path) -> None:
+    """--fresh must not empty what somebody linked there."""
+    home = Home(tmp_path / "home")
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "file").touch()
+    (home.path / "jobs").mkdir(parents=True)
+    (home.path / "jobs" / "x").symlink_to(victim)
+
+    with pytest.raises(JobIdError):
+        claim(home, fresh=True)
+
+    assert (victim / "file").exists()
+
+
+def test_clearing_removes_exchanged_rows_and_keeps_the_rest(tmp_path: Path) -> None:
+    """Rows are nobody's business once a job is over."""
+    place = claim(Home(tmp_path))
+
+    place.clear()
+
+    assert not place.exchange.exists()
+    assert place.read("job") is not None
+
+
+def test_jobs_are_listed_oldest_first_and_only_jobs(tmp_path: Path) -> None:
+    """A stray file does not spoil the list; an unknown id names the newest jobs."""
+    home = Home(tmp_path)
+    assert list(home.jobs()) == []
+    for number, name in enumerate(["b", "a"]):
+        os.utime(claim(home, name).path, (number, number))
+    (tmp_path / "jobs" / "notes.txt").touch()
+
+    assert [place.job_id for place in home.jobs()] == ["b", "a"]
+    with pytest.raises(JobIdError) as caught:
+        home.job("c")
+    assert caught.value.remedy == "newest jobs: b, a"
+
+
+def test_a_random_id_is_given_when_none_is_asked_for(tmp_path: Path) -> None:
+    """They sort by time and do not collide."""
+    home = Home(tmp_path)
+
+    assert len({claim(home, None).job_id for _ in range(20)}) == 20

@@ -1,0 +1,228 @@
+"""The receipt: exit codes, totals, and whose rows went where."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from runtime_toys import ToySink, ToySource, failed, filter_node, forked, sink_node, source_node, worked
+
+from seatunnel_py.api import Cardinality, Piece, TablePath
+from seatunnel_py.cli.receipt_view import receipt_text
+from seatunnel_py.plan.flows import SqlNode
+from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
+from seatunnel_py.plan.sql import Analysis, Determinism
+from seatunnel_py.runtime.counts import Counts, TableCount
+from seatunnel_py.runtime.home import Home
+from seatunnel_py.runtime.receipt import ExitCode, Receipt, Seconds, TableReceipt, TableState, TargetReceipt
+from seatunnel_py.work.unit import Budget, SinkPiece, Slice, StepCount, Unit, UnitId, UnitResult
+
+DONE, FAILED, STOPPED, ISOLATED = TableState.DONE, TableState.FAILED, TableState.STOPPED, TableState.ISOLATED
+X = TablePath.parse("x")
+
+
+def receipt(*states: TableState, stopped_by: int = 0) -> Receipt:
+    tables = tuple(TableReceipt(f"t{number}", (), state) for number, state in enumerate(states))
+    return Receipt("j", "job", tables, Seconds(), stopped_by=stopped_by)
+
+
+@pytest.mark.parametrize(
+    ("states", "stopped_by", "code", "state"),
+    [
+        ([DONE, DONE], 0, 0, "SUCCESS"),
+        ([], 0, 0, "SUCCESS"),
+        ([DONE, FAILED], 0, 3, "SOME_TABLES_FAILED"),
+        ([DONE, ISOLATED], 0, 3, "SOME_TABLES_FAILED"),
+        ([FAILED, FAILED], 0, 1, "FAILED"),
+        ([DONE, STOPPED], 130, 130, "STOPPED"),
+        ([STOPPED], 143, 143, "STOPPED"),
+        ([], 130, 130, "STOPPED"),
+        ([FAILED, STOPPED], 1, 1, "FAILED"),  # fail fast
+        ([DONE, DONE], 130, 0, "SUCCESS"),  # the stop came when everything had been committed
+    ],
+)
+def test_exit_codes(states: list[TableState], stopped_by: int, code: int, state: str) -> None:
+    """What the shell sees (design, section 8)."""
+    found = receipt(*states, stopped_by=stopped_by)
+
+    assert (found.exit_code, found.state) == (code, state)
+
+
+def unit(vertex: str, rows: int) -> Unit:
+    source = ToySource((rows,))
+    (split,) = source.enumerator([source_node("x").table], None).discover()
+    return Unit(UnitId(vertex, 0), split, budget=Budget(1000))
+
+
+def receiving(vertex: str, rows: int) -> Unit:
+    return Unit(UnitId(vertex, 0), slices=(Slice("c", 0, X, "mem:", 0, rows, rows),))
+
+
+def only(counts: Counts) -> TableCount:
+    (table,) = counts.tables.values()
+    return table
+
+
+def test_a_table_with_two_targets_counts_into_each() -> None:
+    """A row that two sinks take is read once, and written once into each."""
+    pipeline = forked("x", ToySource((10,)), [ToySink("one"), ToySink("two")])
+    counts = Counts(pipeline)
+
+    counts.add(worked(unit("x", 10), pipeline.vertices[0]))
+    for vertex in pipeline.vertices[1:]:
+        counts.add(worked(receiving(vertex.id, 10), vertex))
+
+    table = only(counts)
+    assert (table.rows_read, table.rows_written, table.rows_filtered) == (10, 20, 0)
+    assert table.receipts() == (TargetReceipt("one", 10, 80), TargetReceipt("two", 10, 80))
+
+
+def test_filtered_rows_are_counted_where_they_are_dropped() -> None:
+    """Read is written and filtered; a sink that writes less than it got is not a filter."""
+    vertex = Vertex("x", (source_node("x"), filter_node("even", "x"), sink_node("out", "x")))
+    counts = Counts(Pipeline("p", "x", (vertex,)))
+
+    counts.add(worked(unit("x", 10), vertex, filtered=4))
+
+    assert (only(counts).rows_read, only(counts).rows_written, only(counts).rows_filtered) == (10, 6, 4)
+
+
+def test_rows_that_leave_by_a_side_output_are_not_filtered() -> None:
+    """They are written, into the side table's target."""
+    errors = TablePath.parse("errors")
+    vertex = Vertex(
+        "x", (source_node("x"), filter_node("check", "x"), sink_node("out", "x"), sink_node("bad", "errors"))
+    )
+    counts = Counts(Pipeline("p", "x", (vertex,)))
+    pieces = (SinkPiece("out", X, Piece(7)), SinkPiece("bad", errors, Piece(2)))
+
+    counts.add(UnitResult(UnitId("x", 0), rows=10, pieces=pieces, counts=(StepCount("check", X, 10, 9),)))
+
+    table = only(counts)
+    assert (table.rows_read, table.rows_filtered) == (10, 1)
+    assert [target.rows_written for target in table.receipts()] == [7, 2]
+
+
+def test_a_step_that_makes_other_rows_filters_nothing() -> None:
+    """Ten rows that become one sum have not been dropped."""
+    vertex = Vertex("x", (source_node("x"), filter_node("sum", "x", Cardinality.ANY), sink_node("out", "x")))
+    counts = Counts(Pipeline("p", "x", (vertex,)))
+
+    counts.add(worked(unit("x", 10), vertex, filtered=9))
+
+    assert (only(counts).rows_written, only(counts).rows_filtered) == (1, 0)
+
+
+def test_a_union_shows_what_each_table_brought() -> None:
+    """Two sources of one table name are two lines, each with its own rows."""
+    first = Vertex("a", (source_node("x"), sink_node("out", "x")))
+    second = Vertex("b", (source_node("x"), sink_node("out", "x")))
+    counts = Counts(Pipeline("p", "x", (first, second)))
+
+    counts.add(worked(unit("a", 10), first))
+    counts.add(worked(unit("b", 5), second))
+
+    assert [(table.rows_read, table.rows_written) for table in counts.tables.values()] == [(10, 10), (5, 5)]
+
+
+def test_a_target_belongs_to_the_tables_that_lead_to_it() -> None:
+    """Tables that share a pipeline only because a sink spans them do not show one another's targets."""
+    vertices = tuple(
+        Vertex(name, (source_node(name), sink_node("count", name, ToySink(f"count of {name}"), spans=True)))
+        for name in ("x", "y")
+    )
+    counts = Counts(Pipeline("p", "x", vertices))
+
+    assert [[each.target for each in table.receipts()] for table in counts.tables.values()] == [
+        ["count of x"],
+        ["count of y"],
+    ]
+
+
+def test_rows_behind_a_channel_belong_to_the_source_that_feeds_it() -> None:
+    """Also when the table was renamed on the way, and another table of the pipeline comes first."""
+    y = TablePath.parse("renamed")
+    channel = Channel("c", "b", "b>", y)
+    vertices = (
+        Vertex("a", (source_node("first"), sink_node("out", "first"))),
+        Vertex("b", (source_node("second"), filter_node("rename", "second")), (), (channel,)),
+        Vertex("b>", (sink_node("out", "renamed"),), (channel,)),
+    )
+    counts = Counts(Pipeline("p", "first", vertices))
+
+    counts.add(worked(receiving("b>", 8), vertices[2]))
+    counts.attempt("b>")
+
+    assert (counts.tables["a"].rows_written, counts.tables["a"].attempts) == (0, 0)
+    assert (counts.tables["b"].rows_written, counts.tables["b"].attempts) == (8, 1)
+
+
+def joined() -> tuple[Counts, Vertex]:
+    """A query over two tables, and its sink."""
+    left, right, out = Channel("l", "a", "q", X, "l"), Channel("r", "b", "q", X, "r"), Channel("o", "q", "s", X)
+    head = source_node("x")
+    analysis = Analysis("q", (), False, Determinism.DETERMINATE)
+    query = SqlNode("q", head.step, analysis, (("l", head.table.schema), ("r", head.table.schema)), head.table.schema)
+    last = Vertex("s", (sink_node("out", "x"),), (out,))
+    vertices = (
+        Vertex("a", (source_node("orders"),), (), (left,)),
+        Vertex("b", (source_node("people"),), (), (right,)),
+        Vertex("q", (query,), (left, right), (out,)),
+        last,
+    )
+    return Counts(Pipeline("p", "orders", vertices)), last
+
+
+def test_rows_of_a_join_stand_with_its_first_table() -> None:
+    """Nobody can say whose they are; the other table says that it does not know, not that nothing was written."""
+    counts, last = joined()
+
+    counts.add(UnitResult(UnitId("q", 0), rows=99, counts=(StepCount("x-in", X, 99, 6),)))
+    counts.add(worked(receiving("s", 6), last))
+
+    assert [table.receipts() for table in counts.tables.values()] == [
+        (TargetReceipt("out", 6, 48),),
+        (TargetReceipt("out", None, None),),
+    ]
+    assert [(table.rows_read, table.rows_filtered) for table in counts.tables.values()] == [(0, 0), (0, 0)]
+
+
+def filled() -> Receipt:
+    two = (TargetReceipt("lake/[orders]", 10, 80), TargetReceipt("console", 10, 90))
+    cause = failed(UnitId("u", 0)).failure
+    tables = (
+        TableReceipt("shop.[/orders]", two, DONE, 10, 20, 0, 0, 170, 1, 1.5),
+        TableReceipt("people", (TargetReceipt("lake", None, None),), FAILED, 7, 0, 2, cause=cause),
+    )
+    return Receipt("j", "job", tables, Seconds(2.0, 1.0, 1.0, 0.5), ("a note [/with] brackets",))
+
+
+def test_json_has_a_list_of_targets_and_totals_and_no_trace() -> None:
+    """Machines get the same numbers as people; traces stay in the log."""
+    plain = json.loads(json.dumps(filled().to_plain()))
+
+    assert plain["tables"][0]["targets"] == [
+        {"target": "lake/[orders]", "rows_written": 10, "bytes_written": 80},
+        {"target": "console", "rows_written": 10, "bytes_written": 90},
+    ]
+    assert plain["totals"] == {
+        "rows_read": 17,
+        "rows_written": 20,
+        "rows_filtered": 2,
+        "rows_rejected": 0,
+        "bytes_written": 170,
+    }
+    assert (plain["state"], plain["exit_code"]) == ("SOME_TABLES_FAILED", ExitCode.SOME_TABLES_FAILED)
+    assert "trace" not in plain["tables"][1]["cause"]
+
+
+def test_text_has_a_line_per_target_with_its_own_rows() -> None:
+    """Names with brackets are shown as they are; what is not known is a dash, not a zero."""
+    text = receipt_text(filled(), Home.of_environment())
+    lines = [line.split() for line in text.splitlines()]
+
+    assert ["shop.[/orders]", "lake/[orders]", "10", "10", "0", "0", "80", "B", "1.5", "s", "done"] in lines
+    assert ["console", "10", "90", "B"] in lines
+    assert "a note [/with] brackets" in text
+    assert any(line[:4] == ["people", "lake", "7", "–"] for line in lines)
+    assert "u#0.e0.a0 went wrong" in text
