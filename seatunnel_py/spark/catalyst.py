@@ -54,10 +54,12 @@ class Analyst:
         from seatunnel_py.spark.sql_dialect import translate
         from seatunnel_py.spark.sql_errors import readable
 
-        self._show(inputs)
+        alone = len(inputs) == 1
+        self._show(inputs, *([ROW_DDL] if alone else []))
         text = translate(query, inputs, dialect, self._type_of)
-        if len(inputs) == 1 and (narrow := self._narrow(text, inputs)) is not None:
+        if alone and (narrow := self._narrow(text, inputs)) is not None:
             return narrow
+        self._show(inputs)
         try:
             facts, fields = self._plan(text)
         except PySparkException as error:
@@ -72,13 +74,9 @@ class Analyst:
         from seatunnel_py.spark.sql_rows import with_row
 
         try:
-            spliced = with_row(text)
-            self._show(inputs, ROW_DDL)
-            facts, fields = self._plan(spliced)
+            facts, fields = self._plan(with_row(text))
         except (PySparkException, ValueError):
             return None
-        finally:
-            self._show(inputs)
         places = [position for position, field in enumerate(fields) if field["name"] == ROW]
         if not facts.narrow or len(places) != 1:
             return None
