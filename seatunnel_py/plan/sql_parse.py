@@ -13,10 +13,10 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.generator import Generator
-from sqlglot.parser import Parser
+from sqlglot.generator import Generator as BaseGenerator
+from sqlglot.parser import Parser as BaseParser
 from sqlglot.tokenizer_core import Token, TokenType
-from sqlglot.tokens import Tokenizer
+from sqlglot.tokens import Tokenizer as BaseTokenizer
 
 PEER = "seatunnel"
 SPARK = "spark"
@@ -82,12 +82,12 @@ class Peer(Dialect):
     """The peer's SQL. Text stands in single quotes, where only ``''`` is special; names in back-quotes or, as the
     standard has it, in double quotes."""
 
-    class Tokenizer(Tokenizer):
+    class Tokenizer(BaseTokenizer):
         QUOTES: ClassVar = ["'"]
         IDENTIFIERS: ClassVar = ["`", '"']
         STRING_ESCAPES: ClassVar = ["'"]
         KEYWORDS: ClassVar = {
-            **Tokenizer.KEYWORDS,
+            **BaseTokenizer.KEYWORDS,
             "BYTE": TokenType.TINYINT,
             "BYTES": TokenType.VARBINARY,
             "LONG": TokenType.BIGINT,
@@ -96,7 +96,7 @@ class Peer(Dialect):
         }
         NUMERIC_LITERALS: ClassVar = {"L": "BIGINT", "S": "SMALLINT", "Y": "TINYINT", "D": "DOUBLE", "F": "FLOAT"}
 
-    class Parser(Parser):
+    class Parser(BaseParser):
         FUNCTIONS: ClassVar = {}
         FUNCTION_PARSERS: ClassVar = {
             "CAST": lambda parser: parser._parse_cast(True),
@@ -108,15 +108,15 @@ class Peer(Dialect):
             "TRIM": _trim,
         }
         FUNC_TOKENS: ClassVar = {
-            *Parser.FUNC_TOKENS,
+            *BaseParser.FUNC_TOKENS,
             TokenType.INSERT,
             TokenType.REPLACE,
             TokenType.TRUNCATE,
         }
 
-    class Generator(Generator):
+    class Generator(BaseGenerator):
         TYPE_MAPPING: ClassVar = {
-            **Generator.TYPE_MAPPING,
+            **BaseGenerator.TYPE_MAPPING,
             exp.DataType.Type.TEXT: "STRING",
             exp.DataType.Type.VARBINARY: "BYTES",
         }
