@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, TypeAlias
 
@@ -276,9 +276,15 @@ class _Builder:
         return [Stream(node.id, output)]
 
     def _query_output(self, step: Step, group: list[tuple[str, Stream]], analysis: Analysis) -> TableSchema:
-        """Over one table the table keeps its path and the keys that survive; a join is a new table."""
+        """Over one table the table keeps its path and the keys whose columns survive, by name; a join is a new table.
+
+        A name proves nothing: behind ``upper(id) AS id`` or an exploded row keys may repeat, so the key is no longer
+        one that the source vouches for, and no sink may load without looking.
+        """
         if len(group) == 1:
-            return group[0][1].table.with_columns(analysis.columns)
+            kept = group[0][1].table.with_columns(analysis.columns)
+            key = replace(kept.primary_key, proved=False) if kept.primary_key else None
+            return replace(kept, primary_key=key)
         return TableSchema(TablePath("", "", step.id), analysis.columns)
 
     def _sql_name(self, step_id: str) -> str:
