@@ -134,8 +134,9 @@ def run(
     try:
         with Session((job,), place.path, local=options.local, began=PROCESS_STARTED) as session:
             return session.run(job, place, listen, on_driver, options.only)
-    except JobFileError:
-        place.forget()  # nothing was started: the mended job may have the same id
+    except (JobFileError, KeyboardInterrupt):
+        # Nothing was started (once there is a driver, a signal stops that): the job id is free again.
+        place.forget()
         raise
 
 

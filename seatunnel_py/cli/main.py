@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +18,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="Data integration on Spark: job files in HOCON, connectors in Python, tables that fail alone.",
-    epilog="Exit codes: 0 success, 1 failed, 2 job file wrong, 3 some tables failed, 130/143 stopped by a signal.",
+    epilog="Start with: seatunnel check JOB, then plan, preview and run it; every command has --help with an example. "
+    "Exit codes: 0 success, 1 failed, 2 job file wrong, 3 some tables failed, 130/143 stopped by a signal.",
 )
 jobs_app = typer.Typer(no_args_is_help=True, help="What ran under SEATUNNEL_HOME.")
 plugins_app = typer.Typer(no_args_is_help=True, help="Installed sources, transforms and sinks.")
@@ -36,7 +38,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="print JSON for machines")]
 def check(
     jobs: Annotated[list[Path], typer.Argument(help="job files")], variable: Variables = None, as_json: AsJson = False
 ) -> None:
-    """Read job files and report every mistake; starts nothing and connects nowhere."""
+    """Report every mistake in job files.
+
+    Starts nothing and connects nowhere.
+    """
     from seatunnel_py.cli import check as command
 
     raise typer.Exit(command.check(jobs, _variables(variable), as_json=as_json))
@@ -49,7 +54,10 @@ def plan(
     as_json: AsJson = False,
     svg: Annotated[Path | None, typer.Option(help="draw the plan into this file")] = None,
 ) -> None:
-    """Show what a run would do: tables, splits, DDL, guarantees. Reads from both ends, changes nothing."""
+    """Show what a run would do.
+
+    Tables, splits, DDL, guarantees. Reads from both ends, changes nothing; exit code 3 when a table would fail.
+    """
     from seatunnel_py.cli import plan as command
 
     raise typer.Exit(command.plan(job, _variables(variable), as_json=as_json, svg=svg))
@@ -61,10 +69,16 @@ def run(
     variable: Variables = None,
     job_id: Annotated[str | None, typer.Option(help="a name for this run; default: a new one")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="forget what is known of the job id and start anew")] = False,
-    only: Annotated[list[str] | None, typer.Option(metavar="TABLE", help="only this source table")] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TABLE", help="only this source table, or the end of its name; may be repeated"),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a job to its end and print a receipt, table by table."""
+    """Run a job and print a receipt.
+
+    Ctrl-C stops it cleanly: what was not committed does not become visible. A second one ends it at once.
+    """
     from seatunnel_py.cli import run as command
 
     request = command.Request(job, _variables(variable), job_id, fresh, tuple(only or ()), as_json)
@@ -77,7 +91,10 @@ def preview(
     variable: Variables = None,
     rows: Annotated[int, typer.Option(min=1, max=1000, help="rows per table and step")] = 10,
 ) -> None:
-    """Show the first rows behind every step; writes nowhere."""
+    """Show the first rows behind every step.
+
+    Reads from the sources, writes nowhere.
+    """
     from seatunnel_py.cli import preview as command
 
     raise typer.Exit(command.preview(job, _variables(variable), rows))
@@ -89,15 +106,21 @@ def test_jobs(
     variable: Variables = None,
     junit: Annotated[Path | None, typer.Option(help="write a JUnit report")] = None,
 ) -> None:
-    """Run job files that check themselves with Assert, all in one Spark application."""
+    """Run job files that check themselves.
+
+    With Assert sinks, all in one Spark application; exit code 0 when all of them passed.
+    """
     from seatunnel_py.cli import test as command
 
     raise typer.Exit(command.test(paths, _variables(variable), junit))
 
 
-@app.command()
+@app.command(epilog="Example: seatunnel doctor --json")
 def doctor(as_json: AsJson = False) -> None:
-    """Look at this machine: Java, Python, libraries, memory, disk; each line with its remedy."""
+    """Look at what this machine has.
+
+    Java, Python, libraries, memory, disk; each lack with the command that mends it.
+    """
     from seatunnel_py.cli import doctor as command
 
     raise typer.Exit(command.doctor(as_json=as_json))
@@ -105,13 +128,16 @@ def doctor(as_json: AsJson = False) -> None:
 
 @app.command(epilog="Example: seatunnel encrypt job.conf > encrypted.conf")
 def encrypt(job: JobArgument, decrypt: Annotated[bool, typer.Option("--decrypt", help="the way back")] = False) -> None:
-    """Print a job file with its secrets encrypted by env.shade.identifier."""
+    """Print a job file with its secrets encrypted.
+
+    By the cipher that env.shade.identifier names.
+    """
     from seatunnel_py.cli import shade as command
 
     raise typer.Exit(command.rewrite(job, decrypt=decrypt))
 
 
-@jobs_app.command("list")
+@jobs_app.command("list", epilog="Example: seatunnel jobs list --json")
 def jobs_list(as_json: AsJson = False) -> None:
     """All known jobs, oldest first."""
     from seatunnel_py.cli import jobs as command
@@ -119,7 +145,7 @@ def jobs_list(as_json: AsJson = False) -> None:
     raise typer.Exit(command.listing(as_json=as_json))
 
 
-@jobs_app.command("show")
+@jobs_app.command("show", epilog="Example: seatunnel jobs show nightly-2026-01-31")
 def jobs_show(job_id: str, as_json: AsJson = False) -> None:
     """One job: its receipt, and why tables failed."""
     from seatunnel_py.cli import jobs as command
@@ -127,7 +153,7 @@ def jobs_show(job_id: str, as_json: AsJson = False) -> None:
     raise typer.Exit(command.show(job_id, as_json=as_json))
 
 
-@plugins_app.command("list")
+@plugins_app.command("list", epilog="Example: seatunnel plugins list --json")
 def plugins_list(as_json: AsJson = False) -> None:
     """All installed plugins."""
     from seatunnel_py.cli import plugins as command
@@ -135,7 +161,7 @@ def plugins_list(as_json: AsJson = False) -> None:
     raise typer.Exit(command.listing(as_json=as_json))
 
 
-@plugins_app.command("show")
+@plugins_app.command("show", epilog="Example: seatunnel plugins show Jdbc")
 def plugins_show(name: str, as_json: AsJson = False) -> None:
     """Options of a plugin: types, defaults, older names."""
     from seatunnel_py.cli import plugins as command
@@ -161,7 +187,7 @@ def _variables(given: list[str] | None) -> dict[str, str]:
 def main() -> None:
     """Entry point: errors of ours are told, not traced; anything else is a bug and keeps its trace."""
     try:
-        app()
+        app(color=False if os.environ.get("NO_COLOR") else None)
     except JobFileError as error:
         from seatunnel_py.cli.problems import tell_problems
 

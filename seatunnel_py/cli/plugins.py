@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from dataclasses import asdict
 from typing import Any
@@ -10,7 +11,7 @@ import typer
 
 from seatunnel_py.api.options import describe
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.plan.registry import PluginKind, UnknownPluginError, installed
+from seatunnel_py.plan.registry import installed
 from seatunnel_py.runtime.receipt import ExitCode
 
 
@@ -38,7 +39,9 @@ def show(name: str, *, as_json: bool) -> int:
     registry = installed()
     known = {entry.name.lower(): entry.name for entry in registry.entries()}
     if name.lower() not in known:
-        raise UnknownPluginError(PluginKind.SOURCE, name, tuple(known.values()))
+        near = difflib.get_close_matches(name.lower(), known, n=1)
+        remedy = f"did you mean {known[near[0]]!r}? " if near else ""
+        raise SeaTunnelError(f"there is no plugin {name!r}", f"{remedy}`seatunnel plugins list` shows all of them")
     found: list[dict[str, Any]] = []
     for entry in registry.entries():
         if entry.name.lower() == name.lower():

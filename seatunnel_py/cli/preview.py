@@ -22,6 +22,8 @@ def preview(path: Path, variables: Mapping[str, str], rows: int) -> int:
     """Print the rows; reads from the sources only."""
     console = Console(markup=False, highlight=False)  # names and values hold brackets
     for step in app.preview(path, variables, rows):
+        # Not as the table's title, which would be folded to the width of a narrow table.
+        console.print(f"{step.node}  ({step.plugin})", style="italic", soft_wrap=True)
         console.print(_table(step))
         for reason in step.rejected:
             console.print(f"  rejected: {reason}", style="yellow")
@@ -29,7 +31,7 @@ def preview(path: Path, variables: Mapping[str, str], rows: int) -> int:
 
 
 def _table(step: StepRows) -> Table:
-    table = Table(title=f"{step.node}  ({step.plugin})", title_justify="left", box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD)
     for column in step.table.columns:
         table.add_column(Text(f"{column.name}\n{column.dtype}"))
     for row in step.rows.to_pylist():

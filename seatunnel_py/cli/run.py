@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +23,8 @@ from seatunnel_py.errors import JobFileError, SeaTunnelError
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.receipt import ExitCode
 
+NOTHING_STARTED = "stopped before anything was started"
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -38,9 +42,16 @@ def run(request: Request) -> int:
     """Run a job; returns the exit code."""
     options = app.RunOptions(request.variables, request.job_id, request.fresh, request.only)
     home = Home.of_environment()
+    stopper = _Stopper()
     try:
-        with progress(quiet=request.as_json) as listen, _signals() as stopper:
+        with _signals(stopper), progress(quiet=request.as_json) as listen:
             receipt = app.run(request.job, options, home, listen, stopper.arm)
+    except KeyboardInterrupt:
+        if request.as_json:
+            typer.echo(json.dumps({"state": "STOPPED", "message": NOTHING_STARTED, "remedy": ""}, indent=1))
+        else:
+            typer.echo(NOTHING_STARTED, err=True)
+        return stopper.exit_code
     except JobFileError as error:
         if request.as_json:
             typer.echo(json.dumps({"state": "JOB_FILE_WRONG", "problems": problems_plain(error)}, indent=1))
@@ -53,32 +64,48 @@ def run(request: Request) -> int:
         typer.echo(json.dumps(failed, indent=1))
         return ExitCode.FAILED
     typer.echo(json.dumps(receipt.to_plain(), indent=1) if request.as_json else receipt_text(receipt, home))
+    if receipt.state == "STOPPED" and not request.as_json:
+        typer.echo(f"run it again: {_again(request, receipt.job_id)}")
     return receipt.exit_code
 
 
+def _again(request: Request, job_id: str) -> str:
+    """The command to type. Variables are left to the reader: one may be a secret, and this may be a log."""
+    words = ["seatunnel", "run", str(request.job), *(["-i", "…"] if request.variables else [])]
+    words += [word for table in request.only for word in ("--only", table)]
+    return shlex.join([*words, *(["--job-id", job_id, "--fresh"] if request.job_id else [])]).replace("'…'", "…")
+
+
 class _Stopper:
-    """Turns the first signal into a clean stop; the second one ends the process at once."""
+    """Turns the first signal into a clean stop; the second one ends the process at once.
+
+    It never raises inside the signal handler: that may be in the middle of an import, which then holds its lock for
+    ever. A signal that comes before there is a driver waits for the moment when there is one.
+    """
 
     def __init__(self) -> None:
         self._driver: Any = None
+        self.exit_code = 0
 
     def arm(self, driver: Any) -> None:
-        self._driver = driver
+        """Everything is planned and nothing started. Raises KeyboardInterrupt when a signal came before."""
+        self._driver = driver  # first: a signal may come between these two lines
+        if self.exit_code:
+            raise KeyboardInterrupt
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        if self._driver is None:
-            raise KeyboardInterrupt
         signal.signal(number, signal.SIG_DFL)
-        typer.echo("stopping; once more aborts", err=True)
-        self._driver.stop(ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.TERMINATED)
+        self.exit_code = ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.TERMINATED
+        os.write(2, b"stopping; once more aborts\n")  # not through a stream that the signal may have caught writing
+        if self._driver is not None:
+            self._driver.stop(self.exit_code)
 
 
 @contextmanager
-def _signals() -> Iterator[_Stopper]:
-    stopper = _Stopper()
+def _signals(stopper: _Stopper) -> Iterator[None]:
     previous = {number: signal.signal(number, stopper) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield stopper
+        yield
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)

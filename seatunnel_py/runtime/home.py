@@ -125,7 +125,10 @@ class Home:
             if place.job_id == job_id:
                 return place
         known = [place.job_id for place in self.jobs()][-JOBS_NAMED_MAX:]
-        raise JobIdError(f"there is no job {job_id!r} in {self.path}", f"newest jobs: {', '.join(known) or 'none'}")
+        raise JobIdError(
+            f"there is no job {job_id!r} in {self.path}",
+            f"newest jobs: {', '.join(known)}" if known else "no job has run there",
+        )
 
 
 def _write_json(path: Path, data: dict[str, Any]) -> None:
