@@ -49,10 +49,15 @@ class SourceCapabilities:
 
 @dataclass(frozen=True, slots=True)
 class TransformCapabilities:
-    """What a transform does to the number of rows, and whether it does the same again."""
+    """What a transform does to the number of rows, and whether it does the same again.
+
+    ``keeps_keys``: values of key columns come out as they went in, and no row twice, so that a key which the source
+    proved unique still is; a sink may then load without looking.
+    """
 
     determinism: Determinism = Determinism.DETERMINATE
     cardinality: Cardinality = Cardinality.ONE_TO_ONE
+    keeps_keys: bool = False
 
 
 @dataclass(frozen=True, slots=True)

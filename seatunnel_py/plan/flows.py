@@ -195,6 +195,8 @@ class _Builder:
                 self._problem(step, error, stream.table)
                 return []
             capabilities = factory.capabilities(options)
+            if output is not None and not capabilities.keeps_keys:
+                output = _unproved(output)
             self.graph.put(TransformNode(node_id, step, transform, current.table, capabilities), [("", current)])
             kept = [Stream(node_id, output)] if output is not None else []
             streams = [*kept, *(Stream(node_id, table) for table in side), *streams[1:]]
@@ -282,9 +284,7 @@ class _Builder:
         one that the source vouches for, and no sink may load without looking.
         """
         if len(group) == 1:
-            kept = group[0][1].table.with_columns(analysis.columns)
-            key = replace(kept.primary_key, proved=False) if kept.primary_key else None
-            return replace(kept, primary_key=key)
+            return _unproved(group[0][1].table.with_columns(analysis.columns))
         return TableSchema(TablePath("", "", step.id), analysis.columns)
 
     def _sql_name(self, step_id: str) -> str:
@@ -345,6 +345,12 @@ class _Builder:
         if table is not None and str(table.path) not in message:
             message = f"table {table.path}: {message}"
         self.problems.append(step.node.problem(message, option=option, remedy=remedy))
+
+
+def _unproved(table: TableSchema) -> TableSchema:
+    """The same table, whose key nobody vouches for any more."""
+    key = table.primary_key
+    return replace(table, primary_key=replace(key, proved=False)) if key else table
 
 
 def _node_id(step: Step, table: TableSchema) -> str:

@@ -163,6 +163,7 @@ class DataValidatorFactory(TransformFactory[DataValidatorOptions]):
             # The error table's create_time differs each time that a row is read.
             Determinism.INDETERMINATE if routes else Determinism.DETERMINATE,
             Cardinality.ONE_TO_ONE if options.way is OnError.FAIL else Cardinality.FILTER,
+            keeps_keys=True,
         )
 
     def create(self, options: DataValidatorOptions, table: TableSchema, context: StepContext) -> DataValidator:

@@ -12,6 +12,7 @@ from seatunnel_py.api import (
     StepContext,
     TableSchema,
     Transform,
+    TransformCapabilities,
     TransformFactory,
     TransformOptions,
     option,
@@ -42,6 +43,9 @@ class FieldMapperFactory(TransformFactory[FieldMapperOptions]):
     name = "FieldMapper"
     summary = "Keeps the listed columns, in the listed order, under new names"
     options = FieldMapperOptions
+
+    def capabilities(self, options: FieldMapperOptions) -> TransformCapabilities:
+        return TransformCapabilities(keeps_keys=True)
 
     def create(self, options: FieldMapperOptions, table: TableSchema, context: StepContext) -> FieldMapper:
         mapping = options.field_mapper

@@ -14,6 +14,7 @@ from seatunnel_py.api import (
     StepContext,
     TableSchema,
     Transform,
+    TransformCapabilities,
     TransformFactory,
     option,
 )
@@ -44,6 +45,9 @@ class FieldRenameFactory(TransformFactory[FieldRenameOptions]):
     name = "FieldRename"
     summary = "Renames columns: case, prefix, suffix, replacements, single names"
     options = FieldRenameOptions
+
+    def capabilities(self, options: FieldRenameOptions) -> TransformCapabilities:
+        return TransformCapabilities(keeps_keys=True)
 
     def create(self, options: FieldRenameOptions, table: TableSchema, context: StepContext) -> FieldRename:
         # A name that this table lacks is no error: one step may rename the fields of many tables.

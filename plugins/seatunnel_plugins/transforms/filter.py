@@ -12,6 +12,7 @@ from seatunnel_py.api import (
     StepContext,
     TableSchema,
     Transform,
+    TransformCapabilities,
     TransformFactory,
     TransformOptions,
     exactly_one,
@@ -43,6 +44,9 @@ class FilterFactory(TransformFactory[FilterOptions]):
     name = "Filter"
     summary = "Keeps or drops columns"
     options = FilterOptions
+
+    def capabilities(self, options: FilterOptions) -> TransformCapabilities:
+        return TransformCapabilities(keeps_keys=True)
 
     def create(self, options: FilterOptions, table: TableSchema, context: StepContext) -> Filter:
         if options.include_fields is not None:

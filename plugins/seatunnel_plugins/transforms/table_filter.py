@@ -13,6 +13,7 @@ from seatunnel_py.api import (
     StepContext,
     TableSchema,
     Transform,
+    TransformCapabilities,
     TransformFactory,
     TransformOptions,
     option,
@@ -48,6 +49,9 @@ class TableFilterFactory(TransformFactory[TableFilterOptions]):
     name = "TableFilter"
     summary = "Keeps or drops whole tables by name"
     options = TableFilterOptions
+
+    def capabilities(self, options: TableFilterOptions) -> TransformCapabilities:
+        return TransformCapabilities(keeps_keys=True)
 
     def create(self, options: TableFilterOptions, table: TableSchema, context: StepContext) -> TableFilter:
         named = {

@@ -6,7 +6,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from seatunnel_plugins.transforms.naming import NamingOptions, new_name
-from seatunnel_py.api import Batch, Rejected, StepContext, TablePath, TableSchema, Transform, TransformFactory
+from seatunnel_py.api import (
+    Batch,
+    Rejected,
+    StepContext,
+    TablePath,
+    TableSchema,
+    Transform,
+    TransformCapabilities,
+    TransformFactory,
+)
 
 
 class TableRenameOptions(NamingOptions):
@@ -30,6 +39,9 @@ class TableRenameFactory(TransformFactory[TableRenameOptions]):
     name = "TableRename"
     summary = "Renames tables: case, prefix, suffix, replacements"
     options = TableRenameOptions
+
+    def capabilities(self, options: TableRenameOptions) -> TransformCapabilities:
+        return TransformCapabilities(keeps_keys=True)
 
     def create(self, options: TableRenameOptions, table: TableSchema, context: StepContext) -> Renamed:
         path = table.path
