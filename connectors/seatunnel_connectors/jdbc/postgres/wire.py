@@ -13,8 +13,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-# 'infinity' and '-infinity' after the driver has moved PostgreSQL's epoch (2000) to Unix's, which overflows.
-_DATE_INFINITE = (-2147472692, -2147472691)
+# The driver moves PostgreSQL's epoch (2000) to Unix's, by which 'infinity' and '-infinity' both wrap around to values
+# below every date that PostgreSQL has (4713 BC).
+_DATE_LEAST = -2_440_588
+_TIMESTAMP_LEAST = -210_866_803_200_000_000
 _DAY_US = 86_400_000_000
 
 
@@ -50,9 +52,9 @@ def _received(array: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
     if pa.types.is_decimal(wanted) and pa.types.is_string(found):
         return _decimals(array, wanted, name)
     if pa.types.is_date32(found):
-        _refuse(array, array.view(pa.int32()), _DATE_INFINITE, name)
+        _refuse_infinite(array, array.view(pa.int32()), _DATE_LEAST, name)
     elif pa.types.is_timestamp(found):
-        _refuse(array, array.view(pa.int64()), _INFINITE_WRAPPED, name)
+        _refuse_infinite(array, array.view(pa.int64()), _TIMESTAMP_LEAST, name)
     elif pa.types.is_time(found) and len(array) and _largest(array.view(pa.int64())) >= _DAY_US:
         raise ValueRefused(f"column {name!r} holds the time 24:00:00, which has no counterpart; cast it with `query`")
     if found == wanted:
@@ -63,21 +65,13 @@ def _received(array: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
         raise ValueRefused(f"column {name!r}: {error}") from None
 
 
-def _wrapped(value: int) -> int:
-    return (value + 2**63) % 2**64 - 2**63
-
-
-_EPOCH_US = 946_684_800_000_000
-_INFINITE_WRAPPED = (_wrapped(2**63 - 1 + _EPOCH_US), _wrapped(-(2**63) + _EPOCH_US))
-
-
 def _largest(numbers: pa.Array) -> int:
     return pc.max(numbers).as_py() or 0
 
 
-def _refuse(array: pa.Array, numbers: pa.Array, infinite: tuple[int, int], name: str) -> None:
-    found = pc.any(pc.is_in(numbers, value_set=pa.array(infinite, numbers.type))).as_py()
-    if found:
+def _refuse_infinite(array: pa.Array, numbers: pa.Array, least: int, name: str) -> None:
+    found = pc.min(numbers).as_py()
+    if found is not None and found < least:
         raise ValueRefused(
             f"column {name!r} holds an infinite {'date' if pa.types.is_date(array.type) else 'timestamp'}, "
             "which has no counterpart; replace it with `query`"

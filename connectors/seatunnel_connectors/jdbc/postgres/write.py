@@ -171,4 +171,5 @@ class PostgresWriter(Writer):
 
     def abort(self) -> None:
         """The connection is closed rather than given back: the server then rolls back what is open."""
+        self.blocks.close()
         self.held.discard()
