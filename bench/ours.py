@@ -16,6 +16,7 @@ from typing import Any
 
 from bench import pg
 from tests.servers.postgres import DATABASE, PostgresServer
+from tests.servers.process import kill_tree
 
 ROOT = Path(__file__).parent.parent
 COMMAND = ROOT / ".venv" / "bin" / "seatunnel"
@@ -161,7 +162,11 @@ def run(job: str, place: Path, watch: Callable[[int], object] | None = None) -> 
         )  # fmt: skip
         if watch is not None:
             threading.Thread(target=watch, args=(process.pid,), daemon=True).start()
-        output, _ = process.communicate(timeout=JOB_TIMEOUT_S)
+        try:
+            output, _ = process.communicate(timeout=JOB_TIMEOUT_S)
+        except BaseException:
+            kill_tree(process)
+            raise
     wall = time.perf_counter() - started
     if process.returncode != 0:
         text = output.decode(errors="replace")[-3000:] + errors.read_text(errors="replace")[-3000:]
