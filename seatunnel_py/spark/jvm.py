@@ -133,6 +133,7 @@ def start_jvm(request: JvmRequest) -> Jvm:
         handshake = Path(directory) / "connection"
         environment = {**os.environ, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(handshake), "SPARK_HOME": str(spark_home)}
         command = _command(java, request, jars, archive)
+        request.log.touch(mode=0o600)  # error texts may hold personal data (S14)
         with request.log.open("ab") as log:
             process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=environment, start_new_session=True
