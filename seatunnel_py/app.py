@@ -53,19 +53,21 @@ def check(path: Path, variables: Mapping[str, str] | None = None) -> Job:
     """
     found: list[Problem] = []
     job = understand(load(path, variables, collect=found), installed(), found)
-    _check_queries(job)
-    return job
+    return _with_checked_queries(job)
 
 
-def _check_queries(job: Job) -> None:
+def _with_checked_queries(job: Job) -> Job:
     queries = [step for step in job.steps if isinstance(step.factory, CatalystFactory)]
     if not queries:
-        return
-    from seatunnel_py.plan.sql_check import query_problems
+        return job
+    from seatunnel_py.plan.sql_check import query_notes, query_problems
 
-    problems = tuple(problem for step in queries for problem in query_problems(step, job.file.env.sql_dialect))
+    dialect = job.file.env.sql_dialect
+    problems = tuple(problem for step in queries for problem in query_problems(step, dialect))
     if problems:
         raise PlanError(problems)
+    notes = tuple(str(note) for step in queries for note in query_notes(step, dialect))
+    return replace(job, notes=(*job.notes, *notes))
 
 
 def plan(path: Path, variables: Mapping[str, str] | None = None) -> Plan:
