@@ -44,6 +44,11 @@ class Hints:
     count: bool = False
     partition: Partition = field(default_factory=Partition)
 
+    @property
+    def source(self) -> str:
+        """What stands after FROM, with the table's own condition where it has one."""
+        return f"{self.relation} WHERE ({self.where}\n)" if self.where else self.relation
+
     def to_plain(self) -> dict[str, Plain]:
         part = self.partition
         return {

@@ -235,7 +235,7 @@ class GenericSnapshot(Snapshot):
         return _KeyProbe(self, table, column)
 
     def count(self, table: SourceTable) -> int:
-        return int(self.ask(f"SELECT count(*) FROM {_source(hints_of(table))}")[0][0])
+        return int(self.ask(f"SELECT count(*) FROM {hints_of(table).source}")[0][0])
 
     def ask(self, sql: str) -> list[tuple[Any, ...]]:
         with explained(f"dividing a table of {self.address.display}"), sessions(self.address) as session:
@@ -243,10 +243,6 @@ class GenericSnapshot(Snapshot):
 
     def close(self) -> None:
         return None
-
-
-def _source(hints: Hints) -> str:
-    return f"{hints.relation} WHERE ({hints.where}\n)" if hints.where else hints.relation
 
 
 class _KeyProbe(Probe):
@@ -260,7 +256,7 @@ class _KeyProbe(Probe):
             self.key = session.engine.dialect.identifier_preparer.quote_identifier(column)
 
     def bounds(self) -> tuple[Any, Any]:
-        low, high = self.snapshot.ask(f"SELECT min({self.key}), max({self.key}) FROM {_source(self.hints)}")[0]
+        low, high = self.snapshot.ask(f"SELECT min({self.key}), max({self.key}) FROM {self.hints.source}")[0]
         return low, high
 
     def quantiles(self, parts: int, *, exact: bool) -> list[Any]:

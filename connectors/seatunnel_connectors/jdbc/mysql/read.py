@@ -119,7 +119,7 @@ class MysqlSnapshot(Snapshot):
         return _KeyProbe(self, table, column)
 
     def count(self, table: SourceTable) -> int:
-        return int(self.ask(f"SELECT count(*) FROM {_source(hints_of(table))}")[0][0])
+        return int(self.ask(f"SELECT count(*) FROM {hints_of(table).source}")[0][0])
 
     def ask(self, sql: str) -> list[tuple[Any, ...]]:
         with explained(f"dividing a table of {self.address.display}"), sessions(self.address) as session:
@@ -127,10 +127,6 @@ class MysqlSnapshot(Snapshot):
 
     def close(self) -> None:
         return None
-
-
-def _source(hints: Hints) -> str:
-    return f"{hints.relation} WHERE ({hints.where}\n)" if hints.where else hints.relation
 
 
 class _KeyProbe(Probe):
@@ -141,13 +137,13 @@ class _KeyProbe(Probe):
         self.column = quote(column)
 
     def bounds(self) -> tuple[Any, Any]:
-        low, high = self.snapshot.ask(f"SELECT min({self.column}), max({self.column}) FROM {_source(self.hints)}")[0]
+        low, high = self.snapshot.ask(f"SELECT min({self.column}), max({self.column}) FROM {self.hints.source}")[0]
         return low, high
 
     def quantiles(self, parts: int, *, exact: bool) -> list[Any]:
         """One step through the index per split, by the rows that a split should hold."""
         where = f"({self.hints.where}\n) AND " if self.hints.where else ""
-        rows = self.table.rows or int(self.snapshot.ask(f"SELECT count(*) FROM {_source(self.hints)}")[0][0])
+        rows = self.table.rows or int(self.snapshot.ask(f"SELECT count(*) FROM {self.hints.source}")[0][0])
         step = max(1, rows // parts)
         found: list[Any] = []
         while len(found) < parts * 2:

@@ -186,7 +186,7 @@ class PostgresSnapshot(Snapshot):
 
     def count(self, table: SourceTable) -> int:
         with explained(f"counting the rows of table {table.schema.path}"):
-            return int(self.keeper.ask(f"SELECT count(*) FROM {_source(hints_of(table))}")[0][0])
+            return int(self.keeper.ask(f"SELECT count(*) FROM {hints_of(table).source}")[0][0])
 
     def close(self) -> None:
         with _keepers_lock:
@@ -195,10 +195,6 @@ class PostgresSnapshot(Snapshot):
                 if _keepers.get(self.identity) is self.keeper:
                     del _keepers[self.identity]
                 self.keeper.db.close()
-
-
-def _source(hints: Hints) -> str:
-    return f"{hints.relation} WHERE ({hints.where}\n)" if hints.where else hints.relation
 
 
 class _KeyProbe(Probe):
@@ -211,7 +207,7 @@ class _KeyProbe(Probe):
         self.column = quote(column)
 
     def bounds(self) -> tuple[Any, Any]:
-        low, high = self._ask(f"SELECT min({self.column}), max({self.column}) FROM {_source(self.hints)}")[0]
+        low, high = self._ask(f"SELECT min({self.column}), max({self.column}) FROM {self.hints.source}")[0]
         return low, high
 
     def quantiles(self, parts: int, *, exact: bool) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from seatunnel_connectors.jdbc.dialect import Snapshot
-from seatunnel_connectors.jdbc.source import Hints, hints_of, range_of
+from seatunnel_connectors.jdbc.source import hints_of, range_of
 from seatunnel_connectors.jdbc.splits import Probe, as_plain, even_bounds
 from seatunnel_connectors.jdbc.sqlite import types
 from seatunnel_connectors.jdbc.sqlite.describe import row_id
@@ -81,7 +81,7 @@ class SqliteSnapshot(Snapshot):
         return _KeyProbe(self, table, column)
 
     def count(self, table: SourceTable) -> int:
-        return int(self.ask(f"SELECT count(*) FROM {_source(hints_of(table))}")[0][0])
+        return int(self.ask(f"SELECT count(*) FROM {hints_of(table).source}")[0][0])
 
     def ask(self, sql: str) -> list[tuple[Any, ...]]:
         with explained(f"dividing a table of {self.address.path}"), sessions(self.address, writing=False) as session:
@@ -89,10 +89,6 @@ class SqliteSnapshot(Snapshot):
 
     def close(self) -> None:
         return None
-
-
-def _source(hints: Hints) -> str:
-    return f"{hints.relation} WHERE ({hints.where}\n)" if hints.where else hints.relation
 
 
 class _KeyProbe(Probe):
@@ -104,7 +100,7 @@ class _KeyProbe(Probe):
         self.column = quote(column)
 
     def bounds(self) -> tuple[Any, Any]:
-        found = self.snapshot.ask(f"SELECT min({self.column}), max({self.column}) FROM {_source(self.hints)}")[0]
+        found = self.snapshot.ask(f"SELECT min({self.column}), max({self.column}) FROM {self.hints.source}")[0]
         low, high = types.to_column(list(found), self.dtype, self.name).to_pylist()
         return low, high
 
