@@ -26,6 +26,14 @@ from seatunnel_py.api.capabilities import (
     TransformCapabilities,
 )
 from seatunnel_py.api.factory import JobMode, SinkFactory, SourceFactory, StepContext, TransformFactory
+from seatunnel_py.api.native import (
+    NativeForm,
+    NativeReader,
+    NativeRefused,
+    NativeSink,
+    NativeSource,
+    NativeWriter,
+)
 from seatunnel_py.api.options import (
     Options,
     Secret,
@@ -81,6 +89,12 @@ __all__ = [
     "Heartbeat",
     "JobMode",
     "Kind",
+    "NativeForm",
+    "NativeReader",
+    "NativeRefused",
+    "NativeSink",
+    "NativeSource",
+    "NativeWriter",
     "NothingToCommit",
     "Options",
     "Piece",

@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from seatunnel_py.api.batch import Batch, Element, Heartbeat, Position, Rejected, SchemaChange, TransactionEnd
 from seatunnel_py.api.capabilities import Cardinality
+from seatunnel_py.api.native import NativeRefused
 from seatunnel_py.api.schema import TablePath
-from seatunnel_py.api.sink import WriteContext, Writer
+from seatunnel_py.api.sink import Writer
 from seatunnel_py.errors import FatalError, RetriableError, SeaTunnelError
 from seatunnel_py.work.chain import Chain, ChainChannel, ChainSink, ChainSource, ChainTransform
+from seatunnel_py.work.passage import Passage, passage_of, write_context
 from seatunnel_py.work.unit import FailureKind, SinkPiece, Slice, StepCount, Unit, UnitFailure, UnitResult
 
 if TYPE_CHECKING:
@@ -43,10 +45,17 @@ def run_unit(unit: Unit, chain: Chain) -> UnitResult:
     and the driver's committer drops them.
     """
     began = time.perf_counter()
-    flow = _Flow(unit, chain)
+    flow: _Flow | Passage = _Flow(unit, chain)
     try:
-        flow.pump()
-        flow.stage()
+        passage = passage_of(unit, chain)
+        if passage is not None:
+            flow = passage
+        try:
+            flow.run()
+        except NativeRefused:
+            flow.abort()
+            flow = _Flow(unit, chain)
+            flow.run()
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a plugin raises is this unit's result
         failure = _failure(error, flow.step)
         flow.abort()
@@ -98,6 +107,11 @@ class _Flow:
         self._tallies: dict[tuple[str, TablePath], _Tally] = {}
         self._open: dict[int, _OpenSink] = {}
         self._segment: SegmentWriter | None = None
+
+    def run(self) -> None:
+        """Read, transform, write, stage."""
+        self.pump()
+        self.stage()
 
     # ---------------------------------------------------------------- reading
 
@@ -211,22 +225,10 @@ class _Flow:
         self.step = bound.step
         target = self._open.get(index)
         if target is None:
-            target = self._open[index] = _OpenSink(bound, bound.sink.open(self._context(bound)))
+            target = self._open[index] = _OpenSink(bound, bound.sink.open(write_context(self.unit, self.chain, bound)))
         target.writer.write(batch)
         target.handed += batch.rows
         self._tally(bound.step, bound.table).rows_in += batch.rows
-
-    def _context(self, bound: ChainSink) -> WriteContext:
-        return WriteContext(
-            job_id=self.chain.job_id,
-            lineage=self.chain.lineage,
-            step=bound.step,
-            data_id=self.unit.data_id,
-            incarnation=self.chain.incarnation,
-            epoch=self.unit.id.epoch,
-            attempt=self.unit.id.attempt,
-            setup=bound.setup,
-        )
 
     def _emit(self, batch: Batch) -> None:
         output = self.chain.output

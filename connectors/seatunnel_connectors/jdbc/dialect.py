@@ -12,7 +12,7 @@ from seatunnel_connectors.jdbc.options import JdbcSinkOptions, JdbcSourceOptions
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.splits import Probe
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, JobMode, Position, Sink, SourceTable, Split, TableSchema
+from seatunnel_py.api import Batch, JobMode, NativeForm, NativeReader, Position, Sink, SourceTable, Split, TableSchema
 
 MODULES = {
     "postgres": "seatunnel_connectors.jdbc.postgres.dialect",
@@ -75,6 +75,14 @@ class Dialect(ABC):
     @abstractmethod
     def sink(self, request: SinkRequest) -> Sink:
         """The sink of one upstream table; opens nothing."""
+
+    def native_form(self, table: SourceTable) -> NativeForm | None:
+        """The database's own form of the table's rows, where it has one (``api.native``)."""
+        return None
+
+    def native_reader(self, address: Address, table: SourceTable) -> NativeReader:
+        """A reader of the form that ``native_form`` named."""
+        raise NotImplementedError(f"{self.name} has no native form")
 
     def physical_splits(self, table: SourceTable, parts: int, generation: str) -> list[Split] | None:
         """Splits by place on disk, where that beats key ranges and the database can; None: use keys."""

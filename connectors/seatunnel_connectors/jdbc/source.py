@@ -15,6 +15,9 @@ from seatunnel_py.api import (
     Element,
     Enumerator,
     FatalError,
+    NativeForm,
+    NativeReader,
+    NativeSource,
     Plain,
     Position,
     Reader,
@@ -31,7 +34,7 @@ class Hints:
     ``relation`` is what stands after FROM, ``columns`` pairs each column with its SELECT expression. ``key`` is
     the column that ranges are made of, ``ordered`` says that reading in its order costs nothing and that it is
     unique, so that a reader can go on after a key. ``pages`` is the size on disk for splits by place; ``sampled``
-    says that the relation can be sampled by blocks.
+    says that the relation can be sampled by blocks. ``natives`` are the columns' types in the database's own words.
     """
 
     relation: str
@@ -42,6 +45,7 @@ class Hints:
     pages: int = 0
     sampled: bool = False
     count: bool = False
+    natives: tuple[str, ...] = ()
     partition: Partition = field(default_factory=Partition)
 
     @property
@@ -60,6 +64,7 @@ class Hints:
             "pages": self.pages,
             "sampled": self.sampled,
             "count": self.count,
+            "natives": list(self.natives),
             "partition": [part.column, part.number, part.lower, part.upper],
         }
 
@@ -68,12 +73,13 @@ def hints_of(table: SourceTable) -> Hints:
     """Read back what ``Hints.to_plain`` wrote."""
     data = cast("dict[str, Any]", dict(table.hints))
     data["columns"] = tuple((name, expression) for name, expression in data["columns"])
+    data["natives"] = tuple(data["natives"])
     data["partition"] = Partition(*data["partition"])
     return Hints(**data)
 
 
 @dataclass(frozen=True, slots=True)
-class JdbcSource(Source):
+class JdbcSource(Source, NativeSource):
     """One Jdbc entry of a job file."""
 
     address: Address
@@ -88,6 +94,12 @@ class JdbcSource(Source):
 
     def reader(self, table: SourceTable) -> Reader:
         return JdbcReader(self.address, table)
+
+    def native_form(self, table: SourceTable) -> NativeForm | None:
+        return dialect_of(self.address).native_form(table)
+
+    def native_reader(self, table: SourceTable) -> NativeReader:
+        return dialect_of(self.address).native_reader(self.address, table)
 
 
 class JdbcEnumerator(Enumerator):

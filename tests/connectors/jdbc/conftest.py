@@ -61,6 +61,14 @@ def pg(postgres_server: PostgresServer) -> Iterator[PostgresPlace]:
         admin.execute(f"DROP DATABASE {database} WITH (FORCE)".encode())
 
 
+@pytest.fixture(params=["native", "arrow"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The way that rows take from PostgreSQL to PostgreSQL: as they are where they can, or through Arrow always."""
+    if request.param == "arrow":
+        monkeypatch.setattr("seatunnel_py.work.run.passage_of", lambda unit, chain: None)
+    return str(request.param)
+
+
 @dataclass
 class MariadbPlace:
     """Two empty databases, `a` to read from and `b` to write to, and a connection beside ours."""

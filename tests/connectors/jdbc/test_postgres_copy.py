@@ -9,7 +9,7 @@ from seatunnel_py.work.unit import Budget
 from tests.connectors.jdbc.conftest import PostgresPlace
 from tests.connectors.jdbc.copying import copy_table, copy_tables, make_sink, make_source, same_rows
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.postgres, pytest.mark.usefixtures("way")]
 
 TYPES = """
     CREATE TYPE a.mood AS ENUM ('sad', 'happy');
@@ -86,9 +86,15 @@ def test_into_a_table_of_other_types_the_server_casts(pg: PostgresPlace) -> None
         ("1e30", "numeric", "too large"),
     ],
 )
-def test_what_arrow_cannot_hold_is_refused_by_column(pg: PostgresPlace, value: str, dtype: str, words: str) -> None:
+def test_what_arrow_cannot_hold_is_refused_by_column_or_arrives(
+    pg: PostgresPlace, way: str, value: str, dtype: str, words: str
+) -> None:
     pg.db.execute(f"CREATE TABLE a.odd (id int PRIMARY KEY, x {dtype}); INSERT INTO a.odd VALUES (1, {value})".encode())
 
+    if way == "native":
+        copy_tables(pg.source(table_path="a.odd"), pg.sink(table="b.odd"))
+        same_rows(pg.rows("SELECT id, x::text FROM b.odd"), pg.rows("SELECT id, x::text FROM a.odd"))
+        return
     with pytest.raises(FatalError, match=words) as error:
         copy_tables(pg.source(table_path="a.odd"), pg.sink(table="b.odd"))
 

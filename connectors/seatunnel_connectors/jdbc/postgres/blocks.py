@@ -18,12 +18,12 @@ import pyarrow.compute as pc
 from seatunnel_connectors.jdbc.postgres import wire
 from seatunnel_connectors.jdbc.postgres.merge import KIND, ORDER, Staging
 from seatunnel_connectors.jdbc.postgres.plan import SHADOW, Load, takes_directly
+from seatunnel_connectors.jdbc.postgres.record import UNIQUE
 from seatunnel_connectors.jdbc.postgres.session import Rows, failure
 from seatunnel_py.api import FatalError, RowKind, TableSchema
 
 BLOCK_BYTES = 4 << 20  # one COPY costs under a millisecond; a block is also what a conflict makes us repeat
 
-UNIQUE = "23505"
 _NUL = "22021"
 
 

@@ -257,6 +257,7 @@ class Describer:
             pages=table.pages if table and by_place else 0,
             sampled=table is not None and table.kind in ("r", "m", "p"),
             count=one.request.count,
+            natives=tuple(found.native.name for found in one.columns),
             partition=one.request.partition,
         )
 

@@ -9,11 +9,12 @@ from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.postgres import read as reading
 from seatunnel_connectors.jdbc.postgres.describe import Describer
+from seatunnel_connectors.jdbc.postgres.passage import PostgresNativeReader, native_form
 from seatunnel_connectors.jdbc.postgres.session import explained, statements
 from seatunnel_connectors.jdbc.postgres.sink import PostgresSink
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, Position, Sink, SourceTable, Split
+from seatunnel_py.api import Batch, NativeForm, NativeReader, Position, Sink, SourceTable, Split
 
 
 class PostgresDialect(Dialect):
@@ -30,6 +31,12 @@ class PostgresDialect(Dialect):
 
     def read(self, address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:
         return reading.read(address, table, split, start)
+
+    def native_form(self, table: SourceTable) -> NativeForm | None:
+        return native_form(table)
+
+    def native_reader(self, address: Address, table: SourceTable) -> NativeReader:
+        return PostgresNativeReader(address, table)
 
     def physical_splits(self, table: SourceTable, parts: int, generation: str) -> list[Split] | None:
         return reading.places(table, parts, generation)

@@ -52,7 +52,8 @@ class Load:
     """How rows get into the target; plain data in ``Setup.data``, for every writer and the committer.
 
     ``how`` is SHADOW (units fill a keyless table that the commit finishes and renames) or TABLE (units write to the
-    target). ``into`` is the table that units write to. ``books`` says that the ledger's tables are there.
+    target). ``into`` is the table that units write to. ``books`` says that the ledger's tables are there, ``fresh``
+    that the target is empty when the first unit comes.
     """
 
     how: str
@@ -66,6 +67,7 @@ class Load:
     columns: tuple[LoadColumn, ...]
     before: tuple[str, ...] = ()
     finish: tuple[str, ...] = ()
+    fresh: bool = False
 
     def to_plain(self) -> dict[str, Plain]:
         return cast("dict[str, Plain]", {**asdict(self), "version": 1})
@@ -104,6 +106,7 @@ def plan(request: SinkRequest, target: Target) -> Setup:
         how=how, schema=target.schema, table=target.table, into=into, token=token,
         key=tuple(names[column] for column in key), upsert=options.enable_upsert, books=books,
         columns=_columns(table, names, target, chosen),
+        fresh=chosen.create or chosen.truncate or not target.has_rows,
     )  # fmt: skip
     effects, before, finish = _effects(request, target, chosen, load, names, key)
     return Setup(tuple(effects), replace(load, before=before, finish=finish).to_plain())

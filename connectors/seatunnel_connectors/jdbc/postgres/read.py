@@ -30,8 +30,8 @@ BATCH_BYTES = 1 << 20  # measured (bench/README.md): a batch of this size stays 
 # ---------------------------------------------------------------- the statement
 
 
-def statement(hints: Hints, split: Split, start: Position | None) -> str:
-    """The SELECT of one split after a position."""
+def statement(hints: Hints, split: Split, start: Position | None, *, native: bool = False) -> str:
+    """The SELECT of one split after a position; ``native`` leaves every column in its own type."""
     conditions = [f"({hints.where}\n)"] if hints.where else []
     key = quote(hints.key) if hints.key else ""
     place = _place(split)
@@ -42,7 +42,7 @@ def statement(hints: Hints, split: Split, start: Position | None) -> str:
     if start is not None:
         conditions.append(f"{key} > {literal(str(start.value['after']))}")
     columns = ", ".join(
-        expression if expression == quote(name) else f"{expression} AS {quote(name)}"
+        quote(name) if native or expression == quote(name) else f"{expression} AS {quote(name)}"
         for name, expression in hints.columns
     )
     sql = f"SELECT {columns} FROM {hints.relation}"
@@ -78,7 +78,7 @@ def read(address: Address, table: SourceTable, split: Split, start: Position | N
     sql = statement(hints, split, start)
     with explained(what), rows(address) as connection:
         if generation:
-            _join_snapshot(connection, generation, table)
+            _join(connection, generation, table)
         begin = start
         copying = connection.copy(sql, BATCH_BYTES)
         try:
@@ -110,18 +110,26 @@ def _after(data: pa.RecordBatch, key_at: int, generation: str) -> Position:
     return Position({"after": as_plain(data.column(key_at)[-1].as_py())}, generation)
 
 
-def _join_snapshot(connection: Rows, generation: str, table: SourceTable) -> None:
+def join_snapshot(generation: str) -> str:
+    """Statements that begin a transaction which sees what the exported snapshot saw."""
+    return f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET TRANSACTION SNAPSHOT {literal(generation)}"
+
+
+def check_snapshot(error: Exception, generation: str, table: SourceTable) -> None:
+    """FatalError if the error says that the snapshot is gone."""
+    if generation and generation in str(error) and getattr(error, "sqlstate", "") in ("22023", "42704"):
+        raise FatalError(
+            f"table {table.schema.path}: the snapshot {generation} that it is read under is gone: "
+            "the connection that held it has ended",
+            "run the job again; the table is then read from its beginning",
+        ) from error
+
+
+def _join(connection: Rows, generation: str, table: SourceTable) -> None:
     try:
-        connection.run(
-            f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET TRANSACTION SNAPSHOT {literal(generation)}"
-        )
+        connection.run(join_snapshot(generation))
     except Exception as error:
-        if getattr(error, "sqlstate", "") in ("22023", "42704"):
-            raise FatalError(
-                f"table {table.schema.path}: the snapshot {generation} that it is read under is gone: "
-                "the connection that held it has ended",
-                "run the job again; the table is then read from its beginning",
-            ) from error
+        check_snapshot(error, generation, table)
         raise
 
 

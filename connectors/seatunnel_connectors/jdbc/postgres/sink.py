@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.postgres.commit import PostgresCommitter
 from seatunnel_connectors.jdbc.postgres.ledger import Books
+from seatunnel_connectors.jdbc.postgres.passage import PostgresNativeWriter, takes_native
 from seatunnel_connectors.jdbc.postgres.plan import SHADOW, Load, load_of, place_of, plan
 from seatunnel_connectors.jdbc.postgres.query import QueryWriter
 from seatunnel_connectors.jdbc.postgres.session import Statements, explained, quote, statements
@@ -16,11 +18,24 @@ from seatunnel_connectors.jdbc.postgres.write import PostgresWriter
 from seatunnel_connectors.jdbc.siblings import mark_prepared
 from seatunnel_connectors.jdbc.target import table_text
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Committer, FatalError, NothingToCommit, Setup, Sink, TablePath, WriteContext, Writer
+from seatunnel_py.api import (
+    Committer,
+    FatalError,
+    NativeForm,
+    NativeSink,
+    NativeWriter,
+    NothingToCommit,
+    Plain,
+    Setup,
+    Sink,
+    TablePath,
+    WriteContext,
+    Writer,
+)
 
 
 @dataclass(frozen=True)
-class PostgresSink(Sink):
+class PostgresSink(Sink, NativeSink):
     request: SinkRequest
 
     @property
@@ -84,6 +99,12 @@ class PostgresSink(Sink):
         if self.request.options.query:
             return QueryWriter(self.address, self.request)
         return PostgresWriter(self.address, self.request.table, context)
+
+    def takes_native(self, form: NativeForm, setup: Mapping[str, Plain]) -> bool:
+        return not self.request.options.query and takes_native(form, setup)
+
+    def open_native(self, context: WriteContext) -> NativeWriter:
+        return PostgresNativeWriter(self.address, str(self.request.table.path), context)
 
     def committer(self) -> Committer:
         if self.request.options.query:

@@ -1,0 +1,108 @@
+"""A unit's own row in the target: what makes its rows count once, whichever way they came.
+
+The row is written in the transaction of the unit's rows. An attempt at rows that another attempt has committed already
+applies nothing; older epochs and runs are fenced off.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import adbc_driver_manager as adbc
+import psycopg
+
+from seatunnel_connectors.jdbc.postgres.ledger import Books, Recorded
+from seatunnel_connectors.jdbc.postgres.plan import Load
+from seatunnel_connectors.jdbc.postgres.session import failure
+from seatunnel_py.api import FatalError, Piece, Plain, RetriableError, WriteContext
+
+UNIQUE = "23505"
+_NOT_NULL = "23502"
+
+SessionError = (adbc.Error, psycopg.Error)
+
+
+class UnitRecord:
+    """``run`` and ``ask`` speak to the session that the unit's rows go through; their errors are the driver's own.
+
+    ``before`` is what another attempt at these rows has committed, None if there was none when this one began.
+    """
+
+    def __init__(
+        self,
+        load: Load,
+        table: str,
+        context: WriteContext,
+        run: Callable[[str], object],
+        ask: Callable[[str], list[dict[str, Any]]],
+    ) -> None:
+        self.context = context
+        self.shown = f"{load.schema}.{load.table}"
+        self.books = Books(load.schema, load.token, table) if load.books else None
+        self.before: Recorded | None = None
+        self._run = run
+        self._ask = ask
+
+    def look_back(self) -> None:
+        """A unit that was tried before, or follows one of an older epoch, first asks what the target holds."""
+        context = self.context
+        if self.books and (context.attempt or context.epoch or context.incarnation > 1):
+            self._run(
+                self.books.raise_fence(
+                    context.job_id, context.lineage, context.step, context.incarnation, context.epoch
+                )
+            )
+            self.before = self._find()
+
+    def commit(self, mine: Recorded, *, begun: bool) -> Piece:
+        """The unit's own row and COMMIT in one message. Another attempt that was faster makes this one undo itself."""
+        last = [] if begun else ["BEGIN"]
+        if self.books and self.before is not None:
+            last.append(self.books.forget_piece(self.context.data_id))
+        if self.books:
+            last.append(self.books.insert_piece(self.context, mine))
+        try:
+            self._run("; ".join([*last, "COMMIT"]))
+        except SessionError as error:
+            found = self._why_not(error)
+            if found is None:
+                raise failure(error, f"recording a unit of table {self.shown}") from error
+            return self.already(found, mine.rows)
+        return self._piece(mine, replayed=False)
+
+    def already(self, recorded: Recorded, rows: int) -> Piece:
+        """An earlier attempt at the same rows has committed: nothing is applied, its counts are the truth. One that
+        read other rows cannot be followed up from here: the next unit would begin before its end."""
+        if recorded.rows != rows:
+            raise RetriableError(
+                f"table {self.shown}: it holds {recorded.rows} rows of this unit already, but this attempt read {rows}"
+            )
+        self._run("ROLLBACK")
+        return self._piece(recorded, replayed=True)
+
+    def _why_not(self, error: Any) -> Recorded | None:
+        """The record of another attempt at the same rows, which has committed; FatalError for a newer writer."""
+        if error.sqlstate == _NOT_NULL:
+            raise FatalError(
+                f"table {self.shown}: a newer run or attempt of this job writes to it; this one is fenced off",
+                "nothing is to be done: the newer one goes on",
+            ) from error
+        if self.books is None or error.sqlstate != UNIQUE:
+            return None
+        self._run("ROLLBACK")
+        return self._find()
+
+    def _find(self) -> Recorded | None:
+        assert self.books is not None
+        found = self._ask(self.books.select_piece(self.context.data_id))
+        if not found:
+            return None
+        row = found[0]
+        end = json.loads(row["source_position"]) if row["source_position"] else None
+        return Recorded(row["rows"], row["bytes"], row["merged"], end)
+
+    def _piece(self, recorded: Recorded, *, replayed: bool) -> Piece:
+        data: dict[str, Plain] = {"data_id": self.context.data_id, "end": recorded.end, "replayed": replayed}
+        return Piece(recorded.rows, recorded.bytes, recorded.merged, data)
