@@ -22,7 +22,7 @@ from tests.servers.postgres import PostgresServer
 
 BAR = 8.0
 # What a table of the large job may take in relation to one of the small job.
-GROWTH_BAR = 1.1
+GROWTH_BAR = 1.2
 
 
 def run_ours(server: PostgresServer, names: Sequence[str], place: Path) -> ours.Run:

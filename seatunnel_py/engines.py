@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from seatunnel_py.errors import EngineError
 from seatunnel_py.plan.sql import CatalystFactory, SparkFactory
-from seatunnel_py.plan.steps import Job
+from seatunnel_py.plan.steps import Job, Step
 
 if TYPE_CHECKING:
     from seatunnel_py.plan.sql import SqlAnalyst
@@ -63,7 +63,7 @@ class SparkEngines:
             place,
             _cache(),
             any(needs_catalyst(job) for job in jobs),
-            tuple(sorted({type(step.factory).__module__ for job in jobs for step in job.steps})),
+            tuple(sorted({module for job in jobs for step in job.steps for module in _modules(step)})),
             tuple(sorted({extra for job in jobs for step in job.steps for extra in step.factory.extras(step.options)})),
         )
         self._starting = ThreadPoolExecutor(1, thread_name_prefix="spark")
@@ -87,6 +87,11 @@ class SparkEngines:
         self._starting.shutdown(wait=True)
         if self._application.exception() is None:
             self._application.result().stop()
+
+
+def _modules(step: Step) -> tuple[str, ...]:
+    """What a worker imports for a step: its factory's own module, and those of the implementation."""
+    return (type(step.factory).__module__, *step.factory.modules(step.options))
 
 
 def needs_catalyst(job: Job) -> bool:

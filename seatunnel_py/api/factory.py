@@ -55,6 +55,10 @@ class Factory(ABC):
         """The extras that a step with these options needs on a worker."""
         return (self.extra,) if self.extra else ()
 
+    def modules(self, options: Any) -> tuple[str, ...]:
+        """Modules of the implementation (with its client library), which workers import before they are needed."""
+        return ()
+
 
 class SourceFactory(Factory, Generic[SourceO]):
     """Makes sources."""

@@ -39,7 +39,7 @@ from seatunnel_py.runtime.receipt import ExitCode, TableReceipt, TableState
 from seatunnel_py.work.unit import Budget, FailureKind, UnitFailure, UnitId, UnitResult
 
 SIDE_THREADS = 4  # statements in flight against targets beside the data; more only queues up inside the target
-PIPELINES_OPEN_MAX = 64  # prepared, but not done: bounds staged tables, connections and memory with 1,000 tables
+PIPELINES_OPEN_MAX = 128  # prepared, but not done: bounds staged tables, connections and memory with 1,000 tables
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from seatunnel_py.work.unit import Unit, UnitId
 
 PACK_SECONDS_MAX = 1.0
-PACK_SECONDS_MIN = 0.1  # a Spark job costs about as much: smaller packs would only pay it more often
+PACK_SECONDS_MIN = 0.25  # a Spark job costs a third of it (two cores): smaller packs would only pay it more often
 UNITS_PER_PACK_MAX = 200  # bounds the closure of a pack, and what a lost worker can take with it
 
 

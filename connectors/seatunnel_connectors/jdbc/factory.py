@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from seatunnel_connectors.jdbc.dialect import MODULES
 from seatunnel_connectors.jdbc.options import DataSaveMode, JdbcSinkOptions, JdbcSourceOptions, SchemaSaveMode
 from seatunnel_connectors.jdbc.url import Address, resolve
 from seatunnel_py.api import (
@@ -34,6 +35,10 @@ def _extras(options: JdbcSourceOptions | JdbcSinkOptions) -> tuple[str, ...]:
     return (extra,) if extra else ()
 
 
+def _modules(options: JdbcSourceOptions | JdbcSinkOptions) -> tuple[str, ...]:
+    return ("seatunnel_connectors.jdbc.source", MODULES[_address(options).dialect])
+
+
 class JdbcSourceFactory(SourceFactory[JdbcSourceOptions]):
     """Reads tables and queries of relational databases."""
 
@@ -43,6 +48,9 @@ class JdbcSourceFactory(SourceFactory[JdbcSourceOptions]):
 
     def extras(self, options: JdbcSourceOptions) -> tuple[str, ...]:
         return _extras(options)
+
+    def modules(self, options: JdbcSourceOptions) -> tuple[str, ...]:
+        return _modules(options)
 
     def capabilities(self, options: JdbcSourceOptions, context: StepContext) -> SourceCapabilities:
         return SourceCapabilities()
@@ -65,6 +73,9 @@ class JdbcSinkFactory(SinkFactory[JdbcSinkOptions]):
 
     def extras(self, options: JdbcSinkOptions) -> tuple[str, ...]:
         return _extras(options)
+
+    def modules(self, options: JdbcSinkOptions) -> tuple[str, ...]:
+        return _modules(options)
 
     def capabilities(self, options: JdbcSinkOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
         return sink_capabilities(options, table, context)
