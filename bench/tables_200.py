@@ -2,6 +2,7 @@
 
     python -m bench.tables_200 [--tables 200] [--pairs 7] [--peer] [--grow 1000]
 
+"limit" is what the server itself needs for the same tables, said in as few statements as can be.
 The start of the engine is taken off both sides. The peer's seconds are without it by themselves. Ours are the
 clock round the command, less what the command of one table takes beyond its data: so reading the schemas of
 all tables, which comes before the first unit, stays in.
@@ -11,9 +12,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from statistics import median
+
+import psycopg
 
 from bench import ours, pairs, pg
 from bench.peer import jobs
@@ -42,6 +48,29 @@ def run_peer(server: PostgresServer, names: Sequence[str], engine: PeerEngine) -
     return result.seconds
 
 
+def run_limit(server: PostgresServer, names: Sequence[str]) -> float:
+    """What the server itself needs: two sessions that only create each table with its key and copy its rows."""
+    pg.drop_targets(server)
+    pg.checkpoint(server)
+    began = time.perf_counter()
+    with ProcessPoolExecutor(2) as processes:
+        list(processes.map(partial(create_and_copy, server.dsn), (names[::2], names[1::2])))
+    seconds = time.perf_counter() - began
+    expect_all(server, names)
+    return seconds
+
+
+def create_and_copy(dsn: str, names: Sequence[str]) -> None:
+    with psycopg.connect(dsn, autocommit=True) as db, db.cursor() as cursor:
+        for name in names:
+            target, source = f"{pg.TARGET}.{name}", f"{pg.SOURCE}.{name}"
+            db.execute(f"CREATE TABLE {target} (LIKE {source} INCLUDING INDEXES)".encode())
+            with cursor.copy(f"COPY {source} TO STDOUT (FORMAT binary)".encode()) as reading:
+                rows = b"".join(reading)
+            with cursor.copy(f"COPY {target} FROM STDIN (FORMAT binary)".encode()) as writing:
+                writing.write(rows)
+
+
 def expect_all(server: PostgresServer, names: Sequence[str]) -> None:
     with pg.connect(server) as db:
         for name in names:
@@ -65,7 +94,7 @@ def compare(
         data.append(many.data_seconds)
         return without_start(many, one)
 
-    ways: dict[str, pairs.Way] = {"ours": way}
+    ways: dict[str, pairs.Way] = {"limit": lambda: run_limit(server, names), "ours": way}
     if engine is not None:
         ways["peer"] = lambda: run_peer(server, names, engine)
     return pairs.interleave(ways, rounds) | {"ours, data only": data}
