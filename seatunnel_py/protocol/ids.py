@@ -1,0 +1,28 @@
+"""Names of the protocol's parts. Ids only grow, over all incarnations, and none is used twice (I11)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Subtask:
+    """One parallel instance of a vertex."""
+
+    vertex: str
+    index: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.vertex}[{self.index}]"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Channel:
+    """FIFO from one subtask to another, along the edge with number ``edge`` of the topology."""
+
+    edge: int
+    sender: Subtask
+    receiver: Subtask
+
+    def __str__(self) -> str:
+        return f"{self.sender}->{self.receiver}"

@@ -1,0 +1,56 @@
+"""Checkpoint records: everything that a later driver needs, in one plain, versioned value.
+
+Rules. (P1) A record is complete or absent: it is stored in one act (I10). (P2) It contains what is completed but not
+confirmed of earlier checkpoints, so that the newest record alone is enough to go on. (P3) A claim of an incarnation
+names the checkpoint that it continues from; records of lower incarnations that are not on that chain are void.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from seatunnel_py.protocol.ids import Subtask
+from seatunnel_py.protocol.items import Plain, StagedPiece, SubtaskSnapshot
+
+RECORD_VERSION = 1
+
+
+class RecordKind(StrEnum):
+    """A savepoint is pinned; CHECKPOINT_0 is written before any side effect; FINAL is the last of a bounded job."""
+
+    ZERO = "checkpoint-0"
+    PERIODIC = "checkpoint"
+    SAVEPOINT = "savepoint"
+    FINAL = "final"
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What has to become visible at once in one scope; ``checkpoint`` is where its ledger will stand afterwards."""
+
+    scope: str
+    checkpoint: int
+    pieces: tuple[StagedPiece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRecord:
+    """``previous`` is the completed checkpoint before it; ``uncommitted`` are commits, oldest first, that were not
+    confirmed when it was made, its own included; ``set_up`` names set-up units that are done; ``plan`` is what
+    checkpoint 0 decided, carried along."""
+
+    checkpoint: int
+    incarnation: int
+    kind: RecordKind
+    previous: int
+    topology_version: int
+    epochs: Mapping[str, int]
+    snapshots: Mapping[Subtask, SubtaskSnapshot]
+    uncommitted: tuple[Commit, ...] = ()
+    name: str = ""
+    detached: frozenset[str] = field(default_factory=frozenset)
+    set_up: frozenset[str] = field(default_factory=frozenset)
+    plan: Plain = None
+    version: int = RECORD_VERSION
