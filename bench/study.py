@@ -24,7 +24,8 @@ from typing import Any
 import pyarrow as pa
 from adbc_driver_postgresql import dbapi
 
-from bench import cpu, pairs, pg, pipes, raw_copy
+from bench import cpu, pairs, pg, pipes
+from seatunnel_connectors.jdbc.postgres.stream import Stream
 from tests.servers.postgres import PostgresServer
 
 NOT_NULL_KEY = f"ALTER TABLE {pg.TARGET}.{pg.BIG_TABLE} ADD PRIMARY KEY (id)"
@@ -152,10 +153,22 @@ def copy_range(source: Any, target: Any, select: str, way: Way, number: int) -> 
     return int(rows)
 
 
+def copy_frames(source: Stream, target: Stream, select: str, piece: str) -> int:
+    """One range as COPY's own bytes, by what the connector uses."""
+    target.begin_copy(f"BEGIN; COPY {pg.TARGET}.{pg.BIG_TABLE} FROM STDIN (FORMAT binary)")
+    for block in source.copy_out(f"COPY ({select}) TO STDOUT (FORMAT binary)"):
+        target.feed(block)
+    rows = target.end_copy()
+    if rows != source.rows:
+        raise RuntimeError(f"{source.rows} rows sent, {rows} written")
+    target.run(f"{piece.format(rows=rows)}; COMMIT")
+    return rows
+
+
 def work(dsn: str, way: Way, todo: Queue[tuple[int, str]], talk: Connection) -> None:
     """A worker: connect, say so, wait for the start, copy ranges until none is left."""
     source, target = dbapi.connect(dsn), dbapi.connect(dsn)
-    raw = raw_copy.Pair(dsn) if way.read == "raw" else None
+    raw = (Stream(dsn), Stream(dsn)) if way.read == "raw" else None
     if way.write_settings:
         with target.cursor() as cursor:
             cursor.execute(way.write_settings)
@@ -171,7 +184,7 @@ def work(dsn: str, way: Way, todo: Queue[tuple[int, str]], talk: Connection) -> 
             break
         if raw is not None:
             piece = f"INSERT INTO {pg.TARGET}.pieces VALUES ({number}, {{rows}})"
-            rows += raw.copy(select, f"{pg.TARGET}.{pg.BIG_TABLE}", piece)
+            rows += copy_frames(*raw, select, piece)
         else:
             rows += copy_range(source, target, select, way, number)
     talk.send((rows, time.process_time() - before))
