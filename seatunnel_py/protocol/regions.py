@@ -1,0 +1,184 @@
+"""What restarts when something fails, and what the others must be told. Pure functions of the topology.
+
+May not know: why a vertex failed, what a sink can do (``failover.py``), when the restart happens (``backoff.py``).
+
+Rules. (R1) Vertices that are connected form a pipeline; no failure crosses its border (O5.1). (R2) What failed
+restarts. (R3) Whoever restarts needs its inputs since the checkpoint again: so the sender of each of its inputs
+restarts as well, unless the edge is retained (I20, O5.2). A back-edge is an input like any other. (R4) A vertex that
+restarts and does not give the same batches again takes all its descendants along, since the numbers that they have seen
+now mean other rows (I20, I22). (R5) A non-replayable source is such a vertex, unless all that it emits is retained:
+what is retained is its cache, from which the world answers the ranges that its journal names (I39). (R6) Isolated
+vertices neither restart nor carry a restart onwards: their channels are cut. (R7) The set is the smallest that is
+closed under R2 to R6; so the set of several failures, also of one during a restart, contains that of each (F6, I26).
+(R8) The epochs of all that restart grow by one, and no others (I21, I24). (R9) A survivor learns the new epoch of each
+restarted neighbour; one that sends along a retained channel learns also after which number its receiver wants to hear
+everything again. (R10) The journals of R4's vertices and of their descendants are void: a descendant that waited for
+the batch that it took in its last life might wait for one that never comes again, and nobody who has seen its old
+numbers lives on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from seatunnel_py.protocol.coordinator_commands import Restart, SendPeerRestarted
+from seatunnel_py.protocol.ids import Channel, Subtask
+from seatunnel_py.protocol.items import SubtaskSnapshot
+from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.protocol.topology import Determinism, Edge, Topology
+
+
+@dataclass(frozen=True, slots=True)
+class RestartPlan:
+    """``epochs`` are the new ones, of the whole topology; ``peers`` speaks to survivors only; ``journals_void`` names
+    the vertices that begin freely after their snapshot instead of taking their journal again (R10)."""
+
+    vertices: frozenset[str]
+    epochs: Mapping[str, int]
+    restarts: tuple[Restart, ...]
+    peers: tuple[SendPeerRestarted, ...]
+    journals_void: frozenset[str] = frozenset()
+
+
+def pipelines(topology: Topology) -> tuple[Topology, ...]:
+    """The graph of a whole job as its pipelines (R1), in the order of their first vertices; each must have a source.
+
+    An isolated vertex still belongs to its pipeline: it may come back.
+    """
+    found: list[frozenset[str]] = []
+    both_ways = {vertex.id: set[str]() for vertex in topology.vertices}
+    for edge in topology.edges:
+        both_ways[edge.sender].add(edge.receiver)
+        both_ways[edge.receiver].add(edge.sender)
+    for vertex in topology.vertices:
+        if not any(vertex.id in names for names in found):
+            found.append(_reach(both_ways, [vertex.id]))
+    return tuple(
+        Topology(
+            tuple(vertex for vertex in topology.vertices if vertex.id in names),
+            tuple(edge for edge in topology.edges if edge.sender in names),
+            topology.version,
+            topology.detached & names,
+        )
+        for names in found
+    )
+
+
+def replay_differs(topology: Topology, name: str) -> bool:
+    """Whether a second life of this vertex may number other rows with the same numbers (R4, R5).
+
+    UNORDERED does not: the journal fixes what each unit takes (I39), and a digest does not look at order (I22).
+    """
+    vertex = topology.vertex(name)
+    if vertex.determinism is Determinism.INDETERMINATE:
+        return True
+    if vertex.replayable or name not in topology.sources:
+        return False
+    return any(edge.sender == name and not edge.retained for edge in live_edges(topology))
+
+
+def restart_set(topology: Topology, failed: Collection[str]) -> frozenset[str]:
+    """R of these failures: the smallest closed set that contains them (R7). ValueError for a name that is no vertex."""
+    if unknown := set(failed) - set(topology.by_id):
+        raise ValueError(f"{sorted(unknown)} failed, which is no vertex")
+    edges = live_edges(topology)
+    pulls = {
+        name: {edge.sender for edge in edges if edge.receiver == name and not edge.retained}
+        | differing(topology, [name])
+        for name in topology.live
+    }
+    return _reach(pulls, [name for name in failed if name not in topology.detached])
+
+
+def differing(topology: Topology, region: Collection[str]) -> frozenset[str]:
+    """Those whose channels carry other rows once ``region`` has restarted: R4's vertices and their descendants."""
+    receivers = {name: set[str]() for name in topology.live}
+    for edge in live_edges(topology):
+        receivers[edge.sender].add(edge.receiver)
+    return _reach(receivers, [name for name in region if replay_differs(topology, name)])
+
+
+def closure_faults(topology: Topology, failed: Collection[str], region: Collection[str]) -> tuple[str, ...]:
+    """What keeps ``region`` from being closed (I20), in words; empty when it is.
+
+    Says the rules edge by edge and shares no search with ``restart_set``, so that it can judge it.
+    """
+    faults = [f"{name} failed, but stays" for name in sorted(failed) if name in topology.live and name not in region]
+    faults += [f"{name} is isolated, but restarts" for name in sorted(region) if name not in topology.live]
+    other = {name for name in region if name in topology.live and replay_differs(topology, name)}
+    edges = live_edges(topology)
+    for _ in edges:
+        other |= {edge.receiver for edge in edges if edge.sender in other}
+    faults += [f"{name} would see other rows, but stays" for name in sorted(other.difference(region))]
+    faults += [
+        f"{edge.receiver} needs what {edge.sender} sent, but {edge.sender} stays"
+        for edge in edges
+        if edge.receiver in region and edge.sender not in region and not edge.retained
+    ]
+    return tuple(faults)
+
+
+def plan_restart(
+    topology: Topology,
+    failed: Collection[str],
+    epochs: Mapping[str, int],
+    record: CheckpointRecord | None,
+    incarnation: int,
+) -> RestartPlan:
+    """Everything that a restart says to subtasks, from ``record`` (None: from nothing, which is checkpoint 0).
+
+    After a failure during a restart: the same call with all that failed so far, the epochs of the plan before and the
+    same record (I26). A restart of the whole pipeline: with all live vertices as failed.
+    """
+    region = restart_set(topology, failed)
+    assert not closure_faults(topology, failed, region), closure_faults(topology, failed, region)
+    after = {name: epochs.get(name, 0) + (name in region) for name in topology.by_id}
+    snapshots = record.snapshots if record else {}
+    inputs: dict[Subtask, list[Channel]] = {subtask: [] for subtask in topology.subtasks()}
+    outputs: dict[Subtask, list[Channel]] = {subtask: [] for subtask in topology.subtasks()}
+    for channel in topology.channels:
+        inputs[channel.receiver].append(channel)
+        outputs[channel.sender].append(channel)
+    restarts, peers = [], []
+    for subtask in inputs:
+        senders = {channel: after[channel.sender.vertex] for channel in inputs[subtask]}
+        receivers = {channel: after[channel.receiver.vertex] for channel in outputs[subtask]}
+        if subtask.vertex in region:
+            checkpoint = record.checkpoint if record else 0
+            epoch, snapshot = after[subtask.vertex], snapshots.get(subtask)
+            restarts.append(Restart(subtask, incarnation, epoch, checkpoint, snapshot, senders, receivers))
+            continue
+        again = [channel for channel in receivers if channel.receiver.vertex in region]
+        told = {channel: epoch for channel, epoch in senders.items() if channel.sender.vertex in region}
+        told |= {channel: receivers[channel] for channel in again}
+        if told:
+            wanted = {channel: restored_position(snapshots.get(channel.receiver), channel) for channel in again}
+            peers.append(SendPeerRestarted(subtask, incarnation, told, wanted))
+    return RestartPlan(region, after, tuple(restarts), tuple(peers), differing(topology, region))
+
+
+def restored_position(snapshot: SubtaskSnapshot | None, channel: Channel) -> int:
+    """The number up to which a receiver that begins from this snapshot has everything: what waits in its channel state
+    was received, too (I25)."""
+    if snapshot is None:
+        return 0
+    waiting = snapshot.channel_state.get(channel, ())
+    return waiting[-1].number if waiting else snapshot.applied.get(channel, 0)
+
+
+def live_edges(topology: Topology) -> tuple[Edge, ...]:
+    """The edges that are not cut by an isolation (R6)."""
+    return tuple(edge for edge in topology.edges if not {edge.sender, edge.receiver} & topology.detached)
+
+
+def _reach(steps: Mapping[str, Collection[str]], start: Collection[str]) -> frozenset[str]:
+    """Everything that is reached from ``start``, itself included."""
+    found: set[str] = set()
+    waiting: list[str] = list(start)
+    while waiting:
+        here = waiting.pop()
+        if here not in found:
+            found.add(here)
+            waiting.extend(steps[here])
+    return frozenset(found)
