@@ -21,12 +21,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
 
 from seatunnel_py.protocol.coordinator_commands import Restart, SendPeerRestarted
+from seatunnel_py.protocol.errors import OurMistake
 from seatunnel_py.protocol.ids import Channel, Subtask
 from seatunnel_py.protocol.items import SubtaskSnapshot
 from seatunnel_py.protocol.records import CheckpointRecord
-from seatunnel_py.protocol.topology import Determinism, Edge, Topology
+from seatunnel_py.protocol.topology import Determinism, Edge, Topology, Vertex
+
+_Fact: TypeAlias = tuple[str, str]
+_RESTARTS, _DIFFERS = "restarts", "differs"
+_Node = TypeVar("_Node", str, _Fact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,22 +52,25 @@ def pipelines(topology: Topology) -> tuple[Topology, ...]:
 
     An isolated vertex still belongs to its pipeline: it may come back.
     """
-    found: list[frozenset[str]] = []
     both_ways = {vertex.id: set[str]() for vertex in topology.vertices}
     for edge in topology.edges:
         both_ways[edge.sender].add(edge.receiver)
         both_ways[edge.receiver].add(edge.sender)
+    first: dict[str, str] = {}
     for vertex in topology.vertices:
-        if not any(vertex.id in names for names in found):
-            found.append(_reach(both_ways, [vertex.id]))
+        if vertex.id not in first:
+            first |= dict.fromkeys(_reach(both_ways, [vertex.id]), vertex.id)
+    vertices: dict[str, list[Vertex]] = {name: [] for name in first.values()}
+    edges: dict[str, list[Edge]] = {name: [] for name in first.values()}
+    for vertex in topology.vertices:
+        vertices[first[vertex.id]].append(vertex)
+    for edge in topology.edges:
+        edges[first[edge.sender]].append(edge)
     return tuple(
         Topology(
-            tuple(vertex for vertex in topology.vertices if vertex.id in names),
-            tuple(edge for edge in topology.edges if edge.sender in names),
-            topology.version,
-            topology.detached & names,
+            tuple(members), tuple(edges[name]), topology.version, topology.detached & {vertex.id for vertex in members}
         )
-        for names in found
+        for name, members in vertices.items()
     )
 
 
@@ -79,24 +88,25 @@ def replay_differs(topology: Topology, name: str) -> bool:
 
 
 def restart_set(topology: Topology, failed: Collection[str]) -> frozenset[str]:
-    """R of these failures: the smallest closed set that contains them (R7). ValueError for a name that is no vertex."""
+    """R of these failures: the smallest closed set that contains them (R7). OurMistake for a name that is no vertex."""
+    return _consequences(topology, failed)[0]
+
+
+def _consequences(topology: Topology, failed: Collection[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Who restarts, and whose outputs then carry other rows under the same numbers: one search over both facts."""
     if unknown := set(failed) - set(topology.by_id):
-        raise ValueError(f"{sorted(unknown)} failed, which is no vertex")
-    edges = live_edges(topology)
-    pulls = {
-        name: {edge.sender for edge in edges if edge.receiver == name and not edge.retained}
-        | differing(topology, [name])
-        for name in topology.live
-    }
-    return _reach(pulls, [name for name in failed if name not in topology.detached])
-
-
-def differing(topology: Topology, region: Collection[str]) -> frozenset[str]:
-    """Those whose channels carry other rows once ``region`` has restarted: R4's vertices and their descendants."""
-    receivers = {name: set[str]() for name in topology.live}
+        raise OurMistake(f"{sorted(unknown)} failed, which is no vertex")
+    follows: dict[_Fact, list[_Fact]] = {}
+    for name in topology.live:
+        follows[_RESTARTS, name] = [(_DIFFERS, name)] if replay_differs(topology, name) else []
+        follows[_DIFFERS, name] = [(_RESTARTS, name)]
     for edge in live_edges(topology):
-        receivers[edge.sender].add(edge.receiver)
-    return _reach(receivers, [name for name in region if replay_differs(topology, name)])
+        follows[_DIFFERS, edge.sender].append((_DIFFERS, edge.receiver))
+        if not edge.retained:
+            follows[_RESTARTS, edge.receiver].append((_RESTARTS, edge.sender))
+    facts = _reach(follows, [(_RESTARTS, name) for name in failed if name not in topology.detached])
+    region = frozenset(name for fact, name in facts if fact == _RESTARTS)
+    return region, frozenset(name for fact, name in facts if fact == _DIFFERS)
 
 
 def closure_faults(topology: Topology, failed: Collection[str], region: Collection[str]) -> tuple[str, ...]:
@@ -104,12 +114,13 @@ def closure_faults(topology: Topology, failed: Collection[str], region: Collecti
 
     Says the rules edge by edge and shares no search with ``restart_set``, so that it can judge it.
     """
-    faults = [f"{name} failed, but stays" for name in sorted(failed) if name in topology.live and name not in region]
-    faults += [f"{name} is isolated, but restarts" for name in sorted(region) if name not in topology.live]
-    other = {name for name in region if name in topology.live and replay_differs(topology, name)}
+    cut = topology.detached
+    faults = [f"{name} failed, but stays" for name in sorted(set(failed).difference(region, cut))]
+    faults += [f"{name} is isolated, but restarts" for name in sorted(cut.intersection(region))]
+    other = {name for name in set(region) - cut if replay_differs(topology, name)}
     edges = live_edges(topology)
-    for _ in edges:
-        other |= {edge.receiver for edge in edges if edge.sender in other}
+    while more := {edge.receiver for edge in edges if edge.sender in other} - other:
+        other |= more
     faults += [f"{name} would see other rows, but stays" for name in sorted(other.difference(region))]
     faults += [
         f"{edge.receiver} needs what {edge.sender} sent, but {edge.sender} stays"
@@ -131,7 +142,7 @@ def plan_restart(
     After a failure during a restart: the same call with all that failed so far, the epochs of the plan before and the
     same record (I26). A restart of the whole pipeline: with all live vertices as failed.
     """
-    region = restart_set(topology, failed)
+    region, differing = _consequences(topology, failed)
     assert not closure_faults(topology, failed, region), closure_faults(topology, failed, region)
     after = {name: epochs.get(name, 0) + (name in region) for name in topology.by_id}
     snapshots = record.snapshots if record else {}
@@ -155,7 +166,7 @@ def plan_restart(
         if told:
             wanted = {channel: restored_position(snapshots.get(channel.receiver), channel) for channel in again}
             peers.append(SendPeerRestarted(subtask, incarnation, told, wanted))
-    return RestartPlan(region, after, tuple(restarts), tuple(peers), differing(topology, region))
+    return RestartPlan(region, after, tuple(restarts), tuple(peers), differing)
 
 
 def restored_position(snapshot: SubtaskSnapshot | None, channel: Channel) -> int:
@@ -172,10 +183,10 @@ def live_edges(topology: Topology) -> tuple[Edge, ...]:
     return tuple(edge for edge in topology.edges if not {edge.sender, edge.receiver} & topology.detached)
 
 
-def _reach(steps: Mapping[str, Collection[str]], start: Collection[str]) -> frozenset[str]:
+def _reach(steps: Mapping[_Node, Collection[_Node]], start: Collection[_Node]) -> frozenset[_Node]:
     """Everything that is reached from ``start``, itself included."""
-    found: set[str] = set()
-    waiting: list[str] = list(start)
+    found: set[_Node] = set()
+    waiting = list(start)
     while waiting:
         here = waiting.pop()
         if here not in found:
