@@ -1,9 +1,10 @@
 """What follows from each reason, and how many failed checkpoints in a row are borne.
 
-Rules. (V1) Every reason has a row; none is judged by default. (V2) A checkpoint that was declined, not acknowledged in
-time or not stored counts; one that was given up because something else was wanted does not. (V3) More than the
-tolerable number of counted ones in a row fail the pipeline, one fewer does not (I15). (V4) A completed checkpoint, of
-whatever kind, sets the count to nothing. (V5) A failed savepoint is answered to whoever asked for it and does not count.
+Rules. (E1) Every reason has a row; none is judged by default. (E2) A checkpoint that was declined, not acknowledged in
+time or not stored counts; one that was given up because something else was wanted does not. (E3) More than the
+tolerable number of counted ones in a row fail the pipeline, one fewer does not (I15). (E4) A completed checkpoint, of
+whatever kind, sets the count to nothing. (E5) A failed savepoint is answered to whoever asked for it, and does not
+count.
 
 May not know: how often a vertex was restarted (``backoff.py`` does), and what a failure looked like outside.
 """
@@ -81,16 +82,16 @@ class FailedInARow:
     count: int = 0
 
     def completed(self) -> FailedInARow:
-        """After a checkpoint completed (V4)."""
+        """After a checkpoint completed (E4)."""
         return FailedInARow()
 
     def aborted(self, kind: RecordKind, reason: Reason) -> FailedInARow:
-        """After a checkpoint ended otherwise (V2, V5)."""
+        """After a checkpoint ended otherwise (E2, E5)."""
         counts = POLICIES[reason].counts and kind is not RecordKind.SAVEPOINT
         return FailedInARow(self.count + 1) if counts else self
 
     def verdict(self, tolerable: int) -> Verdict:
-        """Whether that was one too many (V3)."""
+        """Whether that was one too many (E3)."""
         return Verdict.FAIL if self.count > tolerable else Verdict.GO_ON
 
 

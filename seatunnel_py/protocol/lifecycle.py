@@ -1,47 +1,23 @@
-"""Life cycles of job, pipeline, vertex, subtask and checkpoint, as literal tables: state x event -> state.
+"""Life cycles of a pipeline, a subtask and a checkpoint, as literal tables (state x event -> state), and how such a
+table is read. The pictures in the documentation are drawn from the tables.
 
-Rules. (L1) A pipeline finishes only by FINAL_CONFIRMED, so success is said after the last commit is confirmed (I43), and
-stops only by SAVEPOINT_CONFIRMED (I44). (L2) A failure while restarting is a restart again (I26). (L3) A stop that did
-not come about restarts the pipeline: some sources are silent behind its barrier already. (L4) What has not ended can be
-cancelled. (L5) A checkpoint completes only out of STORING: the store has been asked, and has answered (I10).
-``transitions.py`` says how tables are read; the pictures in the documentation are drawn from these.
+Rules. (X1) What a table does not hold is forbidden: asking for it is a mistake of ours and raises. (X2) Every state has
+a row; the first is the start, an empty one is an end, and nothing leaves an end (I12). (X3) A pipeline finishes only by
+FINAL_CONFIRMED, so success is said after the last commit is confirmed (I43), and stops only by SAVEPOINT_CONFIRMED
+(I44). (X4) A failure while restarting is a restart again (I26). (X5) A stop that did not come about restarts the
+pipeline: some sources are silent behind its barrier already. (X6) What has not ended can be cancelled and can fail.
+(X7) A checkpoint completes only out of STORING, and only the store's answer leads out of that (I10).
 
-May not know: why something happened. Reasons are ``failure_policy.py``'s, and who decides is the coordinator.
+May not know: why something happened. Reasons are the business of ``failure_policy.py``, decisions of the coordinator.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
+from typing import TypeAlias, TypeVar
 
-from seatunnel_py.protocol.transitions import Table
-
-
-class JobState(StrEnum):
-    """A job is its pipelines together: PARTLY_FINISHED when some of them failed and the others did not mind."""
-
-    CREATED = "created"
-    RUNNING = "running"
-    FAILING = "failing"
-    CANCELLING = "cancelling"
-    FINISHED = "finished"
-    PARTLY_FINISHED = "partly-finished"
-    STOPPED = "stopped"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-
-class JobEvent(StrEnum):
-    """FAIL_FAST: a pipeline failed and the others shall end with it. ALL_...: the last pipeline has ended."""
-
-    START = "start"
-    REFUSE = "refuse"
-    FAIL_FAST = "fail-fast"
-    CANCEL = "cancel"
-    ALL_FINISHED = "all-finished"
-    SOME_FAILED = "some-failed"
-    ALL_STOPPED = "all-stopped"
-    ALL_FAILED = "all-failed"
-    ALL_ENDED = "all-ended"
+from seatunnel_py.protocol.errors import OurMistake
 
 
 class PipelineState(StrEnum):
@@ -75,28 +51,6 @@ class PipelineEvent(StrEnum):
     STOP_FAILED = "stop-failed"
     SAVEPOINT_CONFIRMED = "savepoint-confirmed"
     FAIL = "fail"
-    CANCEL = "cancel"
-
-
-class VertexState(StrEnum):
-    """What people see of a table: it runs, it is tried again, it is left out, it is done."""
-
-    WAITING = "waiting"
-    RUNNING = "running"
-    RETRYING = "retrying"
-    ISOLATED = "isolated"
-    DONE = "done"
-    CANCELLED = "cancelled"
-
-
-class VertexEvent(StrEnum):
-    """REJOIN: an isolated table comes back at a barrier."""
-
-    START = "start"
-    FAIL = "fail"
-    ATTEMPTS_USED_UP = "attempts-used-up"
-    REJOIN = "rejoin"
-    FINISH = "finish"
     CANCEL = "cancel"
 
 
@@ -134,36 +88,18 @@ class CheckpointState(StrEnum):
 
 
 class CheckpointEvent(StrEnum):
-    """STORE: the record is handed to the store; STORED: it is durable."""
+    """STORE: the record is handed to the store; STORED: it is durable; NOT_STORED: it is not there."""
 
     ALL_ACKNOWLEDGED = "all-acknowledged"
     STORE = "store"
     STORED = "stored"
+    NOT_STORED = "not-stored"
     ABORT = "abort"
 
 
-JOB: Table[JobState, JobEvent] = {
-    JobState.CREATED: {
-        JobEvent.START: JobState.RUNNING,
-        JobEvent.REFUSE: JobState.FAILED,
-        JobEvent.CANCEL: JobState.CANCELLED,
-    },
-    JobState.RUNNING: {
-        JobEvent.FAIL_FAST: JobState.FAILING,
-        JobEvent.CANCEL: JobState.CANCELLING,
-        JobEvent.ALL_FINISHED: JobState.FINISHED,
-        JobEvent.SOME_FAILED: JobState.PARTLY_FINISHED,
-        JobEvent.ALL_STOPPED: JobState.STOPPED,
-        JobEvent.ALL_FAILED: JobState.FAILED,
-    },
-    JobState.FAILING: {JobEvent.ALL_ENDED: JobState.FAILED, JobEvent.CANCEL: JobState.CANCELLING},
-    JobState.CANCELLING: {JobEvent.ALL_ENDED: JobState.CANCELLED},
-    JobState.FINISHED: {},
-    JobState.PARTLY_FINISHED: {},
-    JobState.STOPPED: {},
-    JobState.FAILED: {},
-    JobState.CANCELLED: {},
-}
+S = TypeVar("S", bound=StrEnum)
+E = TypeVar("E", bound=StrEnum)
+Table: TypeAlias = Mapping[S, Mapping[E, S]]
 
 PIPELINE: Table[PipelineState, PipelineEvent] = {
     PipelineState.CREATED: {
@@ -216,28 +152,6 @@ PIPELINE: Table[PipelineState, PipelineEvent] = {
     PipelineState.CANCELLED: {},
 }
 
-VERTEX: Table[VertexState, VertexEvent] = {
-    VertexState.WAITING: {
-        VertexEvent.START: VertexState.RUNNING,
-        VertexEvent.FAIL: VertexState.RETRYING,
-        VertexEvent.CANCEL: VertexState.CANCELLED,
-    },
-    VertexState.RUNNING: {
-        VertexEvent.FAIL: VertexState.RETRYING,
-        VertexEvent.FINISH: VertexState.DONE,
-        VertexEvent.CANCEL: VertexState.CANCELLED,
-    },
-    VertexState.RETRYING: {
-        VertexEvent.START: VertexState.RUNNING,
-        VertexEvent.FAIL: VertexState.RETRYING,
-        VertexEvent.ATTEMPTS_USED_UP: VertexState.ISOLATED,
-        VertexEvent.CANCEL: VertexState.CANCELLED,
-    },
-    VertexState.ISOLATED: {VertexEvent.REJOIN: VertexState.WAITING, VertexEvent.CANCEL: VertexState.CANCELLED},
-    VertexState.DONE: {},
-    VertexState.CANCELLED: {},
-}
-
 SUBTASK: Table[SubtaskState, SubtaskEvent] = {
     SubtaskState.CREATED: {
         SubtaskEvent.RESTORE: SubtaskState.RESTORING,
@@ -284,8 +198,32 @@ CHECKPOINT: Table[CheckpointState, CheckpointEvent] = {
     },
     CheckpointState.STORING: {
         CheckpointEvent.STORED: CheckpointState.COMPLETED,
-        CheckpointEvent.ABORT: CheckpointState.ABORTED,
+        CheckpointEvent.NOT_STORED: CheckpointState.ABORTED,
     },
     CheckpointState.COMPLETED: {},
     CheckpointState.ABORTED: {},
 }
+
+
+def advance(table: Table[S, E], state: S, event: E) -> S:
+    """The next state. Raises OurMistake for what the table does not hold (X1)."""
+    row = table[state]
+    if event not in row:
+        allowed = ", ".join(row) or "nothing: it is an end"
+        raise OurMistake(f"{type(state).__name__}: {event} cannot happen when {state}; what can is {allowed}")
+    return row[event]
+
+
+def has_ended(table: Table[S, E], state: S) -> bool:
+    """Nothing leaves this state (X2)."""
+    return not table[state]
+
+
+def mermaid(table: Table[S, E]) -> str:
+    """The table as the text of a mermaid state diagram (X2)."""
+    start = next(iter(table))
+    lines = ["stateDiagram-v2", f"    [*] --> {start.name}"]
+    for state, row in table.items():
+        lines += [f"    {state.name} --> {after.name}: {event}" for event, after in row.items()]
+    lines += [f"    {state.name} --> [*]" for state in table if has_ended(table, state)]
+    return "\n".join(lines) + "\n"

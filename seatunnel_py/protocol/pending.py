@@ -1,13 +1,11 @@
 """One checkpoint in flight: from its trigger to its only end.
 
-Rules. (W1) It waits for exactly the subtasks that it was created with, each in the epoch that its vertex had then (I9).
-(W2) A subtask answers once: a second answer changes nothing. (W3) What comes from somebody who is not waited for, or
-from a life that is not known yet, is refused. (W4) What comes from an older incarnation or epoch is discarded (I37).
-(W5) It has one end: nothing that comes after it has an effect (I12, F16), and an aborted one gives up what it has
-collected. (W6) A decline by somebody who is waited for ends it (O4.11); any other decline does not. (W7) It ends as
-completed only when the store has said so (I10). (W8) When it was aborted while the store was at it, its record may be
-there none the less: until the store has answered (and the record is deleted) it is in doubt, and nothing that it names
-may be dropped (I33).
+Rules. (Q1) It waits for exactly the subtasks that it was created with, each in the epoch that its vertex had then (I9).
+(Q2) A subtask answers once: a second answer changes nothing. (Q3) What comes from somebody who is not waited for, or
+from a life that is not known yet, is refused. (Q4) What comes from an older incarnation or epoch is discarded (I37).
+(Q5) It has one end: nothing that comes after it has an effect (I12, F16), and an aborted one gives up what it has
+collected. (Q6) A decline by somebody who is waited for ends it (O4.11); any other decline does not. (Q7) While the
+store is at it, only the store ends it: its record may be durable already, and then it has completed (I10).
 
 May not know: what snapshots contain, how records look, who is told about the end.
 """
@@ -21,10 +19,9 @@ from seatunnel_py.protocol.coordinator_events import Acknowledged, Declined
 from seatunnel_py.protocol.errors import OurMistake
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import Operation, SubtaskSnapshot
-from seatunnel_py.protocol.lifecycle import CHECKPOINT, CheckpointEvent, CheckpointState
+from seatunnel_py.protocol.lifecycle import CHECKPOINT, CheckpointEvent, CheckpointState, advance, has_ended
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import RecordKind
-from seatunnel_py.protocol.transitions import advance, has_ended
 
 
 class Outcome(StrEnum):
@@ -46,7 +43,6 @@ class PendingCheckpoint:
         "checkpoint",
         "epochs",
         "expires_at",
-        "in_doubt",
         "incarnation",
         "kind",
         "name",
@@ -82,7 +78,6 @@ class PendingCheckpoint:
         self.name = name
         self.state = CheckpointState.PENDING
         self.reason: Reason | None = None
-        self.in_doubt = False
         self._subtasks = frozenset(subtasks)
         self._missing = set(self._subtasks)
         self._snapshots: dict[Subtask, SubtaskSnapshot] = {}
@@ -104,13 +99,18 @@ class PendingCheckpoint:
         return has_ended(CHECKPOINT, self.state)
 
     @property
+    def abortable(self) -> bool:
+        """It has not ended, and is not in the store's hands (Q7)."""
+        return CheckpointEvent.ABORT in CHECKPOINT[self.state]
+
+    @property
     def snapshots(self) -> Mapping[Subtask, SubtaskSnapshot]:
         """What was acknowledged; for the record when it is complete."""
         return dict(self._snapshots)
 
     def expired(self, now: float) -> bool:
         """It is time to give it up (O4.11)."""
-        return not self.ended and now >= self.expires_at
+        return self.abortable and now >= self.expires_at
 
     def acknowledge(self, answer: Acknowledged) -> Outcome:
         """Take a subtask's part. COMPLETE after the last one (O4.10)."""
@@ -134,31 +134,19 @@ class PendingCheckpoint:
         self._advance(CheckpointEvent.STORE)
         return self.snapshots
 
-    def stored(self) -> Outcome:
-        """The store says that the record is durable. SUCCESS: it has completed. DISCARDED: it had been aborted, and the
-        record has to be deleted (W8)."""
-        if self.state is CheckpointState.COMPLETED:
-            return Outcome.DUPLICATE
-        if self.state is CheckpointState.ABORTED:
-            self.in_doubt = False
-            return Outcome.DISCARDED
+    def stored(self) -> None:
+        """The store says that the record is durable: it has completed."""
         self._advance(CheckpointEvent.STORED)
-        return Outcome.SUCCESS
 
-    def not_stored(self, reason: Reason = Reason.STORE_FAILED) -> bool:
-        """The store says that there is no record. True: it is aborted by this."""
-        aborted = self.abort(reason)
-        self.in_doubt = False
-        return aborted
+    def not_stored(self, reason: Reason = Reason.STORE_FAILED) -> None:
+        """The store says that there is no record: aborted by this."""
+        self._end(CheckpointEvent.NOT_STORED, reason)
 
     def abort(self, reason: Reason) -> bool:
-        """Give it up. False: it had ended before, and nothing changes (I12)."""
-        if self.ended:
+        """Give it up. False: it is in the store's hands (Q7) or has ended (I12), and nothing changes."""
+        if not self.abortable:
             return False
-        self.in_doubt = self.state is CheckpointState.STORING
-        self._advance(CheckpointEvent.ABORT)
-        self.reason = reason
-        self._snapshots.clear()
+        self._end(CheckpointEvent.ABORT, reason)
         return True
 
     def _judge(self, answer: Acknowledged | Declined) -> Outcome:
@@ -173,6 +161,11 @@ class PendingCheckpoint:
         if there != here:
             return Outcome.DISCARDED if there < here else Outcome.UNKNOWN
         return Outcome.SUCCESS if answer.subtask in self._missing else Outcome.DUPLICATE
+
+    def _end(self, event: CheckpointEvent, reason: Reason) -> None:
+        self._advance(event)
+        self.reason = reason
+        self._snapshots.clear()
 
     def _advance(self, event: CheckpointEvent) -> None:
         self.state = advance(CHECKPOINT, self.state, event)

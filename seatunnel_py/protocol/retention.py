@@ -1,12 +1,12 @@
 """What may be deleted, what must stay and why, and which pending checkpoints a completed one makes needless.
 
-Rules. (K1) A savepoint is pinned: retention neither deletes nor counts it (I44); so is checkpoint 0, to which
-``PositionsVoid`` goes back. (K2) What a savepoint refers to stays. (K3) A checkpoint with an unconfirmed commit stays:
-its pieces are all that is left of those rows (I29). (K4) A checkpoint goes only when a newer one has completed and all
-commits of that are confirmed (I18); so the newest always stays (I17). (K5) The newest ``max_retained`` stay besides.
-(K6) The answer follows from what is there now: what failed to be deleted is named again next time (F26). (K7) A
-completed checkpoint makes every older one that has not ended needless (O4.10); savepoints too, because commits of a
-scope go in order (I30): whoever asked for one gets a new one.
+Rules. (M1) A savepoint is pinned: retention neither deletes nor counts it (I44); so is checkpoint 0, to which
+``PositionsVoid`` goes back. (M2) What a savepoint refers to stays. (M3) A checkpoint with an unconfirmed commit stays:
+its pieces are all that is left of those rows (I29). (M4) A checkpoint goes only when a newer one has completed and all
+commits of that are confirmed (I18); so the newest always stays (I17). (M5) The newest ``max_retained`` stay besides.
+(M6) The answer follows from what is there now: what failed to be deleted is named again next time (F26). (M7) A
+completed checkpoint makes every older one needless that can still be given up (O4.10); savepoints too, because commits
+of a scope go in order (I30): whoever asked for one gets a new one.
 
 May not know: the store, and whether deleting worked.
 """
@@ -77,6 +77,6 @@ def to_delete(records: Iterable[Retained], unconfirmed: Collection[int], max_ret
 
 
 def subsumed(pending: Iterable[PendingCheckpoint], completed: int) -> tuple[PendingCheckpoint, ...]:
-    """Which of these the completion of ``completed`` makes needless, oldest first (K7)."""
-    needless = (older for older in pending if older.checkpoint < completed and not older.ended)
+    """Which of these the completion of ``completed`` makes needless, oldest first (M7)."""
+    needless = (older for older in pending if older.checkpoint < completed and older.abortable)
     return tuple(sorted(needless, key=lambda older: older.checkpoint))
