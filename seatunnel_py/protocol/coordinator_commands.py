@@ -45,7 +45,8 @@ class SendCompleted:
 @dataclass(frozen=True, slots=True)
 class Restart:
     """End whatever life the subtask has (its units are cancelled, its queues emptied) and begin another: Restored, to
-    which the world adds the durable journal after ``snapshot.taken``."""
+    which the world adds the durable journal after ``snapshot.taken``; without ``replay`` that journal is void and is
+    dropped, durably, before the new life begins."""
 
     subtask: Subtask
     incarnation: int
@@ -54,6 +55,7 @@ class Restart:
     snapshot: SubtaskSnapshot | None
     senders: Mapping[Channel, int]
     receivers: Mapping[Channel, int]
+    replay: bool = True
 
 
 @dataclass(frozen=True, slots=True)

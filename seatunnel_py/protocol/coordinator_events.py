@@ -84,6 +84,13 @@ class SourceEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class Progressed:
+    """A unit of the pipeline was done: there is something new to be kept."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Persisted:
     """The record of this checkpoint is durable: one atomic act (I10)."""
 
@@ -169,6 +176,7 @@ CoordinatorEvent: TypeAlias = (
     | SubtaskReady
     | SubtaskFailed
     | SourceEnded
+    | Progressed
     | Persisted
     | PersistFailed
     | CommitConfirmed

@@ -1,0 +1,254 @@
+"""From a request to a completed checkpoint: the pending ones of one pipeline, and what follows from each answer.
+
+Rules. (CK1) A trigger goes to sources only (O4.6), an abort and a completion to everybody (CK13). (CK2) One record is
+stored at a time, the newest complete one first: storing an older one afterwards would be storing what is subsumed
+already. (CK3) Nothing is committed and nobody is told before the record is durable (I10, I27). (CK4) While a record
+is being stored its outcome is unknown, so it is neither aborted nor timed out. (CK5) A final checkpoint is final only
+if its record shows that everything has ended (O1.6); otherwise there is another one. (CK6) What a person asked for is
+asked for again when it was aborted for somebody else's sake, and answered when it failed.
+
+May not know: which subtasks fail and restart, and what is done about it (``recovery.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from seatunnel_py.protocol import stable
+from seatunnel_py.protocol.coordinator_commands import (
+    CancelTimer,
+    CheckpointEnded,
+    DeleteRecord,
+    Persist,
+    SendAborted,
+    SendCompleted,
+    SendTrigger,
+    SetTimer,
+)
+from seatunnel_py.protocol.coordinator_events import Acknowledged, Declined
+from seatunnel_py.protocol.failure_policy import FailedInARow, Verdict
+from seatunnel_py.protocol.lifecycle import PIPELINE, CheckpointState, PipelineState, has_ended
+from seatunnel_py.protocol.pending import Outcome, PendingCheckpoint
+from seatunnel_py.protocol.pipeline_state import Shared
+from seatunnel_py.protocol.reasons import Reason
+from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.retention import Retained, retained, subsumed, to_delete
+from seatunnel_py.protocol.trigger import (
+    Refuse,
+    Run,
+    TriggerKind,
+    TriggerRequest,
+    TriggerView,
+    Wait,
+    decide,
+    enqueue,
+)
+
+TRIGGER = "trigger"
+EXPIRE = "expire "
+AGAIN = frozenset({TriggerKind.SAVEPOINT, TriggerKind.OPERATION})
+"""Asked for again after an abort (CK6). A stop is not: its sources may be silent already, which takes a restart (L5);
+nor the final one: the coordinator asks for it as long as it is due."""
+OURS = frozenset({TriggerKind.PERIODIC, TriggerKind.FINAL})
+FOR_OTHERS = frozenset({Reason.RESTARTING, Reason.SUBSUMED})
+ACTIVE = frozenset({PipelineState.RUNNING, PipelineState.FINISHING, PipelineState.STOPPING})
+
+
+class Checkpoints:
+    """``late`` counts answers without effect, to checkpoints that had ended or from past lives."""
+
+    def __init__(self, shared: Shared) -> None:
+        self.shared = shared
+        self.pending: dict[int, PendingCheckpoint] = {}
+        self.asked_as: dict[int, TriggerRequest] = {}
+        self.queue: tuple[TriggerRequest, ...] = ()
+        self.completed: dict[int, Retained] = {}
+        self.failed = FailedInARow()
+        self.last_end: float | None = None
+        self.late = 0
+
+    @property
+    def storing(self) -> PendingCheckpoint | None:
+        """The one whose record is on its way to the store."""
+        return next((one for one in self.pending.values() if one.state is CheckpointState.STORING), None)
+
+    @property
+    def asked(self) -> dict[TriggerKind, TriggerRequest]:
+        """What is under way, and what waits, by kind; of several of a kind the newest."""
+        waiting = {request.kind: request for request in self.queue if request.kind is not TriggerKind.STOP}
+        return waiting | {request.kind: request for request in self.asked_as.values()}
+
+    # ---------------------------------------------------------------- requests
+
+    def request(self, request: TriggerRequest) -> None:
+        """Start it now, later, or not at all."""
+        decision = decide(request, self._view(request.at), self.shared.settings)
+        match decision:
+            case Run():
+                self._start(request, decision)
+            case Wait(until, _):
+                self.queue = enqueue(self.queue, request)
+                if until is not None:
+                    self.shared.say(SetTimer(TRIGGER, max(until - request.at, 0.0)))
+            case Refuse(reason):
+                self.shared.refuse(request.name or request.kind, reason)
+
+    def ask_queued(self, at: float) -> None:
+        """Something has changed: those that had to wait are looked at again, in their order."""
+        waiting, self.queue = self.queue, ()
+        for request in waiting:
+            self.request(replace(request, at=at))
+
+    def _view(self, at: float) -> TriggerView:
+        shared = self.shared
+        return TriggerView(
+            now=at,
+            ended=has_ended(PIPELINE, shared.state),
+            active=shared.state in ACTIVE,
+            periodic=shared.state is PipelineState.RUNNING,
+            queued=len(self.queue),
+            pending=len(self.pending),
+            last_end=self.last_end,
+            uncommitted=shared.commits.lag,
+            moved=shared.moved,
+        )
+
+    def _start(self, request: TriggerRequest, run: Run) -> None:
+        shared = self.shared
+        number = shared.take_id()
+        self.asked_as[number] = request
+        self.pending[number] = PendingCheckpoint(
+            number, shared.incarnation, shared.topology.subtasks(), shared.epochs, started_at=request.at,
+            expires_at=request.at + shared.settings.timeout, kind=run.kind, operation=run.operation,
+            unaligned=run.unaligned, name=run.name,
+        )  # fmt: skip
+        shared.moved = False
+        shared.say(SetTimer(f"{EXPIRE}{number}", shared.settings.timeout))
+        for source in shared.sources:
+            epoch = shared.epochs[source.vertex]
+            shared.say(SendTrigger(source, shared.incarnation, epoch, number, run.operation, run.unaligned))
+
+    # ---------------------------------------------------------------- answers
+
+    def acknowledged(self, event: Acknowledged) -> None:
+        """A subtask's part."""
+        pending = self.pending.get(event.checkpoint)
+        if pending is None or pending.acknowledge(event) is not Outcome.SUCCESS:
+            self.late += 1
+            return
+        self._store_next()
+
+    def declined(self, event: Declined) -> None:
+        """A subtask will not; whoever is not waited for is not asked."""
+        pending = self.pending.get(event.checkpoint)
+        if pending is None or pending.state is CheckpointState.STORING:
+            self.late += 1
+        elif pending.decline(event) is Outcome.SUCCESS:
+            self._aborted(pending, event.at)
+        else:
+            self.late += 1
+
+    def expired(self, number: int, at: float) -> None:
+        """Its time is up (O4.11)."""
+        pending = self.pending.get(number)
+        if pending is not None and pending.state is not CheckpointState.STORING:
+            self.abort(pending, Reason.EXPIRED, at)
+
+    # ---------------------------------------------------------------- ends
+
+    def _store_next(self) -> None:
+        """Hand the newest complete one to the store, unless one is there already (CK2)."""
+        complete = [one for one in self.pending.values() if one.complete]
+        if complete and self.storing is None:
+            chosen = max(complete, key=lambda one: one.checkpoint)
+            self.shared.say(CancelTimer(f"{EXPIRE}{chosen.checkpoint}"), Persist(self._record(chosen)))
+
+    def _record(self, pending: PendingCheckpoint) -> CheckpointRecord:
+        shared, newest = self.shared, self.shared.newest
+        record = CheckpointRecord(
+            checkpoint=pending.checkpoint, incarnation=shared.incarnation, kind=pending.kind,
+            previous=newest.checkpoint if newest else 0, topology_version=shared.topology.version,
+            epochs=dict(shared.epochs), snapshots=pending.store(), name=pending.name,
+            detached=shared.topology.detached, set_up=frozenset(shared.set_up), plan=shared.plan,
+        )  # fmt: skip
+        if pending.kind is RecordKind.FINAL and not stable.terminated(record, shared.topology):
+            record = replace(record, kind=RecordKind.PERIODIC)
+        shared.storing = replace(record, uncommitted=shared.commits.uncommitted(pending.checkpoint, record.snapshots))
+        return shared.storing
+
+    def persisted(self, checkpoint: int, at: float) -> CheckpointRecord | None:
+        """The record is durable: completed. None where nobody waits for that."""
+        pending, record = self.pending.get(checkpoint), self.shared.storing
+        if pending is None or record is None or record.checkpoint != checkpoint:
+            return None
+        shared = self.shared
+        pending.stored()
+        self._forget(pending, at)
+        shared.storing, shared.newest = None, record
+        self.failed = self.failed.completed()
+        self.completed[checkpoint] = retained(record)
+        shared.say(CheckpointEnded(checkpoint, None))
+        for subtask in shared.topology.subtasks():
+            shared.say(SendCompleted(subtask, shared.incarnation, checkpoint))
+        for older in subsumed(self.pending.values(), checkpoint):
+            self.abort(older, Reason.SUBSUMED, at)
+        shared.commits = shared.commits.completed(record)
+        shared.issue_commits()
+        self._store_next()
+        return record
+
+    def not_persisted(self, checkpoint: int, at: float) -> None:
+        """There is no record: the checkpoint counts as failed, the pipeline goes on (F22)."""
+        pending = self.pending.get(checkpoint)
+        if pending is not None and pending.state is CheckpointState.STORING:
+            self.shared.storing = None
+            pending.not_stored()
+            self._aborted(pending, at)
+            self._store_next()
+
+    def abort_all(self, reason: Reason, at: float) -> None:
+        """Give up everything that is not in the store's hands (I24, K4)."""
+        for pending in list(self.pending.values()):
+            if pending.state is not CheckpointState.STORING:
+                self.abort(pending, reason, at)
+
+    def abort(self, pending: PendingCheckpoint, reason: Reason, at: float) -> None:
+        """Give one up."""
+        pending.abort(reason)
+        self._aborted(pending, at)
+
+    def _aborted(self, pending: PendingCheckpoint, at: float) -> None:
+        """It was given up: everybody hears of it, and it counts, or is asked for again."""
+        shared, reason = self.shared, pending.reason
+        assert reason is not None, f"checkpoint {pending.checkpoint} ended without a reason"
+        request = self.asked_as[pending.checkpoint]
+        missing = pending.missing
+        self._forget(pending, at)
+        self.failed = self.failed.aborted(pending.kind, reason)
+        shared.moved = True
+        shared.say(CancelTimer(f"{EXPIRE}{pending.checkpoint}"), CheckpointEnded(pending.checkpoint, reason, missing))
+        for subtask in shared.topology.subtasks():
+            shared.say(SendAborted(subtask, shared.incarnation, pending.checkpoint))
+        if request.kind in AGAIN and reason in FOR_OTHERS:
+            self.queue = enqueue(self.queue, replace(request, at=at))
+        elif request.kind not in OURS:
+            shared.refuse(request.name or request.kind, reason)
+        shared.stop_failed |= request.kind is TriggerKind.STOP
+
+    def _forget(self, pending: PendingCheckpoint, at: float) -> None:
+        del self.pending[pending.checkpoint], self.asked_as[pending.checkpoint]
+        self.last_end = at
+
+    # ---------------------------------------------------------------- afterwards
+
+    @property
+    def too_many_failed(self) -> bool:
+        """One more than is borne (I15)."""
+        return self.failed.verdict(self.shared.settings.tolerable_failures) is Verdict.FAIL
+
+    def sweep(self) -> None:
+        """Delete what retention lets go (I18)."""
+        unconfirmed = {commit.checkpoint for commit in self.shared.commits.waiting}
+        for checkpoint in to_delete(self.completed.values(), unconfirmed, self.shared.settings.max_retained):
+            del self.completed[checkpoint]
+            self.shared.say(DeleteRecord(checkpoint))

@@ -1,0 +1,106 @@
+"""After a failure: who begins a new life, when, and from where.
+
+Rules. (RE1) What is pending is aborted before any life ends or begins (RE24). (RE2) A record that is with the store
+is waited for: it may be the one to restore. (RE3) Failures that come before all subtasks have started join the
+restart under way: the region is that of all of them, the record is the same (RE26). (RE4) Subtasks start only when
+all that restart are ready (O5.4). (RE5) Attempts are bounded and grow apart; a stable period gives them back. (RE6) A
+source that restarts has ended only if its snapshot says so (RE46).
+
+May not know: what is pending, and what a record contains beyond its snapshots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from seatunnel_py.protocol.backoff import Backoff, BackoffState
+from seatunnel_py.protocol.coordinator_commands import SendStart, SetTimer
+from seatunnel_py.protocol.ids import Subtask
+from seatunnel_py.protocol.lifecycle import PipelineEvent
+from seatunnel_py.protocol.pipeline_state import Shared
+from seatunnel_py.protocol.regions import plan_restart
+
+RESTART = "restart"
+
+
+class Recovery:
+    """``failed`` joins until all have started; ``waiting`` are subtasks that begin a life and are not ready yet."""
+
+    def __init__(self, shared: Shared, backoff: Backoff) -> None:
+        self.shared = shared
+        self.backoff = backoff
+        self.retries = BackoffState()
+        self.failed: set[str] = set()
+        self.waiting: set[Subtask] = set()
+        self.beginning: tuple[Subtask, ...] = ()
+        self.due = False
+        self.void = False
+
+    @property
+    def under_way(self) -> bool:
+        """Some subtask has failed, and not all have started again."""
+        return bool(self.failed)
+
+    def fail(self, vertices: Collection[str], at: float) -> bool:
+        """These failed: they begin again after a pause. False: there is no attempt left."""
+        self.retries, pause = self.backoff.next(self.retries, at)
+        if pause is None:
+            return False
+        self.failed.update(vertices)
+        self.waiting.clear()
+        self.due = False
+        self.shared.advance(PipelineEvent.SUBTASK_FAILED)
+        self.shared.say(SetTimer(RESTART, pause))
+        return True
+
+    def fail_void(self, at: float) -> bool:
+        """Everything begins again, and what was taken in earlier lives is void."""
+        self.void = True
+        return self.fail(self.shared.topology.live, at)
+
+    def pause_over(self) -> None:
+        """The pause is over; the restart follows as soon as the store has answered (RE2)."""
+        self.due = self.under_way
+        self.begin()
+
+    def begin(self) -> None:
+        """End and begin lives, if it is time."""
+        shared = self.shared
+        if not self.due or shared.storing is not None:
+            return
+        self.due = False
+        shared.advance(PipelineEvent.BACKOFF_OVER)
+        self.begin_lives(self.failed)
+
+    def begin_lives(self, vertices: Collection[str]) -> None:
+        """Everything in the region of ``vertices`` begins from the newest record; the others are told."""
+        shared = self.shared
+        self.failed.update(vertices)
+        plan = plan_restart(shared.topology, self.failed, shared.epochs, shared.newest, shared.incarnation)
+        shared.epochs = dict(plan.epochs)
+        for restart in plan.restarts:
+            shared.ended.discard(restart.subtask)
+            if restart.snapshot is not None and restart.snapshot.ended:
+                shared.ended.add(restart.subtask)
+        self.failed.update(plan.vertices)
+        self.beginning = tuple(restart.subtask for restart in plan.restarts)
+        self.waiting = set(self.beginning)
+        void = plan.vertices if self.void else plan.journals_void
+        shared.say(*plan.peers)
+        shared.say(*(replace(restart, replay=restart.subtask.vertex not in void) for restart in plan.restarts))
+
+    def ready(self, subtask: Subtask) -> bool:
+        """A subtask waits for the start. True: that was the last one, and all have been started (RE4)."""
+        if subtask not in self.waiting:
+            return False
+        self.waiting.discard(subtask)
+        if self.waiting:
+            return False
+        shared = self.shared
+        for one in self.beginning:
+            shared.say(SendStart(one, shared.incarnation, shared.epochs[one.vertex]))
+        self.failed.clear()
+        self.void = False
+        shared.advance(PipelineEvent.ALL_READY)
+        return True
