@@ -1,6 +1,6 @@
 """From a request to a completed checkpoint: the pending ones of one pipeline, and what follows from each answer.
 
-Rules. (CK1) A trigger goes to sources only (O4.6), an abort and a completion to everybody (CK13). (CK2) One record is
+Rules. (CK1) A trigger goes to sources only (O4.6), an abort and a completion to everybody (I13). (CK2) One record is
 stored at a time, the newest complete one first: storing an older one afterwards would be storing what is subsumed
 already. (CK3) Nothing is committed and nobody is told before the record is durable (I10, I27). (CK4) While a record
 is being stored its outcome is unknown, so it is neither aborted nor timed out. (CK5) A final checkpoint is final only

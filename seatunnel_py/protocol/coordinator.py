@@ -3,9 +3,9 @@
 Rules. (CO1) Before any side effect there is checkpoint 0; set-up units run behind it and before any data, each once:
 what its record or a done record names is not run again. (CO2) A driver that comes later restores the newest record
 and issues again what that names as uncommitted (I28, P2). (CO3) Success is said after the last commit was confirmed
-(CO43); so is the end of a stop (CO44). (CO4) What ends the pipeline is said once, and nothing is said after it. (CO5)
-A newer driver ends this one without another word to the target (CO34). (CO6) Messages of past lives are dropped and
-counted (CO37). (CO7) Positions that are void are worth nothing: the pipeline begins again from checkpoint 0, unless
+(I43); so is the end of a stop (I44). (CO4) What ends the pipeline is said once, and nothing is said after it. (CO5)
+A newer driver ends this one without another word to the target (I34). (CO6) Messages of past lives are dropped and
+counted (I37). (CO7) Positions that are void are worth nothing: the pipeline begins again from checkpoint 0, unless
 rows of them are visible.
 
 May not know: clocks, stores, targets, what units do.
@@ -49,8 +49,8 @@ COMMIT = "commit "
 
 
 class Coordinator:
-    """One pipeline's. ``record``: the newest of its store, None for a fresh one; ``first_checkpoint``: an id above every
-    id that was ever used for it; ``set_up``: the set-up units, by name; ``done``: those with a done record."""
+    """One pipeline's. ``record``: the newest of its store, None for a fresh one; ``first_checkpoint``: above every id
+    that was ever used for it; ``set_up``: the set-up units, by name; ``done``: those with a done record."""
 
     def __init__(
         self,
@@ -116,10 +116,9 @@ class Coordinator:
         shared = self.shared
         assert shared.newest is not None, "set-up before checkpoint 0"
         left = [unit for unit in self.set_up if unit not in shared.set_up]
-        if shared.state is PipelineState.CREATED:
-            if left:
-                shared.advance(PipelineEvent.SET_UP)
-                shared.say(*(SetUp(unit, shared.newest.checkpoint) for unit in left))
+        if left and shared.state is PipelineState.CREATED:
+            shared.advance(PipelineEvent.SET_UP)
+            shared.say(*(SetUp(unit, shared.newest.checkpoint) for unit in left))
         if not left:
             shared.advance(PipelineEvent.RESTORE)
             if shared.newest.kind is not RecordKind.FINAL:

@@ -3,7 +3,7 @@
 A job of hundreds of tables has as many pipelines; a durable write for each record would cost more than their rows. So
 records that become ready while a write is under way travel together with the next one.
 
-Rules. (HU1) At most one write is under way; it is one durable act for all records in it (HU10). (HU2) Everything else
+Rules. (HU1) At most one write is under way; it is one durable act for all records in it (I10). (HU2) Everything else
 passes as it came, in its order. (HU3) A pipeline's outcome is its own: what one of them says concerns no other
 (O5.1).
 

@@ -1,7 +1,7 @@
 """What the parts of one coordinator share: the graph, who lives in which epoch, the newest record, and the commands
 that this event has led to so far.
 
-Rules. (PS1) Epochs and checkpoint ids only grow, over all incarnations (PS11). (PS2) ``newest`` changes only when a
+Rules. (PS1) Epochs and checkpoint ids only grow, over all incarnations (I11). (PS2) ``newest`` changes only when a
 record is known to be durable; ``storing`` is on its way there.
 """
 

@@ -1,10 +1,10 @@
 """After a failure: who begins a new life, when, and from where.
 
-Rules. (RE1) What is pending is aborted before any life ends or begins (RE24). (RE2) A record that is with the store
+Rules. (RE1) What is pending is aborted before any life ends or begins (I24). (RE2) A record that is with the store
 is waited for: it may be the one to restore. (RE3) Failures that come before all subtasks have started join the
-restart under way: the region is that of all of them, the record is the same (RE26). (RE4) Subtasks start only when
+restart under way: the region is that of all of them, the record is the same (I26). (RE4) Subtasks start only when
 all that restart are ready (O5.4). (RE5) Attempts are bounded and grow apart; a stable period gives them back. (RE6) A
-source that restarts has ended only if its snapshot says so (RE46).
+source that restarts has ended only if its snapshot says so (I46).
 
 May not know: what is pending, and what a record contains beyond its snapshots.
 """
