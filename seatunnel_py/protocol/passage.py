@@ -1,0 +1,146 @@
+"""How one subtask lets a checkpoint pass: from the trigger or the first barrier to the acknowledgement.
+
+Rules. (G1) A trigger is a flag that is looked at between units (O2.1); a subtask that does not run answers with a
+cancel marker, so that nobody waits (O4.7). (G2) The barrier is sent in the same step as the snapshot is taken, and
+before the checkpoint is acknowledged (O4.7). (G3) A cancel marker is passed on once; the coordinator's abort is not,
+for it reaches everyone (I13). (G4) A replay that wants an input which an alignment holds back gives the checkpoint up:
+it would wait for ever. (G5) Whoever passes a barrier obeys its operation: STOP ends reading until the checkpoint is
+called off, SPEED is remembered, ISOLATE cuts a vertex off (O6.2). (G6) An alignment is timed from the arrival of its
+first barrier, so that a full queue counts (F19).
+
+May not know: lives, journals, and what a unit does.
+"""
+
+from __future__ import annotations
+
+from seatunnel_py.protocol.alignment import Alignment
+from seatunnel_py.protocol.ids import Channel
+from seatunnel_py.protocol.items import Barrier, CancelMarker, Operation, OperationKind
+from seatunnel_py.protocol.participant_messages import Acknowledge, Decline, TimeAlignment, Triggered
+from seatunnel_py.protocol.reasons import Reason
+from seatunnel_py.protocol.subtask_state import SubtaskState
+
+
+class Passage:
+    """Acts on the state of one subtask; ``timeout`` in seconds, zero or less: an alignment never times out."""
+
+    def __init__(self, state: SubtaskState, timeout: float) -> None:
+        self._state = state
+        self._timeout = timeout
+        self._timed = 0
+        """The newest checkpoint that is timed; also of lives before, for ids only grow."""
+
+    def triggered(self, event: Triggered) -> None:
+        """This subtask initiates a checkpoint that it does not know yet, and it runs."""
+        alignment = self._join(event.checkpoint, event.operation)
+        # An initiator with inputs is Chandy-Lamport's: it cannot have aligned.
+        unaligned = event.unaligned or bool(self._state.inputs.channels)
+        alignment.cut(self._state.inputs.queues, unaligned=unaligned)
+
+    def barrier(self, channel: Channel, barrier: Barrier) -> None:
+        """An unaligned barrier is obeyed, one whose cut was made closes a recording, any other queues up."""
+        state = self._state
+        if state.checkpoints.is_dead(barrier.checkpoint):
+            return
+        current = state.checkpoints.under_way(barrier.checkpoint)
+        if current is not None and current.has_cut:
+            current.arrived(channel)
+        elif barrier.unaligned:
+            alignment = self._join(barrier.checkpoint, barrier.operation)
+            alignment.cut(state.inputs.queues, unaligned=True, arrived=channel)
+        else:
+            state.inputs.barrier(channel, barrier)
+            if self._timeout > 0 and barrier.checkpoint > self._timed:
+                self._timed = barrier.checkpoint
+                state.say(TimeAlignment(state.subtask, state.epoch, barrier.checkpoint, self._timeout))
+
+    def cancelled(self, marker: CancelMarker) -> None:
+        """Nobody will send the barrier of this checkpoint."""
+        if not self._state.checkpoints.is_dead(marker.checkpoint):
+            self._state.checkpoints.call_off(marker.checkpoint)
+            self._state.emit(self._state.outputs.broadcast(marker))
+
+    def aborted(self, checkpoint: int) -> None:
+        """The coordinator gave it up. A stop that will not be is no stop."""
+        self._state.checkpoints.call_off(checkpoint)
+        if self._state.units.stopped_by == checkpoint:
+            self._state.units.stopped_by = None
+
+    def timed_out(self, checkpoint: int) -> bool:
+        """What has not been cut by now is cut at once; its barrier may still wait in a queue. False: too late."""
+        checkpoints, inputs = self._state.checkpoints, self._state.inputs
+        waiting = inputs.waiting_barrier(checkpoint)
+        if (current := checkpoints.under_way(checkpoint)) is not None and not current.has_cut:
+            current.cut(inputs.queues, unaligned=True)
+        elif checkpoints.current is None and not checkpoints.is_dead(checkpoint) and waiting is not None:
+            self._join(checkpoint, waiting.operation).cut(inputs.queues, unaligned=True)
+        else:
+            return False
+        return True
+
+    def refuse(self, checkpoint: int) -> None:
+        """This checkpoint is impossible here: nobody behind need wait for it."""
+        self._state.checkpoints.call_off(checkpoint)
+        self._state.emit(self._state.outputs.broadcast(CancelMarker(checkpoint)))
+        self._decline(checkpoint, Reason.DECLINED)
+
+    def advance(self) -> None:
+        """Whatever has become possible: reach barriers, take the snapshot, acknowledge it."""
+        while True:
+            self._reach_barriers()
+            current = self._state.checkpoints.current
+            if current is not None and current.due and self._state.units.under_way is None:
+                self._snapshot(current)
+            elif current is not None and current.complete:
+                self._acknowledge()
+            else:
+                return
+
+    def _reach_barriers(self) -> None:
+        state = self._state
+        while (reached := state.inputs.reach_barrier(state.blocked)) is not None:
+            channel, barrier = reached
+            current = state.checkpoints.under_way(barrier.checkpoint)
+            # Swallowed: barriers of dead ids, and those that counted already when the cut was made.
+            if state.checkpoints.is_dead(barrier.checkpoint) or (current is not None and current.has_cut):
+                continue
+            alignment = self._join(barrier.checkpoint, barrier.operation)
+            alignment.reached(channel)
+            if alignment.all_reached:
+                alignment.cut(state.inputs.queues, unaligned=False)
+
+    def _join(self, checkpoint: int, operation: Operation) -> Alignment:
+        """The way through this checkpoint; a new one ends an older one."""
+        state = self._state
+        if (current := state.checkpoints.under_way(checkpoint)) is not None:
+            return current
+        isolated = operation.argument if operation.kind is OperationKind.ISOLATE else None
+        inputs = [channel for channel in state.inputs.live if channel.sender.vertex != isolated]
+        alignment = Alignment(checkpoint, operation, inputs, set(inputs) - state.back_edges)
+        if (older := state.checkpoints.begin(alignment)) is not None:
+            self._decline(older.checkpoint, Reason.SUBSUMED)
+        return alignment
+
+    def _snapshot(self, alignment: Alignment) -> None:
+        """State frozen, barrier sent on, operation obeyed: one step (G2)."""
+        state, operation = self._state, alignment.operation
+        alignment.snapshot_taken()
+        state.freeze(alignment.checkpoint)
+        state.emit(state.outputs.broadcast(Barrier(alignment.checkpoint, operation, alignment.unaligned)))
+        if operation.kind is OperationKind.STOP:
+            state.units.stopped_by = alignment.checkpoint
+        elif operation.kind is OperationKind.SPEED:
+            state.speed = operation.argument
+        elif operation.kind is OperationKind.ISOLATE:
+            state.inputs.cut(str(operation.argument))
+            state.outputs.cut(str(operation.argument))
+
+    def _acknowledge(self) -> None:
+        state = self._state
+        ended = state.checkpoints.end()
+        snapshot = state.frozen(ended.checkpoint, ended.recorded)
+        state.say(Acknowledge(state.subtask, state.incarnation, state.epoch, ended.checkpoint, snapshot))
+
+    def _decline(self, checkpoint: int, reason: Reason) -> None:
+        state = self._state
+        state.say(Decline(state.subtask, state.incarnation, state.epoch, checkpoint, reason))

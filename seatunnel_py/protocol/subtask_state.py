@@ -1,0 +1,184 @@
+"""All that one participant knows, and how others may look at it. ``participant.py`` changes it, and nobody else.
+
+Rules. (Q1) Pieces are carried in every snapshot until a checkpoint that holds them is known to be completed (I14).
+(Q2) A snapshot is a copy: what happens later does not show in it (I19). (Q3) What a person set, speed and isolation,
+outlives a life. (Q4) Whoever waits can say for what: the explanation of a stuck pipeline is put together from these.
+
+May not know: events, and when which command is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from seatunnel_py.protocol.alignment import LocalCheckpoints
+from seatunnel_py.protocol.ids import Channel, Subtask
+from seatunnel_py.protocol.inputs import Inputs
+from seatunnel_py.protocol.items import Batch, Envelope, Plain, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.outputs import Outputs
+from seatunnel_py.protocol.participant_messages import Emit, ParticipantCommand
+from seatunnel_py.protocol.topology import Topology
+from seatunnel_py.protocol.units import Units
+
+
+class Life(StrEnum):
+    """Where a subtask is in its life."""
+
+    NONE = "none"
+    READY = "ready"
+    RUNNING = "running"
+    FAILED = "failed"
+
+
+class Wait(StrEnum):
+    """What a subtask waits for."""
+
+    RESTORE = "a life to begin"
+    START = "the others to be ready"
+    UNIT = "its unit"
+    JOURNAL = "its journal"
+    BARRIER = "barriers"
+    REPLAY = "a batch that it took before its restart"
+    BATCH = "batches"
+    NOTHING = "nothing: it is at its end"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """``channels``: where it has to come from; ``checkpoint``: whose barriers, 0 if it is not about barriers."""
+
+    what: Wait
+    channels: tuple[Channel, ...] = ()
+    checkpoint: int = 0
+
+
+class SubtaskState:
+    """One subtask over all its lives."""
+
+    def __init__(self, subtask: Subtask, topology: Topology) -> None:
+        outputs = topology.outputs(subtask)
+        self.subtask = subtask
+        self.life = Life.NONE
+        self.incarnation = -1
+        self.epoch = -1
+        self.stale = 0
+        """How many messages of a past life were dropped (I37)."""
+        self.speed: Plain = None
+        self.pieces: tuple[StagedPiece, ...] = ()
+        """Staged, and not known to be part of a completed checkpoint."""
+        self.dead_pieces: tuple[StagedPiece, ...] = ()
+        """The pieces of the life before this one; a completed checkpoint may still name them (I33)."""
+        self.since = 0
+        """The newest checkpoint that is known to be completed."""
+        self.inputs = Inputs(topology.inputs(subtask))
+        self.outputs = Outputs(outputs, frozenset(c for c in outputs if topology.edges[c.edge].retained))
+        self.back_edges = frozenset(c for c in self.inputs.channels if c.edge in topology.back_edges)
+        self.units = Units()
+        self.checkpoints = LocalCheckpoints()
+        self._snapshots: dict[int, SubtaskSnapshot] = {}
+        """Own snapshots that are not known to be completed, without their channel state."""
+
+        self._commands: list[ParticipantCommand] = []
+
+    def begin_life(self, incarnation: int, epoch: int, checkpoint: int) -> None:
+        """Forget the life before; inputs, outputs and units are restored by themselves."""
+        self.incarnation, self.epoch, self.life = incarnation, epoch, Life.READY
+        self.dead_pieces, self.pieces, self.since = self.pieces, (), checkpoint
+        self.checkpoints = LocalCheckpoints(checkpoint)
+        self._snapshots = {}
+
+    def freeze(self, checkpoint: int) -> None:
+        """The subtask's part of this checkpoint, as it is now (Q2)."""
+        self._snapshots[checkpoint] = SubtaskSnapshot(
+            state=self.units.state,
+            applied=dict(self.inputs.applied),
+            sent=dict(self.outputs.sent),
+            pieces=self.pieces,
+            since=self.since,
+            taken=self.units.taken,
+            ended=self.units.ended,
+        )
+
+    def frozen(self, checkpoint: int, channel_state: Mapping[Channel, tuple[Batch, ...]]) -> SubtaskSnapshot:
+        """The same, with what was recorded since."""
+        return replace(self._snapshots[checkpoint], channel_state=channel_state)
+
+    def complete(self, checkpoint: int) -> None:
+        """Forget what only a restart from before this checkpoint would need (Q1, D4, U2)."""
+        self.checkpoints.completed(checkpoint)
+        self.since = checkpoint
+        snapshot = self._snapshots.get(checkpoint, SubtaskSnapshot())
+        self._snapshots = {n: own for n, own in self._snapshots.items() if n > checkpoint}
+        self.inputs.forget(snapshot.applied)
+        self.outputs.forget(snapshot.sent)
+        held = {piece.name for piece in snapshot.pieces}
+        self.pieces = tuple(piece for piece in self.pieces if piece.name not in held)
+
+    # ------------------------------------------------------------ what it says to the world
+
+    def say(self, command: ParticipantCommand) -> None:
+        self._commands.append(command)
+
+    def emit(self, envelopes: Iterable[Envelope]) -> None:
+        self._commands.extend(Emit(envelope) for envelope in envelopes)
+
+    def said(self) -> tuple[ParticipantCommand, ...]:
+        """The commands since the last time, in order."""
+        commands, self._commands = tuple(self._commands), []
+        return commands
+
+    # ------------------------------------------------------------ views, for checkers and people
+
+    @property
+    def queued(self) -> Mapping[Channel, int]:
+        """Items in the queue of each input."""
+        return {channel: len(queue) for channel, queue in self.inputs.queues.items()}
+
+    @property
+    def received(self) -> Mapping[Channel, int]:
+        return {channel: ids.received for channel, ids in self.inputs.ids.items()}
+
+    @property
+    def applied(self) -> Mapping[Channel, int]:
+        return dict(self.inputs.applied)
+
+    @property
+    def sent(self) -> Mapping[Channel, int]:
+        return dict(self.outputs.sent)
+
+    @property
+    def blocked(self) -> frozenset[Channel]:
+        """Inputs that an alignment holds back."""
+        current = self.checkpoints.current
+        return frozenset() if current is None else current.blocked
+
+    @property
+    def checkpoint(self) -> int | None:
+        """The checkpoint under way here."""
+        return None if self.checkpoints.current is None else self.checkpoints.current.checkpoint
+
+    @property
+    def running_unit(self) -> int | None:
+        """The number of the unit under way."""
+        return None if self.units.under_way is None else self.units.under_way.number
+
+    @property
+    def remembered(self) -> int:
+        """Contents and batches that are kept until a checkpoint completes (I50)."""
+        return sum(ids.remembered for ids in self.inputs.ids.values()) + sum(map(len, self.outputs.kept.values()))
+
+    @property
+    def waiting_on(self) -> Waiting:
+        """For what, and from where (Q4, O1.6)."""
+        if self.life is not Life.RUNNING:
+            return Waiting(Wait.START if self.life is Life.READY else Wait.RESTORE)
+        if (unit := self.units.under_way) is not None:
+            return Waiting(Wait.UNIT if unit.done is None else Wait.JOURNAL)
+        current, entry = self.checkpoints.current, self.units.replay
+        if entry is not None and entry.channel is not None:
+            return Waiting(Wait.REPLAY, (entry.channel,))
+        if current is not None:
+            return Waiting(Wait.BARRIER, current.missing, current.checkpoint)
+        return Waiting(Wait.BATCH, self.inputs.live) if self.inputs.live else Waiting(Wait.NOTHING)
