@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from seatunnel_py.protocol.backoff import Backoff, BackoffState
+from seatunnel_py.protocol.backoff import Backoff, Retries
 from seatunnel_py.protocol.coordinator_commands import SendStart, SetTimer
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.lifecycle import PipelineEvent
@@ -30,7 +30,7 @@ class Recovery:
     def __init__(self, shared: Shared, backoff: Backoff) -> None:
         self.shared = shared
         self.backoff = backoff
-        self.retries = BackoffState()
+        self.retries = Retries()
         self.failed: set[str] = set()
         self.waiting: set[Subtask] = set()
         self.beginning: tuple[Subtask, ...] = ()
@@ -86,9 +86,8 @@ class Recovery:
         self.failed.update(plan.vertices)
         self.beginning = tuple(restart.subtask for restart in plan.restarts)
         self.waiting = set(self.beginning)
-        void = plan.vertices if self.void else plan.journals_void
         shared.say(*plan.peers)
-        shared.say(*(replace(restart, replay=restart.subtask.vertex not in void) for restart in plan.restarts))
+        shared.say(*(replace(restart, replay=restart.replay and not self.void) for restart in plan.restarts))
 
     def ready(self, subtask: Subtask) -> bool:
         """A subtask waits for the start. True: that was the last one, and all have been started (RE4)."""
