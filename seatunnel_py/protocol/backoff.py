@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class BackoffState:
+class Retries:
     """How many retries there were since the last stable period, and when the last one was due to begin."""
 
     used: int = 0
@@ -36,7 +36,7 @@ class Backoff:
         if self.retries < 0 or not 0 <= self.first <= self.longest or self.factor < 1 or self.reset_after < 0:
             raise ValueError(f"no backoff can follow {self}")
 
-    def next(self, state: BackoffState, at: float, jitter: float = 0.0) -> tuple[BackoffState, float | None]:
+    def next(self, state: Retries, at: float, jitter: float = 0.0) -> tuple[Retries, float | None]:
         """After a failure ``at``: the new state and the pause before the next try; None when there is none left.
 
         ``jitter`` is the fraction, from 0 to 1, by which this pause is shortened (B4).
@@ -46,9 +46,9 @@ class Backoff:
         stable = state.used > 0 and at - state.due >= self.reset_after
         used = 0 if stable else state.used
         if used >= self.retries:
-            return BackoffState(used, state.due), None
+            return Retries(used, state.due), None
         pause = self.pause(used) * (1 - jitter)
-        return BackoffState(used + 1, at + pause), pause
+        return Retries(used + 1, at + pause), pause
 
     def pause(self, used: int) -> float:
         """The pause before the retry that follows ``used`` others, without jitter."""

@@ -20,7 +20,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from seatunnel_py.protocol.backoff import Backoff, BackoffState
+from seatunnel_py.protocol.backoff import Backoff, Retries
 from seatunnel_py.protocol.errors import OurMistake
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.regions import live_edges, replay_differs
@@ -191,7 +191,7 @@ class Decision:
     """``restarts`` is the vertex's backoff afterwards; ``delay`` the pause before RESTART_REGION."""
 
     action: Action
-    restarts: BackoffState
+    restarts: Retries
     delay: float = 0.0
 
 
@@ -201,7 +201,7 @@ def decide(
     *,
     at: float,
     attempts: int,
-    restarts: BackoffState,
+    restarts: Retries,
     isolable: bool,
     jitter: float = 0.0,
 ) -> Decision:

@@ -14,7 +14,7 @@ closed under R2 to R6; so the set of several failures, also of one during a rest
 restarted neighbour; one that sends along a retained channel learns also after which number its receiver wants to hear
 everything again. (R10) The journals of R4's vertices and of their descendants are void: a descendant that waited for
 the batch that it took in its last life might wait for one that never comes again, and nobody who has seen its old
-numbers lives on.
+numbers lives on. (R11) Who joins at a barrier needs nothing from before it, and pulls nobody in.
 """
 
 from __future__ import annotations
@@ -37,14 +37,12 @@ _Node = TypeVar("_Node", str, _Fact)
 
 @dataclass(frozen=True, slots=True)
 class RestartPlan:
-    """``epochs`` are the new ones, of the whole topology; ``peers`` speaks to survivors only; ``journals_void`` names
-    the vertices that begin freely after their snapshot instead of taking their journal again (R10)."""
+    """``epochs`` are the new ones, of the whole topology; ``peers`` speaks to survivors only."""
 
     vertices: frozenset[str]
     epochs: Mapping[str, int]
     restarts: tuple[Restart, ...]
     peers: tuple[SendPeerRestarted, ...]
-    journals_void: frozenset[str] = frozenset()
 
 
 def pipelines(topology: Topology) -> tuple[Topology, ...]:
@@ -144,6 +142,30 @@ def plan_restart(
     """
     region, differing = _consequences(topology, failed)
     assert not closure_faults(topology, failed, region), closure_faults(topology, failed, region)
+    return _plan(topology, region, differing, epochs, record, incarnation)
+
+
+def plan_joining(
+    topology: Topology,
+    vertices: Collection[str],
+    epochs: Mapping[str, int],
+    record: CheckpointRecord,
+    incarnation: int,
+) -> RestartPlan:
+    """These begin beside the others, from the record of the barrier at which they join (``isolation.py``). Nobody
+    restarts for them (R11); ``topology`` is the one with them."""
+    return _plan(topology, frozenset(vertices), frozenset(vertices), epochs, record, incarnation)
+
+
+def _plan(
+    topology: Topology,
+    region: frozenset[str],
+    differing: frozenset[str],
+    epochs: Mapping[str, int],
+    record: CheckpointRecord | None,
+    incarnation: int,
+) -> RestartPlan:
+    """What is said to subtasks when exactly ``region`` begins new lives."""
     after = {name: epochs.get(name, 0) + (name in region) for name in topology.by_id}
     snapshots = record.snapshots if record else {}
     inputs: dict[Subtask, list[Channel]] = {subtask: [] for subtask in topology.subtasks()}
@@ -158,7 +180,8 @@ def plan_restart(
         if subtask.vertex in region:
             checkpoint = record.checkpoint if record else 0
             epoch, snapshot = after[subtask.vertex], snapshots.get(subtask)
-            restarts.append(Restart(subtask, incarnation, epoch, checkpoint, snapshot, senders, receivers))
+            replay = subtask.vertex not in differing
+            restarts.append(Restart(subtask, incarnation, epoch, checkpoint, snapshot, senders, receivers, replay))
             continue
         again = [channel for channel in receivers if channel.receiver.vertex in region]
         told = {channel: epoch for channel, epoch in senders.items() if channel.sender.vertex in region}
@@ -166,7 +189,7 @@ def plan_restart(
         if told:
             wanted = {channel: restored_position(snapshots.get(channel.receiver), channel) for channel in again}
             peers.append(SendPeerRestarted(subtask, incarnation, told, wanted))
-    return RestartPlan(region, after, tuple(restarts), tuple(peers), differing)
+    return RestartPlan(region, after, tuple(restarts), tuple(peers))
 
 
 def restored_position(snapshot: SubtaskSnapshot | None, channel: Channel) -> int:

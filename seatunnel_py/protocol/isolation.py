@@ -1,0 +1,232 @@
+"""A table is left out, and comes back: what an isolation changes in the topology, and where the table stands meanwhile.
+
+May not know: why a table is left out (``failover.py``), how rows are read a second time, how much a batch weighs.
+
+Rules. (Q1) Whoever is fed by an isolated vertex leaves with it: what it makes would lack rows. (Q2) Whoever feeds
+nobody that remains leaves as well, so that nothing runs for nothing. (Q3) An isolation after which nothing would remain
+is refused: that is a failure of the pipeline. (Q4) An isolation and a rejoining are new versions of the topology; both
+become durable with a record (I10). (Q5) Each cut channel is detached behind the last batch that the record knows its
+receiver to have; everything after it is missing until the table has it again, once. (Q6) What a detachment needs to
+read again is kept by the sources until the table is back (I40). (Q7) Batches are parked without gaps and up to a bound;
+beyond either the parked ones are worth nothing, and the table needs a resync (I50). (Q8) A table joins at a barrier,
+and only if what it has ends exactly there: with the source's position, or with the last number sent. (Q9) A table that
+fails while it rejoins is isolated again, from where it was; the others do not notice (I21).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from seatunnel_py.protocol.errors import OurMistake
+from seatunnel_py.protocol.ids import Channel, Subtask
+from seatunnel_py.protocol.items import Batch, Plain, SubtaskSnapshot
+from seatunnel_py.protocol.lifecycle import Table
+from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.protocol.regions import restored_position
+from seatunnel_py.protocol.topology import SinkKind, Topology
+
+
+class TableState(StrEnum):
+    """What people see of a table."""
+
+    RUNNING = "running"
+    RETRYING = "retrying"
+    ISOLATED = "isolated"
+    REJOINING = "rejoining"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class TableEvent(StrEnum):
+    """GIVE_UP: its isolation is durable. JOIN: the record of its barrier is durable. FINISH: its last commit is
+    confirmed. END_PIPELINE: the pipeline failed, whoever's fault it was."""
+
+    FAIL = "fail"
+    START = "start"
+    GIVE_UP = "give-up"
+    REJOIN = "rejoin"
+    JOIN = "join"
+    FINISH = "finish"
+    END_PIPELINE = "end-pipeline"
+    CANCEL = "cancel"
+
+
+TABLE: Table[TableState, TableEvent] = {
+    TableState.RUNNING: {
+        TableEvent.FAIL: TableState.RETRYING,
+        TableEvent.GIVE_UP: TableState.ISOLATED,
+        TableEvent.FINISH: TableState.DONE,
+        TableEvent.END_PIPELINE: TableState.FAILED,
+        TableEvent.CANCEL: TableState.CANCELLED,
+    },
+    TableState.RETRYING: {
+        TableEvent.FAIL: TableState.RETRYING,
+        TableEvent.START: TableState.RUNNING,
+        TableEvent.GIVE_UP: TableState.ISOLATED,
+        TableEvent.END_PIPELINE: TableState.FAILED,
+        TableEvent.CANCEL: TableState.CANCELLED,
+    },
+    # It does not run, so that it can neither fail nor finish: it ends as what it is, with the pipeline (exit code 3).
+    TableState.ISOLATED: {
+        TableEvent.REJOIN: TableState.REJOINING,
+        TableEvent.END_PIPELINE: TableState.FAILED,
+        TableEvent.CANCEL: TableState.CANCELLED,
+    },
+    TableState.REJOINING: {
+        TableEvent.FAIL: TableState.ISOLATED,
+        TableEvent.JOIN: TableState.RUNNING,
+        TableEvent.END_PIPELINE: TableState.FAILED,
+        TableEvent.CANCEL: TableState.CANCELLED,
+    },
+    TableState.DONE: {},
+    TableState.FAILED: {},
+    TableState.CANCELLED: {},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Detachment:
+    """Everything that a table needs to come back; it stands in every record until then.
+
+    ``positions``: for each cut channel the number behind which the table lacks everything; ``snapshots``: the table at
+    ``checkpoint`` (0: it had none); ``sources``: those that go on without it, at the same cut: where a side reader
+    begins.
+    """
+
+    vertices: frozenset[str]
+    checkpoint: int
+    positions: Mapping[Channel, int]
+    snapshots: Mapping[Subtask, SubtaskSnapshot]
+    sources: Mapping[Subtask, SubtaskSnapshot]
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """Batches that wait for an isolated table; ``limit`` is ``table.park-bytes``. ``lost``: needs a resync (Q7)."""
+
+    limit: int
+    positions: Mapping[Channel, int]
+    size: int = 0
+    batches: Mapping[Channel, tuple[Batch, ...]] = field(default_factory=dict)
+    lost: bool = False
+
+    def end(self, channel: Channel) -> int:
+        """The last number that is here."""
+        here = self.batches.get(channel, ())
+        return here[-1].number if here else self.positions[channel]
+
+    def add(self, channel: Channel, batch: Batch, size: int) -> Parked:
+        """With one batch more; the same when it is here already, since a sender that restarted sends it again."""
+        if self.lost or batch.number <= self.end(channel):
+            return self
+        if batch.number > self.end(channel) + 1 or self.size + size > self.limit:
+            return replace(self, size=0, batches={}, lost=True)
+        longer = (*self.batches.get(channel, ()), batch)
+        return replace(self, size=self.size + size, batches={**self.batches, channel: longer})
+
+
+def leaving(topology: Topology, vertex: str) -> frozenset[str]:
+    """Who leaves the acknowledgement set when ``vertex`` is isolated (Q1, Q2)."""
+    fed = topology.descendants(vertex) | {vertex}
+    senders = {edge.sender for edge in topology.edges}
+    remaining: set[str] = set()
+    for one in topology.live:
+        if one not in fed and (one not in senders or topology.vertex(one).sink is not SinkKind.NONE):
+            remaining |= {one} | topology.ancestors(one)
+    return frozenset(topology.live) - remaining
+
+
+def isolable(topology: Topology, vertex: str) -> bool:
+    """Something would remain to run (Q3)."""
+    return vertex in topology.live and leaving(topology, vertex) != frozenset(topology.live)
+
+
+def isolate(topology: Topology, vertex: str, record: CheckpointRecord | None) -> tuple[Topology, Detachment]:
+    """The topology without the table of ``vertex``, and where that table stands. ``record`` is the newest one, or the
+    one of the barrier that asked for it. Raises OurMistake where it is not isolable."""
+    if not isolable(topology, vertex):
+        raise OurMistake(f"{vertex} cannot be isolated: it is already, or nothing would remain")
+    gone = leaving(topology, vertex)
+    after = replace(topology, version=topology.version + 1, detached=topology.detached | gone)
+    snapshots = record.snapshots if record else {}
+    above = frozenset[str]().union(*(topology.ancestors(name) for name in gone)) - gone
+    detachment = Detachment(
+        gone,
+        record.checkpoint if record else 0,
+        {
+            channel: restored_position(snapshots.get(channel.receiver), channel)
+            for channel in topology.channels
+            if channel.receiver.vertex in gone and channel.sender.vertex not in gone
+        },
+        {subtask: snapshot for subtask, snapshot in snapshots.items() if subtask.vertex in gone},
+        {
+            subtask: snapshot
+            for subtask, snapshot in snapshots.items()
+            if subtask.vertex in above and subtask.vertex in topology.sources
+        },
+    )
+    return after, detachment
+
+
+def missing_to_rejoin(topology: Topology, vertices: Collection[str]) -> frozenset[str]:
+    """Isolated vertices that feed these and would have to rejoin with them, or before."""
+    feeding = {name for vertex in vertices for name in topology.ancestors(vertex)}
+    return (topology.detached & feeding).difference(vertices)
+
+
+def rejoin(topology: Topology, vertices: Collection[str]) -> Topology:
+    """The topology from the joining barrier on (Q4). Raises OurMistake where somebody is missing."""
+    if missing := missing_to_rejoin(topology, vertices):
+        raise OurMistake(f"{sorted(vertices)} cannot rejoin without {sorted(missing)}, which feed them")
+    if strangers := set(vertices) - topology.detached:
+        raise OurMistake(f"{sorted(strangers)} cannot rejoin: nobody isolated them")
+    return replace(topology, version=topology.version + 1, detached=topology.detached.difference(vertices))
+
+
+def behind(detachment: Detachment, record: CheckpointRecord, reached: Mapping[Subtask, Plain]) -> frozenset[Subtask]:
+    """Sources whose side reader does not stand exactly at the barrier of ``record``: no joining there (Q8)."""
+    positions = {subtask: record.snapshots[subtask].state for subtask in detachment.sources}
+    return frozenset(subtask for subtask, state in positions.items() if reached.get(subtask) != state)
+
+
+def joined_by_reader(
+    detachment: Detachment, record: CheckpointRecord, caught_up: Mapping[Subtask, SubtaskSnapshot]
+) -> Mapping[Subtask, SubtaskSnapshot]:
+    """The table's snapshots at the joining barrier, after side readers brought it there: on the cut channels it has,
+    under whatever numbers it read that, everything that was sent until then (Q5). What it staged on the way is
+    committed with ``record``."""
+    sent = {channel: record.snapshots[channel.sender].sent.get(channel, 0) for channel in detachment.positions}
+    return {
+        subtask: replace(
+            snapshot,
+            applied={
+                **snapshot.applied,
+                **{channel: at for channel, at in sent.items() if channel.receiver == subtask},
+            },
+        )
+        for subtask, snapshot in caught_up.items()
+    }
+
+
+def joined_by_parked(
+    detachment: Detachment, record: CheckpointRecord, parked: Parked
+) -> Mapping[Subtask, SubtaskSnapshot] | None:
+    """The table's snapshots at the joining barrier: as it left, with what was parked as channel state, to be applied
+    first (I25). None while they do not reach to the barrier exactly, or when they are lost (Q8). The pieces that it
+    left with were committed then, and are not named a second time."""
+    sent = {channel: record.snapshots[channel.sender].sent.get(channel, 0) for channel in detachment.positions}
+    if parked.lost or any(parked.end(channel) != at for channel, at in sent.items()):
+        return None
+    snapshots = {channel.receiver: SubtaskSnapshot() for channel in sent} | {
+        subtask: replace(snapshot, pieces=(), since=record.checkpoint)
+        for subtask, snapshot in detachment.snapshots.items()
+    }
+    for channel in sent:
+        snapshot = snapshots[channel.receiver]
+        waiting = (*snapshot.channel_state.get(channel, ()), *parked.batches.get(channel, ()))
+        state = {**snapshot.channel_state, channel: waiting}
+        snapshots[channel.receiver] = replace(snapshot, channel_state=state)
+    return snapshots
