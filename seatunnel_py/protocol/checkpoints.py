@@ -176,17 +176,14 @@ class Checkpoints:
         shared.storing = replace(record, uncommitted=shared.commits.uncommitted(pending.checkpoint, record.snapshots))
         return shared.storing
 
-    def persisted(self, checkpoint: int, at: float) -> CheckpointRecord | None:
-        """The record is durable: completed. None where nobody waits for that."""
-        pending, record = self.pending.get(checkpoint), self.shared.storing
-        if pending is None or record is None or record.checkpoint != checkpoint:
-            return None
-        shared = self.shared
+    def persisted(self, checkpoint: int, at: float) -> None:
+        """The record that is being stored is durable: completed."""
+        shared, pending, record = self.shared, self.pending[checkpoint], self.shared.storing
+        assert record is not None, f"checkpoint {checkpoint} is durable, but no record was on its way"
         pending.stored()
         self._forget(pending, at)
         shared.storing, shared.newest = None, record
         self.failed = self.failed.completed()
-        self.completed[checkpoint] = retained(record)
         shared.say(CheckpointEnded(checkpoint, None))
         for subtask in shared.topology.subtasks():
             shared.say(SendCompleted(subtask, shared.incarnation, checkpoint))
@@ -195,7 +192,6 @@ class Checkpoints:
         shared.commits = shared.commits.completed(record)
         shared.issue_commits()
         self._store_next()
-        return record
 
     def not_persisted(self, checkpoint: int, at: float) -> None:
         """There is no record: the checkpoint counts as failed, the pipeline goes on (F22)."""
@@ -245,6 +241,10 @@ class Checkpoints:
     def too_many_failed(self) -> bool:
         """One more than is borne (I15)."""
         return self.failed.verdict(self.shared.settings.tolerable_failures) is Verdict.FAIL
+
+    def keep(self, record: CheckpointRecord) -> None:
+        """Retention has to know of this record."""
+        self.completed[record.checkpoint] = retained(record)
 
     def sweep(self) -> None:
         """Delete what retention lets go (I18)."""

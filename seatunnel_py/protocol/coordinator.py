@@ -1,12 +1,10 @@
 """The coordinator of one pipeline: the thin hub round its deciders. ``handle(event) -> commands`` is its only door.
 
-Rules. (CO1) Before any side effect there is checkpoint 0; set-up units run behind it and before any data, each once:
-what its record or a done record names is not run again. (CO2) A driver that comes later restores the newest record
-and issues again what that names as uncommitted (I28, P2). (CO3) Success is said after the last commit was confirmed
-(I43); so is the end of a stop (I44). (CO4) What ends the pipeline is said once, and nothing is said after it. (CO5)
-A newer driver ends this one without another word to the target (I34). (CO6) Messages of past lives are dropped and
-counted (I37). (CO7) Positions that are void are worth nothing: the pipeline begins again from checkpoint 0, unless
-rows of them are visible.
+Rules. (CO1) Success is said after the last commit was confirmed (I43); so is the end of a stop (I44). (CO2) What ends
+the pipeline is said once, and nothing is said after it. (CO3) A newer driver ends this one without another word to the
+target (I34). (CO4) Messages of past lives are dropped and counted (I37). (CO5) A failure first aborts what is pending
+(I24), and content that changed takes along who has seen it (I22). (CO6) Once everything is in a durable record no
+failure undoes that: only commits are left (F54). (CO7) The final checkpoint is asked for as long as it is due.
 
 May not know: clocks, stores, targets, what units do.
 """
@@ -14,20 +12,14 @@ May not know: clocks, stores, targets, what units do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 from seatunnel_py.protocol import coordinator_events as ev
 from seatunnel_py.protocol.backoff import Backoff
+from seatunnel_py.protocol.beginning import Beginning
 from seatunnel_py.protocol.checkpoints import EXPIRE, TRIGGER, Checkpoints
-from seatunnel_py.protocol.commits import CommitQueue, FailedCommit
-from seatunnel_py.protocol.coordinator_commands import (
-    CoordinatorCommand,
-    Persist,
-    PipelineEnded,
-    SetTimer,
-    SetUp,
-)
+from seatunnel_py.protocol.committing import COMMIT, Committing
+from seatunnel_py.protocol.coordinator_commands import CoordinatorCommand, PipelineEnded, SetTimer
 from seatunnel_py.protocol.failure_policy import POLICIES
 from seatunnel_py.protocol.items import Plain
 from seatunnel_py.protocol.lifecycle import PIPELINE, PipelineEvent, PipelineState, has_ended
@@ -35,7 +27,6 @@ from seatunnel_py.protocol.pipeline_state import Shared
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.recovery import RESTART, Recovery
-from seatunnel_py.protocol.retention import retained
 from seatunnel_py.protocol.topology import Topology
 from seatunnel_py.protocol.trigger import (
     CheckpointSettings,
@@ -44,8 +35,6 @@ from seatunnel_py.protocol.trigger import (
     first_trigger,
     next_trigger,
 )
-
-COMMIT = "commit "
 
 
 class Coordinator:
@@ -68,11 +57,13 @@ class Coordinator:
         self.shared.plan = plan if record is None else record.plan
         self.shared.set_up = set(done) | (set(record.set_up) if record else set())
         self.checkpoints = Checkpoints(self.shared)
+        if record is not None:
+            self.checkpoints.keep(record)
         self.recovery = Recovery(self.shared, backoff or Backoff())
-        self.set_up = tuple(set_up)
+        self.beginning = Beginning(self.shared, self.recovery, tuple(set_up))
+        self.committing = Committing(self.shared, self.recovery.backoff)
         self.trigger_due: float | None = None
         self.stopping = ""
-        self.commit_failures: dict[str, int] = {}
 
     # ---------------------------------------------------------------- the door
 
@@ -89,46 +80,12 @@ class Coordinator:
     # ---------------------------------------------------------------- beginning
 
     def _activated(self, event: ev.Activated) -> None:
-        shared, record = self.shared, self.shared.newest
-        shared.incarnation = event.incarnation
-        self.trigger_due = first_trigger(event.at, shared.settings)
-        if record is None:
-            shared.epochs = dict.fromkeys(shared.topology.by_id, 0)
-            shared.storing = CheckpointRecord(
-                shared.take_id(), event.incarnation, RecordKind.ZERO, 0, shared.topology.version, dict(shared.epochs),
-                {}, plan=shared.plan,
-            )  # fmt: skip
-            shared.say(Persist(shared.storing))
-            return
-        shared.epochs = {name: record.epochs.get(name, 0) for name in shared.topology.by_id}
-        shared.commits = CommitQueue.restored(record)
-        self.checkpoints.completed[record.checkpoint] = retained(record)
-        shared.issue_commits()
-        self._set_up_next()
-        if record.kind is RecordKind.FINAL:
-            # Nothing is left to be read: no life begins, only commits are issued again.
-            shared.advance(PipelineEvent.ALL_READY)
-            shared.advance(PipelineEvent.SOURCES_ENDED)
-            self._end_if_confirmed()
-
-    def _set_up_next(self) -> None:
-        """Start effects of every table that has none yet; then lives begin (CO1)."""
-        shared = self.shared
-        assert shared.newest is not None, "set-up before checkpoint 0"
-        left = [unit for unit in self.set_up if unit not in shared.set_up]
-        if left and shared.state is PipelineState.CREATED:
-            shared.advance(PipelineEvent.SET_UP)
-            shared.say(*(SetUp(unit, shared.newest.checkpoint) for unit in left))
-        if not left:
-            shared.advance(PipelineEvent.RESTORE)
-            if shared.newest.kind is not RecordKind.FINAL:
-                self.recovery.begin_lives(shared.topology.live)
+        self.trigger_due = first_trigger(event.at, self.shared.settings)
+        self.beginning.activate(event.incarnation)
+        self._go_on(event.at)
 
     def _set_up_done(self, event: ev.SetUpDone) -> None:
-        if event.unit in self.shared.set_up or self.shared.state is not PipelineState.SETTING_UP:
-            return
-        self.shared.set_up.add(event.unit)
-        self._set_up_next()
+        self.beginning.set_up_done(event.unit)
 
     def _ready(self, event: ev.SubtaskReady) -> None:
         if self._stale(event):
@@ -156,8 +113,7 @@ class Coordinator:
         elif name.startswith(EXPIRE):
             self.checkpoints.expired(int(name.removeprefix(EXPIRE)), event.at)
         else:
-            self.shared.commits = self.shared.commits.retry(name.removeprefix(COMMIT))
-            self.shared.issue_commits()
+            self.committing.retry(name.removeprefix(COMMIT))
         self._go_on(event.at)
 
     def _periodic(self, at: float) -> None:
@@ -177,16 +133,14 @@ class Coordinator:
             self._go_on(event.at)
 
     def _persisted(self, event: ev.Persisted) -> None:
-        shared, storing = self.shared, self.shared.storing
-        if storing is not None and storing.kind is RecordKind.ZERO and storing.checkpoint == event.checkpoint:
-            shared.newest, shared.storing = storing, None
-            self.checkpoints.completed[storing.checkpoint] = retained(storing)
-            if shared.state is PipelineState.CREATED:
-                self._set_up_next()
-            elif not self.recovery.fail_void(event.at):
-                self._end(Reason.POSITIONS_VOID)
+        storing = self.shared.storing
+        if storing is None or storing.checkpoint != event.checkpoint:
             return
-        self.checkpoints.persisted(event.checkpoint, event.at)
+        if storing.kind is not RecordKind.ZERO:
+            self.checkpoints.persisted(event.checkpoint, event.at)
+        elif not self.beginning.zero_persisted(storing, event.at):
+            self._end(Reason.POSITIONS_VOID)
+        self.checkpoints.keep(storing)
         self._go_on(event.at)
 
     def _not_persisted(self, event: ev.PersistFailed) -> None:
@@ -218,42 +172,20 @@ class Coordinator:
         self._go_on(event.at)
 
     def _void(self, event: ev.PositionsVoid) -> None:
-        """A new checkpoint 0 takes the place of the old one, so that no later driver restores what is void (CO7)."""
-        shared = self.shared
         self.checkpoints.abort_all(Reason.POSITIONS_VOID, event.at)
-        if shared.commits.ledgers or shared.commits.waiting or shared.storing is not None or shared.newest is None:
+        if not self.beginning.void():
             self._end(Reason.POSITIONS_VOID)
-            return
-        shared.storing = replace(
-            shared.newest, checkpoint=shared.take_id(), kind=RecordKind.ZERO, previous=shared.newest.checkpoint,
-            incarnation=shared.incarnation, epochs=dict(shared.epochs), snapshots={},
-        )  # fmt: skip
-        shared.say(Persist(shared.storing))
 
     # ---------------------------------------------------------------- commits
 
     def _confirmed(self, event: ev.CommitConfirmed) -> None:
-        shared = self.shared
-        if event.incarnation != shared.incarnation:
-            shared.stale += 1
-            return
-        self.commit_failures.pop(event.scope, None)
-        shared.commits = shared.commits.confirmed(event.scope, event.checkpoint)
-        shared.issue_commits()
+        self.committing.confirmed(event)
         self._go_on(event.at)
 
     def _commit_failed(self, event: ev.CommitFailed) -> None:
-        """Tried again for ever, ever more rarely (I29); what never will succeed ends the pipeline."""
-        shared = self.shared
-        if event.incarnation != shared.incarnation:
-            shared.stale += 1
-            return
-        shared.commits, follows = shared.commits.failed(event.scope, event.checkpoint, event.reason)
-        if follows is FailedCommit.END:
-            self._end(event.reason)
-        elif follows is FailedCommit.RETRY:
-            failures = self.commit_failures[event.scope] = self.commit_failures.get(event.scope, 0) + 1
-            shared.say(SetTimer(f"{COMMIT}{event.scope}", self.recovery.backoff.pause(failures - 1)))
+        reason = self.committing.failed(event)
+        if reason is not None:
+            self._end(reason)
 
     # ---------------------------------------------------------------- requests
 

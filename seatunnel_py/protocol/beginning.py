@@ -1,0 +1,94 @@
+"""How a pipeline begins, once, and how a later driver goes on with it.
+
+Rules. (BE1) Before any side effect there is checkpoint 0 (I10). (BE2) Set-up units run behind it and before any data,
+and what its record or a done record names is not run again. (BE3) A driver that comes later restores the newest
+record (I17) and first issues again what that names as uncommitted (I28, P2). (BE4) Behind a final record no life
+begins: only commits are left. (BE5) Positions that are void are worth nothing: a new checkpoint 0 takes the place of
+the newest record, durably, and everything begins from it; where rows of them may be visible the pipeline ends
+instead.
+
+May not know: where records come from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from seatunnel_py.protocol.commits import CommitQueue
+from seatunnel_py.protocol.coordinator_commands import Persist, SetUp
+from seatunnel_py.protocol.lifecycle import PipelineEvent, PipelineState
+from seatunnel_py.protocol.pipeline_state import Shared
+from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.recovery import Recovery
+
+
+class Beginning:
+    """``set_up`` names the set-up units."""
+
+    def __init__(self, shared: Shared, recovery: Recovery, set_up: tuple[str, ...]) -> None:
+        self.shared = shared
+        self.recovery = recovery
+        self.set_up = set_up
+
+    def activate(self, incarnation: int) -> None:
+        """Begin, or go on from the newest record."""
+        shared, record = self.shared, self.shared.newest
+        shared.incarnation = incarnation
+        names = shared.topology.by_id
+        if record is None:
+            shared.epochs = dict.fromkeys(names, 0)
+            shared.storing = CheckpointRecord(
+                shared.take_id(), incarnation, RecordKind.ZERO, 0, shared.topology.version, dict(shared.epochs), {},
+                plan=shared.plan,
+            )  # fmt: skip
+            shared.say(Persist(shared.storing))
+            return
+        shared.epochs = {name: record.epochs.get(name, 0) for name in names}
+        shared.commits = CommitQueue.restored(record)
+        shared.issue_commits()
+        self.go_on()
+
+    def go_on(self) -> None:
+        """Start effects of every table that has none yet; then lives begin."""
+        shared, newest = self.shared, self.shared.newest
+        assert newest is not None, "a set-up before checkpoint 0"
+        left = [unit for unit in self.set_up if unit not in shared.set_up]
+        if left and shared.state is PipelineState.CREATED:
+            shared.advance(PipelineEvent.SET_UP)
+            shared.say(*(SetUp(unit, newest.checkpoint) for unit in left))
+        if left:
+            return
+        shared.advance(PipelineEvent.RESTORE)
+        if newest.kind is RecordKind.FINAL:
+            shared.advance(PipelineEvent.ALL_READY)
+            shared.advance(PipelineEvent.SOURCES_ENDED)
+        else:
+            self.recovery.begin_lives(shared.topology.live)
+
+    def set_up_done(self, unit: str) -> None:
+        """One more; said twice it is done once."""
+        shared = self.shared
+        if unit not in shared.set_up and shared.state is PipelineState.SETTING_UP:
+            shared.set_up.add(unit)
+            self.go_on()
+
+    def zero_persisted(self, record: CheckpointRecord, at: float) -> bool:
+        """Checkpoint 0 is durable, the first or one that voids what came before. False: no attempt is left."""
+        shared = self.shared
+        shared.newest, shared.storing = record, None
+        if shared.state is not PipelineState.CREATED:
+            return self.recovery.fail_void(at)
+        self.go_on()
+        return True
+
+    def void(self) -> bool:
+        """Ask for a new checkpoint 0. False: it is too late for that."""
+        shared, newest = self.shared, self.shared.newest
+        if newest is None or shared.storing is not None or shared.commits.ledgers or shared.commits.waiting:
+            return False
+        shared.storing = replace(
+            newest, checkpoint=shared.take_id(), kind=RecordKind.ZERO, previous=newest.checkpoint,
+            incarnation=shared.incarnation, epochs=dict(shared.epochs), snapshots={}, name="",
+        )  # fmt: skip
+        shared.say(Persist(shared.storing))
+        return True
