@@ -1,0 +1,241 @@
+"""Life cycles as tables: what they hold, what they forbid, and how they are drawn."""
+
+from __future__ import annotations
+
+import pickle
+from enum import StrEnum
+from typing import Any
+
+import pytest
+
+from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.protocol.errors import OurMistake, PeerMistake, ProtocolError
+from seatunnel_py.protocol.job_lifecycle import JOB, VERTEX, JobEvent, JobState, VertexEvent, VertexState
+from seatunnel_py.protocol.lifecycle import (
+    CHECKPOINT,
+    PIPELINE,
+    SUBTASK,
+    CheckpointEvent,
+    CheckpointState,
+    PipelineEvent,
+    PipelineState,
+    SubtaskEvent,
+    SubtaskState,
+    Table,
+    advance,
+    has_ended,
+    mermaid,
+)
+
+ANY = Table[Any, Any]
+TABLES: dict[str, tuple[ANY, type[StrEnum], type[StrEnum], set[str]]] = {
+    "job": (JOB, JobState, JobEvent, {"finished", "partly-finished", "stopped", "failed", "cancelled"}),
+    "pipeline": (PIPELINE, PipelineState, PipelineEvent, {"finished", "stopped", "failed", "cancelled"}),
+    "vertex": (VERTEX, VertexState, VertexEvent, {"done", "cancelled"}),
+    "subtask": (SUBTASK, SubtaskState, SubtaskEvent, {"closed"}),
+    "checkpoint": (CHECKPOINT, CheckpointState, CheckpointEvent, {"completed", "aborted"}),
+}
+each = pytest.mark.parametrize(("table", "states", "events", "ends"), TABLES.values(), ids=TABLES)
+
+
+def walk(table: ANY, *events: StrEnum) -> StrEnum:
+    state: StrEnum = next(iter(table))
+    for event in events:
+        state = advance(table, state, event)
+    return state
+
+
+def reached(table: ANY, start: StrEnum) -> set[StrEnum]:
+    found, waiting = {start}, [start]
+    while waiting:
+        new = set(table[waiting.pop()].values()) - found
+        found |= new
+        waiting += new
+    return found
+
+
+# ---------------------------------------------------------------- every table
+
+
+@each
+def test_every_state_has_a_row_and_every_event_a_place(
+    table: ANY, states: type[StrEnum], events: type[StrEnum], ends: set[str]
+) -> None:
+    """Nothing is declared that cannot happen (X2)."""
+    assert list(table) == list(states)
+    assert {event for row in table.values() for event in row} == set(events)
+
+
+@each
+def test_i12_ends_are_ends_and_can_be_reached_from_everywhere(
+    table: ANY, states: type[StrEnum], events: type[StrEnum], ends: set[str]
+) -> None:
+    """Nothing leaves an end, nothing is stuck before one, and no state is beyond reach."""
+    assert {state for state in states if has_ended(table, state)} == ends
+    assert reached(table, next(iter(table))) == set(states)
+    for state in states:
+        assert reached(table, state) & ends
+
+
+@each
+def test_what_a_table_does_not_hold_is_our_mistake(
+    table: ANY, states: type[StrEnum], events: type[StrEnum], ends: set[str]
+) -> None:
+    """Every forbidden pair raises, every other one gives what the table says (X1)."""
+    for state in states:
+        for event in events:
+            if event in table[state]:
+                assert advance(table, state, event) is table[state][event]
+            else:
+                with pytest.raises(OurMistake, match=f"{states.__name__}: {event} cannot happen when {state}; "):
+                    advance(table, state, event)
+
+
+@each
+def test_a_picture_holds_the_whole_table(
+    table: ANY, states: type[StrEnum], events: type[StrEnum], ends: set[str]
+) -> None:
+    """One arrow in, one per transition, one out of each end: documentation cannot differ from the table."""
+    lines = mermaid(table).splitlines()
+    arrows = {f"    {state.name} --> {table[state][event].name}: {event}" for state in states for event in table[state]}
+
+    assert lines[:2] == ["stateDiagram-v2", f"    [*] --> {next(iter(states)).name}"]
+    assert set(lines[2:]) == arrows | {f"    {state.name} --> [*]" for state in states if state in ends}
+    assert len(lines) == len(set(lines))
+
+
+def test_a_picture_as_people_get_it() -> None:
+    """The checkpoint's, whole."""
+    assert mermaid(CHECKPOINT) == (
+        "stateDiagram-v2\n"
+        "    [*] --> PENDING\n"
+        "    PENDING --> COMPLETE: all-acknowledged\n"
+        "    PENDING --> ABORTED: abort\n"
+        "    COMPLETE --> STORING: store\n"
+        "    COMPLETE --> ABORTED: abort\n"
+        "    STORING --> COMPLETED: stored\n"
+        "    STORING --> ABORTED: not-stored\n"
+        "    COMPLETED --> [*]\n"
+        "    ABORTED --> [*]\n"
+    )
+
+
+def test_a_forbidden_event_is_told_with_what_is_allowed() -> None:
+    """Whoever reads the report sees the row."""
+    with pytest.raises(OurMistake, match="what can is store, abort$"):
+        advance(CHECKPOINT, CheckpointState.COMPLETE, CheckpointEvent.STORED)
+    with pytest.raises(OurMistake, match="nothing: it is an end$"):
+        advance(CHECKPOINT, CheckpointState.ABORTED, CheckpointEvent.STORED)
+
+
+# ---------------------------------------------------------------- the pipeline's rules
+
+BEGIN = (PipelineEvent.SET_UP, PipelineEvent.RESTORE, PipelineEvent.ALL_READY)
+
+
+@pytest.mark.parametrize(
+    ("events", "end"),
+    [
+        ((*BEGIN, PipelineEvent.SOURCES_ENDED, PipelineEvent.FINAL_CONFIRMED), PipelineState.FINISHED),
+        ((*BEGIN, PipelineEvent.STOP, PipelineEvent.SAVEPOINT_CONFIRMED), PipelineState.STOPPED),
+        ((*BEGIN, PipelineEvent.SUBTASK_FAILED, PipelineEvent.BACKOFF_OVER), PipelineState.RESTORING),
+        ((PipelineEvent.RESTORE, PipelineEvent.SUBTASK_FAILED, PipelineEvent.FAIL), PipelineState.FAILED),
+        ((*BEGIN, PipelineEvent.STOP, PipelineEvent.STOP_FAILED), PipelineState.RESTARTING),
+        ((*BEGIN, PipelineEvent.SOURCES_ENDED, PipelineEvent.STOP), PipelineState.STOPPING),
+    ],
+)
+def test_a_pipeline_s_life(events: tuple[PipelineEvent, ...], end: PipelineState) -> None:
+    """The ways through it that people know."""
+    assert walk(PIPELINE, *events) is end
+
+
+def leading_to(state: PipelineState) -> set[tuple[PipelineState, PipelineEvent]]:
+    return {(before, event) for before, row in PIPELINE.items() for event, after in row.items() if after is state}
+
+
+def test_i43_i44_the_only_ways_to_a_good_end() -> None:
+    """Success after the last commit is confirmed, a stop after the savepoint's are."""
+    assert leading_to(PipelineState.FINISHED) == {(PipelineState.FINISHING, PipelineEvent.FINAL_CONFIRMED)}
+    assert leading_to(PipelineState.STOPPED) == {(PipelineState.STOPPING, PipelineEvent.SAVEPOINT_CONFIRMED)}
+
+
+def test_i26_a_failure_at_any_time_after_the_start_is_a_restart() -> None:
+    """Also while a restart is under way, and however far the end was."""
+    lives = {state for state, row in PIPELINE.items() if PipelineEvent.SUBTASK_FAILED in row}
+
+    assert {PIPELINE[state][PipelineEvent.SUBTASK_FAILED] for state in lives} == {PipelineState.RESTARTING}
+    assert lives == {
+        PipelineState.RESTORING,
+        PipelineState.RUNNING,
+        PipelineState.FINISHING,
+        PipelineState.STOPPING,
+        PipelineState.RESTARTING,
+    }
+
+
+def test_whatever_has_not_ended_can_be_cancelled_and_can_fail() -> None:
+    """A person is never told to wait, and a newer driver may fence this one at any time."""
+    for row in PIPELINE.values():
+        if row:
+            assert row[PipelineEvent.CANCEL] is PipelineState.CANCELLED
+            assert row[PipelineEvent.FAIL] is PipelineState.FAILED
+
+
+def test_i10_a_checkpoint_completes_only_by_the_store_s_word() -> None:
+    """And while the store is at it nothing else ends it: the record may be durable already."""
+    ways = [
+        (state, event) for state, row in CHECKPOINT.items() for event in row if row[event] is CheckpointState.COMPLETED
+    ]
+
+    assert ways == [(CheckpointState.STORING, CheckpointEvent.STORED)]
+    assert set(CHECKPOINT[CheckpointState.STORING]) == {CheckpointEvent.STORED, CheckpointEvent.NOT_STORED}
+
+
+def test_i46_an_ended_source_lives_on_and_can_be_reopened() -> None:
+    """It answers triggers, may fail, and begins another life when its region restarts."""
+    ended = walk(SUBTASK, SubtaskEvent.RESTORE, SubtaskEvent.READY, SubtaskEvent.START, SubtaskEvent.END)
+
+    assert ended is SubtaskState.ENDED
+    assert advance(SUBTASK, ended, SubtaskEvent.RESTORE) is SubtaskState.RESTORING
+    assert advance(SUBTASK, ended, SubtaskEvent.FAIL) is SubtaskState.FAILED
+
+
+def test_o5_4_a_subtask_starts_only_out_of_ready() -> None:
+    """Ready is reported; the start is said to all together."""
+    starts = [state for state, row in SUBTASK.items() if SubtaskEvent.START in row]
+
+    assert starts == [SubtaskState.READY]
+
+
+def test_a_table_is_left_out_only_after_its_retries_and_comes_back_by_rejoining() -> None:
+    """Isolation is never the first answer (Z2)."""
+    isolated = walk(VERTEX, VertexEvent.START, VertexEvent.FAIL, VertexEvent.ATTEMPTS_USED_UP)
+
+    assert isolated is VertexState.ISOLATED
+    assert [state for state, row in VERTEX.items() if VertexEvent.ATTEMPTS_USED_UP in row] == [VertexState.RETRYING]
+    assert advance(VERTEX, isolated, VertexEvent.REJOIN) is VertexState.WAITING
+
+
+def test_a_job_that_lost_some_of_its_tables_is_not_finished() -> None:
+    """The exit code tells them apart (Z1)."""
+    assert walk(JOB, JobEvent.START, JobEvent.SOME_FAILED) is JobState.PARTLY_FINISHED
+    assert walk(JOB, JobEvent.START, JobEvent.FAIL_FAST, JobEvent.CANCEL, JobEvent.ALL_ENDED) is JobState.CANCELLED
+
+
+# ---------------------------------------------------------------- errors
+
+
+def test_a_protocol_error_is_somebody_s_mistake() -> None:
+    """The root is not raised: a report without a culprit helps nobody."""
+    with pytest.raises(TypeError, match="somebody's mistake"):
+        ProtocolError("it broke")
+
+
+@pytest.mark.parametrize("kind", [OurMistake, PeerMistake])
+def test_both_mistakes_are_ours_to_catch_and_travel(kind: type[ProtocolError]) -> None:
+    """One except block for all; picklable as they are."""
+    error = pickle.loads(pickle.dumps(kind("what", "do this")))
+
+    assert isinstance(error, SeaTunnelError)
+    assert type(error) is kind
+    assert str(error) == "what\n  remedy: do this"
