@@ -1,0 +1,284 @@
+"""A checkpoint record as plain data, and plain data as bytes that say themselves whether they are whole.
+
+Rules. (E1) The first line names format, version, length and checksum; the checksum is over the version and all that
+follows the line, so no bit of it can change unnoticed (F24). (E2) What is not whole, or not known, is refused with what
+is wrong with it; nothing is ever read in part. (E3) The text is canonical: the same record gives the same bytes.
+(E4) An older version is brought up step by step, each step a row of ``MIGRATIONS``; a newer one is refused (F63).
+(E5) What JSON cannot carry exactly is refused when it is written: NaN, infinity, keys that are not text. A sequence
+inside a state comes back as a list.
+
+May not know: files, and what a state or a piece means.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from enum import StrEnum
+from typing import TypeAlias, TypeVar
+
+from seatunnel_py.protocol.errors import OurMistake, PeerMistake
+from seatunnel_py.protocol.ids import Channel, Subtask
+from seatunnel_py.protocol.items import Batch, Plain, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.records import RECORD_VERSION, CheckpointRecord, Commit, RecordKind
+
+FORMAT = "seatunnel-checkpoint"
+VERSION = re.compile(rb"[1-9][0-9]{0,8}")
+Migration: TypeAlias = Callable[[Mapping[str, Plain]], Mapping[str, Plain]]
+MIGRATIONS: Mapping[int, Migration] = {}
+"""From a version to the next. Version 1 is the first."""
+
+T = TypeVar("T")
+
+
+class Damage(StrEnum):
+    """What is wrong with the bytes of a record."""
+
+    NO_RECORD = "this is no checkpoint record"
+    VERSION = "its version is not known to this release"
+    TRUNCATED = "its length is not what it says"
+    CHECKSUM = "its checksum is wrong"
+    CONTENT = "its content is not that of a checkpoint record"
+
+
+class RecordRefused(PeerMistake):
+    """Bytes that are not the whole of a record that this release knows (F24)."""
+
+    def __init__(self, damage: Damage, detail: str = "") -> None:
+        super().__init__(f"{damage}: {detail}" if detail else str(damage))
+        self.damage = damage
+        self.detail = detail
+
+    def __reduce__(self) -> tuple[type[RecordRefused], tuple[Damage, str]]:
+        return RecordRefused, (self.damage, self.detail)
+
+
+# ---------------------------------------------------------------- bytes
+
+
+def encode(record: CheckpointRecord) -> bytes:
+    """Canonical bytes (E3). OurMistake where the record holds what JSON cannot carry (E5)."""
+    try:
+        body = json.dumps(
+            _checked(to_plain(record)), allow_nan=False, sort_keys=True, separators=(",", ":"), ensure_ascii=True
+        ).encode("ascii")
+    except (ValueError, RecursionError) as problem:
+        raise OurMistake(f"checkpoint {record.checkpoint} cannot be written: {problem}") from problem
+    return b"%s\n%s" % (_head(record.version, body), body)
+
+
+def decode(
+    data: bytes, migrations: Mapping[int, Migration] = MIGRATIONS, version: int = RECORD_VERSION
+) -> CheckpointRecord:
+    """The record that these bytes are; RecordRefused where they are none (E2)."""
+    head, newline, body = data.partition(b"\n")
+    words = head.split(b" ")
+    if not newline or len(words) != 4 or words[0] != FORMAT.encode() or not VERSION.fullmatch(words[1]):
+        raise RecordRefused(Damage.NO_RECORD)
+    found = int(words[1])
+    if words[2] != b"%d" % len(body):
+        raise RecordRefused(Damage.TRUNCATED, f"there are {len(body)} bytes")
+    if head != _head(found, body):
+        raise RecordRefused(Damage.CHECKSUM)
+    return from_plain(_migrated(_parsed(body), found, migrations, version))
+
+
+def _head(version: int, body: bytes) -> bytes:
+    checksum = hashlib.sha256(b"%d\n%s" % (version, body)).hexdigest()
+    return f"{FORMAT} {version} {len(body)} {checksum}".encode()
+
+
+def _parsed(body: bytes) -> Mapping[str, Plain]:
+    try:
+        return _mapping(json.loads(body))
+    except (ValueError, TypeError, RecursionError) as problem:
+        raise RecordRefused(Damage.CONTENT, str(problem)) from problem
+
+
+def _migrated(
+    data: Mapping[str, Plain], found: int, migrations: Mapping[int, Migration], wanted: int
+) -> Mapping[str, Plain]:
+    steps = range(found, wanted)
+    if found > wanted or any(at not in migrations for at in steps):
+        raise RecordRefused(Damage.VERSION, f"it is of version {found}, this release writes {wanted}")
+    for at in steps:
+        data = {**migrations[at](data), "version": at + 1}
+    return data
+
+
+def _checked(value: Plain) -> Plain:
+    """``json`` would turn a key that is not text into one, silently (E5)."""
+    if isinstance(value, Mapping):
+        if strange := [key for key in value if not isinstance(key, str)]:
+            raise ValueError(f"{strange[0]!r} is a key, and no text")
+        return {key: _checked(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_checked(one) for one in value]
+    if value is not None and not isinstance(value, (bool, int, float, str)):
+        raise ValueError(f"{type(value).__name__} is not plain data")
+    return value
+
+
+# ---------------------------------------------------------------- plain data
+
+
+def to_plain(record: CheckpointRecord) -> Mapping[str, Plain]:
+    """The record as data that JSON can carry."""
+    return {
+        "version": record.version,
+        "checkpoint": record.checkpoint,
+        "incarnation": record.incarnation,
+        "kind": record.kind.value,
+        "previous": record.previous,
+        "topology_version": record.topology_version,
+        "epochs": dict(record.epochs),
+        "snapshots": [
+            [*_from_subtask(subtask), _from_snapshot(record.snapshots[subtask])] for subtask in sorted(record.snapshots)
+        ],
+        "uncommitted": [[one.scope, one.checkpoint, _from_pieces(one.pieces)] for one in record.uncommitted],
+        "name": record.name,
+        "detached": [*sorted(record.detached)],
+        "set_up": [*sorted(record.set_up)],
+        "plan": record.plan,
+    }
+
+
+def from_plain(data: Mapping[str, Plain]) -> CheckpointRecord:
+    """The record; RecordRefused where anything is missing, too much or of another shape (E2)."""
+    try:
+        _no_more_than(CheckpointRecord, data)
+        return CheckpointRecord(
+            checkpoint=_number(data["checkpoint"]),
+            incarnation=_number(data["incarnation"]),
+            kind=RecordKind(_text(data["kind"])),
+            previous=_number(data["previous"]),
+            topology_version=_number(data["topology_version"]),
+            epochs={vertex: _number(epoch) for vertex, epoch in _mapping(data["epochs"]).items()},
+            snapshots=dict(_to_snapshot(*_row(one, 3)) for one in _rows(data["snapshots"])),
+            uncommitted=tuple(_to_commit(*_row(one, 3)) for one in _rows(data["uncommitted"])),
+            name=_text(data["name"]),
+            detached=frozenset(_text(one) for one in _rows(data["detached"])),
+            set_up=frozenset(_text(one) for one in _rows(data["set_up"])),
+            plan=data["plan"],
+            version=_number(data["version"]),
+        )
+    except (KeyError, TypeError, ValueError) as problem:
+        raise RecordRefused(Damage.CONTENT, f"{type(problem).__name__}: {problem}") from problem
+
+
+def _from_subtask(subtask: Subtask) -> tuple[Plain, ...]:
+    return (subtask.vertex, subtask.index)
+
+
+def _from_channel(channel: Channel) -> tuple[Plain, ...]:
+    return (channel.edge, *_from_subtask(channel.sender), *_from_subtask(channel.receiver))
+
+
+def _from_pieces(pieces: Iterable[StagedPiece]) -> Plain:
+    return [[piece.name, piece.data] for piece in pieces]
+
+
+def _from_numbers(numbers: Mapping[Channel, int]) -> Plain:
+    return [[*_from_channel(channel), numbers[channel]] for channel in sorted(numbers)]
+
+
+def _from_snapshot(snapshot: SubtaskSnapshot) -> Plain:
+    queued = snapshot.channel_state
+    return {
+        "state": snapshot.state,
+        "applied": _from_numbers(snapshot.applied),
+        "sent": _from_numbers(snapshot.sent),
+        "channel_state": [
+            [*_from_channel(channel), [[one.number, one.rows, one.digest, one.payload] for one in queued[channel]]]
+            for channel in sorted(queued)
+        ],
+        "pieces": _from_pieces(snapshot.pieces),
+        "since": snapshot.since,
+        "taken": snapshot.taken,
+        "ended": snapshot.ended,
+    }
+
+
+def _to_snapshot(vertex: Plain, index: Plain, plain: Plain) -> tuple[Subtask, SubtaskSnapshot]:
+    data = _mapping(plain)
+    _no_more_than(SubtaskSnapshot, data)
+    snapshot = SubtaskSnapshot(
+        state=data["state"],
+        applied=_to_channels(data["applied"], _number),
+        sent=_to_channels(data["sent"], _number),
+        channel_state=_to_channels(
+            data["channel_state"], lambda one: tuple(_to_batch(*_row(x, 4)) for x in _rows(one))
+        ),
+        pieces=_to_pieces(data["pieces"]),
+        since=_number(data["since"]),
+        taken=_number(data["taken"]),
+        ended=_flag(data["ended"]),
+    )
+    return Subtask(_text(vertex), _number(index)), snapshot
+
+
+def _to_channels(plain: Plain, convert: Callable[[Plain], T]) -> Mapping[Channel, T]:
+    found: dict[Channel, T] = {}
+    for one in _rows(plain):
+        edge, sender, from_index, receiver, to_index, value = _row(one, 6)
+        ends = Subtask(_text(sender), _number(from_index)), Subtask(_text(receiver), _number(to_index))
+        found[Channel(_number(edge), *ends)] = convert(value)
+    return found
+
+
+def _to_batch(number: Plain, rows: Plain, digest: Plain, payload: Plain) -> Batch:
+    return Batch(_number(number), _number(rows), _number(digest), payload)
+
+
+def _to_pieces(plain: Plain) -> tuple[StagedPiece, ...]:
+    return tuple(StagedPiece(_text(name), piece) for name, piece in (_row(one, 2) for one in _rows(plain)))
+
+
+def _to_commit(scope: Plain, checkpoint: Plain, pieces: Plain) -> Commit:
+    return Commit(_text(scope), _number(checkpoint), _to_pieces(pieces))
+
+
+# ---------------------------------------------------------------- shapes
+
+
+def _no_more_than(kind: type[CheckpointRecord] | type[SubtaskSnapshot], data: Mapping[str, Plain]) -> None:
+    # A key that is ignored today is a state that is lost tomorrow.
+    if strange := data.keys() - {one.name for one in fields(kind)}:
+        raise ValueError(f"{min(strange)!r} is not known")
+
+
+def _is(value: Plain, kind: type[T]) -> T:
+    # bool is an int to Python, and a number where a flag stands is damage all the same.
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise TypeError(f"{value!r:.50} is no {kind.__name__}")
+    return value
+
+
+def _number(value: Plain) -> int:
+    return _is(value, int)
+
+
+def _text(value: Plain) -> str:
+    return _is(value, str)
+
+
+def _flag(value: Plain) -> bool:
+    return _is(value, bool)
+
+
+def _rows(value: Plain) -> list[Plain]:
+    return _is(value, list)
+
+
+def _row(value: Plain, width: int) -> list[Plain]:
+    row = _rows(value)
+    if len(row) != width:
+        raise ValueError(f"{len(row)} values stand where {width} belong")
+    return row
+
+
+def _mapping(value: Plain) -> dict[str, Plain]:
+    return _is(value, dict)
