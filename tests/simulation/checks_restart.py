@@ -1,0 +1,389 @@
+"""Checkers of restarts, fencing and commits: I17 to I21, I24, I26 to I28, I30, I33 to I35, I37, I43, I44, I46."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from seatunnel_py.protocol import coordinator_commands as order
+from seatunnel_py.protocol import coordinator_events as report
+from seatunnel_py.protocol import participant_messages as task
+from seatunnel_py.protocol.items import Batch
+from seatunnel_py.protocol.reasons import Reason
+from seatunnel_py.protocol.records import RecordKind
+from seatunnel_py.protocol.topology import Determinism, SinkKind
+from tests.simulation.checker import Checker
+from tests.simulation.storage import Answer
+
+if TYPE_CHECKING:
+    from tests.simulation.driver import Driver, Node
+
+
+class I17NewestIsRestored(Checker):
+    """Whoever begins a life does so from the newest completed checkpoint, with what that holds."""
+
+    after: ClassVar = {order.Restart: "restart"}
+
+    def restart(self, driver: Driver, node: None, command: order.Restart) -> None:
+        if driver is not self.world.newest:
+            return
+        newest = self.world.store.newest()
+        wanted = newest.checkpoint if newest else 0
+        self.expect(command.checkpoint == wanted, f"{command.subtask} begins from {command.checkpoint}, newest is {wanted}")
+        held = newest.snapshots.get(command.subtask) if newest else None
+        self.expect(command.snapshot == held, f"{command.subtask} begins with another state than checkpoint {wanted} holds")
+
+
+class I18Retention(Checker):
+    """A record goes when a newer one is completed, all its commits are confirmed, and no savepoint needs it."""
+
+    after: ClassVar = {order.DeleteRecord: "delete"}
+
+    def delete(self, driver: Driver, node: None, command: order.DeleteRecord) -> None:
+        if driver is not self.world.newest:
+            return
+        world, number = self.world, command.checkpoint
+        record = world.store.ever.get(number)
+        self.expect(record is not None, f"record {number} is deleted, but was never there")
+        self.expect(record.kind is not RecordKind.SAVEPOINT, f"savepoint {number} is deleted")
+        self.expect(max(world.store.ever) > number, f"record {number} is deleted and is the newest")
+        for commit in record.uncommitted:
+            ledger = world.targets[commit.scope].ledger
+            self.expect(ledger >= commit.checkpoint, f"record {number} is deleted, {commit.scope} stands at {ledger}")
+        for kept in world.store.savepoints():
+            self.expect(all(one.checkpoint != number for one in kept.uncommitted), f"savepoint {kept.checkpoint} refers to {number}")
+        world.count("a record was deleted")
+
+
+class Regions(Checker):
+    """What I20 and I21 share: the closed set of a failure, computed without the shipping planner."""
+
+    def closure(self, failed: set[str]) -> set[str]:
+        topology = self.world.pipeline.topology
+        found = set(failed)
+        while True:
+            more = {edge.sender for edge in topology.edges if edge.receiver in found and not edge.retained}
+            for name in found:
+                if topology.vertex(name).determinism is Determinism.INDETERMINATE:
+                    more |= topology.descendants(name)
+            if more <= found:
+                return found
+            found |= more
+
+
+class I20ClosedRegion(Regions):
+    """Whoever is needed for a restart restarts as well; nobody else does (I21)."""
+
+    after: ClassVar = {"any": "handled"}
+
+    def __init__(self, world: Any) -> None:
+        super().__init__(world)
+        self.begun: set[int] = set()
+
+    def handled(self, driver: Driver, node: Node | None, event: Any, commands: tuple[Any, ...]) -> None:
+        if node is not None:
+            return
+        region = {command.subtask.vertex for command in commands if type(command) is order.Restart}
+        if not region:
+            return
+        topology = self.world.pipeline.topology
+        known = self.facts.known[driver.incarnation]
+        if driver.incarnation not in self.begun:
+            self.begun.add(driver.incarnation)
+            self.expect(region == set(topology.live), f"a driver begins with {sorted(region)} only")
+            known.region |= region
+            return
+        if known.region:
+            self.world.count("a restart happened during a restart")
+        wanted = self.closure(known.failed | known.region)
+        whole = {subtask.vertex for subtask in topology.subtasks()}
+        missing, more = wanted - region, region - wanted
+        self.expect(not missing, f"{sorted(missing)} stay, though {sorted(known.failed)} failed; {sorted(region)} restart")
+        stopped = any(one.operation.kind == "stop" for one in known.triggered.values())
+        self.expect(not more or (stopped and region == whole), f"{sorted(more)} restart, though only {sorted(known.failed)} failed")
+        known.region |= region
+        self.world.count("a region restarted" if region != whole else "a whole pipeline restarted")
+
+
+class I21SiblingsGoOn(Checker):
+    """Who is outside the region keeps its life: it works on while others restart."""
+
+    after: ClassVar = {task.RunUnit: "unit", "lives": "lives"}
+
+    def unit(self, driver: Driver, node: Node, command: task.RunUnit) -> None:
+        known = self.facts.known[driver.incarnation]
+        if known.failed and node.subtask not in known.unstarted:
+            self.world.count("a sibling worked during a restart")
+        self.expect(self.facts.life(driver, node).started, f"{node.name} works before the start of its life")
+        self.expect(command.epoch == node.epoch, f"{node.name} works in epoch {command.epoch}, lives in {node.epoch}")
+
+    def lives(self, driver: Driver, node: Node, command: order.Restart, journal: Any) -> None:
+        known = self.facts.known[driver.incarnation]
+        self.expect(command.epoch <= known.epochs[node.subtask], f"{node.name} lives in an epoch that nobody gave it")
+
+
+class I24AbortThenRestart(Checker):
+    """Before lives end everything pending has been given up; epochs grow."""
+
+    after: ClassVar = {"any": "handled"}
+
+    def handled(self, driver: Driver, node: Node | None, event: Any, commands: tuple[Any, ...]) -> None:
+        if node is not None:
+            return
+        known = self.facts.known[driver.incarnation]
+        left, before, unstarted = set(known.pending), known.epochs, set(known.unstarted)
+        for command in commands:
+            kind = type(command)
+            if kind is order.CheckpointEnded:
+                left.discard(command.checkpoint)
+            elif kind is order.Restart:
+                self.expect(not left, f"{command.subtask} restarts while {sorted(left)} are pending")
+                grows = command.epoch > before.get(command.subtask, -1)
+                self.expect(grows, f"{command.subtask} begins epoch {command.epoch} after {before.get(command.subtask)}")
+            elif kind is order.SendStart:
+                unstarted.discard(command.subtask)
+            elif kind is order.SendTrigger:
+                self.expect(not unstarted, f"checkpoint {command.checkpoint} begins during a restart")
+
+
+class I26RestartOfRestart(Checker):
+    """A failure during a restart is a restart from the same checkpoint."""
+
+    after: ClassVar = {"any": "handled"}
+
+    def handled(self, driver: Driver, node: Node | None, event: Any, commands: tuple[Any, ...]) -> None:
+        if node is not None:
+            return
+        known = self.facts.known[driver.incarnation]
+        if not known.unstarted:
+            return
+        for command in commands:
+            if type(command) is order.Restart:
+                same = command.checkpoint == known.restored
+                self.expect(same, f"{command.subtask} goes on from {command.checkpoint}, the restart before from {known.restored}")
+
+
+class I27CommitCompletedOnly(Checker):
+    """A commit is sent for a completed checkpoint only."""
+
+    after: ClassVar = {order.CommitPieces: "commit"}
+
+    def commit(self, driver: Driver, node: None, command: order.CommitPieces) -> None:
+        self.expect(command.checkpoint in self.world.store.ever, f"{command.scope}: commit of {command.checkpoint}, not completed")
+
+
+class I28CommitOnce(Checker):
+    """However often it is tried, a commit has its effect once."""
+
+    after: ClassVar = {"committed": "committed"}
+
+    def __init__(self, world: Any) -> None:
+        super().__init__(world)
+        self.done: set[Any] = set()
+
+    def committed(self, driver: Driver, target: Any, command: order.CommitPieces, answer: Answer) -> None:
+        if answer is Answer.DONE:
+            for key in ((target.scope, command.checkpoint), *(piece.name for piece in command.pieces)):
+                self.expect(key not in self.done, f"{key} becomes visible a second time")
+                self.done.add(key)
+        self.expect(answer is not Answer.LOST or driver is not self.world.newest, f"{target.scope}: pieces are missing")
+
+
+class I30CommitsInOrder(Checker):
+    """Per scope a commit is sent when the one before it is confirmed, and none is left out."""
+
+    after: ClassVar = {
+        order.CommitPieces: "sent",
+        report.CommitConfirmed: "answered",
+        report.CommitFailed: "answered",
+        "committed": "committed",
+    }
+
+    def __init__(self, world: Any) -> None:
+        super().__init__(world)
+        self.open: dict[tuple[int, str], int] = {}
+        self.applied: dict[str, set[int]] = {}
+
+    def sent(self, driver: Driver, node: None, command: order.CommitPieces) -> None:
+        key = (driver.incarnation, command.scope)
+        self.expect(key not in self.open, f"{command.scope}: {command.checkpoint} is sent while {self.open.get(key)} is open")
+        self.open[key] = command.checkpoint
+
+    def answered(self, driver: Driver, node: None, event: Any, commands: tuple[Any, ...]) -> None:
+        # The event is seen with what it led to, and before that is performed.
+        self.open.pop((driver.incarnation, event.scope), None)
+
+    def committed(self, driver: Driver, target: Any, command: order.CommitPieces, answer: Answer) -> None:
+        if answer is not Answer.DONE:
+            return
+        applied = self.applied.setdefault(target.scope, set())
+        for record in self.facts.completed:
+            for commit in record.uncommitted:
+                if commit.scope == target.scope and commit.checkpoint < command.checkpoint:
+                    self.expect(commit.checkpoint in applied, f"{target.scope}: {command.checkpoint} before {commit.checkpoint}")
+        applied.add(command.checkpoint)
+
+
+class I33NamedStays(Checker):
+    """What a completed checkpoint names is never dropped."""
+
+    after: ClassVar = {order.DropPieces: "drop"}
+
+    def drop(self, driver: Driver, node: None, command: order.DropPieces) -> None:
+        named = {piece.name for record in self.facts.completed for one in record.snapshots.values() for piece in one.pieces}
+        wrong = [piece.name for piece in command.pieces if piece.name in named]
+        self.expect(not wrong, f"{wrong} are dropped, though a completed checkpoint names them")
+        self.world.count("orphans were dropped")
+
+
+class I34OneCoordinator(Checker):
+    """An overtaken driver reaches nothing, and ends when it is told."""
+
+    after: ClassVar = {
+        "stored": "stored",
+        "committed": "committed",
+        report.PersistFailed: "refused",
+        report.CommitFailed: "refused",
+        order.PipelineEnded: "ended",
+    }
+
+    def stored(self, driver: Driver, record: Any, answer: Answer) -> None:
+        if driver is not self.world.newest:
+            self.expect(answer is Answer.FENCED, f"{driver.name} stores {record.checkpoint}, though overtaken")
+
+    def committed(self, driver: Driver, target: Any, command: Any, answer: Answer) -> None:
+        if driver is not self.world.newest:
+            self.expect(answer is Answer.FENCED, f"{driver.name} commits {command.checkpoint}, though overtaken")
+
+    def refused(self, driver: Driver, node: None, event: Any, commands: tuple[Any, ...]) -> None:
+        fenced = getattr(event, "fenced", False) or getattr(event, "reason", None) is Reason.FENCED
+        if fenced and driver.ended is None:
+            ends = [one for one in commands if type(one) is order.PipelineEnded and one.reason is Reason.FENCED]
+            self.expect(bool(ends), f"{driver.name} was fenced and goes on")
+            self.expect(commands[-1] is ends[0], f"{driver.name} was fenced and still wants {commands[-1]}")
+
+    def ended(self, driver: Driver, node: None, command: order.PipelineEnded) -> None:
+        if command.reason is Reason.FENCED:
+            self.expect(driver is not self.world.newest, f"{driver.name} is the newest and believes that it was fenced")
+
+
+class I35OneWriter(Checker):
+    """Nothing of an earlier life becomes visible after the fence of a later one, unless a checkpoint names it."""
+
+    after: ClassVar = {"written": "written", "committed": "committed"}
+
+    def written(self, driver: Driver, node: Node, command: task.RunUnit, answer: Answer) -> None:
+        target = self.world.targets[node.subtask.vertex]
+        if target.kind is not SinkKind.TWO_PHASE and answer is Answer.DONE:
+            now = target.fence.get(node.subtask, (0, 0))
+            self.expect((driver.incarnation, command.epoch) >= now, f"{node.name} writes in a life that is over")
+
+    def committed(self, driver: Driver, target: Any, command: order.CommitPieces, answer: Answer) -> None:
+        if answer is not Answer.DONE:
+            return
+        units: dict[tuple[str, str], str] = {}
+        for piece in command.pieces:
+            subtask, life, unit = piece.name.split("/")
+            other = units.setdefault((subtask, unit), life)
+            self.expect(other == life, f"{target.scope}: unit {unit} of {subtask} comes from lives {other} and {life}")
+
+
+class I37StaleIsDropped(Checker):
+    """Messages of a past life lead to nothing."""
+
+    after: ClassVar = {"any": "handled"}
+
+    def handled(self, driver: Driver, node: Node | None, event: Any, commands: tuple[Any, ...]) -> None:
+        if node is None:
+            if type(event) in (report.Acknowledged, report.Declined, report.SubtaskReady, report.SubtaskFailed, report.SourceEnded):
+                now = self.facts.known[driver.incarnation].epochs.get(event.subtask, -1)
+                if event.incarnation < driver.incarnation or event.epoch < now:
+                    self.world.count("a message of a past life was dropped")
+                    self.expect(not commands, f"a stale {type(event).__name__} of {event.subtask} led to {commands[:1]}")
+            return
+        kind = type(event)
+        if kind is task.Arrived:
+            if event.envelope.receiver_epoch < node.epoch:
+                self.world.count("an envelope of a past life was dropped")
+                self.expect(not commands, f"a stale envelope led {node.name} to {commands[:1]}")
+        elif kind in (task.UnitDone, task.UnitFailed, task.Triggered, task.Started) and event.epoch < node.epoch:
+            self.expect(not commands, f"a stale {kind.__name__} led {node.name} to {commands[:1]}")
+
+
+class I43EndOfInput(Checker):
+    """Success is said when all has ended, all is stored and every commit is confirmed."""
+
+    after: ClassVar = {order.PipelineEnded: "ended"}
+
+    def ended(self, driver: Driver, node: None, command: order.PipelineEnded) -> None:
+        if command.reason is not None or driver is not self.world.newest:
+            return
+        world = self.world
+        record = world.store.newest()
+        if not command.savepoint:
+            self.expect(record is not None and record.kind is RecordKind.FINAL, f"success, but the newest record is {record and record.kind}")
+            held = any(waiting for one in record.snapshots.values() for waiting in one.channel_state.values())
+            sources = world.pipeline.topology.subtasks(world.pipeline.topology.sources)
+            ended = all(record.snapshots[source].ended for source in sources)
+            self.expect(ended and not held, "success, but the last cut is not an end")
+        for commit in record.uncommitted:
+            ledger = world.targets[commit.scope].ledger
+            self.expect(ledger >= commit.checkpoint, f"success, but {commit.scope} stands at {ledger}, not {commit.checkpoint}")
+
+
+class I44Savepoint(Checker):
+    """A savepoint is pinned; behind the barrier of a stop the sources are silent."""
+
+    after: ClassVar = {task.Emit: "emit", order.PipelineEnded: "ended", "end": "end"}
+
+    def __init__(self, world: Any) -> None:
+        super().__init__(world)
+        self.sources = set(world.pipeline.topology.sources)
+
+    def emit(self, driver: Driver, node: Node, command: task.Emit) -> None:
+        if node.subtask.vertex in self.sources and type(command.envelope.item) is Batch:
+            stopped = self.facts.life(driver, node).stopped_by
+            life = self.facts.life(driver, node)
+            if command.envelope.item.number > life.sent[command.envelope.channel]:
+                self.expect(not stopped, f"{node.name} sends rows behind the stop of checkpoint {stopped}")
+
+    def ended(self, driver: Driver, node: None, command: order.PipelineEnded) -> None:
+        if command.savepoint:
+            names = [record.name for record in self.world.store.savepoints()]
+            self.expect(command.savepoint in names, f"savepoint {command.savepoint} is not there, but {names}")
+
+    def end(self) -> None:
+        gone = [number for number in self.world.store.deleted if self.world.store.ever[number].kind is RecordKind.SAVEPOINT]
+        self.expect(not gone, f"savepoints {gone} were deleted")
+        if self.world.store.savepoints():
+            self.world.count("a savepoint was taken")
+
+
+class I46FinishedStaysFinished(Checker):
+    """A source that had ended reads nothing more, in any later life."""
+
+    after: ClassVar = {task.RunUnit: "unit"}
+
+    def unit(self, driver: Driver, node: Node, command: task.RunUnit) -> None:
+        if command.channel is None:
+            life = self.facts.life(driver, node)
+            self.expect(not life.snapshot.ended, f"{node.name} had ended and reads again")
+
+
+CHECKERS = (
+    I17NewestIsRestored,
+    I18Retention,
+    I20ClosedRegion,
+    I21SiblingsGoOn,
+    I24AbortThenRestart,
+    I26RestartOfRestart,
+    I27CommitCompletedOnly,
+    I28CommitOnce,
+    I30CommitsInOrder,
+    I33NamedStays,
+    I34OneCoordinator,
+    I35OneWriter,
+    I37StaleIsDropped,
+    I43EndOfInput,
+    I44Savepoint,
+    I46FinishedStaysFinished,
+)

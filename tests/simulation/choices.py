@@ -1,0 +1,61 @@
+"""Every decision of a run, drawn from one seed, by named stream; recorded, so that a run can be replayed and shrunk.
+
+A decision is a number in [0, 1). The convention that makes shrinking work: 0 is always the simplest choice (no fault,
+the shortest delay, the first element), so that a script that has run out of numbers goes on in the simplest way.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+STREAMS = ("plan", "rows", "delay", "fault")
+Script = dict[str, list[float]]
+
+
+class Stream:
+    """The decisions of one kind."""
+
+    __slots__ = ("_random", "_script", "taken")
+
+    def __init__(self, source: random.Random | None, script: Sequence[float]) -> None:
+        self._random = source.random if source else None
+        self._script = script
+        self.taken: list[float] = []
+
+    def draw(self) -> float:
+        if self._random is not None:
+            value = self._random()
+        else:
+            at = len(self.taken)
+            value = self._script[at] if at < len(self._script) else 0.0
+        self.taken.append(value)
+        return value
+
+    def below(self, limit: int) -> int:
+        return int(self.draw() * limit)
+
+    def between(self, low: int, high: int) -> int:
+        return low + int(self.draw() * (high - low + 1))
+
+    def chance(self, probability: float) -> bool:
+        return self.draw() >= 1.0 - probability
+
+    def pick(self, options: Sequence[T]) -> T:
+        return options[int(self.draw() * len(options))]
+
+
+class Choices:
+    """All streams of a run: from a seed, or from a script."""
+
+    def __init__(self, seed: int | None = None, script: Script | None = None) -> None:
+        source = random.Random(seed) if script is None else None
+        streams = {name: Stream(source, (script or {}).get(name, ())) for name in STREAMS}
+        self.plan, self.rows, self.delay, self.fault = (streams[name] for name in STREAMS)
+        self._streams = streams
+
+    def script(self) -> Script:
+        """What was decided so far."""
+        return {name: list(stream.taken) for name, stream in self._streams.items()}

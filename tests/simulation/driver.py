@@ -1,0 +1,506 @@
+"""One driver process of the world: a coordinator, a participant for each subtask, the channels between them.
+
+All of it is memory, and gone with a crash. Two drivers can live at once: the older one goes on until it is fenced.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.protocol import coordinator_commands as order
+from seatunnel_py.protocol import coordinator_events as report
+from seatunnel_py.protocol import participant_messages as task
+from seatunnel_py.protocol.claims import Claim
+from seatunnel_py.protocol.ids import Channel, Subtask
+from seatunnel_py.protocol.items import Batch, Envelope, StagedPiece
+from seatunnel_py.protocol.reasons import Reason
+from seatunnel_py.protocol.topology import Determinism, SinkKind
+from tests.simulation.rows import digest
+from tests.simulation.storage import Answer
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+NEVER_LOST = (report.SubtaskReady, report.SubtaskFailed, report.SourceEnded)
+
+
+@dataclass(slots=True)
+class Node:
+    """A subtask of a driver. ``epoch`` 0: it never lived. ``held``: a unit that waits for room behind it."""
+
+    subtask: Subtask
+    machine: Any
+    inputs: tuple[Channel, ...]
+    outputs: tuple[Channel, ...]
+    epoch: int = 0
+    dead: bool = True
+    held: task.RunUnit | None = None
+    running: task.RunUnit | None = None
+
+    @property
+    def name(self) -> str:
+        return str(self.subtask)
+
+
+class Driver:
+    def __init__(self, world: World, incarnation: int, claim: Claim) -> None:
+        self.world = world
+        self.incarnation = incarnation
+        self.alive = True
+        self.ended: order.PipelineEnded | None = None
+        pipeline = world.pipeline
+        topology = pipeline.topology
+        self.nodes = {
+            subtask: Node(subtask, world.make_participant(subtask), topology.inputs(subtask), topology.outputs(subtask))
+            for subtask in topology.subtasks()
+        }
+        self.coordinator = world.make_coordinator(claim)
+        self.channels: dict[Channel, deque[Envelope]] = {channel: deque() for channel in topology.channels}
+        self.busy: set[Channel] = set()
+        self.emitted: dict[Channel, int] = {}
+        self.taken: dict[Channel, int] = {}
+        self.timers: dict[str, int] = {}
+        self._timer_count = 0
+        self.progressed = False
+        """Since the last trigger the coordinator has heard that there is something new."""
+        self.name = f"driver {incarnation}"
+
+    # ---------------------------------------------------------------- machines
+
+    def hear(self, kind: type, *fields: Any) -> None:
+        """An event for the coordinator."""
+        if not self.alive:
+            return
+        world = self.world
+        event = kind(world.clock(), *fields)
+        if world.faults.strikes("driver crashes"):
+            world.crash(self)
+            return
+        if world.faults.strikes("second driver"):
+            world.start_driver()
+        commands = self.coordinator.handle(event)
+        world.handled(self, None, event, commands)
+        for command in commands:
+            world.tell(type(command), self, None, command)
+            PERFORM[type(command)](self, command)
+            if not self.alive:
+                return
+
+    def hear_subtask(self, subtask: Subtask, kind: type, *fields: Any) -> None:
+        """An event for a participant."""
+        node = self.nodes[subtask]
+        if not self.alive or (node.dead and kind is not task.Restored):
+            return
+        self._feed(node, kind(self.world.clock(), *fields))
+
+    def _feed(self, node: Node, event: Any) -> None:
+        commands = node.machine.handle(event)
+        self.world.handled(self, node, event, commands)
+        for command in commands:
+            self.world.tell(type(command), self, node, command)
+            PERFORM_TASK[type(command)](self, node, command)
+
+    # ---------------------------------------------------------------- messages
+
+    def to_coordinator(self, kind: type, *fields: Any) -> None:
+        faults = self.world.faults
+        if kind is report.Acknowledged or kind is report.Declined:
+            if faults.strikes("ack lost"):
+                return
+            if faults.strikes("ack twice"):
+                self.world.later(self.world.delay(0.3), self.hear, kind, *fields)
+            if faults.strikes("ack late"):
+                self.world.later(self.world.delay(3.0), self.hear, kind, *fields)
+                return
+        self.world.later(self._mail_delay(), self.hear, kind, *fields)
+
+    def to_subtask(self, subtask: Subtask, kind: type, *fields: Any, lost: str = "", twice: str = "") -> None:
+        faults = self.world.faults
+        if lost and faults.strikes(lost):
+            return
+        if twice and faults.strikes(twice):
+            self.world.later(self.world.delay(0.5), self.hear_subtask, subtask, kind, *fields)
+        self.world.later(self._mail_delay(), self.hear_subtask, subtask, kind, *fields)
+
+    def _mail_delay(self) -> float:
+        return self.world.delay(0.8) if self.world.faults.strikes("message late") else self.world.delay(0.006)
+
+    # ---------------------------------------------------------------- what participants ask for
+
+    def run_unit(self, node: Node, command: task.RunUnit) -> None:
+        world = self.world
+        if command.channel is not None and command.batch is not None:
+            self.taken[command.channel] = command.batch.number
+            sender = self.nodes[command.channel.sender]
+            if sender.held is not None and self._has_room(sender):
+                held, sender.held = sender.held, None
+                world.later(0.0, self._start_unit, sender, held)
+        if world.faults.strikes("subtask dies"):
+            node.dead = True
+            self.to_coordinator(report.SubtaskFailed, self.incarnation, node.epoch, node.subtask, Reason.UNIT_FAILED)
+            return
+        if self._has_room(node):
+            self._start_unit(node, command)
+        else:
+            world.count("a unit waited for room")
+            node.held = command
+
+    def _has_room(self, node: Node) -> bool:
+        """Back-edges have no bound: a full cycle must not stand still (I47)."""
+        capacity = self.world.pipeline.capacity
+        back_edges = self.world.machinery.back_edges
+        return all(
+            self.emitted.get(channel, 0) - self.taken.get(channel, 0) < capacity
+            for channel in node.outputs
+            if channel.edge not in back_edges
+        )
+
+    def _start_unit(self, node: Node, command: task.RunUnit) -> None:
+        if not self.alive or node.dead or command.epoch != node.epoch:
+            return
+        world = self.world
+        node.running = command
+        slow = world.faults.strikes("slow worker")
+        world.later(world.delay(1.5 if slow else 0.03), self._end_unit, node, command)
+
+    def _end_unit(self, node: Node, command: task.RunUnit) -> None:
+        """A worker has finished: in this life, or as a zombie of an earlier one."""
+        if not self.alive:
+            return
+        world = self.world
+        if node.dead or command.epoch != node.epoch:
+            if not world.faults.strikes("zombie worker"):
+                return
+            world.count("a unit of a past life ended")
+        else:
+            node.running = None
+        if world.faults.strikes("unit fails"):
+            self.hear_subtask(node.subtask, task.UnitFailed, command.epoch, command.number)
+            return
+        fields = self._work(node, command)
+        if fields is None:
+            self.hear_subtask(node.subtask, task.UnitFailed, command.epoch, command.number)
+        else:
+            self.hear_subtask(node.subtask, task.UnitDone, command.epoch, command.number, *fields)
+            if not self.progressed:
+                self.progressed = True
+                self.hear(report.Progressed)
+
+    def _work(self, node: Node, command: task.RunUnit) -> tuple[Any, ...] | None:
+        """The rows of one unit, and for a sink their way into the target. None: the target refused them."""
+        world, subtask = self.world, node.subtask
+        machinery, vertex = world.machinery, subtask.vertex
+        level = machinery.levels[vertex]
+        salt = 0 if level is Determinism.DETERMINATE else world.choices.rows.below(1 << 20)
+        if command.channel is None:
+            start = command.state[0] if command.state else 0
+            total = world.pipeline.rows[vertex]
+            end = min(total, start + world.choices.rows.between(1, world.pipeline.budget))
+            start, end = command.range or (start, end)
+            rows = machinery.transform(vertex, 0, machinery.source(subtask, start, end), salt)
+            outputs = [(channel, part, len(part), digest(part)) for channel, part in machinery.route(subtask, rows)]
+            return (end,), tuple(outputs), (), (start, end), end >= total
+        taken = command.batch.payload
+        count, checksum = command.state or (0, 0)
+        state = (count + len(taken), (checksum + command.batch.digest) & ((1 << 61) - 1))
+        if vertex not in world.targets:
+            rows = machinery.transform(vertex, count, taken, salt)
+            outputs = [(channel, part, len(part), digest(part)) for channel, part in machinery.route(subtask, rows)]
+            return state, tuple(outputs), (), None, False
+        name = f"{subtask}/{self.incarnation}.{command.epoch}/{command.number}"
+        target = world.targets[vertex]
+        answer = target.write(subtask, self.incarnation, command.epoch, name, taken)
+        world.tell("written", self, node, command, answer)
+        if answer is Answer.FENCED:
+            world.count("a zombie's write was refused")
+            return None
+        pieces = (StagedPiece(name, len(taken)),) if target.kind is SinkKind.TWO_PHASE else ()
+        return state, (), pieces, None, False
+
+    def log_taken(self, node: Node, command: task.LogTaken) -> None:
+        self.world.later(self.world.delay(0.003), self._log, node, command)
+
+    def _log(self, node: Node, command: task.LogTaken) -> None:
+        if not self.alive:
+            return
+        world = self.world
+        answer = world.journal.append(node.subtask, self.incarnation, command.epoch, command.entry)
+        world.tell("logged", self, node, command, answer)
+        if answer is Answer.DONE:
+            world.later(world.delay(0.003), self.hear_subtask, node.subtask, task.TakenLogged, command.entry.number)
+
+    def emit(self, node: Node, command: task.Emit) -> None:
+        envelope = command.envelope
+        channel = envelope.channel
+        if isinstance(envelope.item, Batch):
+            self.emitted[channel] = envelope.item.number
+        self.channels[channel].append(envelope)
+        if channel not in self.busy:
+            self.busy.add(channel)
+            self.world.later(self._channel_delay(), self._deliver, channel)
+
+    def _channel_delay(self) -> float:
+        return self.world.delay(1.2) if self.world.faults.strikes("channel slow") else self.world.delay(0.008)
+
+    def _deliver(self, channel: Channel) -> None:
+        if not self.alive:
+            return
+        waiting = self.channels[channel]
+        if waiting:
+            self.hear_subtask(channel.receiver, task.Arrived, waiting.popleft())
+        if waiting:
+            self.world.later(self._channel_delay(), self._deliver, channel)
+        else:
+            self.busy.discard(channel)
+
+    def acknowledge(self, node: Node, command: task.Acknowledge) -> None:
+        if self.world.faults.strikes("snapshot fails"):
+            node.dead = True
+            about = (command.incarnation, command.epoch, command.subtask)
+            self.to_coordinator(report.Declined, *about, command.checkpoint, Reason.SNAPSHOT_FAILED)
+            self.to_coordinator(report.SubtaskFailed, *about, Reason.SNAPSHOT_FAILED)
+            return
+        self.to_coordinator(
+            report.Acknowledged, command.incarnation, command.epoch, command.subtask, command.checkpoint, command.snapshot
+        )
+
+    def decline(self, node: Node, command: task.Decline) -> None:
+        self.to_coordinator(
+            report.Declined, command.incarnation, command.epoch, command.subtask, command.checkpoint, command.reason
+        )
+
+    def report_ready(self, node: Node, command: task.ReportReady) -> None:
+        self.to_coordinator(report.SubtaskReady, command.incarnation, command.epoch, command.subtask)
+
+    def report_failed(self, node: Node, command: task.ReportFailed) -> None:
+        self.to_coordinator(report.SubtaskFailed, command.incarnation, command.epoch, command.subtask, command.reason)
+
+    def report_ended(self, node: Node, command: task.ReportEnded) -> None:
+        self.to_coordinator(report.SourceEnded, command.incarnation, command.epoch, command.subtask)
+
+    def time_alignment(self, node: Node, command: task.TimeAlignment) -> None:
+        self.world.later(
+            command.seconds, self.hear_subtask, node.subtask, task.AlignmentTimedOut, command.epoch, command.checkpoint
+        )
+
+    # ---------------------------------------------------------------- what the coordinator asks for
+
+    def send_trigger(self, command: order.SendTrigger) -> None:
+        self.progressed = False
+        self.to_subtask(
+            command.subtask,
+            task.Triggered,
+            command.incarnation,
+            command.epoch,
+            command.checkpoint,
+            command.operation,
+            command.unaligned,
+            lost="trigger lost",
+            twice="trigger twice",
+        )
+
+    def send_aborted(self, command: order.SendAborted) -> None:
+        self.to_subtask(command.subtask, task.CheckpointAborted, command.incarnation, command.checkpoint, twice="notice twice")
+
+    def send_completed(self, command: order.SendCompleted) -> None:
+        self.to_subtask(
+            command.subtask,
+            task.CheckpointCompleted,
+            command.incarnation,
+            command.checkpoint,
+            lost="notice lost",
+            twice="notice twice",
+        )
+
+    def restart(self, command: order.Restart) -> None:
+        self.world.later(self._mail_delay(), self._restart, command)
+
+    def _restart(self, command: order.Restart) -> None:
+        """End one life, begin another."""
+        if not self.alive:
+            return
+        node, world = self.nodes[command.subtask], self.world
+        if command.epoch <= node.epoch:
+            return  # overtaken by a newer life
+        node.epoch, node.dead, node.held, node.running = command.epoch, False, None, None
+        self._forget_channels(node, command)
+        taken = command.snapshot.taken if command.snapshot else 0
+        journal = world.journal.begin(
+            command.subtask, command.incarnation, command.epoch, taken, void=not command.replay
+        )
+        if command.subtask.vertex in world.targets:
+            world.targets[command.subtask.vertex].begin(command.subtask, command.incarnation, command.epoch)
+        world.tell("lives", self, node, command, journal)
+        if world.faults.strikes("restore fails"):
+            node.dead = True
+            self.to_coordinator(
+                report.SubtaskFailed, command.incarnation, command.epoch, command.subtask, Reason.RESTORE_FAILED
+            )
+            return
+        self.hear_subtask(
+            command.subtask,
+            task.Restored,
+            command.incarnation,
+            command.epoch,
+            command.checkpoint,
+            command.snapshot,
+            command.senders,
+            command.receivers,
+            journal,
+        )
+
+    def _forget_channels(self, node: Node, command: order.Restart) -> None:
+        """What was on the way to or from a life that is over may be gone, or may still arrive: its epoch tells."""
+        snapshot = command.snapshot
+        for channel in node.inputs:
+            applied = snapshot.applied.get(channel, 0) if snapshot else 0
+            self.taken[channel] = applied
+            if self.world.choices.delay.chance(0.5):
+                self.channels[channel].clear()
+        for channel in node.outputs:
+            self.emitted[channel] = snapshot.sent.get(channel, 0) if snapshot else 0
+            if self.world.choices.delay.chance(0.5):
+                self.channels[channel].clear()
+        for channel in node.inputs:
+            sender = self.nodes[channel.sender]
+            if sender.held is not None and self._has_room(sender):
+                held, sender.held = sender.held, None
+                self.world.later(0.0, self._start_unit, sender, held)
+
+    def send_peer_restarted(self, command: order.SendPeerRestarted) -> None:
+        self.to_subtask(
+            command.subtask,
+            task.PeerRestarted,
+            command.incarnation,
+            command.epochs,
+            command.deliver_after,
+            twice="notice twice",
+        )
+
+    def send_start(self, command: order.SendStart) -> None:
+        self.to_subtask(command.subtask, task.Started, command.incarnation, command.epoch, twice="notice twice")
+
+    def persist(self, command: order.Persist) -> None:
+        slow = self.world.faults.strikes("store slow")
+        self.world.later(self.world.delay(1.5 if slow else 0.02), self._persist, command)
+
+    def _persist(self, command: order.Persist) -> None:
+        """A driver that has crashed meanwhile may still have reached the store, or not."""
+        world, record = self.world, command.record
+        if not self.alive and not world.choices.fault.chance(0.5):
+            return
+        if self.alive and world.faults.strikes("store write fails"):
+            self.hear(report.PersistFailed, record.checkpoint, False)
+            return
+        if self.alive and world.faults.strikes("driver crashes in store write"):
+            world.crash(self)
+            if not world.choices.fault.chance(0.5):
+                return
+        answer = world.store.write(record, self.incarnation)
+        world.tell("stored", self, record, answer)
+        if not self.alive:
+            return
+        if answer is Answer.FENCED:
+            world.later(world.delay(0.01), self.hear, report.PersistFailed, record.checkpoint, True)
+        else:
+            world.later(world.delay(0.01), self.hear, report.Persisted, record.checkpoint)
+
+    def commit_pieces(self, command: order.CommitPieces) -> None:
+        self.world.later(self.world.delay(0.05), self._commit, command)
+
+    def _commit(self, command: order.CommitPieces) -> None:
+        world = self.world
+        if not self.alive and not world.choices.fault.chance(0.5):
+            return
+        about = (command.incarnation, command.scope, command.checkpoint)
+        target = world.targets[command.scope]
+        if self.alive and world.faults.strikes("driver crashes in commit"):
+            world.crash(self)
+            if not world.choices.fault.chance(0.5):
+                return
+        elif self.alive and (
+            world.faults.strikes("commit fails before") or world.faults.strikes("commit refused for a while")
+        ):
+            self.hear(report.CommitFailed, *about, Reason.COMMIT_FAILED)
+            return
+        answer = target.commit(command.incarnation, command.checkpoint, command.pieces)
+        world.tell("committed", self, target, command, answer)
+        if not self.alive:
+            return
+        if answer is Answer.ALREADY:
+            world.count("a commit was retried after success")
+        if answer in (Answer.FENCED, Answer.LOST):
+            reason = Reason.FENCED if answer is Answer.FENCED else Reason.LOST
+            self.hear(report.CommitFailed, *about, reason)
+        elif answer is Answer.DONE and world.faults.strikes("commit fails after"):
+            self.hear(report.CommitFailed, *about, Reason.COMMIT_FAILED)
+        else:
+            self.hear(report.CommitConfirmed, *about)
+
+    def drop_pieces(self, command: order.DropPieces) -> None:
+        self.world.targets[command.scope].drop(command.pieces)
+
+    def delete_record(self, command: order.DeleteRecord) -> None:
+        if not self.world.faults.strikes("delete fails"):
+            self.world.store.delete(command.checkpoint)
+
+    def set_timer(self, command: order.SetTimer) -> None:
+        self._timer_count += 1
+        self.timers[command.name] = self._timer_count
+        self.world.later(max(0.0, command.seconds), self._timer, command.name, self._timer_count)
+
+    def _timer(self, name: str, number: int) -> None:
+        if self.alive and self.timers.get(name) == number:
+            del self.timers[name]
+            self.hear(report.Timer, name)
+
+    def cancel_timer(self, command: order.CancelTimer) -> None:
+        self.timers.pop(command.name, None)
+
+    def set_up(self, command: order.SetUp) -> None:
+        self.world.later(self.world.delay(0.02), self._set_up, command)
+
+    def _set_up(self, command: order.SetUp) -> None:
+        if self.alive:
+            self.world.tell("set up", self, command)
+            self.hear(report.SetUpDone, command.unit)
+
+    def nothing(self, command: object) -> None:
+        """For people only."""
+
+    def pipeline_ended(self, command: order.PipelineEnded) -> None:
+        self.ended = command
+        self.world.driver_ended(self, command)
+
+
+PERFORM_TASK: dict[type, Any] = {
+    task.RunUnit: Driver.run_unit,
+    task.LogTaken: Driver.log_taken,
+    task.Emit: Driver.emit,
+    task.Acknowledge: Driver.acknowledge,
+    task.Decline: Driver.decline,
+    task.ReportReady: Driver.report_ready,
+    task.ReportFailed: Driver.report_failed,
+    task.ReportEnded: Driver.report_ended,
+    task.TimeAlignment: Driver.time_alignment,
+}
+PERFORM: dict[type, Any] = {
+    order.SendTrigger: Driver.send_trigger,
+    order.SendAborted: Driver.send_aborted,
+    order.SendCompleted: Driver.send_completed,
+    order.Restart: Driver.restart,
+    order.SendPeerRestarted: Driver.send_peer_restarted,
+    order.SendStart: Driver.send_start,
+    order.Persist: Driver.persist,
+    order.CommitPieces: Driver.commit_pieces,
+    order.DropPieces: Driver.drop_pieces,
+    order.DeleteRecord: Driver.delete_record,
+    order.SetTimer: Driver.set_timer,
+    order.CancelTimer: Driver.cancel_timer,
+    order.SetUp: Driver.set_up,
+    order.Refused: Driver.nothing,
+    order.CheckpointEnded: Driver.nothing,
+    order.PipelineEnded: Driver.pipeline_ended,
+}

@@ -1,0 +1,146 @@
+"""The durable things outside a driver: the checkpoint store, the journal and the targets.
+
+Each refuses an older incarnation itself (I34): a driver that was overtaken learns it from the answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from seatunnel_py.protocol.claims import Claim, may_write, next_incarnation
+from seatunnel_py.protocol.ids import Subtask
+from seatunnel_py.protocol.items import StagedPiece, Taken
+from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.topology import SinkKind
+from tests.simulation.rows import Row, Rows
+
+
+class Answer(StrEnum):
+    DONE = "done"
+    FENCED = "fenced"
+    LOST = "lost"
+    ALREADY = "already"
+
+
+@dataclass
+class Store:
+    """Records by checkpoint. A write is one act: it happens wholly or not at all (I10)."""
+
+    incarnation: int = 0
+    claims: list[Claim] = field(default_factory=list)
+    records: dict[int, CheckpointRecord] = field(default_factory=dict)
+    ever: dict[int, CheckpointRecord] = field(default_factory=dict)
+    deleted: set[int] = field(default_factory=set)
+
+    def claim(self) -> int:
+        """Compare-and-set of the incarnation."""
+        self.incarnation = next_incarnation(self.incarnation, self.claims)
+        return self.incarnation
+
+    def write(self, record: CheckpointRecord, incarnation: int) -> Answer:
+        if not may_write(self.incarnation, incarnation):
+            return Answer.FENCED
+        self.records[record.checkpoint] = record
+        self.ever[record.checkpoint] = record
+        return Answer.DONE
+
+    def delete(self, checkpoint: int) -> None:
+        if self.records.pop(checkpoint, None) is not None:
+            self.deleted.add(checkpoint)
+
+    def newest(self) -> CheckpointRecord | None:
+        return self.records[max(self.records)] if self.records else None
+
+    def savepoints(self) -> list[CheckpointRecord]:
+        return [record for record in self.records.values() if record.kind is RecordKind.SAVEPOINT]
+
+
+@dataclass
+class Journal:
+    """What units took, by subtask and number (I39). ``floor``: what a record contains is forgotten up to here."""
+
+    incarnation: int = 0
+    entries: dict[Subtask, dict[int, Taken]] = field(default_factory=dict)
+    fence: dict[Subtask, tuple[int, int]] = field(default_factory=dict)
+    floor: dict[Subtask, int] = field(default_factory=dict)
+
+    def begin(self, subtask: Subtask, incarnation: int, epoch: int, taken: int, *, void: bool) -> tuple[Taken, ...]:
+        """A new life: older lives write no more; the entries after ``taken``."""
+        self.fence[subtask] = max((incarnation, epoch), self.fence.get(subtask, (0, 0)))
+        mine = self.entries.setdefault(subtask, {})
+        if void:
+            for number in [number for number in mine if number > taken]:
+                del mine[number]
+        return tuple(mine[number] for number in sorted(mine) if number > taken)
+
+    def append(self, subtask: Subtask, incarnation: int, epoch: int, entry: Taken) -> Answer:
+        if incarnation < self.incarnation or (incarnation, epoch) < self.fence.get(subtask, (0, 0)):
+            return Answer.FENCED
+        mine = self.entries.setdefault(subtask, {})
+        if entry.number in mine:
+            return Answer.ALREADY
+        mine[entry.number] = entry
+        return Answer.DONE
+
+    def forget(self, subtask: Subtask, taken: int) -> None:
+        """The newest record contains what was taken up to here: no restart will ask for it (I40)."""
+        mine = self.entries.get(subtask, {})
+        for number in [number for number in mine if number <= taken]:
+            del mine[number]
+        self.floor[subtask] = max(taken, self.floor.get(subtask, 0))
+
+
+@dataclass
+class Target:
+    """What a sink vertex writes to: one commit scope with its ledger (I28)."""
+
+    scope: str
+    kind: SinkKind
+    incarnation: int = 0
+    ledger: int = 0
+    fence: dict[Subtask, tuple[int, int]] = field(default_factory=dict)
+    staged: dict[str, Rows] = field(default_factory=dict)
+    visible: list[Row] = field(default_factory=list)
+    by_key: dict[tuple[int, ...], Row] = field(default_factory=dict)
+    committed: list[int] = field(default_factory=list)
+
+    def begin(self, subtask: Subtask, incarnation: int, epoch: int) -> None:
+        """Fence: nothing of an older life of this subtask becomes visible any more (I35)."""
+        self.fence[subtask] = max((incarnation, epoch), self.fence.get(subtask, (0, 0)))
+
+    def write(self, subtask: Subtask, incarnation: int, epoch: int, name: str, rows: Rows) -> Answer:
+        """One unit's rows: staged, or at once visible, as the kind of the sink says."""
+        if self.kind is SinkKind.TWO_PHASE:
+            self.staged[name] = rows
+            return Answer.DONE
+        if incarnation < self.incarnation or (incarnation, epoch) < self.fence.get(subtask, (0, 0)):
+            return Answer.FENCED
+        if self.kind is SinkKind.IDEMPOTENT:
+            for row in rows:
+                self.by_key[row[:4]] = row
+        else:
+            self.visible.extend(rows)
+        return Answer.DONE
+
+    def commit(self, incarnation: int, checkpoint: int, pieces: tuple[StagedPiece, ...]) -> Answer:
+        """One transaction: fence, ledger, rows."""
+        if incarnation < self.incarnation:
+            return Answer.FENCED
+        if self.ledger >= checkpoint:
+            return Answer.ALREADY
+        if any(piece.name not in self.staged for piece in pieces):
+            return Answer.LOST
+        for piece in pieces:
+            self.visible.extend(self.staged.pop(piece.name))
+        self.ledger = checkpoint
+        self.committed.append(checkpoint)
+        return Answer.DONE
+
+    def drop(self, pieces: tuple[StagedPiece, ...]) -> None:
+        for piece in pieces:
+            self.staged.pop(piece.name, None)
+
+    def rows(self) -> list[Row]:
+        """What a reader sees."""
+        return list(self.by_key.values()) if self.kind is SinkKind.IDEMPOTENT else self.visible

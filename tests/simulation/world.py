@@ -1,0 +1,266 @@
+"""The seeded world: it owns order, virtual time, the store, the targets, and the drivers that come and go.
+
+One heap of things to come, ordered by virtual time; every delay and every fault is a decision of ``Choices``. The
+machines are the shipping ones. After every event that a machine handles, the checkers see it and what it led to.
+"""
+
+from __future__ import annotations
+
+import heapq
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from seatunnel_py.protocol import coordinator_commands as order
+from seatunnel_py.protocol import coordinator_events as report
+from seatunnel_py.protocol import participant_messages as task
+from seatunnel_py.protocol.backoff import Backoff
+from seatunnel_py.protocol.claims import Claim, RestoreRefused, claim_from
+from seatunnel_py.protocol.coordinator import Coordinator
+from seatunnel_py.protocol.ids import Subtask
+from seatunnel_py.protocol.items import Operation, OperationKind
+from seatunnel_py.protocol.participant import Participant
+from seatunnel_py.protocol.reasons import Reason
+from seatunnel_py.protocol.trigger import CheckpointSettings
+from tests.simulation.checkers import CHECKERS
+from tests.simulation.choices import Choices
+from tests.simulation.driver import Driver, Node
+from tests.simulation.faults import Faults
+from tests.simulation.observer import Observer
+from tests.simulation.pipelines import Pipeline, Role, generate
+from tests.simulation.rows import Machinery
+from tests.simulation.storage import Journal, Store, Target
+from tests.simulation.trace import Trace
+from tests.simulation.violation import Violation
+
+CALM_AFTER_EVENTS = 2500
+"""From this event on nothing fails any more, so that every run can end."""
+STUCK_AFTER_EVENTS = 12000
+CALM_AFTER_SECONDS = 30.0
+
+
+class World:
+    """One run. ``mode`` is ``aligned`` or ``unaligned``."""
+
+    def __init__(self, choices: Choices, mode: str, *, seed: int | None = None, trace: bool = False) -> None:
+        self.choices, self.mode, self.seed = choices, mode, seed
+        plan = choices.plan
+        self.pipeline: Pipeline = generate(plan)
+        self.machinery = Machinery(self.pipeline)
+        self.settings = self._settings()
+        self.faults = Faults(choices.fault)
+        self.faults.choose(plan)
+        self.now = 0.0
+        self._jumped = 0.0
+        self.events = 0
+        self.crc = 0
+        self.counters: Counter[str] = Counter()
+        self.trace = Trace() if trace else None
+        self.store, self.journal = Store(), Journal()
+        self.targets = {
+            vertex.id: Target(vertex.id, vertex.sink)
+            for vertex in self.pipeline.topology.vertices
+            if self.pipeline.roles[vertex.id] is Role.SINK
+        }
+        self._heap: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
+        self._order = 0
+        self.drivers: list[Driver] = []
+        self.finished = False
+        self._hooks: dict[Any, list[Callable[..., None]]] = defaultdict(list)
+        self.observer = Observer(self)
+        self.checkers = [kind(self) for kind in CHECKERS]
+        self._hooks["any"].append(self.observer.any)
+        for watching in (*self.checkers, self.observer):
+            for key, hook in watching.hooks().items():
+                self._hooks[key].append(hook)
+
+    def _settings(self) -> CheckpointSettings:
+        plan = self.choices.plan
+        timed = plan.pick((None, None, 0.03, 0.1, 0.4))
+        return CheckpointSettings(
+            interval=plan.pick((0.1, 0.05, 0.2, 0.4)),
+            timeout=plan.pick((2.0, 0.4, 0.8, 5.0)),
+            min_pause=plan.pick((0.0, 0.0, 0.02)),
+            max_concurrent=plan.pick((1, 1, 2, 3)),
+            tolerable_failures=plan.pick((100, 100, 3)),
+            max_retained=plan.pick((1, 2, 3)),
+            max_uncommitted=plan.pick((2, 1, 4)),
+            alignment_timeout=0.0 if self.mode == "unaligned" else timed,
+            initial_delay=plan.pick((0.0, 0.5)),
+        )
+
+    # ---------------------------------------------------------------- machines
+
+    def make_participant(self, subtask: Subtask) -> Participant:
+        return Participant(subtask, self.pipeline.topology, self.settings.alignment_timeout or 0.0)
+
+    def make_coordinator(self, claim: Claim) -> Coordinator:
+        newest = self.store.newest()
+        return Coordinator(self.pipeline.topology, self.settings, Backoff(retries=50, first=0.05, longest=0.4, reset_after=1.0), record=newest, first_checkpoint=claim.first)
+
+    def start_driver(self) -> None:
+        """A new incarnation: fence, then read, then decide (I38)."""
+        incarnation = self.store.claim()
+        self.journal.incarnation = incarnation
+        for target in self.targets.values():
+            target.incarnation = incarnation
+        highest = max((target.ledger for target in self.targets.values()), default=0)
+        claim = claim_from(incarnation, self.store.claims, self.store.records.values(), highest)
+        if isinstance(claim, RestoreRefused):
+            raise self.violation("I17NewestIsRestored", claim.why)
+        self.store.claims.append(claim)
+        driver = Driver(self, incarnation, claim)
+        if any(other.alive for other in self.drivers):
+            self.count("two drivers at once")
+        self.drivers.append(driver)
+        self.note(driver.name, f"starts from checkpoint {claim.continues}")
+        self.tell("driver", driver, claim)
+        self.later(self.delay(0.05), driver.hear, report.Activated, incarnation)
+
+    @property
+    def newest(self) -> Driver:
+        return self.drivers[-1]
+
+    def crash(self, driver: Driver) -> None:
+        """All its memory is lost; another one starts after a while."""
+        driver.alive = False
+        self.note(driver.name, "crashes")
+        self.count("a driver crashed")
+        if driver is self.newest:
+            self.later(self.delay(0.5), self._start_again, driver)
+
+    def _start_again(self, after: Driver) -> None:
+        if after is self.newest:
+            self.start_driver()
+
+    def driver_ended(self, driver: Driver, ended: order.PipelineEnded) -> None:
+        self.note(driver.name, f"the pipeline has ended: {ended.reason or 'success'} {ended.savepoint}")
+        if driver is not self.newest:
+            self.count("a driver was fenced" if ended.reason is Reason.FENCED else "an overtaken driver ended otherwise")
+            driver.alive = False
+            return
+        if ended.reason is None and not ended.savepoint:
+            self.finished = True
+            return
+        driver.alive = False
+        if ended.savepoint:
+            self.count("a pipeline was stopped with a savepoint")
+        elif ended.reason is not Reason.CANCELLED:
+            self.count("a pipeline failed and was started again")
+            self.counters["failed: " + str(ended.reason)] += 1
+        else:
+            self.count("a pipeline was cancelled")
+        self.later(self.delay(0.5), self._start_again, driver)
+
+    # ---------------------------------------------------------------- time, order, chance
+
+    def later(self, seconds: float, call: Callable[..., None], *arguments: Any) -> None:
+        self._order += 1
+        heapq.heappush(self._heap, (self.now + seconds, self._order, call, arguments))
+
+    def delay(self, longest: float) -> float:
+        return 0.001 + longest * self.choices.delay.draw()
+
+    def clock(self) -> float:
+        """What machines are told: it never goes back, but may jump ahead (F27)."""
+        if self.faults.strikes("clock jumps"):
+            self._jumped += 3600.0
+        return self.now + self._jumped
+
+    # ---------------------------------------------------------------- the loop
+
+    def run(self) -> World:
+        """To the end, or to a violation."""
+        self.start_driver()
+        self._plan_requests()
+        while not self.finished:
+            if not self._heap:
+                raise self.stuck("nothing is left to happen")
+            self.step()
+            if self.events > STUCK_AFTER_EVENTS:
+                raise self.stuck(f"no end after {STUCK_AFTER_EVENTS} events")
+            if self.events > CALM_AFTER_EVENTS or self.now > CALM_AFTER_SECONDS:
+                self.faults.end()
+        self.tell("finished")
+        self._outlive()
+        self.tell("end")
+        return self
+
+    def step(self) -> None:
+        self.now, _, call, arguments = heapq.heappop(self._heap)
+        call(*arguments)
+
+    def _outlive(self) -> None:
+        """What is still under way, also of overtaken drivers, must not change anything any more."""
+        self.faults.end()
+        until = self.events + 60
+        for driver in self.drivers:
+            if driver is self.newest:
+                driver.alive = False
+        while self._heap and self.events < until and self.now < CALM_AFTER_SECONDS * 2:
+            self.step()
+
+    def _plan_requests(self) -> None:
+        """What people want in the meantime."""
+        plan = self.choices.plan
+        wish = plan.pick(("", "", "", "", "savepoint", "stop", "cancel", "speed", "savepoint"))
+        when = plan.draw() * 0.8
+        if wish == "savepoint":
+            self.later(when, self._ask, report.SavepointRequested, "kept", False)
+        elif wish == "stop":
+            self.later(when, self._ask, report.SavepointRequested, "stopped", True)
+        elif wish == "cancel":
+            self.later(when, self._ask, report.CancelRequested)
+        elif wish == "speed":
+            self.later(when, self._ask, report.OperationRequested, Operation(OperationKind.SPEED, 100))
+
+    def _ask(self, kind: type, *fields: Any) -> None:
+        if self.newest.alive and self.newest.ended is None:
+            self.newest.hear(kind, *fields)
+
+    # ---------------------------------------------------------------- who watches
+
+    def handled(self, driver: Driver, node: Node | None, event: Any, commands: tuple[Any, ...]) -> None:
+        """A machine has handled an event; its commands are not performed yet."""
+        self.events += 1
+        who = driver.name if node is None else node.name
+        self.crc = zlib.crc32(f"{self.now:.7f} {who} {type(event).__name__} {len(commands)}".encode(), self.crc)
+        if self.trace is not None:
+            self.trace.event(self.now, driver.incarnation, who, event, commands)
+        for hook in self._hooks.get("any", ()):
+            hook(driver, node, event, commands)
+        for hook in self._hooks.get(type(event), ()):
+            hook(driver, node, event, commands)
+
+    def tell(self, key: Any, *arguments: Any) -> None:
+        for hook in self._hooks.get(key, ()):
+            hook(*arguments)
+
+    def note(self, who: str, text: str) -> None:
+        if self.trace is not None:
+            self.trace.note(self.now, who, text)
+
+    def count(self, what: str) -> None:
+        self.counters[what] += 1
+
+    def violation(self, checker: str, text: str) -> Violation:
+        return Violation(checker, text, self.seed, self.mode, self.events)
+
+    def stuck(self, why: str) -> Violation:
+        """Nobody waits for ever: an aborted checkpoint blocks no one (I13), each one ends (I12)."""
+        driver = self.newest
+        lines = [
+            f"{node.name}: epoch {node.epoch}{' dead' if node.dead else ''}{' held' if node.held else ''} "
+            f"{getattr(node.machine, 'life', '')}"
+            for node in driver.nodes.values()
+        ]
+        return self.violation("I13AbortReachesEveryone", f"{why}; {driver.name}; {'; '.join(lines)}")
+
+
+def run(seed: int, mode: str, *, trace: bool = False) -> World:
+    """The run of a seed."""
+    return World(Choices(seed), mode, seed=seed, trace=trace).run()
+
+
+__all__ = ["World", "run", "task"]
