@@ -3,15 +3,15 @@
 May not know: who restarts (``regions.py``), how long a pause is (``backoff.py``), what an isolation changes
 (``isolation.py``).
 
-Rules. (E1) What a replay means to a sink depends on what it promises and on whether its upstream gives the same again;
-nothing else is looked at. (E2) A two-phase sink below an indeterminate upstream restarts with all descendants of that
+Rules. (FO1) What a replay means to a sink depends on what it promises and on whether its upstream gives the same again;
+nothing else is looked at. (FO2) A two-phase sink below an indeterminate upstream restarts with all descendants of that
 upstream and drops its pieces; one whose pieces cannot be dropped fails the pipeline, since what it would show twice
-nobody could tell apart. (E3) Duplicates are never silent: every restarted sink that may show rows twice is named. (E4)
-So is every source that restarts without being able to read again what it had emitted. (E5) A failure is answered on the
-smallest level that can: attempt, vertex, table, pipeline; a level whose tries are used up hands it to the next. (E6)
-What no try can mend (FENCED, LOST, GAP, CANCELLED ...) goes to the last level at once. (E7) A table is isolated only
-where the policy asks for it and something else remains to run. (E8) A batch that came again with other rows proves that
-its sender, and whoever read it, is not determinate: from then on they are not trusted to be (I22).
+nobody could tell apart. (FO3) Duplicates are never silent: every restarted sink that may show rows twice is named.
+(FO4) So is every source that restarts without being able to read again what it had emitted. (FO5) A failure is answered
+on the smallest level that can: attempt, vertex, table, pipeline; a level whose tries are used up hands it to the next.
+(FO6) What no try can mend (FENCED, LOST, GAP, CANCELLED ...) goes to the last level at once. (FO7) A table is isolated
+only where the policy asks for it and something else remains to run. (FO8) A batch that came again with other rows
+proves that its sender, and whoever read it, is not determinate: from then on they are not trusted to be (I22).
 """
 
 from __future__ import annotations
@@ -94,12 +94,12 @@ def consequences(
 
 
 def duplicates_possible(topology: Topology, region: Collection[str]) -> frozenset[str]:
-    """Sinks that may show rows twice once ``region`` has restarted (E3). A survivor never does: it drops by id."""
+    """Sinks that may show rows twice once ``region`` has restarted (FO3). A survivor never does: it drops by id."""
     return frozenset(one.sink for one in consequences(topology, region) if one.replay is Replay.REPORT_DUPLICATES)
 
 
 def losses_possible(topology: Topology, region: Collection[str]) -> frozenset[str]:
-    """Sources of the region that cannot read again what they emitted since the checkpoint, nor have it kept (E4)."""
+    """Sources of the region that cannot read again what they emitted since the checkpoint, nor have it kept (FO4)."""
     return frozenset(
         name
         for name in topology.sources
@@ -109,7 +109,7 @@ def losses_possible(topology: Topology, region: Collection[str]) -> frozenset[st
 
 def distrust(topology: Topology, vertex: str) -> Topology:
     """After CONTENT_CHANGED at ``vertex``: it and the senders of its inputs count as indeterminate, so that the region
-    becomes all who may have read the rows of before (E8). The version stays: every driver would find out anew."""
+    becomes all who may have read the rows of before (FO8). The version stays: every driver would find out anew."""
     doubtful = {edge.sender for edge in live_edges(topology) if edge.receiver == vertex} | {vertex}
     vertices = tuple(
         replace(one, determinism=Determinism.INDETERMINATE) if one.id in doubtful else one for one in topology.vertices
@@ -205,8 +205,8 @@ def decide(
     isolable: bool,
     jitter: float = 0.0,
 ) -> Decision:
-    """What a failure leads to (E5). ``attempts``: how often the unit was run, this time included; ``isolable``: whether
-    anything would remain to run without the table. Raises OurMistake for a reason that is no failure."""
+    """What a failure leads to (FO5). ``attempts``: how often the unit was run, this time included; ``isolable``:
+    whether anything would remain to run without the table. Raises OurMistake for a reason that is no failure."""
     first = FIRST_LEVEL[reason]
     if first is None:
         raise OurMistake(f"nothing failed when {reason}")

@@ -2,15 +2,16 @@
 
 May not know: why a table is left out (``failover.py``), how rows are read a second time, how much a batch weighs.
 
-Rules. (Q1) Whoever is fed by an isolated vertex leaves with it: what it makes would lack rows. (Q2) Whoever feeds
-nobody that remains leaves as well, so that nothing runs for nothing. (Q3) An isolation after which nothing would remain
-is refused: that is a failure of the pipeline. (Q4) An isolation and a rejoining are new versions of the topology; both
-become durable with a record (I10). (Q5) Each cut channel is detached behind the last batch that the record knows its
-receiver to have; everything after it is missing until the table has it again, once. (Q6) What a detachment needs to
-read again is kept by the sources until the table is back (I40). (Q7) Batches are parked without gaps and up to a bound;
-beyond either the parked ones are worth nothing, and the table needs a resync (I50). (Q8) A table joins at a barrier,
-and only if what it has ends exactly there: with the source's position, or with the last number sent. (Q9) A table that
-fails while it rejoins is isolated again, from where it was; the others do not notice (I21).
+Rules. (IS1) Whoever is fed by an isolated vertex leaves with it: what it makes would lack rows. (IS2) Whoever feeds
+nobody that remains leaves as well, so that nothing runs for nothing. (IS3) An isolation after which nothing would
+remain is refused: that is a failure of the pipeline. (IS4) An isolation and a rejoining are new versions of the
+topology; both become durable with a record (I10). (IS5) Each cut channel is detached behind the last batch that the
+record knows its receiver to have; everything after it is missing until the table has it again, once. (IS6) Where the
+sources stood at the same cut stands in the detachment: a side reader begins there, and no source may give up what lies
+behind it (I40). (IS7) Batches are parked without gaps and up to a bound; beyond either the parked ones are worth
+nothing, and the table needs a resync (I50). (IS8) A table joins at a barrier, and only if what it has ends exactly
+there: with the source's position, or with the last number sent. (IS9) A table that fails while it rejoins is isolated
+again, from where it was; the others do not notice (I21).
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ class Detachment:
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """Batches that wait for an isolated table; ``limit`` is ``table.park-bytes``. ``lost``: needs a resync (Q7)."""
+    """Batches that wait for an isolated table; ``limit`` is ``table.park-bytes``. ``lost``: needs a resync (IS7)."""
 
     limit: int
     positions: Mapping[Channel, int]
@@ -129,7 +130,7 @@ class Parked:
 
 
 def leaving(topology: Topology, vertex: str) -> frozenset[str]:
-    """Who leaves the acknowledgement set when ``vertex`` is isolated (Q1, Q2)."""
+    """Who leaves the acknowledgement set when ``vertex`` is isolated (IS1, IS2)."""
     fed = topology.descendants(vertex) | {vertex}
     senders = {edge.sender for edge in topology.edges}
     remaining: set[str] = set()
@@ -140,7 +141,7 @@ def leaving(topology: Topology, vertex: str) -> frozenset[str]:
 
 
 def isolable(topology: Topology, vertex: str) -> bool:
-    """Something would remain to run (Q3)."""
+    """Something would remain to run (IS3)."""
     return vertex in topology.live and leaving(topology, vertex) != frozenset(topology.live)
 
 
@@ -178,7 +179,7 @@ def missing_to_rejoin(topology: Topology, vertices: Collection[str]) -> frozense
 
 
 def rejoin(topology: Topology, vertices: Collection[str]) -> Topology:
-    """The topology from the joining barrier on (Q4). Raises OurMistake where somebody is missing."""
+    """The topology from the joining barrier on (IS4). Raises OurMistake where somebody is missing."""
     if missing := missing_to_rejoin(topology, vertices):
         raise OurMistake(f"{sorted(vertices)} cannot rejoin without {sorted(missing)}, which feed them")
     if strangers := set(vertices) - topology.detached:
@@ -187,7 +188,7 @@ def rejoin(topology: Topology, vertices: Collection[str]) -> Topology:
 
 
 def behind(detachment: Detachment, record: CheckpointRecord, reached: Mapping[Subtask, Plain]) -> frozenset[Subtask]:
-    """Sources whose side reader does not stand exactly at the barrier of ``record``: no joining there (Q8)."""
+    """Sources whose side reader does not stand exactly at the barrier of ``record``: no joining there (IS8)."""
     positions = {subtask: record.snapshots[subtask].state for subtask in detachment.sources}
     return frozenset(subtask for subtask, state in positions.items() if reached.get(subtask) != state)
 
@@ -196,7 +197,7 @@ def joined_by_reader(
     detachment: Detachment, record: CheckpointRecord, caught_up: Mapping[Subtask, SubtaskSnapshot]
 ) -> Mapping[Subtask, SubtaskSnapshot]:
     """The table's snapshots at the joining barrier, after side readers brought it there: on the cut channels it has,
-    under whatever numbers it read that, everything that was sent until then (Q5). What it staged on the way is
+    under whatever numbers it read that, everything that was sent until then (IS5). What it staged on the way is
     committed with ``record``."""
     sent = {channel: record.snapshots[channel.sender].sent.get(channel, 0) for channel in detachment.positions}
     return {
@@ -215,7 +216,7 @@ def joined_by_parked(
     detachment: Detachment, record: CheckpointRecord, parked: Parked
 ) -> Mapping[Subtask, SubtaskSnapshot] | None:
     """The table's snapshots at the joining barrier: as it left, with what was parked as channel state, to be applied
-    first (I25). None while they do not reach to the barrier exactly, or when they are lost (Q8). The pieces that it
+    first (I25). None while they do not reach to the barrier exactly, or when they are lost (IS8). The pieces that it
     left with were committed then, and are not named a second time."""
     sent = {channel: record.snapshots[channel.sender].sent.get(channel, 0) for channel in detachment.positions}
     if parked.lost or any(parked.end(channel) != at for channel, at in sent.items()):
