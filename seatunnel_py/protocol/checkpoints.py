@@ -34,7 +34,6 @@ from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.retention import Retained, retained, subsumed, to_delete
 from seatunnel_py.protocol.trigger import (
-    Refuse,
     Run,
     TriggerKind,
     TriggerRequest,
@@ -83,15 +82,14 @@ class Checkpoints:
     def request(self, request: TriggerRequest) -> None:
         """Start it now, later, or not at all."""
         decision = decide(request, self._view(request.at), self.shared.settings)
-        match decision:
-            case Run():
-                self._start(request, decision)
-            case Wait(until, _):
-                self.queue = enqueue(self.queue, request)
-                if until is not None:
-                    self.shared.say(SetTimer(TRIGGER, max(until - request.at, 0.0)))
-            case Refuse(reason):
-                self.shared.refuse(request.name or request.kind, reason)
+        if isinstance(decision, Run):
+            self._start(request, decision)
+        elif isinstance(decision, Wait):
+            self.queue = enqueue(self.queue, request)
+            if decision.until is not None:
+                self.shared.say(SetTimer(TRIGGER, max(decision.until - request.at, 0.0)))
+        else:
+            self.shared.refuse(request.name or request.kind, decision.reason)
 
     def ask_queued(self, at: float) -> None:
         """Something has changed: those that had to wait are looked at again, in their order."""

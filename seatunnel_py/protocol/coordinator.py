@@ -215,8 +215,9 @@ class Coordinator:
         if checkpoints.too_many_failed:
             self._end(Reason.TOO_MANY_FAILED_CHECKPOINTS)
             return
-        if shared.stop_failed:
-            self._restart_after_stop(at)
+        if shared.stop_failed and not self._restart_after_stop(at):
+            self._end(Reason.RESTORE_FAILED)
+            return
         self.recovery.begin()
         if self._all_is_kept:
             self._end_if_confirmed()
@@ -237,14 +238,14 @@ class Coordinator:
         if shared.state is PipelineState.FINISHING and TriggerKind.FINAL not in asked:
             self.checkpoints.request(TriggerRequest(TriggerKind.FINAL, at))
 
-    def _restart_after_stop(self, at: float) -> None:
-        """Some sources are silent behind the barrier of a stop that did not come about (L5)."""
+    def _restart_after_stop(self, at: float) -> bool:
+        """Some sources are silent behind the barrier of a stop that did not come about. False: no attempt is left."""
         shared = self.shared
         shared.stop_failed, self.stopping = False, ""
         if self.recovery.under_way:
             self.recovery.failed.update(shared.topology.live)
-        elif not self.recovery.fail(shared.topology.live, at):
-            self._end(Reason.RESTORE_FAILED)
+            return True
+        return self.recovery.fail(shared.topology.live, at)
 
     @property
     def _all_is_kept(self) -> bool:
@@ -266,8 +267,6 @@ class Coordinator:
     def _end(self, reason: Reason) -> None:
         """The end, without success; said once (CO4). A fenced driver says nothing else (CO5)."""
         shared = self.shared
-        if has_ended(PIPELINE, shared.state):
-            return
         if reason is Reason.FENCED:
             shared.out.clear()
         shared.advance(PipelineEvent.CANCEL if reason is Reason.CANCELLED else PipelineEvent.FAIL)

@@ -73,11 +73,20 @@ class Talk:
         return self
 
     def all_ready(self) -> Talk:
-        restarts, self_said = self.all(cc.Restart), len(self.said)
-        latest = {restart.subtask: restart for restart in restarts}
+        """Everybody who was ever restarted; those who are not waited for are not listened to."""
+        latest = {restart.subtask: restart for restart in self.all(cc.Restart)}
+        assert latest, "nobody was restarted"
         for restart in latest.values():
             self.hear(ev.SubtaskReady(self.at, self.incarnation, restart.epoch, restart.subtask))
-        assert len(self.said) > self_said, "nobody was waited for"
+        return self
+
+    def all_ready_of(self, *subtasks: Subtask) -> Talk:
+        for subtask in subtasks:
+            self.hear(ev.SubtaskReady(self.at, self.incarnation, self.epoch(subtask), subtask))
+        return self
+
+    def hear_and_return(self, event: ev.CoordinatorEvent) -> Talk:
+        self.hear(event)
         return self
 
     def timer(self, name: str, at: float | None = None) -> Talk:
@@ -93,9 +102,7 @@ class Talk:
         for subtask in subtasks or self.topology.subtasks():
             own = tuple(StagedPiece(name) for name in pieces) if subtask.vertex != "source" else ()
             part = SubtaskSnapshot(pieces=own, **snapshot)
-            self.hear(
-                ev.Acknowledged(self.at, self.incarnation, self.epoch(subtask), subtask, checkpoint, part)
-            )
+            self.hear(ev.Acknowledged(self.at, self.incarnation, self.epoch(subtask), subtask, checkpoint, part))
         return self
 
     def checkpoint(self, *, pieces: Iterable[str] = (), **snapshot: Any) -> CheckpointRecord:

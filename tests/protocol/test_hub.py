@@ -1,0 +1,61 @@
+"""Many coordinators under one roof: one write for many records, and each pipeline's outcome its own."""
+
+from __future__ import annotations
+
+from seatunnel_py.protocol import coordinator_commands as cc
+from seatunnel_py.protocol import coordinator_events as ev
+from seatunnel_py.protocol.coordinator import Coordinator
+from seatunnel_py.protocol.hub import Addressed, Hub, HubCommand, PersistTogether
+from tests.protocol.talk import PAIR, SETTINGS
+
+
+def hub_of(*names: str) -> Hub:
+    return Hub({name: Coordinator(PAIR, SETTINGS) for name in names})
+
+
+def writes(said: tuple[HubCommand, ...]) -> list[PersistTogether]:
+    return [command for command in said if isinstance(command, PersistTogether)]
+
+
+def test_records_that_wait_for_a_write_travel_together_with_the_next() -> None:
+    hub = hub_of("a", "b", "c")
+
+    [first] = writes(hub.handle("a", ev.Activated(0.0, 1)))
+    assert set(first.records) == {"a"}
+    assert not hub.handle("b", ev.Activated(0.0, 1)) and not hub.handle("c", ev.Activated(0.0, 1))
+    [second] = writes(hub.stored(0.0, first.number, ok=True))
+
+    assert set(second.records) == {"b", "c"} and second.number > first.number
+
+
+def test_everything_else_passes_with_its_address() -> None:
+    hub = hub_of("a")
+    [write] = writes(hub.handle("a", ev.Activated(0.0, 1)))
+
+    said = hub.stored(0.0, write.number, ok=True)
+
+    assert {command.pipeline for command in said if isinstance(command, Addressed)} == {"a"}
+    assert [type(command.command) for command in said if isinstance(command, Addressed)] == [cc.Restart] * 2
+
+
+def test_the_answer_to_an_old_write_changes_nothing() -> None:
+    hub = hub_of("a")
+    [write] = writes(hub.handle("a", ev.Activated(0.0, 1)))
+
+    assert hub.stored(0.0, write.number + 1, ok=True) == ()
+    assert hub.stored(0.0, write.number, ok=True)
+    assert hub.stored(0.0, write.number, ok=True) == ()
+
+
+def test_a_write_that_fails_concerns_those_in_it() -> None:
+    """O5.1: the others go on."""
+    hub = hub_of("a", "b")
+    [first] = writes(hub.handle("a", ev.Activated(0.0, 1)))
+    hub.handle("b", ev.Activated(0.0, 1))
+
+    said = hub.stored(0.0, first.number, ok=False, fenced=True)
+
+    assert [command.command for command in said if isinstance(command, Addressed)][-1] == cc.PipelineEnded(
+        ev.Reason.FENCED
+    )
+    assert [set(write.records) for write in writes(said)] == [{"b"}]
