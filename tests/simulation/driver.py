@@ -6,6 +6,7 @@ All of it is memory, and gone with a crash. Two drivers can live at once: the ol
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -355,19 +356,22 @@ class Driver:
         """What was on the way to or from a life that is over may be gone, or may still arrive: its epoch tells."""
         snapshot = command.snapshot
         for channel in node.inputs:
-            applied = snapshot.applied.get(channel, 0) if snapshot else 0
-            self.taken[channel] = applied
+            self.taken[channel] = snapshot.applied.get(channel, 0) if snapshot else 0
             if self.world.choices.delay.chance(0.5):
-                self.channels[channel].clear()
+                self._keep(channel, lambda one: one.receiver_epoch >= command.epoch)
         for channel in node.outputs:
             self.emitted[channel] = snapshot.sent.get(channel, 0) if snapshot else 0
             if self.world.choices.delay.chance(0.5):
-                self.channels[channel].clear()
+                self._keep(channel, lambda one: one.sender_epoch >= command.epoch)
         for channel in node.inputs:
             sender = self.nodes[channel.sender]
             if sender.held is not None and self._has_room(sender):
                 held, sender.held = sender.held, None
                 self.world.later(0.0, self._start_unit, sender, held)
+
+    def _keep(self, channel: Channel, wanted: Callable[[Envelope], bool]) -> None:
+        """Only what belongs to lives that are over is lost: the new life's batches may be here before it."""
+        self.channels[channel] = deque(filter(wanted, self.channels[channel]))
 
     def send_peer_restarted(self, command: order.SendPeerRestarted) -> None:
         self.to_subtask(
