@@ -72,7 +72,7 @@ class Recovery(StrEnum):
 
 
 RECOVERY: Mapping[tuple[Recorded, bool, bool], Recovery] = {
-    # what the records say, the ledger holds it, its pieces are there
+    # what the records say, the ledger holds it, something of it is staged (where it is to be applied: all of it)
     (Recorded.NOWHERE, False, False): Recovery.NOTHING,
     (Recorded.NOWHERE, False, True): Recovery.SWEEP,
     (Recorded.NOWHERE, True, False): Recovery.ALARM,
@@ -100,6 +100,6 @@ CRASH_POINTS: tuple[tuple[str, Recorded, bool, bool], ...] = (
     ("p9 inside the target's commit", Recorded.CARRIED, False, True),
     ("p10 committed, the driver does not know", Recorded.CARRIED, True, True),
     ("p11 commit recorded", Recorded.CONFIRMED, True, True),
-    ("p12 cleaning", Recorded.CONFIRMED, True, False),
+    ("p12 cleaning", Recorded.CONFIRMED, True, True),
 )
 """Where a driver may die, and the durable facts that it leaves: the key of ``RECOVERY``."""

@@ -220,8 +220,8 @@ def _unchanged(vertex: str, old: Topology, new: Topology) -> bool:
 
 
 def _unsettled(record: CheckpointRecord, old: Topology, new: Topology, kept: Mapping[int, int]) -> str:
-    """Why a channel stands in the way (M4, M5), or nothing. One into a vertex that was isolated since is no reason: that
-    vertex begins again from a position of its own."""
+    """Why a channel stands in the way (M4, M5), or nothing. One into a vertex that was isolated since is no reason:
+    that vertex begins again from a position of its own."""
     for channel in old.channels:
         if channel.receiver.vertex in new.detached:
             continue
