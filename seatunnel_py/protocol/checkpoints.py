@@ -27,6 +27,8 @@ from seatunnel_py.protocol.coordinator_commands import (
 )
 from seatunnel_py.protocol.coordinator_events import Acknowledged, Declined
 from seatunnel_py.protocol.failure_policy import FailedInARow, Verdict
+from seatunnel_py.protocol.isolation import isolate
+from seatunnel_py.protocol.items import OperationKind
 from seatunnel_py.protocol.lifecycle import PIPELINE, CheckpointState, PipelineState, has_ended
 from seatunnel_py.protocol.pending import Outcome, PendingCheckpoint
 from seatunnel_py.protocol.pipeline_state import Shared
@@ -163,11 +165,14 @@ class Checkpoints:
 
     def _record(self, pending: PendingCheckpoint) -> CheckpointRecord:
         shared, newest = self.shared, self.shared.newest
+        after, operation = shared.topology, pending.operation
+        if operation.kind is OperationKind.ISOLATE:
+            after, _ = isolate(after, str(operation.argument), None)
         record = CheckpointRecord(
             checkpoint=pending.checkpoint, incarnation=shared.incarnation, kind=pending.kind,
-            previous=newest.checkpoint if newest else 0, topology_version=shared.topology.version,
+            previous=newest.checkpoint if newest else 0, topology_version=after.version,
             epochs=dict(shared.epochs), snapshots=pending.store(), name=pending.name,
-            detached=shared.topology.detached, set_up=frozenset(shared.set_up), plan=shared.plan,
+            detached=after.detached, set_up=frozenset(shared.set_up), plan=shared.plan,
         )  # fmt: skip
         if pending.kind is RecordKind.FINAL and not stable.terminated(record, shared.topology):
             record = replace(record, kind=RecordKind.PERIODIC)
@@ -179,11 +184,14 @@ class Checkpoints:
         shared, pending, record = self.shared, self.pending[checkpoint], self.shared.storing
         assert record is not None, f"checkpoint {checkpoint} is durable, but no record was on its way"
         pending.stored()
+        everybody = shared.topology.subtasks()
+        # An isolation is durable with this record, and holds from here on (IS4).
+        shared.topology = replace(shared.topology, version=record.topology_version, detached=record.detached)
         self._forget(pending, at)
         shared.storing, shared.newest = None, record
         self.failed = self.failed.completed()
         shared.say(CheckpointEnded(checkpoint, None))
-        for subtask in shared.topology.subtasks():
+        for subtask in everybody:
             shared.say(SendCompleted(subtask, shared.incarnation, checkpoint))
         for older in subsumed(self.pending.values(), checkpoint):
             self.abort(older, Reason.SUBSUMED, at)

@@ -1,10 +1,9 @@
 """The coordinator of one pipeline: the thin hub round its deciders. ``handle(event) -> commands`` is its only door.
 
-Rules. (CO1) Success is said after the last commit was confirmed (I43); so is the end of a stop (I44). (CO2) What ends
-the pipeline is said once, and nothing is said after it. (CO3) A newer driver ends this one without another word to the
-target (I34). (CO4) Messages of past lives are dropped and counted (I37). (CO5) A failure first aborts what is pending
-(I24), and content that changed takes along who has seen it (I22). (CO6) Once everything is in a durable record no
-failure undoes that: only commits are left (F54). (CO7) The final checkpoint is asked for as long as it is due.
+Rules. (CO1) After the end nothing is said. (CO2) Messages of past lives are dropped and counted (I37). (CO3) A
+failure first aborts what is pending (I24), and content that changed takes along who has seen it (I22). (CO4) A
+failure behind the record that holds everything undoes nothing (F54). (CO5) While a region restarts nothing is
+triggered (O4.1). (CO6) Whatever is asked for by a person gets an answer.
 
 May not know: clocks, stores, targets, what units do.
 """
@@ -12,6 +11,7 @@ May not know: clocks, stores, targets, what units do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from seatunnel_py.protocol import coordinator_events as ev
@@ -19,10 +19,11 @@ from seatunnel_py.protocol.backoff import Backoff
 from seatunnel_py.protocol.beginning import Beginning
 from seatunnel_py.protocol.checkpoints import EXPIRE, TRIGGER, Checkpoints
 from seatunnel_py.protocol.committing import COMMIT, Committing
-from seatunnel_py.protocol.coordinator_commands import CoordinatorCommand, PipelineEnded, SetTimer
-from seatunnel_py.protocol.failure_policy import POLICIES
-from seatunnel_py.protocol.items import Plain
-from seatunnel_py.protocol.lifecycle import PIPELINE, PipelineEvent, PipelineState, has_ended
+from seatunnel_py.protocol.coordinator_commands import CoordinatorCommand, SetTimer
+from seatunnel_py.protocol.ending import Ending
+from seatunnel_py.protocol.isolation import isolable
+from seatunnel_py.protocol.items import OperationKind, Plain
+from seatunnel_py.protocol.lifecycle import PIPELINE, PipelineState, has_ended
 from seatunnel_py.protocol.pipeline_state import Shared
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
@@ -53,6 +54,8 @@ class Coordinator:
         done: Iterable[str] = (),
         plan: Plain = None,
     ) -> None:
+        if record is not None:
+            topology = replace(topology, version=record.topology_version, detached=record.detached)
         self.shared = Shared(topology, settings, newest=record, next_checkpoint=first_checkpoint)
         self.shared.plan = plan if record is None else record.plan
         self.shared.set_up = set(done) | (set(record.set_up) if record else set())
@@ -63,7 +66,7 @@ class Coordinator:
         self.beginning = Beginning(self.shared, self.recovery, tuple(set_up))
         self.committing = Committing(self.shared, self.recovery.backoff)
         self.trigger_due: float | None = None
-        self.stopping = ""
+        self.ending = Ending(self.shared, self.checkpoints, self.recovery)
 
     # ---------------------------------------------------------------- the door
 
@@ -117,6 +120,8 @@ class Coordinator:
         self._go_on(event.at)
 
     def _periodic(self, at: float) -> None:
+        if self.ending.all_is_kept:
+            return
         self.checkpoints.ask_queued(at)
         if self.trigger_due is not None and at >= self.trigger_due:
             self.checkpoints.request(TriggerRequest(TriggerKind.PERIODIC, at))
@@ -139,16 +144,16 @@ class Coordinator:
         if storing.kind is not RecordKind.ZERO:
             self.checkpoints.persisted(event.checkpoint, event.at)
         elif not self.beginning.zero_persisted(storing, event.at):
-            self._end(Reason.POSITIONS_VOID)
+            self.ending.end(Reason.POSITIONS_VOID, event.at)
         self.checkpoints.keep(storing)
         self._go_on(event.at)
 
     def _not_persisted(self, event: ev.PersistFailed) -> None:
         shared = self.shared
         if event.fenced:
-            self._end(Reason.FENCED)
+            self.ending.end(Reason.FENCED, event.at)
         elif shared.storing is not None and shared.storing.kind is RecordKind.ZERO:
-            self._end(Reason.STORE_FAILED)
+            self.ending.end(Reason.STORE_FAILED, event.at)
         else:
             self.checkpoints.not_persisted(event.checkpoint, event.at)
             self._go_on(event.at)
@@ -159,7 +164,7 @@ class Coordinator:
     # ---------------------------------------------------------------- failures
 
     def _failed(self, event: ev.SubtaskFailed) -> None:
-        if self._stale(event) or self._all_is_kept:
+        if self._stale(event) or self.ending.all_is_kept:
             return
         shared = self.shared
         self.checkpoints.abort_all(Reason.RESTARTING, event.at)
@@ -167,14 +172,14 @@ class Coordinator:
         if event.reason is Reason.CONTENT_CHANGED:
             # What this one took for new, those behind it took as well (I22).
             vertices |= shared.topology.descendants(event.subtask.vertex)
-        if POLICIES[event.reason].fails or not self.recovery.fail(vertices, event.at):
-            self._end(event.reason)
+        if not self.recovery.fail(event.subtask.vertex, event.at, event.reason, vertices):
+            self.ending.end(event.reason, event.at)
         self._go_on(event.at)
 
     def _void(self, event: ev.PositionsVoid) -> None:
         self.checkpoints.abort_all(Reason.POSITIONS_VOID, event.at)
         if not self.beginning.void():
-            self._end(Reason.POSITIONS_VOID)
+            self.ending.end(Reason.POSITIONS_VOID, event.at)
 
     # ---------------------------------------------------------------- commits
 
@@ -185,7 +190,7 @@ class Coordinator:
     def _commit_failed(self, event: ev.CommitFailed) -> None:
         reason = self.committing.failed(event)
         if reason is not None:
-            self._end(reason)
+            self.ending.end(reason, event.at)
 
     # ---------------------------------------------------------------- requests
 
@@ -195,11 +200,15 @@ class Coordinator:
         self._go_on(event.at)
 
     def _operation(self, event: ev.OperationRequested) -> None:
+        operation = event.operation
+        if operation.kind is OperationKind.ISOLATE and not isolable(self.shared.topology, str(operation.argument)):
+            self.shared.refuse(operation.kind, Reason.NOT_POSSIBLE)
+            return
         self.checkpoints.request(TriggerRequest(TriggerKind.OPERATION, event.at, "", event.operation))
 
     def _cancel(self, event: ev.CancelRequested) -> None:
         self.checkpoints.abort_all(Reason.CANCELLED, event.at)
-        self._end(Reason.CANCELLED)
+        self.ending.end(Reason.CANCELLED, event.at)
 
     def _source_ended(self, event: ev.SourceEnded) -> None:
         if not self._stale(event):
@@ -209,68 +218,22 @@ class Coordinator:
     # ---------------------------------------------------------------- what follows from what has become true
 
     def _go_on(self, at: float) -> None:
-        shared, checkpoints = self.shared, self.checkpoints
+        shared = self.shared
         if has_ended(PIPELINE, shared.state):
             return
-        if checkpoints.too_many_failed:
-            self._end(Reason.TOO_MANY_FAILED_CHECKPOINTS)
+        if self.checkpoints.too_many_failed:
+            self.ending.end(Reason.TOO_MANY_FAILED_CHECKPOINTS, at)
             return
-        if shared.stop_failed and not self._restart_after_stop(at):
-            self._end(Reason.RESTORE_FAILED)
+        if shared.stop_failed and not self.ending.give_up_stop(at):
+            self.ending.end(Reason.RESTORE_FAILED, at)
             return
         self.recovery.begin()
-        if self._all_is_kept:
-            self._end_if_confirmed()
+        if self.ending.all_is_kept:
+            self.ending.end_if_confirmed(at)
         elif not self.recovery.under_way:
-            checkpoints.ask_queued(at)
-            self._finish(at)
-        checkpoints.sweep()
-
-    def _finish(self, at: float) -> None:
-        """Ask for the final checkpoint while all sources have ended, and note that a stop has begun."""
-        shared, asked = self.shared, self.checkpoints.asked
-        stop = asked.get(TriggerKind.STOP)
-        if stop is not None and shared.state is not PipelineState.STOPPING:
-            shared.advance(PipelineEvent.STOP)
-            self.stopping = stop.name
-        if shared.state is PipelineState.RUNNING and shared.all_ended:
-            shared.advance(PipelineEvent.SOURCES_ENDED)
-        if shared.state is PipelineState.FINISHING and TriggerKind.FINAL not in asked:
-            self.checkpoints.request(TriggerRequest(TriggerKind.FINAL, at))
-
-    def _restart_after_stop(self, at: float) -> bool:
-        """Some sources are silent behind the barrier of a stop that did not come about. False: no attempt is left."""
-        shared = self.shared
-        shared.stop_failed, self.stopping = False, ""
-        if self.recovery.under_way:
-            self.recovery.failed.update(shared.topology.live)
-            return True
-        return self.recovery.fail(shared.topology.live, at)
-
-    @property
-    def _all_is_kept(self) -> bool:
-        """Everything is in a durable record: only commits are left, and no failure can undo that (F54)."""
-        newest = self.shared.newest
-        if newest is None or (newest.incarnation != self.shared.incarnation and newest.kind is not RecordKind.FINAL):
-            return False
-        stopped = self.shared.state is PipelineState.STOPPING and newest.kind is RecordKind.SAVEPOINT
-        return newest.kind is RecordKind.FINAL or (stopped and newest.name == self.stopping)
-
-    def _end_if_confirmed(self) -> None:
-        shared = self.shared
-        if shared.commits.lag:
-            return
-        final = shared.state is PipelineState.FINISHING
-        shared.advance(PipelineEvent.FINAL_CONFIRMED if final else PipelineEvent.SAVEPOINT_CONFIRMED)
-        shared.say(PipelineEnded(None, "" if final else self.stopping))
-
-    def _end(self, reason: Reason) -> None:
-        """The end, without success; said once (CO4). A fenced driver says nothing else (CO5)."""
-        shared = self.shared
-        if reason is Reason.FENCED:
-            shared.out.clear()
-        shared.advance(PipelineEvent.CANCEL if reason is Reason.CANCELLED else PipelineEvent.FAIL)
-        shared.say(PipelineEnded(reason))
+            self.checkpoints.ask_queued(at)
+            self.ending.approach(at)
+        self.checkpoints.sweep()
 
     def _stale(
         self, event: ev.SubtaskReady | ev.Acknowledged | ev.Declined | ev.SubtaskFailed | ev.SourceEnded

@@ -168,6 +168,7 @@ FIRST_LEVEL: Mapping[Reason, Level | None] = {
     Reason.CONCURRENCY: None,
     Reason.COMMIT_LAG: None,
     Reason.NOTHING_NEW: None,
+    Reason.NOT_POSSIBLE: None,
     Reason.EXPIRED: None,
     Reason.DECLINED: None,
     Reason.SUBSUMED: None,

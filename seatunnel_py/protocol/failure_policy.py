@@ -1,9 +1,9 @@
 """What follows from each reason, and how many failed checkpoints in a row are borne.
 
-Rules. (E1) Every reason has a row; none is judged by default. (E2) A checkpoint that was declined, not acknowledged in
-time or not stored counts; one that was given up because something else was wanted does not. (E3) More than the
-tolerable number of counted ones in a row fail the pipeline, one fewer does not (I15). (E4) A completed checkpoint, of
-whatever kind, sets the count to nothing. (E5) A failed savepoint is answered to whoever asked for it, and does not
+Rules. (FP1) Every reason has a row; none is judged by default. (FP2) A checkpoint that was declined, not acknowledged in
+time or not stored counts; one that was given up because something else was wanted does not. (FP3) More than the
+tolerable number of counted ones in a row fail the pipeline, one fewer does not (I15). (FP4) A completed checkpoint, of
+whatever kind, sets the count to nothing. (FP5) A failed savepoint is answered to whoever asked for it, and does not
 count.
 
 May not know: how often a vertex was restarted (``backoff.py`` does), and what a failure looked like outside.
@@ -44,6 +44,7 @@ POLICIES: Mapping[Reason, Policy] = {
     Reason.CONCURRENCY: Policy(NO, NO, YES),
     Reason.COMMIT_LAG: Policy(NO, NO, YES, "look whether the targets are reachable; raise checkpoint.max-uncommitted"),
     Reason.NOTHING_NEW: Policy(NO, NO, YES),
+    Reason.NOT_POSSIBLE: Policy(NO, NO, NO, "name a vertex of the pipeline that is not isolated already"),
     # ends of a pending checkpoint
     Reason.EXPIRED: Policy(YES, NO, YES, "raise checkpoint.timeout, or lower unit.seconds of the vertex that is named"),
     Reason.DECLINED: Policy(YES, NO, YES, "see the log of the vertex that is named"),
@@ -82,16 +83,16 @@ class FailedInARow:
     count: int = 0
 
     def completed(self) -> FailedInARow:
-        """After a checkpoint completed (E4)."""
+        """After a checkpoint completed (FP4)."""
         return FailedInARow()
 
     def aborted(self, kind: RecordKind, reason: Reason) -> FailedInARow:
-        """After a checkpoint ended otherwise (E2, E5)."""
+        """After a checkpoint ended otherwise (FP2, FP5)."""
         counts = POLICIES[reason].counts and kind is not RecordKind.SAVEPOINT
         return FailedInARow(self.count + 1) if counts else self
 
     def verdict(self, tolerable: int) -> Verdict:
-        """Whether that was one too many (E3)."""
+        """Whether that was one too many (FP3)."""
         return Verdict.FAIL if self.count > tolerable else Verdict.GO_ON
 
 

@@ -19,6 +19,7 @@ class Reason(StrEnum):
     CONCURRENCY = "as many checkpoints as allowed are under way"
     COMMIT_LAG = "too many checkpoints are completed, but not committed"
     NOTHING_NEW = "nothing has moved since the last checkpoint"
+    NOT_POSSIBLE = "the pipeline has no such vertex, or nothing would remain without it"
     # ends of a pending checkpoint
     EXPIRED = "it was not acknowledged in time"
     DECLINED = "a subtask declined it"

@@ -16,21 +16,24 @@ from dataclasses import replace
 
 from seatunnel_py.protocol.backoff import Backoff, Retries
 from seatunnel_py.protocol.coordinator_commands import SendStart, SetTimer
+from seatunnel_py.protocol.failover import Action, RetryLimits, decide
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.lifecycle import PipelineEvent
 from seatunnel_py.protocol.pipeline_state import Shared
+from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.regions import plan_restart
 
 RESTART = "restart"
 
 
 class Recovery:
-    """``failed`` joins until all have started; ``waiting`` are subtasks that begin a life and are not ready yet."""
+    """``retries`` are kept by vertex, and under no name for the whole. ``failed`` joins until all have started;
+    ``waiting`` are subtasks that begin a life and are not ready yet."""
 
     def __init__(self, shared: Shared, backoff: Backoff) -> None:
         self.shared = shared
         self.backoff = backoff
-        self.retries = Retries()
+        self.retries: dict[str, Retries] = {}
         self.failed: set[str] = set()
         self.waiting: set[Subtask] = set()
         self.beginning: tuple[Subtask, ...] = ()
@@ -42,22 +45,39 @@ class Recovery:
         """Some subtask has failed, and not all have started again."""
         return bool(self.failed)
 
-    def fail(self, vertices: Collection[str], at: float) -> bool:
-        """These failed: they begin again after a pause. False: there is no attempt left."""
-        self.retries, pause = self.backoff.next(self.retries, at)
+    def fail(self, vertex: str, at: float, reason: Reason, taken_along: Collection[str] = ()) -> bool:
+        """This vertex failed: it begins again after a pause. False: not, for its reason or for want of attempts.
+
+        Attempts of units are used up by then, and leaving a table out is asked for with a barrier.
+        """
+        limits = RetryLimits(restarts=self.backoff)
+        before = self.retries.get(vertex, Retries())
+        decision = decide(reason, limits, at=at, attempts=limits.attempts, restarts=before, isolable=False)
+        self.retries[vertex] = decision.restarts
+        if decision.action is not Action.RESTART_REGION:
+            return False
+        self._pause({vertex, *taken_along}, decision.delay)
+        return True
+
+    def fail_all(self, at: float) -> bool:
+        """Everything begins again after a pause. False: there is no attempt left."""
+        self.retries[""], pause = self.backoff.next(self.retries.get("", Retries()), at)
         if pause is None:
             return False
+        self._pause(self.shared.topology.live, pause)
+        return True
+
+    def _pause(self, vertices: Collection[str], pause: float) -> None:
         self.failed.update(vertices)
         self.waiting.clear()
         self.due = False
         self.shared.advance(PipelineEvent.SUBTASK_FAILED)
         self.shared.say(SetTimer(RESTART, pause))
-        return True
 
     def fail_void(self, at: float) -> bool:
         """Everything begins again, and what was taken in earlier lives is void."""
         self.void = True
-        return self.fail(self.shared.topology.live, at)
+        return self.fail_all(at)
 
     def pause_over(self) -> None:
         """The pause is over; the restart follows as soon as the store has answered (RE2)."""

@@ -608,6 +608,44 @@ def test_an_operation_travels_with_a_barrier() -> None:
     assert talk.last(cc.SendTrigger).operation == speed
 
 
+def test_an_isolation_is_durable_with_the_record_of_its_barrier() -> None:
+    """IS4: behind it nobody waits for the table, and a later driver knows."""
+    talk = Talk(FORK).start().hear_and_return(ev.OperationRequested(1.0, Operation(OperationKind.ISOLATE, "left")))
+    talk.ack(talk.last(cc.SendTrigger).checkpoint).persisted()
+    record = talk.last(cc.Persist).record
+    assert (record.detached, record.topology_version) == ({"left"}, 2)
+    assert LEFT in {one.subtask for one in talk.all(cc.SendCompleted)}
+
+    talk.progress().timer("trigger", 20.0)
+    talk.ack(talk.last(cc.SendTrigger).checkpoint, SOURCE, RIGHT)
+    assert talk.last(cc.Persist).record.checkpoint > record.checkpoint
+    later = Talk(FORK, record=record, first_checkpoint=50)
+    later.activate(2)
+
+    assert {one.subtask for one in later.all(cc.Restart)} == {SOURCE, RIGHT}
+
+
+@pytest.mark.parametrize("vertex", ["source", "nobody"])
+def test_an_isolation_after_which_nothing_remains_is_refused(vertex: str) -> None:
+    talk = Talk(FORK).start().forget()
+
+    talk.hear(ev.OperationRequested(1.0, Operation(OperationKind.ISOLATE, vertex)))
+
+    assert talk.said == [cc.Refused("isolate", Reason.NOT_POSSIBLE)]
+
+
+def test_a_request_that_waits_is_not_started_behind_the_final_record() -> None:
+    """EN3; each checkpoint has one end (I12)."""
+    talk = Talk().start().end(SOURCE)
+    number = talk.last(cc.SendTrigger).checkpoint
+    talk.hear(ev.SavepointRequested(1.0, "s", stop=True))
+    talk.ack(number, ended=True, pieces=["p"]).persisted().forget()
+
+    talk.timer("trigger", 20.0)
+
+    assert talk.said == []
+
+
 def test_what_is_asked_for_before_it_runs_is_refused() -> None:
     """O4.1, O4.4: without a side effect."""
     talk = Talk().activate().hear_and_return(ev.SavepointRequested(0.0, "early"))

@@ -1,0 +1,80 @@
+"""How a pipeline ends: at the end of its input, behind a savepoint, or without success.
+
+Rules. (EN1) Success is said after the last commit was confirmed (I43); so is the end of a stop (I44). (EN2) The final
+checkpoint is asked for as long as all sources have ended and no record shows that nothing is left (O1.6). (EN3) Once
+everything is in a durable record only commits are left, and nothing is triggered any longer. (EN4) What is pending is
+given up before the end is said (I12). (EN5) A newer driver ends this one without another word (I34). (EN6) A stop
+that did not come about restarts the pipeline: some sources are silent behind its barrier already (L5).
+
+May not know: why the pipeline failed, and what a commit is.
+"""
+
+from __future__ import annotations
+
+from seatunnel_py.protocol.checkpoints import Checkpoints
+from seatunnel_py.protocol.coordinator_commands import PipelineEnded
+from seatunnel_py.protocol.lifecycle import PipelineEvent, PipelineState
+from seatunnel_py.protocol.pipeline_state import Shared
+from seatunnel_py.protocol.reasons import Reason
+from seatunnel_py.protocol.records import RecordKind
+from seatunnel_py.protocol.recovery import Recovery
+from seatunnel_py.protocol.trigger import TriggerKind, TriggerRequest
+
+
+class Ending:
+    """``stopping`` is the savepoint behind which the pipeline ends."""
+
+    def __init__(self, shared: Shared, checkpoints: Checkpoints, recovery: Recovery) -> None:
+        self.shared = shared
+        self.checkpoints = checkpoints
+        self.recovery = recovery
+        self.stopping = ""
+
+    @property
+    def all_is_kept(self) -> bool:
+        """Everything is in a durable record: a final one, or the savepoint of the stop that is under way."""
+        newest = self.shared.newest
+        if newest is None or newest.kind is RecordKind.FINAL:
+            return newest is not None
+        stopping = self.shared.state is PipelineState.STOPPING and newest.incarnation == self.shared.incarnation
+        return stopping and newest.kind is RecordKind.SAVEPOINT and newest.name == self.stopping
+
+    def approach(self, at: float) -> None:
+        """Ask for the final checkpoint while all sources have ended, and note that a stop has begun."""
+        shared, asked = self.shared, self.checkpoints.asked
+        stop = asked.get(TriggerKind.STOP)
+        if stop is not None and shared.state is not PipelineState.STOPPING:
+            shared.advance(PipelineEvent.STOP)
+            self.stopping = stop.name
+        if shared.state is PipelineState.RUNNING and shared.all_ended:
+            shared.advance(PipelineEvent.SOURCES_ENDED)
+        if shared.state is PipelineState.FINISHING and TriggerKind.FINAL not in asked:
+            self.checkpoints.request(TriggerRequest(TriggerKind.FINAL, at))
+
+    def give_up_stop(self, at: float) -> bool:
+        """The stop did not come about: everything restarts. False: no attempt is left."""
+        shared = self.shared
+        shared.stop_failed, self.stopping = False, ""
+        if self.recovery.under_way:
+            self.recovery.failed.update(shared.topology.live)
+            return True
+        return self.recovery.fail_all(at)
+
+    def end_if_confirmed(self, at: float) -> None:
+        """Success, once the last commit is confirmed."""
+        shared = self.shared
+        if shared.commits.lag:
+            return
+        self.checkpoints.abort_all(Reason.OPERATION_ENDED, at)
+        final = shared.state is PipelineState.FINISHING
+        shared.advance(PipelineEvent.FINAL_CONFIRMED if final else PipelineEvent.SAVEPOINT_CONFIRMED)
+        shared.say(PipelineEnded(None, "" if final else self.stopping))
+
+    def end(self, reason: Reason, at: float) -> None:
+        """The end, without success."""
+        shared = self.shared
+        self.checkpoints.abort_all(Reason.OPERATION_ENDED, at)
+        if reason is Reason.FENCED:
+            shared.out.clear()
+        shared.advance(PipelineEvent.CANCEL if reason is Reason.CANCELLED else PipelineEvent.FAIL)
+        shared.say(PipelineEnded(reason))
