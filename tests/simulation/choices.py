@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
-STREAMS = ("plan", "rows", "delay", "fault")
+STREAMS = ("shape", "vertices", "edges", "settings", "switches", "wishes", "rows", "delay", "outcome")
+"""Many, so that a change of one leaves the others what they were. Each fault has one of its own besides."""
 Script = dict[str, list[float]]
 
 
@@ -51,11 +52,18 @@ class Choices:
     """All streams of a run: from a seed, or from a script."""
 
     def __init__(self, seed: int | None = None, script: Script | None = None) -> None:
-        source = random.Random(seed) if script is None else None
-        streams = {name: Stream(source, (script or {}).get(name, ())) for name in STREAMS}
-        self.plan, self.rows, self.delay, self.fault = (streams[name] for name in STREAMS)
-        self._streams = streams
+        self._source = random.Random(seed) if script is None else None
+        self._script = script or {}
+        self.streams: dict[str, Stream] = {}
+        self.shape, self.vertices, self.edges, self.settings = map(self.stream, STREAMS[:4])
+        self.switches, self.wishes, self.rows, self.delay, self.outcome = map(self.stream, STREAMS[4:])
+
+    def stream(self, name: str) -> Stream:
+        """The stream of this name."""
+        if name not in self.streams:
+            self.streams[name] = Stream(self._source, self._script.get(name, ()))
+        return self.streams[name]
 
     def script(self) -> Script:
         """What was decided so far."""
-        return {name: list(stream.taken) for name, stream in self._streams.items()}
+        return {name: list(stream.taken) for name, stream in self.streams.items()}

@@ -248,8 +248,9 @@ class Driver:
     def _deliver(self, channel: Channel) -> None:
         if not self.alive:
             return
-        waiting = self.channels[channel]
-        if waiting:
+        waiting, receiver = self.channels[channel], self.nodes[channel.receiver]
+        if waiting and not (receiver.dead and waiting[0].receiver_epoch > receiver.epoch):
+            # what is for a life that has not begun waits for it
             self.hear_subtask(channel.receiver, task.Arrived, waiting.popleft())
         if waiting:
             self.world.later(self._channel_delay(), self._deliver, channel)
@@ -357,11 +358,11 @@ class Driver:
         snapshot = command.snapshot
         for channel in node.inputs:
             self.taken[channel] = snapshot.applied.get(channel, 0) if snapshot else 0
-            if self.world.choices.delay.chance(0.5):
+            if self.world.choices.outcome.chance(0.5):
                 self._keep(channel, lambda one: one.receiver_epoch >= command.epoch)
         for channel in node.outputs:
             self.emitted[channel] = snapshot.sent.get(channel, 0) if snapshot else 0
-            if self.world.choices.delay.chance(0.5):
+            if self.world.choices.outcome.chance(0.5):
                 self._keep(channel, lambda one: one.sender_epoch >= command.epoch)
         for channel in node.inputs:
             sender = self.nodes[channel.sender]
@@ -393,14 +394,14 @@ class Driver:
     def _persist(self, command: order.Persist) -> None:
         """A driver that has crashed meanwhile may still have reached the store, or not."""
         world, record = self.world, command.record
-        if not self.alive and not world.choices.fault.chance(0.5):
+        if not self.alive and not world.choices.outcome.chance(0.5):
             return
         if self.alive and world.faults.strikes("store write fails"):
             self.hear(report.PersistFailed, record.checkpoint, False)
             return
         if self.alive and world.faults.strikes("driver crashes in store write"):
             world.crash(self)
-            if not world.choices.fault.chance(0.5):
+            if not world.choices.outcome.chance(0.5):
                 return
         answer = world.store.write(record, self.incarnation)
         world.tell("stored", self, record, answer)
@@ -416,13 +417,13 @@ class Driver:
 
     def _commit(self, command: order.CommitPieces) -> None:
         world = self.world
-        if not self.alive and not world.choices.fault.chance(0.5):
+        if not self.alive and not world.choices.outcome.chance(0.5):
             return
         about = (command.incarnation, command.scope, command.checkpoint)
         target = world.targets[command.scope]
         if self.alive and world.faults.strikes("driver crashes in commit"):
             world.crash(self)
-            if not world.choices.fault.chance(0.5):
+            if not world.choices.outcome.chance(0.5):
                 return
         elif self.alive and (
             world.faults.strikes("commit fails before") or world.faults.strikes("commit refused for a while")

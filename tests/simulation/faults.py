@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from tests.simulation.choices import Stream
+from tests.simulation.choices import Choices, Stream
 
 # name -> (probability at each opportunity, faults of the list)
 SWITCHES: dict[str, tuple[float, str]] = {
@@ -46,23 +46,26 @@ HARMLESS = frozenset(("channel slow", "slow worker", "store slow", "message late
 class Faults:
     """``budget`` is how many may still strike; ``struck`` how often each did."""
 
-    stream: Stream
+    choices: Choices
     on: frozenset[str] = frozenset()
     budget: int = 0
     struck: Counter[str] = field(default_factory=Counter)
     rates: dict[str, float] = field(default_factory=dict)
+    streams: dict[str, Stream] = field(default_factory=dict)
 
-    def choose(self, plan: Stream) -> None:
+    def choose(self) -> None:
         """Which switches this run has, and how many faults."""
-        share = plan.pick((0.0, 0.15, 0.3, 0.3, 0.6))
-        self.on = frozenset(name for name in SWITCHES if plan.chance(share))
-        self.budget = plan.between(0, 9)
+        switches = self.choices.switches
+        share = switches.pick((0.0, 0.15, 0.3, 0.3, 0.6))
+        self.budget = switches.between(0, 9)
+        self.on = frozenset(name for name in SWITCHES if switches.chance(share))
         self.rates = {name: SWITCHES[name][0] for name in self.on}
+        self.streams = {name: self.choices.stream(name) for name in SWITCHES}
 
     def strikes(self, name: str) -> bool:
         """Whether this fault happens here and now."""
         rate = self.rates.get(name)
-        if rate is None or (self.budget <= 0 and name not in HARMLESS) or not self.stream.chance(rate):
+        if rate is None or (self.budget <= 0 and name not in HARMLESS) or not self.streams[name].chance(rate):
             return False
         if name not in HARMLESS:
             self.budget -= 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from seatunnel_py.protocol.topology import Determinism, Edge, SinkKind, Spread, Topology, Vertex
-from tests.simulation.choices import Stream
+from tests.simulation.choices import Choices, Stream
 
 
 class Role(StrEnum):
@@ -62,43 +62,42 @@ SINK_KINDS = (
 LEVELS = (*(Determinism.DETERMINATE,) * 9, Determinism.UNORDERED, Determinism.INDETERMINATE)
 
 
-def generate(plan: Stream) -> Pipeline:
-    """A pipeline that the plan stream decides; all zeroes: one source, one sink, few rows."""
-    shape = plan.pick(WEIGHTED)
-    edges = list(SHAPES[shape])
-    if plan.chance(0.35) and len(edges) < 6:
-        edges = _insert(edges, plan)
+def generate(choices: Choices) -> Pipeline:
+    """A pipeline that the choices decide; all zeroes: one source, one sink, few rows."""
+    shape_of, vertex_of, edge_of = choices.shape, choices.vertices, choices.edges
+    shape = shape_of.pick(WEIGHTED)
+    edges = _insert(list(SHAPES[shape]), shape_of)
     names = sorted({name for edge in edges for name in edge}, key=lambda name: (name in SINKS, name not in SOURCES, name))
-    width = plan.pick((1, 1, 1, 2, 2, 3)) if len(names) <= 5 else plan.pick((1, 1, 1, 2))
-    calm = plan.chance(0.5)
+    widths = (1, 1, 1, 2, 2, 3) if len(names) <= 5 else (1, 1, 1, 2)
+    width, moody = shape_of.pick(widths), shape_of.chance(0.5)
+    capacity, budget, retained = shape_of.pick((4, 1, 2, 8)), shape_of.between(1, 4), shape_of.chance(0.4)
     vertices, roles, rows = [], {}, {}
     for name in names:
-        parallelism = max(1, width - plan.pick((0, 0, 0, 1)))
-        level = plan.pick(LEVELS) if not calm else Determinism.DETERMINATE
-        kind = plan.pick(SINK_KINDS) if name in SINKS else SinkKind.NONE
-        role = _role(name, plan, looped="T" in names)
-        if role in (Role.SINK, Role.RETRY) or name in "RX":
+        parallelism = max(1, width - vertex_of.pick((0, 0, 0, 1)))
+        level, kind, count = vertex_of.pick(LEVELS), vertex_of.pick(SINK_KINDS), vertex_of.between(2, 24)
+        role = roles[name] = _role(name, vertex_of, looped="T" in names)
+        if not moody or role in (Role.SINK, Role.RETRY) or name in "RX":
             level = Determinism.DETERMINATE
-        vertices.append(Vertex(name, parallelism, level, kind))
-        roles[name] = role
-        if name in SOURCES:
-            rows[name] = plan.between(2, 24)
-    retained = plan.chance(0.4)
+        vertices.append(Vertex(name, parallelism, level, kind if role is Role.SINK else SinkKind.NONE))
+        if role is Role.SOURCE:
+            rows[name] = count
     by_name = {vertex.id: vertex for vertex in vertices}
-    topology = Topology(tuple(vertices), tuple(_edge(edge, by_name, plan, retained) for edge in edges))
-    return Pipeline(shape, topology, roles, rows, plan.pick((4, 1, 2, 8)), plan.between(1, 4))
+    topology = Topology(tuple(vertices), tuple(_edge(edge, by_name, edge_of, retained) for edge in edges))
+    return Pipeline(shape, topology, roles, rows, capacity, budget)
 
 
-def _insert(edges: list[str], plan: Stream) -> list[str]:
-    """One more vertex in the middle of an edge."""
-    at = plan.below(len(edges))
+def _insert(edges: list[str], shape: Stream) -> list[str]:
+    """Sometimes one more vertex, in the middle of an edge."""
+    wanted, at = shape.chance(0.4), shape.below(len(edges))
     sender, receiver = edges[at]
-    if sender == receiver or "X" in "".join(edges):
+    if not wanted or sender == receiver or len(edges) > 5:
         return edges
     return [*edges[:at], f"{sender}X", f"X{receiver}", *edges[at + 1 :]]
 
 
-def _role(name: str, plan: Stream, looped: bool) -> Role:
+def _role(name: str, vertex: Stream, looped: bool) -> Role:
+    inner = vertex.pick((Role.PASS, Role.COUNT, Role.FILTER))
+    join = vertex.pick((Role.COUNT, Role.COUNT, Role.COUNT, Role.PASS))
     if name in SOURCES:
         return Role.SOURCE
     if name in SINKS:
@@ -108,17 +107,17 @@ def _role(name: str, plan: Stream, looped: bool) -> Role:
     if name == "R" or (name == "X" and looped):
         return Role.PASS
     if name in "JG":
-        return plan.pick((Role.COUNT, Role.COUNT, Role.COUNT, Role.PASS))
-    return plan.pick((Role.PASS, Role.COUNT, Role.FILTER))
+        return join
+    return inner
 
 
-def _edge(edge: str, by_name: dict[str, Vertex], plan: Stream, retained: bool) -> Edge:
+def _edge(edge: str, by_name: dict[str, Vertex], choice: Stream, retained: bool) -> Edge:
     sender, receiver = edge
     same = by_name[sender].parallelism == by_name[receiver].parallelism
-    u = plan.draw()
+    u, kept = choice.draw(), choice.chance(0.6)
     spread = Spread.KEYED
     if same and u < 0.5:
         spread = Spread.FORWARD
     elif u > 0.93 and "T" not in edge and "R" not in edge:
         spread = Spread.BROADCAST
-    return Edge(sender, receiver, spread, retained and plan.chance(0.6))
+    return Edge(sender, receiver, spread, retained and kept)

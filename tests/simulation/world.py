@@ -45,12 +45,11 @@ class World:
 
     def __init__(self, choices: Choices, mode: str, *, seed: int | None = None, trace: bool = False) -> None:
         self.choices, self.mode, self.seed = choices, mode, seed
-        plan = choices.plan
-        self.pipeline: Pipeline = generate(plan)
+        self.pipeline: Pipeline = generate(choices)
         self.machinery = Machinery(self.pipeline)
         self.settings = self._settings()
-        self.faults = Faults(choices.fault)
-        self.faults.choose(plan)
+        self.faults = Faults(choices)
+        self.faults.choose()
         self.now = 0.0
         self._jumped = 0.0
         self.events = 0
@@ -67,6 +66,8 @@ class World:
         self._order = 0
         self.drivers: list[Driver] = []
         self.finished = False
+        self.limit = 0
+        """So many events at most; 0: as many as it takes. Only the shrinker gives up a run."""
         self._hooks: dict[Any, list[Callable[..., None]]] = defaultdict(list)
         self.observer = Observer(self)
         self.checkers = [kind(self) for kind in CHECKERS]
@@ -76,10 +77,10 @@ class World:
                 self._hooks[key].append(hook)
 
     def _settings(self) -> CheckpointSettings:
-        plan = self.choices.plan
+        plan = self.choices.settings
         timed = plan.pick((None, None, 0.03, 0.1, 0.4))
         return CheckpointSettings(
-            interval=plan.pick((0.1, 0.05, 0.2, 0.4)),
+            interval=plan.pick((0.1, 0.05, 0.05, 0.2, 0.4)),
             timeout=plan.pick((2.0, 0.4, 0.8, 5.0)),
             min_pause=plan.pick((0.0, 0.0, 0.02)),
             max_concurrent=plan.pick((1, 1, 2, 3)),
@@ -178,6 +179,8 @@ class World:
             if not self._heap:
                 raise self.stuck("nothing is left to happen")
             self.step()
+            if self.limit and self.events > self.limit:
+                return self
             if self.events > STUCK_AFTER_EVENTS:
                 raise self.stuck(f"no end after {STUCK_AFTER_EVENTS} events")
             if self.events > CALM_AFTER_EVENTS or self.now > CALM_AFTER_SECONDS:
@@ -203,9 +206,9 @@ class World:
 
     def _plan_requests(self) -> None:
         """What people want in the meantime."""
-        plan = self.choices.plan
-        wish = plan.pick(("", "", "", "", "savepoint", "stop", "cancel", "speed", "savepoint"))
-        when = plan.draw() * 0.8
+        wishes = self.choices.wishes
+        wish = wishes.pick(("", "", "", "", "savepoint", "stop", "cancel", "speed", "savepoint"))
+        when = wishes.draw() * 0.8
         if wish == "savepoint":
             self.later(when, self._ask, report.SavepointRequested, "kept", False)
         elif wish == "stop":
