@@ -1,7 +1,7 @@
 """What follows from each reason, and how many failed checkpoints in a row are borne.
 
-Rules. (FP1) Every reason has a row; none is judged by default. (FP2) A checkpoint that was declined, not acknowledged in
-time or not stored counts; one that was given up because something else was wanted does not. (FP3) More than the
+Rules. (FP1) Every reason has a row; none is judged by default. (FP2) A checkpoint that was declined, not acknowledged
+in time or not stored counts; one that was given up because something else was wanted does not. (FP3) More than the
 tolerable number of counted ones in a row fail the pipeline, one fewer does not (I15). (FP4) A completed checkpoint, of
 whatever kind, sets the count to nothing. (FP5) A failed savepoint is answered to whoever asked for it, and does not
 count.

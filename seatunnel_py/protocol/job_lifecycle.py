@@ -1,22 +1,23 @@
-"""Life cycles that people see: of a job, and of each vertex in it, which is a table or a few of them.
+"""The life cycle of a job, and how it follows from those of its pipelines.
 
-Rules. (Z1) A job that has some failed pipelines and some others is PARTLY_FINISHED, never FINISHED: the exit code says
-which. (Z2) A vertex is left out only after its retries are used up, and comes back only by rejoining; neither ends the
-others (I21). (Z3) A job that is being ended waits for all its pipelines, whatever else happens to them.
-``lifecycle.py`` says how tables are read.
+Rules. (JL1) A job has FINISHED only if all its pipelines have; with some that did not arrive it is PARTLY_FINISHED, and
+the exit code says so. (JL2) A pipeline that ends does not end the others (O5.1), unless the job is to fail fast.
+(JL3) A job that is being ended waits for all its pipelines. (JL4) A cancel that came too late changed nothing: where
+everything finished in spite of it, the job has finished.
 
-May not know: pipelines' inner states.
+May not know: pipelines' inner affairs, and tables' (``isolation.py``).
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 
-from seatunnel_py.protocol.lifecycle import Table
+from seatunnel_py.protocol.lifecycle import PIPELINE, PipelineState, Table, has_ended
 
 
 class JobState(StrEnum):
-    """A job is its pipelines together: PARTLY_FINISHED when some of them failed and the others did not mind."""
+    """FAILING: one pipeline failed, and the others are being ended with it. STOPPED: at a savepoint."""
 
     CREATED = "created"
     RUNNING = "running"
@@ -30,39 +31,17 @@ class JobState(StrEnum):
 
 
 class JobEvent(StrEnum):
-    """FAIL_FAST: a pipeline failed and the others shall end with it. ALL_...: the last pipeline has ended."""
+    """REFUSE: the plan, or the claim of the job's id, was refused. ALL_ENDED: however each of them did."""
 
     START = "start"
     REFUSE = "refuse"
     FAIL_FAST = "fail-fast"
     CANCEL = "cancel"
     ALL_FINISHED = "all-finished"
-    SOME_FAILED = "some-failed"
     ALL_STOPPED = "all-stopped"
+    SOME_FAILED = "some-failed"
     ALL_FAILED = "all-failed"
     ALL_ENDED = "all-ended"
-
-
-class VertexState(StrEnum):
-    """What people see of a table: it runs, it is tried again, it is left out, it is done."""
-
-    WAITING = "waiting"
-    RUNNING = "running"
-    RETRYING = "retrying"
-    ISOLATED = "isolated"
-    DONE = "done"
-    CANCELLED = "cancelled"
-
-
-class VertexEvent(StrEnum):
-    """REJOIN: an isolated table comes back at a barrier."""
-
-    START = "start"
-    FAIL = "fail"
-    ATTEMPTS_USED_UP = "attempts-used-up"
-    REJOIN = "rejoin"
-    FINISH = "finish"
-    CANCEL = "cancel"
 
 
 JOB: Table[JobState, JobEvent] = {
@@ -75,12 +54,12 @@ JOB: Table[JobState, JobEvent] = {
         JobEvent.FAIL_FAST: JobState.FAILING,
         JobEvent.CANCEL: JobState.CANCELLING,
         JobEvent.ALL_FINISHED: JobState.FINISHED,
-        JobEvent.SOME_FAILED: JobState.PARTLY_FINISHED,
         JobEvent.ALL_STOPPED: JobState.STOPPED,
+        JobEvent.SOME_FAILED: JobState.PARTLY_FINISHED,
         JobEvent.ALL_FAILED: JobState.FAILED,
     },
     JobState.FAILING: {JobEvent.ALL_ENDED: JobState.FAILED, JobEvent.CANCEL: JobState.CANCELLING},
-    JobState.CANCELLING: {JobEvent.ALL_ENDED: JobState.CANCELLED},
+    JobState.CANCELLING: {JobEvent.ALL_FINISHED: JobState.FINISHED, JobEvent.ALL_ENDED: JobState.CANCELLED},
     JobState.FINISHED: {},
     JobState.PARTLY_FINISHED: {},
     JobState.STOPPED: {},
@@ -88,24 +67,21 @@ JOB: Table[JobState, JobEvent] = {
     JobState.CANCELLED: {},
 }
 
-VERTEX: Table[VertexState, VertexEvent] = {
-    VertexState.WAITING: {
-        VertexEvent.START: VertexState.RUNNING,
-        VertexEvent.FAIL: VertexState.RETRYING,
-        VertexEvent.CANCEL: VertexState.CANCELLED,
-    },
-    VertexState.RUNNING: {
-        VertexEvent.FAIL: VertexState.RETRYING,
-        VertexEvent.FINISH: VertexState.DONE,
-        VertexEvent.CANCEL: VertexState.CANCELLED,
-    },
-    VertexState.RETRYING: {
-        VertexEvent.START: VertexState.RUNNING,
-        VertexEvent.FAIL: VertexState.RETRYING,
-        VertexEvent.ATTEMPTS_USED_UP: VertexState.ISOLATED,
-        VertexEvent.CANCEL: VertexState.CANCELLED,
-    },
-    VertexState.ISOLATED: {VertexEvent.REJOIN: VertexState.WAITING, VertexEvent.CANCEL: VertexState.CANCELLED},
-    VertexState.DONE: {},
-    VertexState.CANCELLED: {},
-}
+ENDING = frozenset({JobState.FAILING, JobState.CANCELLING})
+ARRIVED = frozenset({PipelineState.FINISHED, PipelineState.STOPPED})
+
+
+def follows(job: JobState, pipelines: Collection[PipelineState], *, fail_fast: bool) -> JobEvent | None:
+    """What has happened to a job, now that its pipelines are in these states; None: nothing. Ask again after it."""
+    if job is JobState.RUNNING and fail_fast and PipelineState.FAILED in pipelines:
+        return JobEvent.FAIL_FAST
+    if not JOB[job] or job is JobState.CREATED or not all(has_ended(PIPELINE, state) for state in pipelines):
+        return None
+    ends = set(pipelines)
+    if ends == {PipelineState.FINISHED} and job is not JobState.FAILING:
+        return JobEvent.ALL_FINISHED
+    if job in ENDING:
+        return JobEvent.ALL_ENDED
+    if ends <= ARRIVED:
+        return JobEvent.ALL_STOPPED
+    return JobEvent.SOME_FAILED if ends & ARRIVED else JobEvent.ALL_FAILED

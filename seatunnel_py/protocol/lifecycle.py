@@ -1,12 +1,14 @@
 """Life cycles of a pipeline, a subtask and a checkpoint, as literal tables (state x event -> state), and how such a
 table is read. The pictures in the documentation are drawn from the tables.
 
-Rules. (X1) What a table does not hold is forbidden: asking for it is a mistake of ours and raises. (X2) Every state has
-a row; the first is the start, an empty one is an end, and nothing leaves an end (I12). (X3) A pipeline finishes only by
-FINAL_CONFIRMED, so success is said after the last commit is confirmed (I43), and stops only by SAVEPOINT_CONFIRMED
-(I44). (X4) A failure while restarting is a restart again (I26). (X5) A stop that did not come about restarts the
-pipeline: some sources are silent behind its barrier already. (X6) What has not ended can be cancelled and can fail.
-(X7) A checkpoint completes only out of STORING, and only the store's answer leads out of that (I10).
+Rules. (LC1) What a table does not hold is forbidden: asking for it is a mistake of ours and raises. (LC2) Every state
+has a row; the first is the start, an empty one is an end, and nothing leaves an end (I12). (LC3) A pipeline finishes
+only by FINAL_CONFIRMED, so success is said after the last commit is confirmed (I43), and stops only by
+SAVEPOINT_CONFIRMED (I44). (LC4) A failure while restarting is a restart again (I26). (LC5) Out of STOPPING no way leads
+back to RUNNING but a restart: some sources are silent behind its barrier already. (LC6) A pipeline that has not ended
+can be cancelled and can fail. (LC7) A checkpoint completes only out of STORING, and only the store's answer leads out
+of that (I10). (LC8) A subtask runs only after it was told to start, and a life that failed does nothing more but give
+way to another (O5.4).
 
 May not know: why something happened. Reasons are the business of ``failure_policy.py``, decisions of the coordinator.
 """
@@ -38,7 +40,7 @@ class PipelineState(StrEnum):
 
 
 class PipelineEvent(StrEnum):
-    """FAIL: for good. SUBTASK_FAILED: a life is over, and attempts are left."""
+    """FAIL: for good. SUBTASK_FAILED: a life is over, or a stop was (LC5), and attempts are left."""
 
     SET_UP = "set-up"
     RESTORE = "restore"
@@ -48,33 +50,26 @@ class PipelineEvent(StrEnum):
     SOURCES_ENDED = "sources-ended"
     FINAL_CONFIRMED = "final-confirmed"
     STOP = "stop"
-    STOP_FAILED = "stop-failed"
     SAVEPOINT_CONFIRMED = "savepoint-confirmed"
     FAIL = "fail"
     CANCEL = "cancel"
 
 
-class SubtaskState(StrEnum):
-    """ENDED: a source has nothing more, but goes on answering triggers (I46)."""
+class Life(StrEnum):
+    """Of a subtask. That a source has nothing more to read is no state: it lives on and answers triggers (I46)."""
 
-    CREATED = "created"
-    RESTORING = "restoring"
+    NONE = "none"
     READY = "ready"
     RUNNING = "running"
-    ENDED = "ended"
     FAILED = "failed"
-    CLOSED = "closed"
 
 
-class SubtaskEvent(StrEnum):
-    """RESTORE begins a life, with an epoch of its own, out of any state but the last."""
+class LifeEvent(StrEnum):
+    """RESTORE begins a life, with an epoch of its own, whatever became of the one before."""
 
     RESTORE = "restore"
-    READY = "ready"
     START = "start"
-    END = "end"
     FAIL = "fail"
-    CLOSE = "close"
 
 
 class CheckpointState(StrEnum):
@@ -116,6 +111,8 @@ PIPELINE: Table[PipelineState, PipelineEvent] = {
     PipelineState.RESTORING: {
         PipelineEvent.ALL_READY: PipelineState.RUNNING,
         PipelineEvent.SUBTASK_FAILED: PipelineState.RESTARTING,
+        PipelineEvent.FINAL_CONFIRMED: PipelineState.FINISHED,
+        PipelineEvent.SAVEPOINT_CONFIRMED: PipelineState.STOPPED,
         PipelineEvent.FAIL: PipelineState.FAILED,
         PipelineEvent.CANCEL: PipelineState.CANCELLED,
     },
@@ -123,6 +120,8 @@ PIPELINE: Table[PipelineState, PipelineEvent] = {
         PipelineEvent.SUBTASK_FAILED: PipelineState.RESTARTING,
         PipelineEvent.SOURCES_ENDED: PipelineState.FINISHING,
         PipelineEvent.STOP: PipelineState.STOPPING,
+        PipelineEvent.FINAL_CONFIRMED: PipelineState.FINISHED,
+        PipelineEvent.SAVEPOINT_CONFIRMED: PipelineState.STOPPED,
         PipelineEvent.FAIL: PipelineState.FAILED,
         PipelineEvent.CANCEL: PipelineState.CANCELLED,
     },
@@ -130,19 +129,22 @@ PIPELINE: Table[PipelineState, PipelineEvent] = {
         PipelineEvent.SUBTASK_FAILED: PipelineState.RESTARTING,
         PipelineEvent.FINAL_CONFIRMED: PipelineState.FINISHED,
         PipelineEvent.STOP: PipelineState.STOPPING,
+        PipelineEvent.SAVEPOINT_CONFIRMED: PipelineState.STOPPED,
         PipelineEvent.FAIL: PipelineState.FAILED,
         PipelineEvent.CANCEL: PipelineState.CANCELLED,
     },
     PipelineState.STOPPING: {
         PipelineEvent.SUBTASK_FAILED: PipelineState.RESTARTING,
-        PipelineEvent.STOP_FAILED: PipelineState.RESTARTING,
         PipelineEvent.SAVEPOINT_CONFIRMED: PipelineState.STOPPED,
+        PipelineEvent.FINAL_CONFIRMED: PipelineState.FINISHED,
         PipelineEvent.FAIL: PipelineState.FAILED,
         PipelineEvent.CANCEL: PipelineState.CANCELLED,
     },
     PipelineState.RESTARTING: {
         PipelineEvent.BACKOFF_OVER: PipelineState.RESTORING,
         PipelineEvent.SUBTASK_FAILED: PipelineState.RESTARTING,
+        PipelineEvent.FINAL_CONFIRMED: PipelineState.FINISHED,
+        PipelineEvent.SAVEPOINT_CONFIRMED: PipelineState.STOPPED,
         PipelineEvent.FAIL: PipelineState.FAILED,
         PipelineEvent.CANCEL: PipelineState.CANCELLED,
     },
@@ -152,39 +154,11 @@ PIPELINE: Table[PipelineState, PipelineEvent] = {
     PipelineState.CANCELLED: {},
 }
 
-SUBTASK: Table[SubtaskState, SubtaskEvent] = {
-    SubtaskState.CREATED: {
-        SubtaskEvent.RESTORE: SubtaskState.RESTORING,
-        SubtaskEvent.CLOSE: SubtaskState.CLOSED,
-    },
-    SubtaskState.RESTORING: {
-        SubtaskEvent.RESTORE: SubtaskState.RESTORING,
-        SubtaskEvent.READY: SubtaskState.READY,
-        SubtaskEvent.FAIL: SubtaskState.FAILED,
-        SubtaskEvent.CLOSE: SubtaskState.CLOSED,
-    },
-    SubtaskState.READY: {
-        SubtaskEvent.RESTORE: SubtaskState.RESTORING,
-        SubtaskEvent.START: SubtaskState.RUNNING,
-        SubtaskEvent.FAIL: SubtaskState.FAILED,
-        SubtaskEvent.CLOSE: SubtaskState.CLOSED,
-    },
-    SubtaskState.RUNNING: {
-        SubtaskEvent.RESTORE: SubtaskState.RESTORING,
-        SubtaskEvent.END: SubtaskState.ENDED,
-        SubtaskEvent.FAIL: SubtaskState.FAILED,
-        SubtaskEvent.CLOSE: SubtaskState.CLOSED,
-    },
-    SubtaskState.ENDED: {
-        SubtaskEvent.RESTORE: SubtaskState.RESTORING,
-        SubtaskEvent.FAIL: SubtaskState.FAILED,
-        SubtaskEvent.CLOSE: SubtaskState.CLOSED,
-    },
-    SubtaskState.FAILED: {
-        SubtaskEvent.RESTORE: SubtaskState.RESTORING,
-        SubtaskEvent.CLOSE: SubtaskState.CLOSED,
-    },
-    SubtaskState.CLOSED: {},
+LIFE: Table[Life, LifeEvent] = {
+    Life.NONE: {LifeEvent.RESTORE: Life.READY},
+    Life.READY: {LifeEvent.RESTORE: Life.READY, LifeEvent.START: Life.RUNNING, LifeEvent.FAIL: Life.FAILED},
+    Life.RUNNING: {LifeEvent.RESTORE: Life.READY, LifeEvent.FAIL: Life.FAILED},
+    Life.FAILED: {LifeEvent.RESTORE: Life.READY},
 }
 
 CHECKPOINT: Table[CheckpointState, CheckpointEvent] = {
@@ -206,7 +180,7 @@ CHECKPOINT: Table[CheckpointState, CheckpointEvent] = {
 
 
 def advance(table: Table[S, E], state: S, event: E) -> S:
-    """The next state. Raises OurMistake for what the table does not hold (X1)."""
+    """The next state. Raises OurMistake for what the table does not hold (LC1)."""
     row = table[state]
     if event not in row:
         allowed = ", ".join(row) or "nothing: it is an end"
@@ -215,12 +189,12 @@ def advance(table: Table[S, E], state: S, event: E) -> S:
 
 
 def has_ended(table: Table[S, E], state: S) -> bool:
-    """Nothing leaves this state (X2)."""
+    """Nothing leaves this state (LC2)."""
     return not table[state]
 
 
 def mermaid(table: Table[S, E]) -> str:
-    """The table as the text of a mermaid state diagram (X2)."""
+    """The table as the text of a mermaid state diagram (LC2)."""
     start = next(iter(table))
     lines = ["stateDiagram-v2", f"    [*] --> {start.name}"]
     for state, row in table.items():

@@ -1,11 +1,11 @@
 """One checkpoint in flight: from its trigger to its only end.
 
-Rules. (Q1) It waits for exactly the subtasks that it was created with, each in the epoch that its vertex had then (I9).
-(Q2) A subtask answers once: a second answer changes nothing. (Q3) What comes from somebody who is not waited for, or
-from a life that is not known yet, is refused. (Q4) What comes from an older incarnation or epoch is discarded (I37).
-(Q5) It has one end: nothing that comes after it has an effect (I12, F16), and an aborted one gives up what it has
-collected. (Q6) A decline by somebody who is waited for ends it (O4.11); any other decline does not. (Q7) While the
-store is at it, only the store ends it: its record may be durable already, and then it has completed (I10).
+Rules. (PE1) It waits for exactly the subtasks that it was created with, each in the epoch that its vertex had then
+(I9). (PE2) A subtask answers once: a second answer changes nothing. (PE3) What comes from somebody who is not waited
+for, or from a life that is not known yet, is refused. (PE4) What comes from an older incarnation or epoch is discarded
+(I37). (PE5) It has one end: nothing that comes after it has an effect (I12, F16), and an aborted one gives up what it
+has collected. (PE6) A decline by somebody who is waited for ends it (O4.11); any other decline does not. (PE7) While
+the store is at it, only the store ends it: its record may be durable already, and then it has completed (I10).
 
 May not know: what snapshots contain, how records look, who is told about the end.
 """
@@ -100,7 +100,7 @@ class PendingCheckpoint:
 
     @property
     def abortable(self) -> bool:
-        """It has not ended, and is not in the store's hands (Q7)."""
+        """It has not ended, and is not in the store's hands (PE7)."""
         return CheckpointEvent.ABORT in CHECKPOINT[self.state]
 
     @property
@@ -143,7 +143,7 @@ class PendingCheckpoint:
         self._end(CheckpointEvent.NOT_STORED, reason)
 
     def abort(self, reason: Reason) -> bool:
-        """Give it up. False: it is in the store's hands (Q7) or has ended (I12), and nothing changes."""
+        """Give it up. False: it is in the store's hands (PE7) or has ended (I12), and nothing changes."""
         if not self.abortable:
             return False
         self._end(CheckpointEvent.ABORT, reason)

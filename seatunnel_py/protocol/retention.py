@@ -1,12 +1,13 @@
 """What may be deleted, what must stay and why, and which pending checkpoints a completed one makes needless.
 
-Rules. (M1) A savepoint is pinned: retention neither deletes nor counts it (I44); so is checkpoint 0, to which
-``PositionsVoid`` goes back. (M2) What a savepoint refers to stays. (M3) A checkpoint with an unconfirmed commit stays:
-its pieces are all that is left of those rows (I29). (M4) A checkpoint goes only when a newer one has completed and all
-commits of that are confirmed (I18); so the newest always stays (I17). (M5) The newest ``max_retained`` stay besides.
-(M6) The answer follows from what is there now: what failed to be deleted is named again next time (F26). (M7) A
-completed checkpoint makes every older one needless that can still be given up (O4.10); savepoints too, because commits
-of a scope go in order (I30): whoever asked for one gets a new one.
+Rules. (RT1) A savepoint is pinned: retention neither deletes nor counts it (I44); so is checkpoint 0, which says what
+was decided at the start, until another one takes its place (void positions). (RT2) What a savepoint refers to stays.
+(RT3) A checkpoint with an unconfirmed commit stays: its pieces are all that is left of those rows (I29). (RT4) A
+checkpoint goes only when a newer one has completed and all commits of that are confirmed (I18); so the newest always
+stays (I17). (RT5) The newest ``max_retained`` stay besides. (RT6) The answer follows from what is there now: what
+failed to be deleted is named again next time (F26). (RT7) A completed checkpoint makes every older one needless that
+can still be given up (O4.10); savepoints too, because commits of a scope go in order (I30): whoever asked for one gets
+a new one.
 
 May not know: the store, and whether deleting worked.
 """
@@ -33,14 +34,14 @@ class Retained:
 class Keep(StrEnum):
     """Why a record stays, in the order in which it is asked."""
 
-    PINNED = "it is a savepoint or checkpoint 0"
+    PINNED = "it is a savepoint or the checkpoint 0 in force"
     REFERRED = "a savepoint refers to it"
     UNCONFIRMED = "not all of its commits are confirmed"
     NEEDED = "no newer one has completed with all commits confirmed"
     RECENT = "it is one of the newest, of which some are retained"
 
 
-PINNED = frozenset({RecordKind.SAVEPOINT, RecordKind.ZERO})
+NOT_COUNTED = frozenset({RecordKind.SAVEPOINT, RecordKind.ZERO})
 
 
 def retained(record: CheckpointRecord) -> Retained:
@@ -54,11 +55,12 @@ def judge(records: Iterable[Retained], unconfirmed: Collection[int], max_retaine
     ordered = sorted(records, key=lambda record: record.checkpoint)
     referred = {earlier for record in ordered if record.kind is RecordKind.SAVEPOINT for earlier in record.refers_to}
     confirmed = max((record.checkpoint for record in ordered if record.checkpoint not in unconfirmed), default=0)
-    counted = [record.checkpoint for record in ordered if record.kind not in PINNED]
+    zero = max((record.checkpoint for record in ordered if record.kind is RecordKind.ZERO), default=-1)
+    counted = [record.checkpoint for record in ordered if record.kind not in NOT_COUNTED]
     recent = set(counted[-max_retained:])
 
     def why(record: Retained) -> Keep | None:
-        if record.kind in PINNED:
+        if record.kind is RecordKind.SAVEPOINT or record.checkpoint == zero:
             return Keep.PINNED
         if record.checkpoint in referred:
             return Keep.REFERRED
@@ -77,6 +79,6 @@ def to_delete(records: Iterable[Retained], unconfirmed: Collection[int], max_ret
 
 
 def subsumed(pending: Iterable[PendingCheckpoint], completed: int) -> tuple[PendingCheckpoint, ...]:
-    """Which of these the completion of ``completed`` makes needless, oldest first (M7)."""
+    """Which of these the completion of ``completed`` makes needless, oldest first (RT7)."""
     needless = (older for older in pending if older.checkpoint < completed and older.abortable)
     return tuple(sorted(needless, key=lambda older: older.checkpoint))

@@ -1,14 +1,14 @@
 """Whether a requested checkpoint starts now, later or not at all, and when the next periodic one is due.
 
-Rules. (G1) The checks stand in the order of O4.3, then O4.4, then ours: shut down? periodic ones off? too many queued?
-minimum pause? concurrency? all subtasks running? commits lag? anything new? The first that blocks is the answer.
-(G2) A check binds the kinds that its row names and no others: a savepoint waits for no pause and needs no news, the
-final one is never lost to a full queue. (G3) What passes by itself is waited for, anything else is refused, and neither
-has a side effect (O4.4, O5.5). (G4) Where barriers may go unaligned, one checkpoint is under way at a time (I16).
-(G5) Only periodic checkpoints begin unaligned: a savepoint stands alone (I44), the final one has to find the channels
-empty, and an operation may need what was before it to be through. (G6) The first periodic one comes after a fraction of
-the interval that is handed in, so that many pipelines do not start together (O4.2); a beat that was missed is not made
-up. (G7) What a person asked for goes before what a timer did, in the order in which it was asked; one periodic and one
+Rules. (TR1) The checks stand in the order of O4.3, then O4.4, then ours: shut down? periodic ones off? too many queued?
+minimum pause? concurrency? all subtasks running? commits lag? anything new? The first that blocks is the answer. (TR2)
+A check binds the kinds that its row names and no others: a savepoint waits for no pause and needs no news, the final
+one is never lost to a full queue. (TR3) What passes by itself is waited for, anything else is refused, and neither has
+a side effect (O4.4, O5.5). (TR4) Where barriers may go unaligned, one checkpoint is under way at a time (I16). (TR5)
+Only periodic checkpoints begin unaligned: a savepoint stands alone (I44), the final one has to find the channels empty,
+and an operation may need what was before it to be through. (TR6) The first periodic one comes after a fraction of the
+interval that is handed in, so that many pipelines do not start together (O4.2); a beat that was missed is not made up.
+(TR7) What a person asked for goes before what a timer did, in the order in which it was asked; one periodic and one
 final request wait at most.
 
 May not know: clocks, what a checkpoint consists of, who acknowledges it.
@@ -70,7 +70,7 @@ class CheckpointSettings:
 
     @property
     def concurrency(self) -> int:
-        """How many may be under way (G4). Nobody tells the coordinator that an alignment timed out, so that it may is
+        """How many may be under way (TR4). Nobody tells the coordinator that an alignment timed out, so that it may is
         enough."""
         return self.max_concurrent if self.alignment_timeout is None else 1
 
@@ -195,7 +195,7 @@ PRECEDENCE: dict[TriggerKind, int] = {
 
 
 def decide(request: TriggerRequest, view: TriggerView, settings: CheckpointSettings) -> Decision:
-    """The first check that binds this kind and blocks is the answer (G1, G2); else it runs."""
+    """The first check that binds this kind and blocks is the answer (TR1, TR2); else it runs."""
     for check in CHECKS:
         if request.kind not in check.binds or not check.blocks(view, settings):
             continue
@@ -213,7 +213,7 @@ def pause_ends(view: TriggerView, settings: CheckpointSettings) -> float:
 
 
 def enqueue(queue: tuple[TriggerRequest, ...], request: TriggerRequest) -> tuple[TriggerRequest, ...]:
-    """The queue with this request in its place (G7). Its head is the next to ask ``decide`` about."""
+    """The queue with this request in its place (TR7). Its head is the next to ask ``decide`` about."""
     if PRECEDENCE[request.kind] and any(waiting.kind is request.kind for waiting in queue):
         return queue
     return tuple(sorted((*queue, request), key=lambda waiting: PRECEDENCE[waiting.kind]))
@@ -228,7 +228,7 @@ def first_trigger(activated_at: float, settings: CheckpointSettings) -> float | 
 
 
 def next_trigger(due: float, now: float, settings: CheckpointSettings) -> float | None:
-    """When the periodic one after that of ``due`` is due. Later than now: missed beats are not made up (G6)."""
+    """When the periodic one after that of ``due`` is due. Later than now: missed beats are not made up (TR6)."""
     if settings.interval is None:
         return None
     return due + settings.interval if due + settings.interval > now else now + settings.interval

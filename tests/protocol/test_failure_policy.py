@@ -12,11 +12,17 @@ from seatunnel_py.protocol.records import RecordKind
 
 COUNTED = {Reason.EXPIRED, Reason.DECLINED, Reason.STORE_FAILED, Reason.SNAPSHOT_FAILED}
 DEADLY = {Reason.GAP, Reason.LOST, Reason.FENCED, Reason.TOO_MANY_FAILED_CHECKPOINTS}
-HOPELESS = DEADLY | {Reason.SHUT_DOWN, Reason.PERIODIC_OFF, Reason.OPERATION_ENDED, Reason.CANCELLED}
+HOPELESS = DEADLY | {
+    Reason.SHUT_DOWN,
+    Reason.PERIODIC_OFF,
+    Reason.NOT_POSSIBLE,
+    Reason.OPERATION_ENDED,
+    Reason.CANCELLED,
+}
 
 
 def test_every_reason_has_a_row() -> None:
-    """A reason that is added without a decision is found here (E1)."""
+    """A reason that is added without a decision is found here (FP1)."""
     assert list(POLICIES) == list(Reason)
 
 
@@ -71,7 +77,7 @@ def test_o4_11_what_was_given_up_for_something_else_neither_counts_nor_resets(re
     [(RecordKind.PERIODIC, 1), (RecordKind.FINAL, 1), (RecordKind.SAVEPOINT, 0)],
 )
 def test_a_failed_savepoint_is_its_asker_s_affair(kind: RecordKind, count: int) -> None:
-    """Who asks four times for a savepoint in a full place does not end the job (E5)."""
+    """Who asks four times for a savepoint in a full place does not end the job (FP5)."""
     assert FailedInARow().aborted(kind, Reason.STORE_FAILED) == FailedInARow(count)
 
 

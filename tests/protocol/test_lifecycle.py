@@ -10,17 +10,17 @@ import pytest
 
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.protocol.errors import OurMistake, PeerMistake, ProtocolError
-from seatunnel_py.protocol.job_lifecycle import JOB, VERTEX, JobEvent, JobState, VertexEvent, VertexState
+from seatunnel_py.protocol.job_lifecycle import JOB, JobEvent, JobState, follows
 from seatunnel_py.protocol.lifecycle import (
     CHECKPOINT,
+    LIFE,
     PIPELINE,
-    SUBTASK,
     CheckpointEvent,
     CheckpointState,
+    Life,
+    LifeEvent,
     PipelineEvent,
     PipelineState,
-    SubtaskEvent,
-    SubtaskState,
     Table,
     advance,
     has_ended,
@@ -31,8 +31,7 @@ ANY = Table[Any, Any]
 TABLES: dict[str, tuple[ANY, type[StrEnum], type[StrEnum], set[str]]] = {
     "job": (JOB, JobState, JobEvent, {"finished", "partly-finished", "stopped", "failed", "cancelled"}),
     "pipeline": (PIPELINE, PipelineState, PipelineEvent, {"finished", "stopped", "failed", "cancelled"}),
-    "vertex": (VERTEX, VertexState, VertexEvent, {"done", "cancelled"}),
-    "subtask": (SUBTASK, SubtaskState, SubtaskEvent, {"closed"}),
+    "life": (LIFE, Life, LifeEvent, set()),
     "checkpoint": (CHECKPOINT, CheckpointState, CheckpointEvent, {"completed", "aborted"}),
 }
 each = pytest.mark.parametrize(("table", "states", "events", "ends"), TABLES.values(), ids=TABLES)
@@ -61,7 +60,7 @@ def reached(table: ANY, start: StrEnum) -> set[StrEnum]:
 def test_every_state_has_a_row_and_every_event_a_place(
     table: ANY, states: type[StrEnum], events: type[StrEnum], ends: set[str]
 ) -> None:
-    """Nothing is declared that cannot happen (X2)."""
+    """Nothing is declared that cannot happen (LC2)."""
     assert list(table) == list(states)
     assert {event for row in table.values() for event in row} == set(events)
 
@@ -70,18 +69,19 @@ def test_every_state_has_a_row_and_every_event_a_place(
 def test_i12_ends_are_ends_and_can_be_reached_from_everywhere(
     table: ANY, states: type[StrEnum], events: type[StrEnum], ends: set[str]
 ) -> None:
-    """Nothing leaves an end, nothing is stuck before one, and no state is beyond reach."""
+    """Nothing leaves an end, nothing is stuck before one, and no state is beyond reach. A subtask's life has no end of
+    its own: another one can always follow, as long as there is a pipeline."""
     assert {state for state in states if has_ended(table, state)} == ends
     assert reached(table, next(iter(table))) == set(states)
     for state in states:
-        assert reached(table, state) & ends
+        assert reached(table, state) & ends or not ends
 
 
 @each
 def test_what_a_table_does_not_hold_is_our_mistake(
     table: ANY, states: type[StrEnum], events: type[StrEnum], ends: set[str]
 ) -> None:
-    """Every forbidden pair raises, every other one gives what the table says (X1)."""
+    """Every forbidden pair raises, every other one gives what the table says (LC1)."""
     for state in states:
         for event in events:
             if event in table[state]:
@@ -140,7 +140,6 @@ BEGIN = (PipelineEvent.SET_UP, PipelineEvent.RESTORE, PipelineEvent.ALL_READY)
         ((*BEGIN, PipelineEvent.STOP, PipelineEvent.SAVEPOINT_CONFIRMED), PipelineState.STOPPED),
         ((*BEGIN, PipelineEvent.SUBTASK_FAILED, PipelineEvent.BACKOFF_OVER), PipelineState.RESTORING),
         ((PipelineEvent.RESTORE, PipelineEvent.SUBTASK_FAILED, PipelineEvent.FAIL), PipelineState.FAILED),
-        ((*BEGIN, PipelineEvent.STOP, PipelineEvent.STOP_FAILED), PipelineState.RESTARTING),
         ((*BEGIN, PipelineEvent.SOURCES_ENDED, PipelineEvent.STOP), PipelineState.STOPPING),
     ],
 )
@@ -191,34 +190,77 @@ def test_i10_a_checkpoint_completes_only_by_the_store_s_word() -> None:
     assert set(CHECKPOINT[CheckpointState.STORING]) == {CheckpointEvent.STORED, CheckpointEvent.NOT_STORED}
 
 
-def test_i46_an_ended_source_lives_on_and_can_be_reopened() -> None:
-    """It answers triggers, may fail, and begins another life when its region restarts."""
-    ended = walk(SUBTASK, SubtaskEvent.RESTORE, SubtaskEvent.READY, SubtaskEvent.START, SubtaskEvent.END)
-
-    assert ended is SubtaskState.ENDED
-    assert advance(SUBTASK, ended, SubtaskEvent.RESTORE) is SubtaskState.RESTORING
-    assert advance(SUBTASK, ended, SubtaskEvent.FAIL) is SubtaskState.FAILED
-
-
-def test_o5_4_a_subtask_starts_only_out_of_ready() -> None:
-    """Ready is reported; the start is said to all together."""
-    starts = [state for state, row in SUBTASK.items() if SubtaskEvent.START in row]
-
-    assert starts == [SubtaskState.READY]
+def test_a_stop_that_did_not_come_about_leads_back_only_through_a_restart() -> None:
+    """Sources behind its barrier are silent (LC5)."""
+    assert leading_to(PipelineState.RUNNING) == {(PipelineState.RESTORING, PipelineEvent.ALL_READY)}
+    assert leading_to(PipelineState.STOPPING) == {
+        (PipelineState.RUNNING, PipelineEvent.STOP),
+        (PipelineState.FINISHING, PipelineEvent.STOP),
+    }
 
 
-def test_a_table_is_left_out_only_after_its_retries_and_comes_back_by_rejoining() -> None:
-    """Isolation is never the first answer (Z2)."""
-    isolated = walk(VERTEX, VertexEvent.START, VertexEvent.FAIL, VertexEvent.ATTEMPTS_USED_UP)
-
-    assert isolated is VertexState.ISOLATED
-    assert [state for state, row in VERTEX.items() if VertexEvent.ATTEMPTS_USED_UP in row] == [VertexState.RETRYING]
-    assert advance(VERTEX, isolated, VertexEvent.REJOIN) is VertexState.WAITING
+def test_o5_4_a_life_begins_by_restoring_and_runs_only_when_told_to_start() -> None:
+    """Whatever became of the life before; and one that failed does nothing more."""
+    assert {row[LifeEvent.RESTORE] for row in LIFE.values()} == {Life.READY}
+    assert [state for state, row in LIFE.items() if LifeEvent.START in row] == [Life.READY]
+    assert set(LIFE[Life.FAILED]) == {LifeEvent.RESTORE}
 
 
-def test_a_job_that_lost_some_of_its_tables_is_not_finished() -> None:
-    """The exit code tells them apart (Z1)."""
-    assert walk(JOB, JobEvent.START, JobEvent.SOME_FAILED) is JobState.PARTLY_FINISHED
+# ---------------------------------------------------------------- the job and its pipelines
+
+RUN, FIN, STO, BAD, CAN = (
+    PipelineState.RUNNING,
+    PipelineState.FINISHED,
+    PipelineState.STOPPED,
+    PipelineState.FAILED,
+    PipelineState.CANCELLED,
+)
+JOBS = [
+    # state, pipelines, what follows, what follows when the job is to fail fast
+    (JobState.CREATED, [BAD], None, None),
+    (JobState.RUNNING, [RUN, FIN], None, None),
+    (JobState.RUNNING, [RUN, BAD], None, JobEvent.FAIL_FAST),
+    (JobState.RUNNING, [FIN, FIN], JobEvent.ALL_FINISHED, JobEvent.ALL_FINISHED),
+    (JobState.RUNNING, [STO, STO], JobEvent.ALL_STOPPED, JobEvent.ALL_STOPPED),
+    (JobState.RUNNING, [FIN, STO], JobEvent.ALL_STOPPED, JobEvent.ALL_STOPPED),
+    (JobState.RUNNING, [FIN, BAD], JobEvent.SOME_FAILED, JobEvent.FAIL_FAST),
+    (JobState.RUNNING, [STO, BAD], JobEvent.SOME_FAILED, JobEvent.FAIL_FAST),
+    (JobState.RUNNING, [FIN, CAN], JobEvent.SOME_FAILED, JobEvent.SOME_FAILED),
+    (JobState.RUNNING, [BAD, BAD], JobEvent.ALL_FAILED, JobEvent.FAIL_FAST),
+    (JobState.FAILING, [RUN, BAD], None, None),
+    (JobState.FAILING, [CAN, BAD], JobEvent.ALL_ENDED, JobEvent.ALL_ENDED),
+    (JobState.CANCELLING, [CAN, RUN], None, None),
+    (JobState.CANCELLING, [CAN, FIN], JobEvent.ALL_ENDED, JobEvent.ALL_ENDED),
+    (JobState.CANCELLING, [FIN, FIN], JobEvent.ALL_FINISHED, JobEvent.ALL_FINISHED),
+    (JobState.FINISHED, [FIN], None, None),
+    (JobState.CANCELLED, [CAN], None, None),
+]
+
+
+@pytest.mark.parametrize(("job", "pipelines", "patient", "fast"), JOBS)
+def test_o5_1_a_job_s_fate_follows_from_its_pipelines(
+    job: JobState, pipelines: list[PipelineState], patient: JobEvent | None, fast: JobEvent | None
+) -> None:
+    """One that ends does not end the others, unless asked for; and nothing is called finished that is not."""
+    assert follows(job, pipelines, fail_fast=False) is patient
+    assert follows(job, pipelines, fail_fast=True) is fast
+
+
+@pytest.mark.parametrize("job", JobState)
+@pytest.mark.parametrize("fail_fast", [False, True])
+def test_whatever_follows_is_held_by_the_job_s_table(job: JobState, fail_fast: bool) -> None:
+    """For all pairs of pipelines; and once all have ended, so does every job that was started."""
+    for first in PipelineState:
+        for second in PipelineState:
+            pipelines, state = (first, second), job
+            while (event := follows(state, pipelines, fail_fast=fail_fast)) is not None:
+                state = advance(JOB, state, event)
+            if all(has_ended(PIPELINE, one) for one in pipelines):
+                assert has_ended(JOB, state) or job is JobState.CREATED
+
+
+def test_a_cancel_overrides_a_failure_under_way() -> None:
+    """What people asked for last is what they are told."""
     assert walk(JOB, JobEvent.START, JobEvent.FAIL_FAST, JobEvent.CANCEL, JobEvent.ALL_ENDED) is JobState.CANCELLED
 
 

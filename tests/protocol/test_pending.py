@@ -221,7 +221,7 @@ def test_o4_11_it_expires_at_its_time(now: float, due: bool) -> None:
 
 @pytest.mark.parametrize("make", [storing, completed, aborted])
 def test_what_is_in_the_store_or_has_ended_does_not_expire(make: Callable[[], PendingCheckpoint]) -> None:
-    """A slow store is the store's affair (Q7)."""
+    """A slow store is the store's affair (PE7)."""
     assert not make().expired(1e9)
 
 

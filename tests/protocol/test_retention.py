@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from seatunnel_py.protocol.coordinator_events import Acknowledged
 from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import StagedPiece
+from seatunnel_py.protocol.items import StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.pending import PendingCheckpoint
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
@@ -62,6 +63,14 @@ def test_i44_savepoints_and_checkpoint_0_are_pinned_and_not_counted() -> None:
     pinned = [Retained(0, ZERO), Retained(2, SAVEPOINT), Retained(5, SAVEPOINT)]
 
     assert to_delete([*pinned, *periodic(1, 3, 4)], (), 2) == (1,)
+
+
+def test_a_checkpoint_0_that_was_replaced_is_not_pinned() -> None:
+    """Positions were void, and another one took its place; neither counts."""
+    records = [Retained(0, ZERO), *periodic(1, 2), Retained(3, ZERO), *periodic(4, 5)]
+
+    assert to_delete(records, (), 2) == (0, 1, 2)
+    assert to_delete(records[:4], {3}, 2) == (0,)
 
 
 def test_a_savepoint_is_a_newer_one_like_any_other() -> None:
@@ -137,8 +146,10 @@ def pending(checkpoint: int, kind: RecordKind = PERIODIC) -> PendingCheckpoint:
 
 
 def test_o4_10_older_pending_ones_are_subsumed_oldest_first() -> None:
-    """Newer ones go on; those that have ended already are left alone; a savepoint is subsumed like any other."""
-    flying = [pending(4), pending(2, SAVEPOINT), pending(1), pending(3)]
+    """Newer ones go on; a savepoint is subsumed like any other; what has ended, or is in the store's hands, is not."""
+    flying = [pending(number) for number in (5, 4, 1, 3)] + [pending(2, SAVEPOINT), pending(0)]
     flying[2].abort(Reason.EXPIRED)
+    flying[5].acknowledge(Acknowledged(1, 1, 1, Subtask("a"), 0, SubtaskSnapshot()))
+    flying[5].store()
 
     assert [older.checkpoint for older in subsumed(flying, 4)] == [2, 3]

@@ -128,7 +128,7 @@ STOP = Operation(OperationKind.STOP)
     ],
 )
 def test_what_runs_is_what_was_asked_for(kind: TriggerKind, expected: Run) -> None:
-    """Record, operation and manner follow from the kind; only periodic ones begin unaligned (G5)."""
+    """Record, operation and manner follow from the kind; only periodic ones begin unaligned (TR5)."""
     operation = SPEED if kind is C else Operation()
     decision = decide(TriggerRequest(kind, 99, "mine", operation), FREE, replace(SETTINGS, alignment_timeout=0))
 
