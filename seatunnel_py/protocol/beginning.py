@@ -60,8 +60,7 @@ class Beginning:
             return
         shared.advance(PipelineEvent.RESTORE)
         if newest.kind is RecordKind.FINAL:
-            shared.advance(PipelineEvent.ALL_READY)
-            shared.advance(PipelineEvent.SOURCES_ENDED)
+            shared.kept = True
         else:
             self.recovery.begin_lives(shared.topology.live)
 

@@ -103,7 +103,7 @@ class Checkpoints:
         shared = self.shared
         return TriggerView(
             now=at,
-            ended=has_ended(PIPELINE, shared.state),
+            ended=shared.kept or has_ended(PIPELINE, shared.state),
             active=shared.state in ACTIVE,
             periodic=shared.state is PipelineState.RUNNING,
             queued=len(self.queue),
@@ -187,6 +187,7 @@ class Checkpoints:
         everybody = shared.topology.subtasks()
         # An isolation is durable with this record, and holds from here on (IS4).
         shared.topology = replace(shared.topology, version=record.topology_version, detached=record.detached)
+        shared.kept = record.kind is RecordKind.FINAL or self.asked_as[checkpoint].kind is TriggerKind.STOP
         self._forget(pending, at)
         shared.storing, shared.newest = None, record
         self.failed = self.failed.completed()
@@ -197,6 +198,8 @@ class Checkpoints:
             self.abort(older, Reason.SUBSUMED, at)
         shared.commits = shared.commits.completed(record)
         shared.issue_commits()
+        if shared.kept:
+            self.close(at)
         self._store_next()
 
     def not_persisted(self, checkpoint: int, at: float) -> None:
@@ -207,6 +210,14 @@ class Checkpoints:
             pending.not_stored()
             self._aborted(pending, at)
             self._store_next()
+
+    def close(self, at: float) -> None:
+        """There will be no other one: what is under way is given up, what waits is refused."""
+        self.abort_all(Reason.OPERATION_ENDED, at)
+        waiting, self.queue = self.queue, ()
+        for request in waiting:
+            if request.kind not in OURS:
+                self.shared.refuse(request.name or request.kind, Reason.SHUT_DOWN)
 
     def abort_all(self, reason: Reason, at: float) -> None:
         """Give up everything that is not in the store's hands (I24, K4)."""

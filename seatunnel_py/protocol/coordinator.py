@@ -120,7 +120,7 @@ class Coordinator:
         self._go_on(event.at)
 
     def _periodic(self, at: float) -> None:
-        if self.ending.all_is_kept:
+        if self.shared.kept:
             return
         self.checkpoints.ask_queued(at)
         if self.trigger_due is not None and at >= self.trigger_due:
@@ -164,7 +164,7 @@ class Coordinator:
     # ---------------------------------------------------------------- failures
 
     def _failed(self, event: ev.SubtaskFailed) -> None:
-        if self._stale(event) or self.ending.all_is_kept:
+        if self._stale(event) or self.shared.kept:
             return
         shared = self.shared
         self.checkpoints.abort_all(Reason.RESTARTING, event.at)
@@ -224,13 +224,15 @@ class Coordinator:
         if self.checkpoints.too_many_failed:
             self.ending.end(Reason.TOO_MANY_FAILED_CHECKPOINTS, at)
             return
+        if shared.kept:
+            self.checkpoints.sweep()
+            self.ending.end_if_confirmed()
+            return
         if shared.stop_failed and not self.ending.give_up_stop(at):
             self.ending.end(Reason.RESTORE_FAILED, at)
             return
         self.recovery.begin()
-        if self.ending.all_is_kept:
-            self.ending.end_if_confirmed(at)
-        elif not self.recovery.under_way:
+        if not self.recovery.under_way:
             self.checkpoints.ask_queued(at)
             self.ending.approach(at)
         self.checkpoints.sweep()

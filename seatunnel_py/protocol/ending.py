@@ -22,22 +22,12 @@ from seatunnel_py.protocol.trigger import TriggerKind, TriggerRequest
 
 
 class Ending:
-    """``stopping`` is the savepoint behind which the pipeline ends."""
+    """Looks at what has become true, and draws the conclusion."""
 
     def __init__(self, shared: Shared, checkpoints: Checkpoints, recovery: Recovery) -> None:
         self.shared = shared
         self.checkpoints = checkpoints
         self.recovery = recovery
-        self.stopping = ""
-
-    @property
-    def all_is_kept(self) -> bool:
-        """Everything is in a durable record: a final one, or the savepoint of the stop that is under way."""
-        newest = self.shared.newest
-        if newest is None or newest.kind is RecordKind.FINAL:
-            return newest is not None
-        stopping = self.shared.state is PipelineState.STOPPING and newest.incarnation == self.shared.incarnation
-        return stopping and newest.kind is RecordKind.SAVEPOINT and newest.name == self.stopping
 
     def approach(self, at: float) -> None:
         """Ask for the final checkpoint while all sources have ended, and note that a stop has begun."""
@@ -45,7 +35,6 @@ class Ending:
         stop = asked.get(TriggerKind.STOP)
         if stop is not None and shared.state is not PipelineState.STOPPING:
             shared.advance(PipelineEvent.STOP)
-            self.stopping = stop.name
         if shared.state is PipelineState.RUNNING and shared.all_ended:
             shared.advance(PipelineEvent.SOURCES_ENDED)
         if shared.state is PipelineState.FINISHING and TriggerKind.FINAL not in asked:
@@ -54,26 +43,28 @@ class Ending:
     def give_up_stop(self, at: float) -> bool:
         """The stop did not come about: everything restarts. False: no attempt is left."""
         shared = self.shared
-        shared.stop_failed, self.stopping = False, ""
+        shared.stop_failed = False
+        self.checkpoints.abort_all(Reason.RESTARTING, at)
         if self.recovery.under_way:
             self.recovery.failed.update(shared.topology.live)
             return True
         return self.recovery.fail_all(at)
 
-    def end_if_confirmed(self, at: float) -> None:
+    def end_if_confirmed(self) -> None:
         """Success, once the last commit is confirmed."""
         shared = self.shared
         if shared.commits.lag:
             return
-        self.checkpoints.abort_all(Reason.OPERATION_ENDED, at)
-        final = shared.state is PipelineState.FINISHING
+        newest = shared.newest
+        assert newest is not None, "everything is kept, but in no record"
+        final = newest.kind is RecordKind.FINAL
         shared.advance(PipelineEvent.FINAL_CONFIRMED if final else PipelineEvent.SAVEPOINT_CONFIRMED)
-        shared.say(PipelineEnded(None, "" if final else self.stopping))
+        shared.say(PipelineEnded(None, newest.name))
 
     def end(self, reason: Reason, at: float) -> None:
         """The end, without success."""
         shared = self.shared
-        self.checkpoints.abort_all(Reason.OPERATION_ENDED, at)
+        self.checkpoints.close(at)
         if reason is Reason.FENCED:
             shared.out.clear()
         shared.advance(PipelineEvent.CANCEL if reason is Reason.CANCELLED else PipelineEvent.FAIL)

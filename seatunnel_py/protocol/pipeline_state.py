@@ -23,7 +23,8 @@ from seatunnel_py.protocol.trigger import CheckpointSettings
 @dataclass(slots=True)
 class Shared:
     """``stale`` counts messages of past lives that were dropped (I37); ``moved``: units were done since the last
-    completed checkpoint; ``ended`` are source subtasks that have nothing more to read."""
+    completed checkpoint; ``kept``: everything is in a durable record, a final one or that of a stop; ``ended`` are
+    source subtasks that have nothing more to read."""
 
     topology: Topology
     settings: CheckpointSettings
@@ -39,6 +40,7 @@ class Shared:
     ended: set[Subtask] = field(default_factory=set)
     moved: bool = False
     stop_failed: bool = False
+    kept: bool = False
     stale: int = 0
     out: list[CoordinatorCommand] = field(default_factory=list)
 

@@ -87,7 +87,7 @@ class Recovery:
     def begin(self) -> None:
         """End and begin lives, if it is time."""
         shared = self.shared
-        if not self.due or shared.storing is not None:
+        if not self.due or shared.storing is not None or shared.kept:
             return
         self.due = False
         shared.advance(PipelineEvent.BACKOFF_OVER)

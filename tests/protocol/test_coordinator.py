@@ -598,6 +598,33 @@ def test_a_stop_that_fails_without_an_attempt_left_fails_the_pipeline() -> None:
     assert talk.last(cc.PipelineEnded).reason is Reason.RESTORE_FAILED
 
 
+def test_what_waits_behind_a_stop_is_given_up_with_it() -> None:
+    """EN3: the one that a timer asked for is nobody's loss, a person gets an answer."""
+    talk = Talk().start().progress().hear_and_return(ev.SavepointRequested(1.0, "first"))
+    talk.timer("trigger", 10.0)
+    talk.hear(ev.SavepointRequested(11.0, "last", stop=True))
+    talk.hear(ev.SavepointRequested(12.0, "too-late"))
+    talk.ack(talk.last(cc.SendTrigger).checkpoint).persisted().progress()
+    stop = talk.last(cc.SendTrigger)
+    assert stop.operation.kind is OperationKind.STOP
+
+    talk.forget().ack(stop.checkpoint).persisted()
+
+    assert talk.all(cc.Refused) == [cc.Refused("too-late", Reason.SHUT_DOWN)]
+    assert talk.last(cc.PipelineEnded) == cc.PipelineEnded(None, "last") and not talk.all(cc.SendTrigger)
+
+
+def test_a_failure_during_the_store_of_a_stop_undoes_nothing_once_it_is_durable() -> None:
+    """F53, F54: no life begins behind it."""
+    talk = Talk().start().hear_and_return(ev.SavepointRequested(1.0, "s", stop=True))
+    number = talk.last(cc.SendTrigger).checkpoint
+    talk.ack(number).fail(SINK).timer("restart").forget()
+
+    talk.persisted(number)
+
+    assert not talk.all(cc.Restart) and talk.last(cc.PipelineEnded) == cc.PipelineEnded(None, "s")
+
+
 def test_an_operation_travels_with_a_barrier() -> None:
     """O6.2."""
     talk = Talk().start()
