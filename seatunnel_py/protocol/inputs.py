@@ -11,7 +11,7 @@ May not know: units, states, and why an input may not be read.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping
 
 from seatunnel_py.protocol.data_ids import DataIds, Verdict
 from seatunnel_py.protocol.ids import Channel
@@ -98,10 +98,10 @@ class Inputs:
         assert isinstance(batch, Batch), "barriers are reached, not taken"
         return batch
 
-    def cut(self, vertex: str) -> None:
-        """This vertex is isolated: its rows behind the barrier do not count (N4)."""
+    def cut(self, vertices: Collection[str]) -> None:
+        """These are isolated: their rows behind the barrier do not count (N4)."""
         for channel in self.channels:
-            if channel.sender.vertex == vertex:
+            if channel.sender.vertex in vertices:
                 self.cut_off.add(channel)
                 self.queues[channel].clear()
 

@@ -11,7 +11,7 @@ May not know: states, alignments, and what is in a batch.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from seatunnel_py.protocol.ids import Channel
 from seatunnel_py.protocol.items import Barrier, Batch, CancelMarker, Envelope, Item, Plain, SubtaskSnapshot
@@ -58,9 +58,9 @@ class Outputs:
             return ()
         return tuple(self._envelope(channel, batch) for batch in self.kept[channel] if batch.number > after)
 
-    def cut(self, vertex: str) -> None:
-        """This vertex is isolated (U4)."""
-        self.cut_off.update(channel for channel in self.channels if channel.receiver.vertex == vertex)
+    def cut(self, vertices: Collection[str]) -> None:
+        """These are isolated (U4)."""
+        self.cut_off.update(channel for channel in self.channels if channel.receiver.vertex in vertices)
 
     def forget(self, sent: Mapping[Channel, int]) -> None:
         """A checkpoint with these sent numbers is completed (U2)."""

@@ -85,37 +85,42 @@ class Passage:
         self._decline(checkpoint, Reason.DECLINED)
 
     def advance(self) -> None:
-        """Whatever has become possible: reach barriers, take the snapshot, acknowledge it."""
-        while True:
-            self._reach_barriers()
-            current = self._state.checkpoints.current
-            if current is not None and current.due and self._state.units.under_way is None:
-                self._snapshot(current)
-            elif current is not None and current.complete:
-                self._acknowledge()
-            else:
-                return
+        """Whatever has become possible: acknowledge, take the snapshot, reach barriers."""
+        while self._advance_once():
+            pass
 
-    def _reach_barriers(self) -> None:
+    def _advance_once(self) -> bool:
+        """What is finished goes first: a barrier that waits behind it must not end it."""
+        current = self._state.checkpoints.current
+        if current is not None and current.complete:
+            self._acknowledge()
+        elif current is not None and current.due and self._state.units.under_way is None:
+            self._snapshot(current)
+        else:
+            return self._reach_barrier()
+        return True
+
+    def _reach_barrier(self) -> bool:
         state = self._state
-        while (reached := state.inputs.reach_barrier(state.blocked)) is not None:
-            channel, barrier = reached
-            current = state.checkpoints.under_way(barrier.checkpoint)
-            # Swallowed: barriers of dead ids, and those that counted already when the cut was made.
-            if state.checkpoints.is_dead(barrier.checkpoint) or (current is not None and current.has_cut):
-                continue
+        if (reached := state.inputs.reach_barrier(state.blocked)) is None:
+            return False
+        channel, barrier = reached
+        current = state.checkpoints.under_way(barrier.checkpoint)
+        # Swallowed: barriers of dead ids, and those that counted already when the cut was made.
+        if not state.checkpoints.is_dead(barrier.checkpoint) and (current is None or not current.has_cut):
             alignment = self._join(barrier.checkpoint, barrier.operation)
             alignment.reached(channel)
             if alignment.all_reached:
                 alignment.cut(state.inputs.queues, unaligned=False)
+        return True
 
     def _join(self, checkpoint: int, operation: Operation) -> Alignment:
         """The way through this checkpoint; a new one ends an older one."""
         state = self._state
         if (current := state.checkpoints.under_way(checkpoint)) is not None:
             return current
-        isolated = operation.argument if operation.kind is OperationKind.ISOLATE else None
-        inputs = [channel for channel in state.inputs.live if channel.sender.vertex != isolated]
+        isolated = _isolated(operation)
+        inputs = [channel for channel in state.inputs.live if channel.sender.vertex not in isolated]
         alignment = Alignment(checkpoint, operation, inputs, set(inputs) - state.back_edges)
         if (older := state.checkpoints.begin(alignment)) is not None:
             self._decline(older.checkpoint, Reason.SUBSUMED)
@@ -131,9 +136,8 @@ class Passage:
             state.units.stopped_by = alignment.checkpoint
         elif operation.kind is OperationKind.SPEED:
             state.speed = operation.argument
-        elif operation.kind is OperationKind.ISOLATE:
-            state.inputs.cut(str(operation.argument))
-            state.outputs.cut(str(operation.argument))
+        state.inputs.cut(_isolated(operation))
+        state.outputs.cut(_isolated(operation))
 
     def _acknowledge(self) -> None:
         state = self._state
@@ -144,3 +148,11 @@ class Passage:
     def _decline(self, checkpoint: int, reason: Reason) -> None:
         state = self._state
         state.say(Decline(state.subtask, state.incarnation, state.epoch, checkpoint, reason))
+
+
+def _isolated(operation: Operation) -> frozenset[str]:
+    """The vertices that leave with this operation: one, or several that leave together."""
+    if operation.kind is not OperationKind.ISOLATE:
+        return frozenset()
+    named = operation.argument if isinstance(operation.argument, list | tuple) else [operation.argument]
+    return frozenset(str(name) for name in named)
