@@ -63,15 +63,30 @@
 #define bit_(i) (1 << (i))
 #define up_to(k) (bit_(k) - 1) /* the set of the batch numbers 1..k */
 
-/* Names that stand in violated assertions. Never set, never part of a state. */
-hidden byte I1_no_loss, I2_no_duplicate, I5_no_phantom, I8_consistent_cut, I9_complete, I11_ids_grow;
-hidden byte I17_newest, I23_gap, I24_abort_first, I27_commit_of_completed, I30_in_order;
-hidden byte I39_same_content, I50_ids_run_out, I43_success_after_commit;
+/* Names that stand in violated assertions; never set, never part of a state. With EFFECTS only what a user would see
+ * is checked: rows lost, rows twice, rows of nothing. */
+hidden byte I1_no_loss, I2_no_duplicate;
+#ifdef EFFECTS
+#define I5_no_phantom 1
+#define I8_consistent_cut 1
+#define I9_complete 1
+#define I11_ids_grow 1
+#define I17_newest 1
+#define I23_no_gap 1
+#define I24_abort_first 1
+#define I27_commit_of_completed 1
+#define I30_in_order 1
+#define I39_same_content 1
+#else
+hidden byte I5_no_phantom, I8_consistent_cut, I9_complete, I11_ids_grow, I17_newest, I23_no_gap, I24_abort_first;
+hidden byte I27_commit_of_completed, I30_in_order, I39_same_content;
+#endif
+hidden byte I43_success_after_commit, I50_ids_run_out;
 
 chan queue[4] = [QUEUE] of { byte, byte };
 byte received[4]; /* the last number taken into the queue or applied */
 byte applied[4];  /* the last number applied */
-bit redo[4];      /* the sender restarted and has not caught up with the surviving receiver (I22) */
+bit redo[4];      /* since the last completion the sender restarted behind a surviving receiver (I22) */
 
 typedef Snapshot {
   byte first; /* source: rows read. join: applied of channel 0. sinks: applied */
@@ -99,6 +114,7 @@ byte unlogged;
 #endif
 
 /* durable: journal, exchange, store, target */
+byte written[2];         /* the sources' journals: rows read */
 byte journal, journalled; /* bit k-1: the input of the join's unit k; how many */
 byte segment[OUTPUTS + 1];
 Snapshot record[5];
@@ -124,6 +140,9 @@ byte old_commit_id, old_commit_rows, old_commit_incarnation; /* of one before */
 byte zombie_id, zombie_incarnation;
 
 byte failures = FAILURES, crashes = CRASHES, expiries = EXPIRIES, late = LATE, lost = LOST, repeats = REPEATS;
+#ifdef SWITCHES
+byte switches = SWITCHES;
+#endif
 byte g_i, g_k, g_n, g_x, g_y, g_set, g_end; /* scratch, 0 between steps */
 byte highest_id_ever; /* for I11 alone */
 
@@ -140,6 +159,11 @@ byte highest_id_ever; /* for I11 alone */
 #define counts(p, mark) true
 #else
 #define counts(p, mark) (mark == stamp[p] && !(acknowledged & bit_(p)))
+#endif
+#ifdef MUTANT_BARRIER_DURING_REPLAY
+#define replayed(s) true
+#else
+#define replayed(s) (read[s] >= written[s])
 #endif
 #define replays(i) (taken >= journalled || ((journal >> taken) & 1) == i)
 #ifdef MUTANT_JOURNAL_LATE
@@ -163,13 +187,15 @@ byte highest_id_ever; /* for I11 alone */
 inline put(ch, k, content) {
   if
   :: k > received[ch] ->
-     assert(k == received[ch] + 1 || I23_gap);
+     assert(k == received[ch] + 1 || I23_no_gap);
      received[ch] = k;
-     redo[ch] = 0;
      queue[ch]!k,content
   :: else ->
 #ifdef MUTANT_NO_DEDUP
-     queue[ch]!k,content
+     if
+     :: ch == 2 -> queue[ch]!k,content
+     :: else
+     fi
 #else
      skip
 #endif
@@ -225,7 +251,8 @@ inline acknowledge(p, n, a_, b_, c_, d_) {
 
 proctype Source(byte s) {
   do
-  :: atomic { trigger[s] != 0 && barrier_fits(s) ->
+  /* No barrier before the journal has been taken again: the join's journal may want a batch from behind it. */
+  :: atomic { trigger[s] != 0 && barrier_fits(s) && replayed(s) ->
        if
        :: trigger[s] > begun[s] ->
           begun[s] = trigger[s];
@@ -239,6 +266,10 @@ proctype Source(byte s) {
        trigger[s] = 0; trigger_kind[s] = 0 }
   :: atomic { !ended(s) && has_room(s, read[s] + 1) ->
        read[s]++;
+       if
+       :: read[s] > written[s] -> written[s] = read[s]
+       :: else
+       fi;
        put(s, read[s], bit_(s * ROWS + read[s] - 1)) }
   :: done -> break
   od
@@ -270,7 +301,7 @@ proctype Input(byte i) {
   /* A unit: taken, journalled (I39); emitted by the step after it. */
   :: atomic { flight == 0 && batch_first(i) && (recording || !(arrived & bit_(i))) && its_turn(i) ->
        queue[i]?g_x,flight;
-       assert(g_x == applied[i] + 1 || I23_gap);
+       assert(g_x == applied[i] + 1 || I23_no_gap);
        applied[i] = g_x;
        if
        :: recording && !(arrived & bit_(i)) -> channel_state[i] = channel_state[i] | bit_(g_x - 1)
@@ -337,9 +368,10 @@ proctype Output() {
 #ifdef MUTANT_JOURNAL_LATE
   :: atomic { flight == 0 && unlogged -> journal = journal | ((unlogged - 1) << (taken - 1)); journalled = taken; unlogged = 0 }
 #endif
-#ifdef SWITCH
+#ifdef SWITCHES
   /* The alignment has lasted too long: on the spot it becomes an unaligned one. */
-  :: atomic { aligning && !recording && flight == 0 && barrier_fits(2) && barrier_fits(3) ->
+  :: atomic { switches > 0 && aligning && !recording && flight == 0 && barrier_fits(2) && barrier_fits(3) ->
+       switches--;
        recording = 1;
        freeze(applied[0], applied[1]);
        queue[2]!UNALIGNED_BARRIER,aligning; queue[3]!UNALIGNED_BARRIER,aligning }
@@ -371,7 +403,7 @@ proctype Sink(byte p) {
   :: atomic { batch_first(p - 1) ->
        queue[p - 1]?g_x,g_y;
 #ifndef MUTANT_NO_DEDUP
-       assert(g_x == applied[p - 1] + 1 || I23_gap);
+       assert(g_x == applied[p - 1] + 1 || I23_no_gap);
 #endif
        if
        :: g_x > applied[p - 1] -> applied[p - 1] = g_x
@@ -480,6 +512,10 @@ inline publish(from, n) {
     :: else -> break
     od;
 #endif
+    redo[0] = redo[0] && received[0] > read[0];
+    redo[1] = redo[1] && received[1] > read[1];
+    redo[2] = redo[2] && received[2] > emitted;
+    redo[3] = redo[3] && received[3] > emitted;
     completed = n;
     were_completed = were_completed | bit_(n);
     /* Journal and exchange are forgotten up to what nobody can ask for again. */
@@ -699,7 +735,8 @@ inline send_again(ch, sent) {
 }
 #endif
 
-/* Only the sender restarts: what was on its way to the survivor is lost, from any item on. */
+/* Only the sender restarts: what was on its way to the survivor is lost, from any item on; but what it had sent
+ * before the restored checkpoint has arrived, since the barrier behind it has (channels are FIFO). */
 inline keep_some(ch, sent) {
   received[ch] = applied[ch];
   g_k = len(queue[ch]);
@@ -714,7 +751,7 @@ inline keep_some(ch, sent) {
         :: g_x != ALIGNED && g_x != UNALIGNED_BARRIER -> received[ch] = g_x
         :: else
         fi
-     :: g_end = 1
+     :: g_end || received[ch] >= sent -> g_end = 1
      fi
   :: else -> break
   od;
