@@ -122,7 +122,7 @@ def words(said: Sequence[object]) -> list[str]:
 
 def taken(said: Sequence[object]) -> list[tuple[Channel | None, int | None]]:
     """What the units that begin take."""
-    return [(one.channel, one.batch and one.batch.number) for one in said if isinstance(one, msg.RunUnit)]
+    return [(one.channel, one.batch.number if one.batch else None) for one in said if isinstance(one, msg.RunUnit)]
 
 
 def acknowledged(said: Sequence[object]) -> SubtaskSnapshot:

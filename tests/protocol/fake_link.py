@@ -162,9 +162,9 @@ class FakeLink:
 
     def possible(self) -> list[Channel | Subtask]:
         """What could happen next: a delivery, the end of a unit, an entry of a journal."""
-        wires = [channel for channel, wire in self.wires.items() if wire]
-        subtasks = [name for name in self.participants if name in self.units or name in self.logging]
-        return [step for step in (*wires, *subtasks) if step not in self.held]
+        steps: list[Channel | Subtask] = [channel for channel, wire in self.wires.items() if wire]
+        steps += [name for name in self.participants if name in self.units or name in self.logging]
+        return [step for step in steps if step not in self.held]
 
     def step(self, what: Channel | Subtask) -> None:
         if isinstance(what, Channel):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from seatunnel_py.protocol import participant_messages as msg
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import Barrier, Batch, CancelMarker, Envelope, StagedPiece, SubtaskSnapshot, Taken
+from seatunnel_py.protocol.items import Barrier, Batch, Envelope, StagedPiece, SubtaskSnapshot, Taken
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.subtask_state import Life, Wait, Waiting
 from tests.protocol.desk import (
