@@ -48,7 +48,7 @@ from seatunnel_py.protocol.trigger import (
 TRIGGER = "trigger"
 EXPIRE = "expire "
 AGAIN = frozenset({TriggerKind.SAVEPOINT, TriggerKind.OPERATION})
-"""Asked for again after an abort (CK6). A stop is not: its sources may be silent already, which takes a restart (L5);
+"""Asked for again after an abort (CK6). A stop is not: its sources may be silent already, which takes a restart (LC5);
 nor the final one: the coordinator asks for it as long as it is due."""
 OURS = frozenset({TriggerKind.PERIODIC, TriggerKind.FINAL})
 FOR_OTHERS = frozenset({Reason.RESTARTING, Reason.SUBSUMED})

@@ -146,6 +146,7 @@ class Coordinator:
         elif not self.beginning.zero_persisted(storing, event.at):
             self.ending.end(Reason.POSITIONS_VOID, event.at)
         self.checkpoints.keep(storing)
+        self.checkpoints.sweep()
         self._go_on(event.at)
 
     def _not_persisted(self, event: ev.PersistFailed) -> None:
@@ -185,6 +186,7 @@ class Coordinator:
 
     def _confirmed(self, event: ev.CommitConfirmed) -> None:
         self.committing.confirmed(event)
+        self.checkpoints.sweep()
         self._go_on(event.at)
 
     def _commit_failed(self, event: ev.CommitFailed) -> None:
@@ -225,7 +227,6 @@ class Coordinator:
             self.ending.end(Reason.TOO_MANY_FAILED_CHECKPOINTS, at)
             return
         if shared.kept:
-            self.checkpoints.sweep()
             self.ending.end_if_confirmed()
             return
         if shared.stop_failed and not self.ending.give_up_stop(at):
@@ -235,7 +236,6 @@ class Coordinator:
         if not self.recovery.under_way:
             self.checkpoints.ask_queued(at)
             self.ending.approach(at)
-        self.checkpoints.sweep()
 
     def _stale(
         self, event: ev.SubtaskReady | ev.Acknowledged | ev.Declined | ev.SubtaskFailed | ev.SourceEnded
