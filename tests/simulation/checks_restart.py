@@ -224,14 +224,19 @@ class I30CommitsInOrder(Checker):
 
 
 class I33NamedStays(Checker):
-    """What a completed checkpoint names is never dropped."""
+    """What a record names is not dropped while the record is there, and not before it is visible."""
 
     after: ClassVar = {order.DropPieces: "drop"}
 
     def drop(self, driver: Driver, node: None, command: order.DropPieces) -> None:
-        named = {piece.name for record in self.facts.completed for one in record.snapshots.values() for piece in one.pieces}
-        wrong = [piece.name for piece in command.pieces if piece.name in named]
-        self.expect(not wrong, f"{wrong} are dropped, though a completed checkpoint names them")
+        wanted = {piece.name for piece in command.pieces}
+        for record in self.facts.completed:
+            needed = record.checkpoint in self.world.store.records
+            if needed or self.world.targets[command.scope].ledger < record.checkpoint:
+                named = {piece.name for one in record.snapshots.values() for piece in one.pieces}
+                named |= {piece.name for commit in record.uncommitted for piece in commit.pieces}
+                wrong = sorted(named & wanted)
+                self.expect(not wrong, f"{wrong} are dropped, though checkpoint {record.checkpoint} names them")
         self.world.count("orphans were dropped")
 
 

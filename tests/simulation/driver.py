@@ -17,6 +17,7 @@ from seatunnel_py.protocol.claims import Claim
 from seatunnel_py.protocol.ids import Channel, Subtask
 from seatunnel_py.protocol.items import Batch, Envelope, StagedPiece
 from seatunnel_py.protocol.reasons import Reason
+from seatunnel_py.protocol.records import Commit
 from seatunnel_py.protocol.topology import Determinism, SinkKind
 from tests.simulation.rows import digest
 from tests.simulation.storage import Answer
@@ -388,12 +389,14 @@ class Driver:
         self.to_subtask(command.subtask, task.Started, command.incarnation, command.epoch, twice="notice twice")
 
     def persist(self, command: order.Persist) -> None:
+        self.world.storing.append((self, command.record))
         slow = self.world.faults.strikes("store slow")
         self.world.later(self.world.delay(1.5 if slow else 0.02), self._persist, command)
 
     def _persist(self, command: order.Persist) -> None:
         """A driver that has crashed meanwhile may still have reached the store, or not."""
         world, record = self.world, command.record
+        world.storing = [(driver, one) for driver, one in world.storing if one is not record]
         if not self.alive and not world.choices.outcome.chance(0.5):
             return
         if self.alive and world.faults.strikes("store write fails"):
@@ -430,7 +433,10 @@ class Driver:
         ):
             self.hear(report.CommitFailed, *about, Reason.COMMIT_FAILED)
             return
-        answer = target.commit(command.incarnation, command.checkpoint, command.pieces)
+        commit = Commit(command.scope, command.checkpoint, command.pieces)
+        answer = target.commit(command.incarnation, commit, max(world.store.ever, default=0))
+        if world.choices.outcome.chance(0.5):
+            target.clean()
         world.tell("committed", self, target, command, answer)
         if not self.alive:
             return

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from seatunnel_py.protocol.claims import Claim, may_write, next_incarnation
+from seatunnel_py.protocol.commits import LedgerRow, Verdict, claim_ledger, ledger_decision
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import StagedPiece, Taken
-from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
 from seatunnel_py.protocol.topology import SinkKind
 from tests.simulation.rows import Row, Rows
 
@@ -21,6 +22,16 @@ class Answer(StrEnum):
     FENCED = "fenced"
     LOST = "lost"
     ALREADY = "already"
+
+
+LINEAGE = "lineage"
+ANSWERS = {
+    Verdict.ALREADY: Answer.ALREADY,
+    Verdict.FENCED: Answer.FENCED,
+    Verdict.FOREIGN: Answer.FENCED,
+    Verdict.GAP: Answer.LOST,
+    Verdict.LOST: Answer.LOST,
+}
 
 
 @dataclass
@@ -98,12 +109,13 @@ class Target:
     scope: str
     kind: SinkKind
     incarnation: int = 0
-    ledger: int = 0
+    row: LedgerRow | None = None
     fence: dict[Subtask, tuple[int, int]] = field(default_factory=dict)
     staged: dict[str, Rows] = field(default_factory=dict)
     visible: list[Row] = field(default_factory=list)
     by_key: dict[tuple[int, ...], Row] = field(default_factory=dict)
     committed: list[int] = field(default_factory=list)
+    applied: list[str] = field(default_factory=list)
 
     def begin(self, subtask: Subtask, incarnation: int, epoch: int) -> None:
         """Fence: nothing of an older life of this subtask becomes visible any more (I35)."""
@@ -123,19 +135,38 @@ class Target:
             self.visible.extend(rows)
         return Answer.DONE
 
-    def commit(self, incarnation: int, checkpoint: int, pieces: tuple[StagedPiece, ...]) -> Answer:
+    @property
+    def ledger(self) -> int:
+        """Where the ledger stands."""
+        return self.row.checkpoint if self.row else 0
+
+    def claim(self, incarnation: int, newest: int) -> None:
+        """A driver's first word to the target: from now on older ones are refused (I34)."""
+        self.incarnation = incarnation
+        row = claim_ledger(self.row, LINEAGE, incarnation, newest)
+        if isinstance(row, LedgerRow):
+            self.row = row
+
+    def commit(self, incarnation: int, commit: Commit, newest: int) -> Answer:
         """One transaction: fence, ledger, rows."""
-        if incarnation < self.incarnation:
-            return Answer.FENCED
-        if self.ledger >= checkpoint:
-            return Answer.ALREADY
-        if any(piece.name not in self.staged for piece in pieces):
-            return Answer.LOST
-        for piece in pieces:
-            self.visible.extend(self.staged.pop(piece.name))
-        self.ledger = checkpoint
-        self.committed.append(checkpoint)
+        there = all(piece.name in self.staged for piece in commit.pieces)
+        verdict = ledger_decision(
+            self.row, commit, lineage=LINEAGE, incarnation=incarnation, newest=newest, pieces_there=there
+        )
+        if verdict is not Verdict.APPLY:
+            return ANSWERS[verdict]
+        for piece in commit.pieces:
+            self.visible.extend(self.staged.get(piece.name, ()))
+            self.applied.append(piece.name)
+        self.row = LedgerRow(LINEAGE, incarnation, commit.checkpoint)
+        self.committed.append(commit.checkpoint)
         return Answer.DONE
+
+    def clean(self) -> None:
+        """What was committed need not be staged any longer (p12); it may be late."""
+        for name in self.applied:
+            self.staged.pop(name, None)
+        self.applied.clear()
 
     def drop(self, pieces: tuple[StagedPiece, ...]) -> None:
         for piece in pieces:

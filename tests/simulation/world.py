@@ -19,9 +19,11 @@ from seatunnel_py.protocol.backoff import Backoff
 from seatunnel_py.protocol.claims import Claim, RestoreRefused, claim_from
 from seatunnel_py.protocol.coordinator import Coordinator
 from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import Operation, OperationKind
+from seatunnel_py.protocol.items import Operation, OperationKind, StagedPiece
+from seatunnel_py.protocol.orphans import FoundPiece, orphans
 from seatunnel_py.protocol.participant import Participant
 from seatunnel_py.protocol.reasons import Reason
+from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.protocol.trigger import CheckpointSettings
 from tests.simulation.checkers import CHECKERS
 from tests.simulation.choices import Choices
@@ -65,6 +67,7 @@ class World:
         self._heap: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
         self._order = 0
         self.drivers: list[Driver] = []
+        self.storing: list[tuple[Driver, CheckpointRecord]] = []
         self.finished = False
         self.limit = 0
         """So many events at most; 0: as many as it takes. Only the shrinker gives up a run."""
@@ -105,7 +108,7 @@ class World:
         incarnation = self.store.claim()
         self.journal.incarnation = incarnation
         for target in self.targets.values():
-            target.incarnation = incarnation
+            target.claim(incarnation, max(self.store.ever, default=0))
         highest = max((target.ledger for target in self.targets.values()), default=0)
         claim = claim_from(incarnation, self.store.claims, self.store.records.values(), highest)
         if isinstance(claim, RestoreRefused):
@@ -118,6 +121,32 @@ class World:
         self.note(driver.name, f"starts from checkpoint {claim.continues}")
         self.tell("driver", driver, claim)
         self.later(self.delay(0.05), driver.hear, report.Activated, incarnation)
+
+    def sweep(self) -> None:
+        """Drop what nobody will ever want (I33); also while a driver recovers."""
+        driver = self.newest
+        known = self.observer.known[driver.incarnation]
+        found = [
+            FoundPiece(StagedPiece(name), scope, *map(int, name.split("/")[1].split(".")), age=10.0)
+            for scope, target in self.targets.items()
+            for name in target.staged
+        ]
+        epochs = {subtask.vertex: epoch for subtask, epoch in known.epochs.items()}
+        gone = orphans(
+            found,
+            claims=self.store.claims,
+            records=self.store.records.values(),
+            storing=[record for other, record in self.storing if other is driver],
+            incarnation=driver.incarnation,
+            epochs=epochs if known.epochs else dict.fromkeys(self.machinery.width, 0),
+            age=1.0,
+        )
+        for one in gone:
+            command = order.DropPieces(one.scope, (one.piece,))
+            self.tell(order.DropPieces, driver, None, command)
+            driver.drop_pieces(command)
+        if not self.finished:
+            self.later(0.2 + self.delay(0.4), self.sweep)
 
     @property
     def newest(self) -> Driver:
@@ -175,6 +204,8 @@ class World:
         """To the end, or to a violation."""
         self.start_driver()
         self._plan_requests()
+        if self.choices.settings.chance(0.5):
+            self.later(0.3, self.sweep)
         while not self.finished:
             if not self._heap:
                 raise self.stuck("nothing is left to happen")
