@@ -43,8 +43,7 @@ class Backoff:
         """
         if not 0 <= jitter <= 1:
             raise ValueError(f"a jitter of {jitter} is no fraction")
-        stable = state.used > 0 and at - state.due >= self.reset_after
-        used = 0 if stable else state.used
+        used = 0 if at - state.due >= self.reset_after else state.used
         if used >= self.retries:
             return Retries(used, state.due), None
         pause = self.pause(used) * (1 - jitter)
@@ -53,9 +52,7 @@ class Backoff:
     def pause(self, used: int) -> float:
         """The pause before the retry that follows ``used`` others, without jitter."""
         pause = self.first
+        # Step by step, since a power would overflow long before it is cut off.
         for _ in range(used):
-            # Step by step, since a power would overflow long before anybody notices that the bound was reached.
-            if pause >= self.longest:
-                break
-            pause *= self.factor
-        return min(pause, self.longest)
+            pause = min(pause * self.factor, self.longest)
+        return pause

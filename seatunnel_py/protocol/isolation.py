@@ -216,10 +216,10 @@ def joined_by_parked(
     detachment: Detachment, record: CheckpointRecord, parked: Parked
 ) -> Mapping[Subtask, SubtaskSnapshot] | None:
     """The table's snapshots at the joining barrier: as it left, with what was parked as channel state, to be applied
-    first (I25). None while they do not reach to the barrier exactly, or when they are lost (IS8). The pieces that it
+    first (I25). None while they do not reach to the barrier exactly, as lost ones never do (IS8). The pieces that it
     left with were committed then, and are not named a second time."""
     sent = {channel: record.snapshots[channel.sender].sent.get(channel, 0) for channel in detachment.positions}
-    if parked.lost or any(parked.end(channel) != at for channel, at in sent.items()):
+    if any(parked.end(channel) != at for channel, at in sent.items()):
         return None
     snapshots = {channel.receiver: SubtaskSnapshot() for channel in sent} | {
         subtask: replace(snapshot, pieces=(), since=record.checkpoint)
