@@ -123,26 +123,33 @@ def subtask_of(key_group: int, parallelism: int) -> int:
 
 
 def _splits(state: Plain) -> Splits | None:
-    match state:
-        case None:
-            return Splits({})
-        case {"assigned": Mapping() as assigned, "unassigned": unassigned, "finished": finished, **more} if not more:
-            lists = [one for one in (unassigned, finished) if isinstance(one, (list, tuple))]
-            names = [str(split) for one in lists for split in one]
-            if len(lists) == 2 and names == [split for one in lists for split in one]:
-                middle = len(lists[0])
-                return Splits(assigned, tuple(names[:middle]), tuple(names[middle:]))
-    return None
+    """None where the state is of another shape; a reader that has no state yet holds no split."""
+    if state is None:
+        return Splits({})
+    if not isinstance(state, Mapping) or state.keys() != {"assigned", "unassigned", "finished"}:
+        return None
+    assigned, unassigned, finished = state["assigned"], _names(state["unassigned"]), _names(state["finished"])
+    if not isinstance(assigned, Mapping) or unassigned is None or finished is None:
+        return None
+    return Splits(assigned, unassigned, finished)
+
+
+def _names(value: Plain) -> tuple[str, ...] | None:
+    if not isinstance(value, (list, tuple)):
+        return None
+    names = tuple(one for one in value if isinstance(one, str))
+    return names if len(names) == len(value) else None
 
 
 def _key_groups(states: Iterable[Plain]) -> Mapping[int, Plain] | RestoreRefused:
+    groups = {str(group): group for group in range(KEY_GROUPS)}
     found: dict[int, Plain] = {}
     for state in states:
         if not isinstance(state, Mapping | None):
             return RestoreRefused("the state is not made of key groups: it cannot be divided")
         for name, value in (state or {}).items():
-            group = int(name) if name.isdecimal() else KEY_GROUPS
-            if group >= KEY_GROUPS or group in found:
+            group = groups.get(name)
+            if group is None or group in found:
                 return RestoreRefused(f"{name!r} is no key group, or stands in the record twice")
             found[group] = value
     return found
