@@ -25,7 +25,7 @@ from seatunnel_py.protocol.ids import Channel, Subtask
 from seatunnel_py.protocol.items import Batch, Plain, SubtaskSnapshot
 from seatunnel_py.protocol.lifecycle import Table
 from seatunnel_py.protocol.records import CheckpointRecord
-from seatunnel_py.protocol.regions import restored_position
+from seatunnel_py.protocol.regions import reach, restored_position
 from seatunnel_py.protocol.topology import SinkKind, Topology
 
 
@@ -132,12 +132,12 @@ class Parked:
 def leaving(topology: Topology, vertex: str) -> frozenset[str]:
     """Who leaves the acknowledgement set when ``vertex`` is isolated (IS1, IS2)."""
     fed = topology.descendants(vertex) | {vertex}
-    senders = {edge.sender for edge in topology.edges}
-    remaining: set[str] = set()
-    for one in topology.live:
-        if one not in fed and (one not in senders or topology.vertex(one).sink is not SinkKind.NONE):
-            remaining |= {one} | topology.ancestors(one)
-    return frozenset(topology.live) - remaining
+    feeding: dict[str, list[str]] = {name: [] for name in topology.by_id}
+    for edge in topology.edges:
+        feeding[edge.receiver].append(edge.sender)
+    inner = {edge.sender for edge in topology.edges}
+    sinks = [one for one in topology.live if one not in inner or topology.vertex(one).sink is not SinkKind.NONE]
+    return frozenset(topology.live) - reach(feeding, [one for one in sinks if one not in fed])
 
 
 def isolable(topology: Topology, vertex: str) -> bool:

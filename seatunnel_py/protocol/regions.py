@@ -57,7 +57,7 @@ def pipelines(topology: Topology) -> tuple[Topology, ...]:
     first: dict[str, str] = {}
     for vertex in topology.vertices:
         if vertex.id not in first:
-            first |= dict.fromkeys(_reach(both_ways, [vertex.id]), vertex.id)
+            first |= dict.fromkeys(reach(both_ways, [vertex.id]), vertex.id)
     vertices: dict[str, list[Vertex]] = {name: [] for name in first.values()}
     edges: dict[str, list[Edge]] = {name: [] for name in first.values()}
     for vertex in topology.vertices:
@@ -102,7 +102,7 @@ def _consequences(topology: Topology, failed: Collection[str]) -> tuple[frozense
         follows[_DIFFERS, edge.sender].append((_DIFFERS, edge.receiver))
         if not edge.retained:
             follows[_RESTARTS, edge.receiver].append((_RESTARTS, edge.sender))
-    facts = _reach(follows, [(_RESTARTS, name) for name in failed if name not in topology.detached])
+    facts = reach(follows, [(_RESTARTS, name) for name in failed if name not in topology.detached])
     region = frozenset(name for fact, name in facts if fact == _RESTARTS)
     return region, frozenset(name for fact, name in facts if fact == _DIFFERS)
 
@@ -206,7 +206,7 @@ def live_edges(topology: Topology) -> tuple[Edge, ...]:
     return tuple(edge for edge in topology.edges if not {edge.sender, edge.receiver} & topology.detached)
 
 
-def _reach(steps: Mapping[_Node, Collection[_Node]], start: Collection[_Node]) -> frozenset[_Node]:
+def reach(steps: Mapping[_Node, Collection[_Node]], start: Collection[_Node]) -> frozenset[_Node]:
     """Everything that is reached from ``start``, itself included."""
     found: set[_Node] = set()
     waiting = list(start)
