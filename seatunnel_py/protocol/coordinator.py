@@ -1,8 +1,8 @@
 """The coordinator of one pipeline: the thin hub round its deciders. ``handle(event) -> commands`` is its only door.
 
 Rules. (CO1) After the end nothing is said. (CO2) Messages of past lives are dropped and counted (I37). (CO3) A
-failure first aborts what is pending (I24), and content that changed takes along who has seen it (I22). (CO4) A
-failure behind the record that holds everything undoes nothing (F54). (CO5) While a region restarts nothing is
+failure first aborts what is pending (I24), and whoever sent content that changed is not trusted any longer (I22).
+(CO4) A failure behind the record that holds everything undoes nothing (F54). (CO5) While a region restarts nothing is
 triggered (O4.1). (CO6) Whatever is asked for by a person gets an answer.
 
 May not know: clocks, stores, targets, what units do.
@@ -21,6 +21,7 @@ from seatunnel_py.protocol.checkpoints import EXPIRE, TRIGGER, Checkpoints
 from seatunnel_py.protocol.committing import COMMIT, Committing
 from seatunnel_py.protocol.coordinator_commands import CoordinatorCommand, SetTimer
 from seatunnel_py.protocol.ending import Ending
+from seatunnel_py.protocol.failover import distrust
 from seatunnel_py.protocol.isolation import isolable
 from seatunnel_py.protocol.items import OperationKind, Plain
 from seatunnel_py.protocol.lifecycle import PIPELINE, PipelineState, has_ended
@@ -169,11 +170,9 @@ class Coordinator:
             return
         shared = self.shared
         self.checkpoints.abort_all(Reason.RESTARTING, event.at)
-        vertices = {event.subtask.vertex}
         if event.reason is Reason.CONTENT_CHANGED:
-            # What this one took for new, those behind it took as well (I22).
-            vertices |= shared.topology.descendants(event.subtask.vertex)
-        if not self.recovery.fail(event.subtask.vertex, event.at, event.reason, vertices):
+            shared.topology = distrust(shared.topology, event.subtask.vertex)
+        if not self.recovery.fail(event.subtask.vertex, event.at, event.reason):
             self.ending.end(event.reason, event.at)
         self._go_on(event.at)
 

@@ -45,7 +45,7 @@ class Recovery:
         """Some subtask has failed, and not all have started again."""
         return bool(self.failed)
 
-    def fail(self, vertex: str, at: float, reason: Reason, taken_along: Collection[str] = ()) -> bool:
+    def fail(self, vertex: str, at: float, reason: Reason) -> bool:
         """This vertex failed: it begins again after a pause. False: not, for its reason or for want of attempts.
 
         Attempts of units are used up by then, and leaving a table out is asked for with a barrier.
@@ -56,7 +56,7 @@ class Recovery:
         self.retries[vertex] = decision.restarts
         if decision.action is not Action.RESTART_REGION:
             return False
-        self._pause({vertex, *taken_along}, decision.delay)
+        self._pause([vertex], decision.delay)
         return True
 
     def fail_all(self, at: float) -> bool:

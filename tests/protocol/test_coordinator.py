@@ -381,14 +381,14 @@ def test_some_failures_are_never_tried_again() -> None:
     assert talk.last(cc.PipelineEnded).reason is Reason.GAP
 
 
-def test_changed_content_takes_along_who_has_seen_it() -> None:
-    """I22."""
+def test_whoever_sent_changed_content_is_not_trusted_any_longer() -> None:
+    """I22: the sender and everybody who has seen its batches begin again, and journals of its numbers are void."""
     chain = Topology(
         (Vertex("a"), Vertex("b"), Vertex("c")), (Edge("a", "b", retained=True), Edge("b", "c", retained=True))
     )
     talk = Talk(chain).start().fail(Subtask("b"), Reason.CONTENT_CHANGED).forget().timer("restart")
 
-    assert {one.subtask.vertex for one in talk.all(cc.Restart)} == {"b", "c"}
+    assert {one.subtask.vertex for one in talk.all(cc.Restart) if not one.replay} >= {"b", "c"}
 
 
 def test_a_restart_timer_without_a_failure_does_nothing() -> None:
