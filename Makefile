@@ -35,8 +35,9 @@ servers: $(STAMP) ## install the database servers that the tests start (as root)
 	@$(BIN)/python -m tests.servers.install postgres mariadb
 
 test: servers ## all tests, on real servers and a real Spark
-	@# Two processes: each has one Spark application at a time.
-	@$(BIN)/python -m pytest tests
+	@# The protocol by itself, for it must be covered wholly; then two processes: each has one Spark application at a time.
+	@$(BIN)/python -m pytest tests/protocol --cov=seatunnel_py.protocol --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
+	@$(BIN)/python -m pytest tests --ignore tests/protocol
 	@$(BIN)/python -m pytest e2e
 
 check: $(STAMP) ## lint, format, types, layers
