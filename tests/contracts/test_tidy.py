@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PRODUCT = ("seatunnel_py", "connectors", "plugins")
 MODULE_LINES_MAX = 400
+PROTOCOL_LINES_MAX = 300
 FUNCTION_LINES_MAX = 70
 
 
@@ -27,6 +28,12 @@ def product() -> list[Path]:
 def test_no_module_is_longer_than_a_reader_can_hold() -> None:
     """One concept, one file."""
     assert [str(path) for path in product() if len(path.read_text().splitlines()) > MODULE_LINES_MAX] == []
+
+
+def test_no_file_of_the_protocol_is_longer_than_a_sitting() -> None:
+    """It is what an expert opens first."""
+    files = (ROOT / "seatunnel_py" / "protocol").glob("*.py")
+    assert [str(path) for path in files if len(path.read_text().splitlines()) > PROTOCOL_LINES_MAX] == []
 
 
 def test_every_function_fits_a_screen() -> None:
