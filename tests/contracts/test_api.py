@@ -9,7 +9,8 @@ from seatunnel_py import api
 
 EXPORTS = """
 Batch Cardinality Column CommitContext Committer ConstraintKey ConstraintType DataType Determinism Effect Element
-Enumerator FatalError Guarantee Heartbeat JobMode Kind NothingToCommit Options Piece Plain PluginError Position
+Enumerator FatalError Guarantee Heartbeat JobMode Kind NativeForm NativeReader NativeRefused NativeSink NativeSource
+NativeWriter NothingToCommit Options Piece Plain PluginError Position
 PrimaryKey Reader Rejected RetriableError RowKind SchemaChange Secret Setup Sink SinkCapabilities SinkFactory
 SinkOptions Source SourceCapabilities SourceFactory SourceOptions SourceTable Split StepContext TablePath
 TableSchema TransactionEnd Transform TransformCapabilities TransformFactory TransformOptions WriteContext Writer

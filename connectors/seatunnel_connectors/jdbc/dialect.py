@@ -82,7 +82,7 @@ class Dialect(ABC):
 
     def native_reader(self, address: Address, table: SourceTable) -> NativeReader:
         """A reader of the form that ``native_form`` named."""
-        raise NotImplementedError(f"{self.name} has no native form")
+        raise ValueError(f"{self.name} has no native form, so nobody may ask for a reader of it")
 
     def physical_splits(self, table: SourceTable, parts: int, generation: str) -> list[Split] | None:
         """Splits by place on disk, where that beats key ranges and the database can; None: use keys."""
