@@ -1,13 +1,13 @@
 """Who may write, what is valid of what was written, and from where the next driver goes on.
 
-Rules. (J1) An incarnation is taken by create-if-absent, is higher than every earlier one, and only the highest may
-write (I34). (J2) Fence, then read, then decide (I38): a driver takes its incarnation first, reads the records then,
-and publishes at last a claim that names the record which it continues from. (J3) The chain: the records of the highest
-claim; before them the record that it continues from, and so on with that record's incarnation. What is not on the
-chain is void (P3). (J4) A driver continues from the newest record of the chain. Where that one cannot be read, is
-missing, or is older than another durable place says, it stops; it never takes an older one by itself (I17, F23, F24).
-(J5) An id is never used twice (I11). Ids of aborted checkpoints are nowhere durable: a driver therefore uses no id
-that is ``ID_RESERVE`` or more above the newest durable one, and the next driver begins above that.
+Rules. (CL1) An incarnation is taken by create-if-absent, is higher than every earlier one, and only the highest may
+write (I34). (CL2) Fence, then read, then decide (I38): a driver takes its incarnation first, reads the records then,
+and publishes at last a claim that names the record which it continues from. (CL3) The chain: the records of the highest
+claim; before them the record that it continues from, and so on with that record's incarnation. What is not on the chain
+is void (P3). (CL4) A driver continues from the newest record of the chain. Where that one cannot be read, is missing,
+or is older than another durable place says, it stops; it never takes an older one by itself (I17, F23, F24). (CL5) An
+id is never used twice (I11). Ids of aborted checkpoints are nowhere durable: a driver therefore uses no id that is
+``ID_RESERVE`` or more above the newest durable one, and the next driver begins above that.
 
 May not know: how the store does any of it.
 """
@@ -56,17 +56,17 @@ Stored: TypeAlias = CheckpointRecord | DamagedRecord
 
 
 def may_write(owner: int, incarnation: int) -> bool:
-    """Asked by the store, in the same act as the write (J1). ``owner``: the highest incarnation that was taken."""
+    """Asked by the store, in the same act as the write (CL1). ``owner``: the highest incarnation that was taken."""
     return incarnation == owner
 
 
 def next_incarnation(owner: int, claims: Iterable[Claim] = ()) -> int:
-    """The number to take, by create-if-absent; who finds it taken asks again (J1)."""
+    """The number to take, by create-if-absent; who finds it taken asks again (CL1)."""
     return max([owner, *(claim.incarnation for claim in claims)]) + 1
 
 
 def on_chain(claims: Iterable[Claim], records: Iterable[Stored]) -> tuple[Stored, ...]:
-    """The records that count, oldest first (J3). Within an incarnation records are made one after the other, so those
+    """The records that count, oldest first (CL3). Within an incarnation records are made one after the other, so those
     up to the one that is continued from are exactly its ancestors; retention may have deleted some."""
     by_incarnation = {claim.incarnation: claim for claim in claims}
     every = tuple(records)
@@ -81,7 +81,7 @@ def on_chain(claims: Iterable[Claim], records: Iterable[Stored]) -> tuple[Stored
 
 
 def void(claims: Iterable[Claim], records: Iterable[Stored]) -> tuple[Stored, ...]:
-    """The records that nothing continues from: what an older driver wrote after a newer one had taken over (J3)."""
+    """The records that nothing continues from: what an older driver wrote after a newer one had taken over (CL3)."""
     every = tuple(records)
     valid = {(one.incarnation, one.checkpoint) for one in on_chain(claims, every)}
     return tuple(one for one in every if (one.incarnation, one.checkpoint) not in valid)
@@ -90,7 +90,7 @@ def void(claims: Iterable[Claim], records: Iterable[Stored]) -> tuple[Stored, ..
 def newest(
     claims: Iterable[Claim], records: Iterable[Stored], at_least: int = 0
 ) -> CheckpointRecord | RestoreRefused | None:
-    """The record to go on from; None: there is none, and none was ever said to be (J4). ``at_least``: the highest
+    """The record to go on from; None: there is none, and none was ever said to be (CL4). ``at_least``: the highest
     checkpoint that another durable place (a ledger, a savepoint's list) says was completed."""
     known, every = tuple(claims), tuple(records)
     top = max(known, key=lambda claim: claim.incarnation, default=None)
@@ -113,7 +113,7 @@ def newest(
 def claim_from(
     incarnation: int, claims: Iterable[Claim], records: Iterable[Stored], at_least: int = 0
 ) -> Claim | RestoreRefused:
-    """The claim to publish after the incarnation was taken (J2)."""
+    """The claim to publish after the incarnation was taken (CL2)."""
     known, every = tuple(claims), tuple(records)
     record = newest(known, every, at_least)
     if isinstance(record, RestoreRefused):
@@ -126,12 +126,12 @@ def claim_from(
 
 def next_checkpoint(claims: Iterable[Claim], records: Iterable[Stored], at_least: int = 0) -> int:
     """The first id of the next incarnation: above everything that any driver may have used, void and aborted ones
-    included (J5)."""
+    included (CL5)."""
     highest = [claim.first - 1 for claim in claims]
     durable = [*highest, at_least, *(one.checkpoint for one in records)]
     return max(durable) + (ID_RESERVE if highest else 1)
 
 
 def may_use(checkpoint: int, claim: Claim, newest_completed: int) -> bool:
-    """Asked before a trigger: what is refused here would not be seen by the next driver (J5)."""
+    """Asked before a trigger: what is refused here would not be seen by the next driver (CL5)."""
     return checkpoint < max(claim.first - 1, newest_completed) + ID_RESERVE

@@ -1,10 +1,10 @@
 """The life of what one checkpoint has to make visible in one scope, and the twelve points at which a driver's death may
 cut it short.
 
-Rules, in continuation of ``commits.py``. (Q10) What is prepared survives the abort of its checkpoint (I14), is applied
-only when a record names it (I27), and is dropped only when none ever will (I33). (Q11) A commit that reaches the target
-again, at whatever time, leads nowhere else (I28, F18). (Q12) What the next driver does follows from durable facts
-alone: records, ledger, pieces.
+Rules, in continuation of ``commits.py``. (CM10) What is prepared survives the abort of its checkpoint (I14), is applied
+only when a record names it (I27), and is dropped only when none ever will (I33). (CM11) A commit that reaches the
+target again, at whatever time, leads nowhere else (I28, F18). (CM12) What the next driver does follows from durable
+facts alone: records, ledger, pieces.
 
 May not know: what the driver that died remembered.
 """
@@ -41,10 +41,10 @@ class Step(StrEnum):
 
 
 COMMIT_LIFE: Table[Stage, Step] = {
-    # An abort keeps what is prepared: the next completed checkpoint carries it (Q10).
+    # An abort keeps what is prepared: the next completed checkpoint carries it (CM10).
     Stage.PREPARED: {Step.ABORT: Stage.PREPARED, Step.PERSIST: Stage.COMPLETED, Step.SWEEP: Stage.DROPPED},
     Stage.COMPLETED: {Step.FAIL: Stage.COMPLETED, Step.APPLY: Stage.COMMITTED, Step.MISS: Stage.LOST},
-    # The driver may not know it: it asks again, and the ledger says that it is done (Q11).
+    # The driver may not know it: it asks again, and the ledger says that it is done (CM11).
     Stage.COMMITTED: {Step.FAIL: Stage.COMMITTED, Step.APPLY: Stage.COMMITTED, Step.CONFIRM: Stage.CONFIRMED},
     Stage.CONFIRMED: {Step.APPLY: Stage.CONFIRMED, Step.FAIL: Stage.CONFIRMED, Step.CONFIRM: Stage.CONFIRMED},
     Stage.DROPPED: {},

@@ -1,19 +1,19 @@
 """The driver's side of the commit protocol: what has to become visible, in which order, and who decides that it has.
 
-Rules. (Q1) A commit is issued only for a completed checkpoint (I27). (Q2) Of one scope only the oldest unconfirmed
-commit is under way; the next follows when it is confirmed (I30). (Q3) A failed commit stays the oldest and is issued
-again: the target's ledger makes it once (I28). (Q4) LOST and FENCED are final: the scope, or the whole queue, issues
-nothing any longer (I31, I34). (Q5) A record carries every commit that is not confirmed, oldest first, its own included
-(P2); after a restore exactly these are issued, again. (Q6) Snapshots of a sink are cumulative (I14): what the newest
-completed record contains already is subtracted by name. (Q7) Records are stored one at a time: one that is made while
-an earlier one is on its way to the store could not know what that one contains. (Q8) A confirmation of a checkpoint
-confirms every earlier one of its scope, and one that is known changes nothing (F18). (Q9) The target decides inside the
-transaction that applies, and asks its ledger before it looks at pieces: whose memory it is, who may write, whether it
-is done; only then may missing pieces be called LOST, and never done (I28, I31, I34, I38).
+Rules. (CM1) A commit is issued only for a completed checkpoint (I27). (CM2) Of one scope only the oldest unconfirmed
+commit is under way; the next follows when it is confirmed (I30). (CM3) A failed commit stays the oldest and is issued
+again: the target's ledger makes it once (I28). (CM4) LOST and FENCED are final: the scope, or the whole queue, issues
+nothing any longer (I31, I34). (CM5) A record carries every commit that is not confirmed, oldest first, its own included
+(P2); after a restore exactly these are issued, again. (CM6) Snapshots of a sink are cumulative (I14): what the newest
+completed record contains already is subtracted by name. (CM7) Records are stored one at a time: one that is made while
+an earlier one is on its way to the store could not know what that one contains. (CM8) A confirmation of a checkpoint
+confirms every earlier one of its scope, and one that is known changes nothing (F18). (CM9) The target decides inside
+the transaction that applies, and asks its ledger before it looks at pieces: whose memory it is, who may write, whether
+it is done; only then may missing pieces be called LOST, and never done (I28, I31, I34, I38).
 
 May not know: what a piece is, which target holds the ledger, how long to wait before a retry.
 
-Why the newest record is enough for (Q6): a sink forgets pieces only of completed checkpoints that it was told of. A
+Why the newest record is enough for (CM6): a sink forgets pieces only of completed checkpoints that it was told of. A
 piece of snapshot m that was staged before snapshot n < m of the same life is therefore in snapshot n too.
 """
 
@@ -30,7 +30,7 @@ from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord, Commit
 
 FINAL = frozenset({Reason.LOST, Reason.FENCED})
-"""A commit that ends with one of these never will succeed (Q4)."""
+"""A commit that ends with one of these never will succeed (CM4)."""
 
 
 class FailedCommit(StrEnum):
@@ -70,11 +70,11 @@ class CommitQueue:
         return len({commit.checkpoint for commit in self.waiting})
 
     def uncommitted(self, checkpoint: int, snapshots: Mapping[Subtask, SubtaskSnapshot]) -> tuple[Commit, ...]:
-        """What the record of this checkpoint carries: what waits, then its own commits (Q5)."""
+        """What the record of this checkpoint carries: what waits, then its own commits (CM5)."""
         return (*self.waiting, *new_commits(checkpoint, snapshots, self.contained))
 
     def completed(self, record: CheckpointRecord) -> CommitQueue:
-        """The record is durable: its own commits wait now (Q1). OurMistake where (Q7) was not kept."""
+        """The record is durable: its own commits wait now (CM1). OurMistake where (CM7) was not kept."""
         own = tuple(commit for commit in record.uncommitted if commit.checkpoint == record.checkpoint)
         if twice := self.contained & {piece.name for commit in own for piece in commit.pieces}:
             raise OurMistake(f"checkpoint {record.checkpoint} would commit {sorted(twice)} a second time")
@@ -92,7 +92,7 @@ class CommitQueue:
         return replace(self, under_way=self.under_way | due.keys()), tuple(due.values())
 
     def confirmed(self, scope: str, checkpoint: int) -> CommitQueue:
-        """The ledger of this scope stands at this checkpoint, or beyond it (Q8)."""
+        """The ledger of this scope stands at this checkpoint, or beyond it (CM8)."""
         waiting = tuple(one for one in self.waiting if one.scope != scope or one.checkpoint > checkpoint)
         if len(waiting) == len(self.waiting):
             return self
@@ -114,7 +114,7 @@ class CommitQueue:
         return replace(idle, lost=self.lost | {scope}, fenced=self.fenced or reason is Reason.FENCED), FailedCommit.END
 
     def retry(self, scope: str) -> CommitQueue:
-        """The pause after a failure is over: the scope is due again (Q3)."""
+        """The pause after a failure is over: the scope is due again (CM3)."""
         return replace(self, held=self.held - {scope})
 
     def _oldest(self, scope: str) -> int:
@@ -129,7 +129,7 @@ def piece_names(snapshots: Iterable[SubtaskSnapshot]) -> frozenset[str]:
 def new_commits(
     checkpoint: int, snapshots: Mapping[Subtask, SubtaskSnapshot], contained: frozenset[str]
 ) -> tuple[Commit, ...]:
-    """One commit for each sink that staged something new (Q6); a scope that has nothing costs its target nothing."""
+    """One commit for each sink that staged something new (CM6); a scope that has nothing costs its target nothing."""
     scopes: dict[str, list[StagedPiece]] = {}
     for subtask in sorted(snapshots):
         new = [piece for piece in snapshots[subtask].pieces if piece.name not in contained]

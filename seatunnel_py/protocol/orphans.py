@@ -1,12 +1,12 @@
 """Which staged pieces nobody will ever want, so that they may be dropped (I33).
 
-Rules. (Z1) A piece that a completed record names stays, in whatever way that names it; savepoints and records that are
-on their way to the store count, void ones do not (P3). (Z2) A piece of a life that goes on stays: a checkpoint that is
+Rules. (OR1) A piece that a completed record names stays, in whatever way that names it; savepoints and records that are
+on their way to the store count, void ones do not (P3). (OR2) A piece of a life that goes on stays: a checkpoint that is
 still to come may carry it (I14). A life is (incarnation of the driver, epoch of the vertex); when a later one has
-begun, no record that is not known yet can name a piece of it. (Z3) A piece younger than ``age`` stays: its writer may
-not know yet that its life is over. This is courtesy, not safety (I49). (Z4) Where a record cannot be read nothing is
-dropped: it may name anything. (Z5) Only the driver whose claim is the highest drops anything: before its claim is
-published a record of an older driver may still count. (Z6) The pieces are listed first, the records read afterwards.
+begun, no record that is not known yet can name a piece of it. (OR3) A piece younger than ``age`` stays: its writer may
+not know yet that its life is over. This is courtesy, not safety (I49). (OR4) Where a record cannot be read nothing is
+dropped: it may name anything. (OR5) Only the driver whose claim is the highest drops anything: before its claim is
+published a record of an older driver may still count. (OR6) The pieces are listed first, the records read afterwards.
 
 May not know: how pieces are listed or dropped.
 """

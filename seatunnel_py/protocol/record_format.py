@@ -1,10 +1,10 @@
 """A checkpoint record as plain data, and plain data as bytes that say themselves whether they are whole.
 
-Rules. (E1) The first line names format, version, length and checksum; the checksum is over the version and all that
-follows the line, so no bit of it can change unnoticed (F24). (E2) What is not whole, or not known, is refused with what
-is wrong with it; nothing is ever read in part. (E3) The text is canonical: the same record gives the same bytes.
-(E4) An older version is brought up step by step, each step a row of ``MIGRATIONS``; a newer one is refused (F63).
-(E5) What JSON cannot carry exactly is refused when it is written: NaN, infinity, keys that are not text. A sequence
+Rules. (RF1) The first line names format, version, length and checksum; the checksum is over the version and all that
+follows the line, so no bit of it can change unnoticed (F24). (RF2) What is not whole, or not known, is refused with
+what is wrong with it; nothing is ever read in part. (RF3) The text is canonical: the same record gives the same bytes.
+(RF4) An older version is brought up step by step, each step a row of ``MIGRATIONS``; a newer one is refused (F63).
+(RF5) What JSON cannot carry exactly is refused when it is written: NaN, infinity, keys that are not text. A sequence
 inside a state comes back as a list.
 
 May not know: files, and what a state or a piece means.
@@ -60,7 +60,7 @@ class RecordRefused(PeerMistake):
 
 
 def encode(record: CheckpointRecord) -> bytes:
-    """Canonical bytes (E3). OurMistake where the record holds what JSON cannot carry (E5)."""
+    """Canonical bytes (RF3). OurMistake where the record holds what JSON cannot carry (RF5)."""
     try:
         body = json.dumps(
             _checked(to_plain(record)), allow_nan=False, sort_keys=True, separators=(",", ":"), ensure_ascii=True
@@ -73,7 +73,7 @@ def encode(record: CheckpointRecord) -> bytes:
 def decode(
     data: bytes, migrations: Mapping[int, Migration] = MIGRATIONS, version: int = RECORD_VERSION
 ) -> CheckpointRecord:
-    """The record that these bytes are; RecordRefused where they are none (E2)."""
+    """The record that these bytes are; RecordRefused where they are none (RF2)."""
     head, newline, body = data.partition(b"\n")
     words = head.split(b" ")
     if not newline or len(words) != 4 or words[0] != FORMAT.encode() or not VERSION.fullmatch(words[1]):
@@ -110,7 +110,7 @@ def _migrated(
 
 
 def _checked(value: Plain) -> Plain:
-    """``json`` would turn a key that is not text into one, silently (E5)."""
+    """``json`` would turn a key that is not text into one, silently (RF5)."""
     if isinstance(value, Mapping):
         if strange := [key for key in value if not isinstance(key, str)]:
             raise ValueError(f"{strange[0]!r} is a key, and no text")
@@ -147,7 +147,7 @@ def to_plain(record: CheckpointRecord) -> Mapping[str, Plain]:
 
 
 def from_plain(data: Mapping[str, Plain]) -> CheckpointRecord:
-    """The record; RecordRefused where anything is missing, too much or of another shape (E2)."""
+    """The record; RecordRefused where anything is missing, too much or of another shape (RF2)."""
     try:
         _no_more_than(CheckpointRecord, data)
         return CheckpointRecord(

@@ -1,19 +1,19 @@
 """A record, read into a graph that may have changed since: other parallelism, vertices more or fewer (O4.12, O5.4).
 
-Rules. (M1) New states partition the old ones: whatever an old subtask held is held by exactly one new one (I45). What
-cannot be told apart cannot be moved: it is refused, never guessed. (M2) A source's state is moved by split: assigned +
-unassigned + finished are all splits, each once, before and after (I41). (M3) The state of a vertex all of whose inputs
-are keyed is moved by key group, to the subtask that the key group is routed to. (M4) A channel between two vertices of
+Rules. (RS1) New states partition the old ones: whatever an old subtask held is held by exactly one new one (I45). What
+cannot be told apart cannot be moved: it is refused, never guessed. (RS2) A source's state is moved by split: assigned +
+unassigned + finished are all splits, each once, before and after (I41). (RS3) The state of a vertex all of whose inputs
+are keyed is moved by key group, to the subtask that the key group is routed to. (RS4) A channel between two vertices of
 which neither has changed keeps its numbers and what was queued on it. Any other begins anew at 1, which is sound
 because both its ends restart; so nothing may have been queued on it. Batches of a forward or broadcast channel belong
 to a receiver that is not there any longer; one of a keyed channel holds rows of many key groups, which the protocol
-cannot look into and its new readers could not tell from rows of theirs. A savepoint is aligned: its channels are
-empty. (M5) On every channel the receiver has what the sender had sent, neither less nor more: one that is ahead of a
-sender that is catching up (the exception of I8) would get again what it holds, cut in another way. (M6) Pieces are of
-no concern here, not even those of vanished subtasks: the record's uncommitted commits name them, by scope, and the
-queue issues them whatever the graph looks like now. (M7) State of a vertex that is gone is given up only where
-somebody says so. (M8) The units of a new subtask are counted on from those of the old ones, so that no name that
-contains such a number comes twice; the journal after the snapshot is void.
+cannot look into and its new readers could not tell from rows of theirs. A savepoint is aligned: its channels are empty.
+(RS5) On every channel the receiver has what the sender had sent, neither less nor more: one that is ahead of a sender
+that is catching up (the exception of I8) would get again what it holds, cut in another way. (RS6) Pieces are of no
+concern here, not even those of vanished subtasks: the record's uncommitted commits name them, by scope, and the queue
+issues them whatever the graph looks like now. (RS7) State of a vertex that is gone is given up only where somebody says
+so. (RS8) The units of a new subtask are counted on from those of the old ones, so that no name that contains such a
+number comes twice; the journal after the snapshot is void.
 
 May not know: what a position is, or a key.
 """
@@ -55,7 +55,7 @@ def redistribute(
 ) -> Mapping[Subtask, SubtaskSnapshot] | RestoreRefused:
     """What each subtask of ``new`` begins with, from a record that was made of ``old``; the same graph gets the same
     snapshots. Empty for checkpoint 0: everything begins from nothing. ``give_up``: vertices that were taken out of the
-    graph together with their state (M7)."""
+    graph together with their state (RS7)."""
     if record.kind is RecordKind.ZERO:
         return {}
     if record.topology_version != old.version:
@@ -82,6 +82,19 @@ def redistribute(
     return found
 
 
+def adapted(
+    record: CheckpointRecord, old: Topology, new: Topology, give_up: Collection[str] = ()
+) -> CheckpointRecord | RestoreRefused:
+    """The record as if it had been made of ``new``, for a coordinator of that graph to go on from; unchanged where the
+    graph is. Epochs of vertices that are gone stay: one that comes back begins above them (I11)."""
+    snapshots = redistribute(record, old, new, give_up)
+    if isinstance(snapshots, RestoreRefused):
+        return snapshots
+    if snapshots is record.snapshots:
+        return record
+    return replace(record, snapshots=snapshots, topology_version=old.version + 1, detached=new.detached)
+
+
 # ---------------------------------------------------------------- splits and key groups
 
 
@@ -105,7 +118,7 @@ def enumerator_state(states: Iterable[Plain]) -> Splits | RestoreRefused:
 
 
 def deal(splits: Splits, parallelism: int) -> tuple[Splits, ...]:
-    """The splits in turn to so many readers (M2)."""
+    """The splits in turn to so many readers (RS2)."""
     assigned = sorted(splits.assigned)
     return tuple(
         Splits(
@@ -118,7 +131,7 @@ def deal(splits: Splits, parallelism: int) -> tuple[Splits, ...]:
 
 
 def subtask_of(key_group: int, parallelism: int) -> int:
-    """Where the rows of this key group are routed to: consecutive groups together (M3)."""
+    """Where the rows of this key group are routed to: consecutive groups together (RS3)."""
     return key_group * parallelism // KEY_GROUPS
 
 
@@ -166,7 +179,7 @@ def _rescaled(
         return RestoreRefused(f"{vertex}, {len(before)} -> {parallelism} subtasks: {after.why}")
     # Only where all had ended is nothing left; a new subtask that has nothing to read finds that out by itself (I46).
     ended = all(snapshot.ended for snapshot in before)
-    # Counted on (M8).
+    # Counted on (RS8).
     taken = max(snapshot.taken for snapshot in before)
     return [SubtaskSnapshot(state=state, taken=taken, ended=ended) for state in after]
 
@@ -207,7 +220,7 @@ def _shape(topology: Topology) -> tuple[object, ...]:
 
 
 def _kept_edges(old: Topology, new: Topology) -> Mapping[int, int]:
-    """Numbers of the edges that are the same in both, old -> new (M4)."""
+    """Numbers of the edges that are the same in both, old -> new (RS4)."""
     free = list(enumerate(new.edges))
     kept: dict[int, int] = {}
     for number, edge in enumerate(old.edges):
@@ -227,7 +240,7 @@ def _unchanged(vertex: str, old: Topology, new: Topology) -> bool:
 
 
 def _unsettled(record: CheckpointRecord, old: Topology, new: Topology, kept: Mapping[int, int]) -> str:
-    """Why a channel stands in the way (M4, M5), or nothing. One into a vertex that was isolated since is no reason:
+    """Why a channel stands in the way (RS4, RS5), or nothing. One into a vertex that was isolated since is no reason:
     that vertex begins again from a position of its own."""
     for channel in old.channels:
         if channel.receiver.vertex in new.detached:
@@ -244,7 +257,7 @@ def _unsettled(record: CheckpointRecord, old: Topology, new: Topology, kept: Map
 
 
 def _abandoned(record: CheckpointRecord, old: Topology, new: Topology, give_up: Collection[str]) -> str:
-    """Whose state would be lost (M7), or nothing."""
+    """Whose state would be lost (RS7), or nothing."""
     for subtask in old.subtasks(name for name in old.live if name not in new.by_id and name not in give_up):
         if record.snapshots[subtask].state is not None:
             return f"{subtask.vertex} is gone, and the state of {subtask} would be lost"
@@ -252,7 +265,7 @@ def _abandoned(record: CheckpointRecord, old: Topology, new: Topology, give_up: 
 
 
 def _anew(snapshot: SubtaskSnapshot, kept: Mapping[int, int], checkpoint: int) -> SubtaskSnapshot:
-    """The snapshot with the channels that go on, under their new numbers (M4), and nothing staged (M6)."""
+    """The snapshot with the channels that go on, under their new numbers (RS4), and nothing staged (RS6)."""
 
     def going_on(values: Mapping[Channel, T]) -> Mapping[Channel, T]:
         return {replace(one, edge=kept[one.edge]): value for one, value in values.items() if one.edge in kept}

@@ -187,7 +187,7 @@ def test_i14_what_a_completed_record_contains_is_subtracted_by_name() -> None:
 
 
 def test_i14_a_record_made_before_the_earlier_one_was_stored_is_a_mistake_of_ours() -> None:
-    """Two records on their way at once would both commit the same piece (Q7)."""
+    """Two records on their way at once would both commit the same piece (CM7)."""
     queue = CommitQueue()
     first, second = record(queue, 1, {K: ("a",)}), record(queue, 2, {K: ("a", "b")})
 

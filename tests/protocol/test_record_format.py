@@ -85,7 +85,7 @@ records = st.builds(
 @given(records)
 @settings(deadline=None)
 def test_a_record_survives_the_way_to_bytes_and_back(record: CheckpointRecord) -> None:
-    """And its bytes are canonical: those of what came back are the same (E3)."""
+    """And its bytes are canonical: those of what came back are the same (RF3)."""
     data = encode(record)
 
     assert decode(data) == record
@@ -94,7 +94,7 @@ def test_a_record_survives_the_way_to_bytes_and_back(record: CheckpointRecord) -
 
 
 def test_the_order_in_which_a_record_was_put_together_does_not_show() -> None:
-    """Canonical bytes (E3)."""
+    """Canonical bytes (RF3)."""
     turned = replace(
         RECORD,
         epochs=dict(reversed(RECORD.epochs.items())),
@@ -106,7 +106,7 @@ def test_the_order_in_which_a_record_was_put_together_does_not_show() -> None:
 
 
 def test_a_sequence_inside_a_state_comes_back_as_a_list() -> None:
-    """JSON knows one kind of sequence (E5)."""
+    """JSON knows one kind of sequence (RF5)."""
     assert decode(encode(replace(RECORD, plan=(1, (2,))))).plan == [1, [2]]
 
 
@@ -174,7 +174,7 @@ def content() -> dict[str, Plain]:
 
 @pytest.mark.parametrize("field", sorted(to_plain(RECORD)))
 def test_f24_a_record_without_one_of_its_fields_is_refused(field: str) -> None:
-    """Nothing is read in part (E2)."""
+    """Nothing is read in part (RF2)."""
     data = content()
     del data[field]
 
@@ -218,7 +218,7 @@ def test_f24_other_shapes_are_refused(change: Mapping[str, Plain], text: str) ->
     ],
 )
 def test_what_json_cannot_carry_is_not_written(plan: Plain, text: str) -> None:
-    """It would come back as something else, or not at all (E5)."""
+    """It would come back as something else, or not at all (RF5)."""
     with pytest.raises(OurMistake, match=f"checkpoint 7 cannot be written: {text}"):
         encode(replace(RECORD, plan=plan))
 

@@ -15,7 +15,7 @@ from seatunnel_py.protocol.commits import CommitQueue
 from seatunnel_py.protocol.ids import Channel, Subtask
 from seatunnel_py.protocol.items import Batch, Plain, StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.restore import KEY_GROUPS, Splits, deal, enumerator_state, redistribute, subtask_of
+from seatunnel_py.protocol.restore import KEY_GROUPS, Splits, adapted, deal, enumerator_state, redistribute, subtask_of
 from seatunnel_py.protocol.topology import Determinism, Edge, Spread, Topology, Vertex
 
 State = Mapping[str, list[Plain]]
@@ -78,6 +78,20 @@ def test_checkpoint_0_is_a_start_from_nothing() -> None:
     made = CheckpointRecord(1, 1, RecordKind.ZERO, 0, 1, {}, {})
 
     assert redistribute(made, old, graph("AK", A=3)) == {}
+
+
+def test_a_record_is_adapted_to_the_new_graph() -> None:
+    """It says so by a new version; the same graph leaves it as it is, and what is refused stays refused."""
+    old, new = graph("AC CK", C=2), replace(graph("AC CK", C=3), detached=frozenset("K"))
+    made = replace(record(old), epochs={"A": 2, "X": 5})
+
+    assert adapted(made, old, old) is made
+    assert adapted(made, old, new) == replace(
+        made, snapshots=moved(made, old, new), topology_version=2, detached=frozenset("K")
+    )
+    assert adapted(made, replace(old, version=9), new) == RestoreRefused(
+        "the record is of version 1 of the graph, not 9"
+    )
 
 
 def test_a_record_of_another_graph_is_refused() -> None:
