@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test check format bench conformance fuzz lock clean servers
+.PHONY: help setup demo test check format bench conformance fuzz lock clean servers model
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -52,6 +52,10 @@ format: $(STAMP) ## format the code
 
 conformance: servers ## run the peer's own job files: make conformance DIR=../shared/conformance
 	@$(BIN)/python -m e2e.conformance $(DIR)
+
+model: $(STAMP) ## explore the protocol: the Promela model with spin (installed as root)
+	@$(BIN)/python -m tests.servers.install spin
+	@$(BIN)/python -m tests.model.check
 
 fuzz: $(STAMP) ## 100,000 mutated job files: a typed error or a valid plan
 	@$(BIN)/python -m tests.fuzz.mutate_job_files --count 100000

@@ -28,6 +28,9 @@ MODELS = Path(__file__).parent
 MEMORY_MB = 7500
 DEPTH = 1_000_000
 TIMEOUT_S = 400.0
+# gcc needs 15 s with -O2 and 3 s without; only a large search is worth that.
+QUICK = "-O0"
+LARGE_HASH_BITS = 26
 STATES = re.compile(r"^\s*(\d+) states, stored", re.MULTILINE)
 # With -DNP the stored states are counted in two parts, the visited ones are what was looked at.
 SUMMARY = re.compile(r"depth reached (\d+), errors: (\d+)")
@@ -83,7 +86,7 @@ def parse(output: str, seconds: float) -> Found:
 
 
 @contextmanager
-def compiled(model: str, defines: Sequence[str], *, liveness: bool) -> Iterator[Path]:
+def compiled(model: str, defines: Sequence[str], *, liveness: bool, optimise: str = QUICK) -> Iterator[Path]:
     """A directory with the search program of an instance."""
     with tempfile.TemporaryDirectory(prefix="spin-") as name:
         folder = Path(name)
@@ -94,7 +97,7 @@ def compiled(model: str, defines: Sequence[str], *, liveness: bool) -> Iterator[
         if made.returncode or "Error" in made.stdout:
             raise SearchFailed(f"spin: {made.stdout}{made.stderr}")
         mode = ["-DNP", "-DNOFAIR"] if liveness else ["-DSAFETY"]
-        command = [spin.find("gcc"), "-O2", "-w", *mode, f"-DMEMLIM={MEMORY_MB}", "-o", "pan", "pan.c"]
+        command = [spin.find("gcc"), optimise, "-w", *mode, f"-DMEMLIM={MEMORY_MB}", "-o", "pan", "pan.c"]
         made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if made.returncode:
             raise SearchFailed(f"gcc: {made.stderr}")
@@ -105,7 +108,8 @@ def search(instance: Instance | Mutant, extra: Sequence[str] = (), *, effects: b
     """Explore one instance; with ``effects`` only what the target shows at the end and never that a run stops."""
     liveness = isinstance(instance, Instance) and instance.liveness
     defines = [*instance.defines, *extra, *(["EFFECTS"] if effects else [])]
-    with compiled(instance.model, defines, liveness=liveness) as folder:
+    optimise = "-O2" if instance.hash_bits >= LARGE_HASH_BITS else QUICK
+    with compiled(instance.model, defines, liveness=liveness, optimise=optimise) as folder:
         options = [f"-m{DEPTH}", f"-w{instance.hash_bits}", *(["-l"] if liveness else []), *(["-E"] if effects else [])]
         start = time.monotonic()
         try:

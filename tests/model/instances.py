@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 PIPELINE = "pipeline.pml"
-LOOP = "loop.pml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,28 @@ class Mutant:
         return (f"MUTANT_{self.rule}", *self.parameters)
 
 
-INSTANCES = ()
+INSTANCES = (
+    Instance("smallest", "no fault: also no run without end", ("ROWS=1", "FAILURES=0"), liveness=True, hash_bits=22),
+    Instance("messages-end", "lost messages: also no run without end", ("ROWS=1", "FAILURES=0", "PERIODIC=0", "LOST=1"),
+             liveness=True, hash_bits=22),
+    Instance("restart-end", "a restart: also no run without end", ("ROWS=1", "PERIODIC=0"), liveness=True, hash_bits=24),
+    Instance("three-batches", "3 batches a source, 3 checkpoints", ("ROWS=3", "FAILURES=0", "PERIODIC=2")),
+    Instance("restart", "a region restarts, its siblings go on", ("ROWS=2",)),
+    Instance("restart-expiry", "... and a checkpoint expires", ("ROWS=1", "EXPIRIES=1")),
+    Instance("restart-retained", "a vertex restarts alone, channels are retained", ("ROWS=1", "RETAIN")),
+    Instance("messages", "lost, late and repeated messages", ("ROWS=1", "FAILURES=0", "LATE=1", "LOST=1", "REPEATS=1")),
+    Instance("old-acknowledgement", "late and repeated ones, of an epoch before",
+             ("ROWS=1", "PERIODIC=0", "LATE=1", "REPEATS=1")),
+    Instance("crashes", "the coordinator dies twice", ("ROWS=1", "FAILURES=0", "CRASHES=2", "PERIODIC=2")),
+    Instance("crash-repeats", "... and a message comes twice", ("ROWS=2", "FAILURES=0", "CRASHES=1", "REPEATS=1")),
+    Instance("crash-restart", "a crash and a regional restart", ("ROWS=1", "CRASHES=1")),
+    Instance("unaligned-restart", "channel state, a region restarts", ("ROWS=1", "UNALIGNED")),
+    Instance("unaligned-retained", "channel state, a vertex restarts alone", ("ROWS=1", "UNALIGNED", "RETAIN")),
+    Instance("unaligned-crash", "channel state, the coordinator dies",
+             ("ROWS=1", "UNALIGNED", "FAILURES=0", "CRASHES=1")),
+    Instance("unaligned-expiry", "stale barriers beside live ones",
+             ("ROWS=1", "UNALIGNED", "FAILURES=0", "PERIODIC=2", "EXPIRIES=1")),
+)  # fmt: skip
 MUTANTS = (
     Mutant("NO_DEDUP", "a receiver applies a number twice", ("ROWS=1",)),
     Mutant("RESTART_KEEPS_PENDING", "a restart does not abort", ("ROWS=1",)),
@@ -57,6 +77,6 @@ MUTANTS = (
     Mutant("NO_ALIGNMENT", "the join records itself at the first barrier", ("ROWS=1",)),
     Mutant("NO_SUBTRACTION", "pieces that a completed record has are committed again", ("ROWS=1", "FAILURES=0")),
     Mutant("ABORT_WHILE_PERSISTING", "a restart does not wait for the store's answer", ("ROWS=1",)),
-    Mutant("ABORT_NOT_SENT", "nobody tells the join of an abort", ("ROWS=1", "FAILURES=0", "LOST=1"), effect=False),
+    Mutant("ABORT_NOT_SENT", "nobody tells the join of an abort", ("ROWS=3", "FAILURES=0", "LOST=1"), effect=False),
     Mutant("BARRIER_DURING_REPLAY", "a source emits a barrier while its journal is taken again", ("ROWS=1",), effect=False),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Install what is missing: `python -m tests.servers.install [postgres] [mariadb]` (default: all).
+"""Install what is missing: `python -m tests.servers.install [postgres] [mariadb] [spin]` (default: all).
 
 Quick when everything is there. Packages come from the distribution, the system's own service is not started.
 """
@@ -12,12 +12,14 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tests.model import spin
 from tests.servers import mariadb, postgres
 from tests.servers.process import ServerMissing
 
 NEEDED: dict[str, tuple[Callable[[str], Path], tuple[str, ...]]] = {
     "postgres": (postgres.find, ("initdb", "postgres", "psql")),
     "mariadb": (mariadb.find, ("mariadb-install-db", "mariadbd")),
+    "spin": (spin.find, ("spin", "gcc")),
 }
 
 
