@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test check format bench conformance fuzz lock clean servers model
+.PHONY: help setup demo test check format bench conformance simulate mutants fuzz lock clean servers model
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -56,6 +56,12 @@ conformance: servers ## run the peer's own job files: make conformance DIR=../sh
 model: $(STAMP) ## explore the protocol: the Promela model with spin (installed as root)
 	@$(BIN)/python -m tests.servers.install spin
 	@$(BIN)/python -m tests.model.check
+
+simulate: $(STAMP) ## the protocol in a simulated world: 20,000 aligned and 20,000 unaligned seeds
+	@$(BIN)/python -m tests.simulation --seeds 20000 --jobs 2
+
+mutants: $(STAMP) ## deliberate bugs in the protocol, and which checker notices each
+	@$(BIN)/python -m tests.simulation.mutants
 
 fuzz: $(STAMP) ## 100,000 mutated job files: a typed error or a valid plan
 	@$(BIN)/python -m tests.fuzz.mutate_job_files --count 100000

@@ -8,7 +8,7 @@ from seatunnel_py.protocol import coordinator_commands as order
 from seatunnel_py.protocol import coordinator_events as report
 from seatunnel_py.protocol import participant_messages as task
 from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Barrier, SubtaskSnapshot
+from seatunnel_py.protocol.items import Barrier, CancelMarker, SubtaskSnapshot
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.topology import SinkKind
@@ -43,7 +43,7 @@ class Cut(Checker):
         self.expect(may_hold or not numbers, f"aligned; {about}")
         known = self.facts.content[channel]
         for one in waiting:
-            self.expect(one.number > len(known) or known[one.number - 1] == one.digest, f"other rows; {about}")
+            self.expect(self.world.lied or one.number > len(known) or known[one.number - 1] == one.digest, f"other rows; {about}")
 
 
 class I8ConsistentCut(Cut):
@@ -64,7 +64,7 @@ class I8ConsistentCut(Cut):
         if any(waiting for one in record.snapshots.values() for waiting in one.channel_state.values()):
             self.world.count("channel state was not empty")
         for subtask, snapshot in record.snapshots.items():
-            if snapshot.applied:
+            if snapshot.applied and not self.world.lied:
                 self.state(record, subtask, snapshot)
 
     def state(self, record: CheckpointRecord, subtask: Subtask, snapshot: SubtaskSnapshot) -> None:
@@ -186,7 +186,25 @@ class I12OneEnd(Checker):
 class I13AbortReachesEveryone(Checker):
     """An abort goes to every subtask, and whoever has heard of it does nothing more for that checkpoint."""
 
-    after: ClassVar = {"any": "handled", task.Acknowledge: "acknowledge", task.Emit: "emit"}
+    after: ClassVar = {
+        "any": "handled",
+        task.Acknowledge: "acknowledge",
+        task.Emit: "emit",
+        task.Triggered: "triggered",
+    }
+
+    def triggered(self, driver: Driver, node: Node, event: task.Triggered, commands: tuple[Any, ...]) -> None:
+        """Who cannot take part says so, and tells everybody behind (O4.7)."""
+        life = self.facts.life(driver, node)
+        first = event.checkpoint not in life.asked
+        life.asked.add(event.checkpoint)
+        if event.epoch != life.epoch or life.started or event.checkpoint in life.aborted or not first:
+            return
+        self.world.count("a trigger came before the start")
+        said = [one for one in commands if type(one) is task.Decline and one.checkpoint == event.checkpoint]
+        markers = [one for one in commands if type(one) is task.Emit and type(one.envelope.item) is CancelMarker]
+        right = bool(said) and len(markers) == len(node.outputs)
+        self.expect(right, f"{node.name} cannot take part in {event.checkpoint}, and does not tell everybody")
 
     def handled(self, driver: Driver, node: Node | None, event: Any, commands: tuple[Any, ...]) -> None:
         if node is not None:

@@ -156,11 +156,29 @@ class I7WholeUnits(Checker):
 class I22SameIdSameContent(Checker):
     """A batch that is sent again under its number has the rows that it had."""
 
-    after: ClassVar = {task.Emit: "emitted", task.ReportFailed: "failed"}
+    after: ClassVar = {task.Emit: "emitted", task.ReportFailed: "failed", task.Arrived: "arrived"}
+
+    def arrived(self, driver: Driver, node: Node, event: task.Arrived, commands: tuple[Any, ...]) -> None:
+        """Other rows under a number that this life knows are an alarm."""
+        item, channel = event.envelope.item, event.envelope.channel
+        life = self.facts.life(driver, node)
+        past = event.envelope.receiver_epoch != life.epoch or event.envelope.sender_epoch < life.senders.get(channel, 0)
+        if type(item) is not Batch or past or node.dead:
+            return
+        known = life.received[channel].get(item.number, item.digest)
+        kept = max((one.applied.get(channel, 0) for one in self.snapshots(node.subtask)), default=0)
+        if known == item.digest or item.number <= kept or str(node.machine.life) == "failed":
+            return
+        self.world.count("other rows under a known number were noticed")
+        told = [one for one in commands if type(one) is task.ReportFailed and one.reason is Reason.CONTENT_CHANGED]
+        self.expect(bool(told), f"{node.name} does not notice that batch {item.number} of {channel} came with other rows")
+
+    def snapshots(self, subtask: Subtask) -> list[Any]:
+        return [record.snapshots[subtask] for record in self.facts.completed if subtask in record.snapshots]
 
     def emitted(self, driver: Driver, node: Node, command: task.Emit) -> None:
         item, channel = command.envelope.item, command.envelope.channel
-        if type(item) is not Batch or driver is not self.world.newest:
+        if type(item) is not Batch or driver is not self.world.newest or self.world.lied:
             return
         known = self.facts.content[channel]
         self.expect(item.number <= len(known) + 1, f"{channel} goes from batch {len(known)} to {item.number}")
@@ -169,7 +187,8 @@ class I22SameIdSameContent(Checker):
             self.expect(known[item.number - 1] == item.digest, f"batch {item.number} of {channel} came again with other rows")
 
     def failed(self, driver: Driver, node: Node, command: task.ReportFailed) -> None:
-        self.expect(command.reason is not Reason.CONTENT_CHANGED, f"{node.name} has seen other rows under a known number")
+        right = self.world.lied or command.reason is not Reason.CONTENT_CHANGED
+        self.expect(right, f"{node.name} has seen other rows under a known number")
 
 
 class I23NoGap(Checker):
@@ -202,7 +221,7 @@ class I25ChannelStateFirst(Checker):
             return
         life = self.facts.life(driver, node)
         waiting = life.snapshot.channel_state.get(command.channel, ())
-        if waiting and waiting[0].number <= command.batch.number <= waiting[-1].number:
+        if waiting and not self.world.lied and waiting[0].number <= command.batch.number <= waiting[-1].number:
             self.world.count("channel state was replayed")
             kept = waiting[command.batch.number - waiting[0].number]
             self.expect(kept.digest == command.batch.digest, f"{node.name} takes other rows than its channel state holds")
@@ -281,6 +300,8 @@ class SiblingsAgree(Checker):
     after: ClassVar = {"end": "end"}
 
     def end(self) -> None:
+        if self.world.lied:
+            return
         pipeline = self.world.pipeline
         edges = pipeline.topology.edges
         changing = {

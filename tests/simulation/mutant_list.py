@@ -99,7 +99,6 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- alignment and passage
     Mutant("waits for no barrier but the first", "alignment.py", "return self.awaited <= self._reached", "return True", "O3.1"),
     Mutant("a reached input is read on", "alignment.py", "return frozenset(self._reached) if self.phase is Phase.ALIGNING else frozenset()", "return frozenset()", "A1"),
-    Mutant("inputs are read between cut and snapshot", "alignment.py", "            return frozenset(self.inputs)\n", "            return frozenset()\n", "A5"),
     Mutant("recordings are closed at once", "alignment.py", "            if not closed and channel != arrived:\n", "            if False:\n", "A4, A6"),
     Mutant("back-edges are waited for", "passage.py", "set(inputs) - state.back_edges", "set(inputs)", "A2, O3.2, I47"),
     Mutant("the snapshot is taken inside a unit", "passage.py", "current.due and self._state.units.under_way is None", "current.due", "W1, G1"),
@@ -116,7 +115,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("stale messages are heard", "pipeline_state.py", "        stale = incarnation != self.incarnation or epoch != self.epochs.get(vertex)\n", "        stale = False\n", "I37"),
     Mutant("an abort is not told", "checkpoints.py", "            shared.say(SendAborted(subtask, shared.incarnation, pending.checkpoint))\n", "            pass\n", "I13, K6"),
     Mutant("all pieces are committed again", "commits.py", "if piece.name not in contained", "if True", "I28, K6"),
-    Mutant("the record does not carry what is unconfirmed", "commits.py", "(*self.waiting, *new_commits(", "(*new_commits(", "K5, P2"),
+    Mutant("the record does not carry what is unconfirmed", "commits.py", "(*self.waiting, *new_commits(", "(*(), *new_commits(", "K5, P2"),
     Mutant("commits of a scope overlap", "commits.py", "stopped = self.under_way | self.held | self.lost", "stopped = self.held | self.lost", "I30, K2"),
     Mutant("a failed commit is given up", "commits.py", "        if reason not in FINAL:\n", "        if False:\n", "K3"),
     Mutant("success before the last confirmation", "ending.py", "        if shared.commits.lag:\n", "        if False:\n", "I43"),

@@ -36,7 +36,11 @@ class Life:
     expected: tuple[Any, ...] | None = None
     pieces: list[tuple[int, str]] = field(default_factory=list)
     aborted: set[int] = field(default_factory=set)
-    received: dict[Channel, int] = field(default_factory=dict)
+    asked: set[int] = field(default_factory=set)
+    received: dict[Channel, dict[int, int]] = field(default_factory=dict)
+    """What has arrived and was not dropped: number -> digest, by channel."""
+    highest: dict[Channel, int] = field(default_factory=dict)
+    senders: dict[Channel, int] = field(default_factory=dict)
     stopped_by: int = 0
     started: bool = False
 
@@ -70,6 +74,8 @@ class Observer:
         self.unaligned: set[tuple[int, int]] = set()
         self.used: dict[int, int] = {}
         """Checkpoint id -> incarnation that used it."""
+        self.arriving: list[tuple[Life, Envelope]] = []
+        """Arrivals that the checkers are looking at; known to them as not received yet."""
         self.batches = 0
         self.completed: list[CheckpointRecord] = []
 
@@ -103,6 +109,15 @@ class Observer:
             {channel: snapshot.applied.get(channel, 0) + 1 for channel in node.inputs},
             {channel: snapshot.sent.get(channel, 0) for channel in node.outputs},
             snapshot.taken,
+            highest={
+                channel: (snapshot.channel_state.get(channel) or (Batch(snapshot.applied.get(channel, 0)),))[-1].number
+                for channel in node.inputs
+            },
+            received={
+                channel: {batch.number: batch.digest for batch in snapshot.channel_state.get(channel, ())}
+                for channel in node.inputs
+            },
+            senders=dict(command.senders),
         )
         if not command.replay and driver is self.world.newest:
             for channel in node.outputs:
@@ -147,6 +162,8 @@ class Observer:
 
     def any(self, driver: Driver, node: Node | None, event: Any, commands: tuple[Any, ...]) -> None:
         kind = type(event)
+        while self.arriving:
+            self.arrived(*self.arriving.pop())
         if node is None:
             if kind is report.Acknowledged:
                 known = self.known[driver.incarnation]
@@ -171,20 +188,29 @@ class Observer:
                 life.stopped_by = 0
         elif kind is task.Started and event.epoch == life.epoch:
             life.started = True
+        elif kind is task.PeerRestarted:
+            for channel, epoch in event.epochs.items():
+                if channel in life.senders:
+                    life.senders[channel] = max(epoch, life.senders[channel])
         elif kind is task.AlignmentTimedOut:
             if commands:
                 self.world.count("an alignment timed out")
             self.unaligned.add((driver.incarnation, event.checkpoint))
         elif kind is task.Arrived and event.envelope.receiver_epoch == life.epoch:
-            self.arrived(life, event.envelope)
+            self.arriving.append((life, event.envelope))
 
     def arrived(self, life: Life, envelope: Envelope) -> None:
-        """Only to count what is rare."""
+        """What a life has received, and what is rare."""
         item, channel = envelope.item, envelope.channel
+        if envelope.sender_epoch < life.senders.get(channel, 0):
+            return
+        life.senders[channel] = envelope.sender_epoch
         if type(item) is Batch:
-            if item.number <= life.received.get(channel, 0):
+            if item.number <= life.highest.get(channel, life.next[channel] - 1):
                 self.world.count("a duplicate batch was dropped")
-            life.received[channel] = max(item.number, life.received.get(channel, 0))
+            else:
+                life.received[channel][item.number] = item.digest
+                life.highest[channel] = item.number
         elif type(item) is Barrier and item.checkpoint in life.aborted:
             self.world.count("a barrier was swallowed")
 

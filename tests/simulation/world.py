@@ -53,7 +53,7 @@ class World:
         self.faults = Faults(choices)
         self.faults.choose()
         self.now = 0.0
-        self._jumped = 0.0
+        self.jumped = 0.0
         self.events = 0
         self.crc = 0
         self.counters: Counter[str] = Counter()
@@ -69,6 +69,8 @@ class World:
         self.drivers: list[Driver] = []
         self.storing: list[tuple[Driver, CheckpointRecord]] = []
         self.finished = False
+        self.lied = False
+        """A vertex that is declared determinate has made other rows of the same batch (F57)."""
         self.limit = 0
         """So many events at most; 0: as many as it takes. Only the shrinker gives up a run."""
         self._hooks: dict[Any, list[Callable[..., None]]] = defaultdict(list)
@@ -83,7 +85,7 @@ class World:
         plan = self.choices.settings
         timed = plan.pick((None, None, 0.03, 0.1, 0.4))
         return CheckpointSettings(
-            interval=plan.pick((0.1, 0.05, 0.05, 0.2, 0.4)),
+            interval=plan.pick((0.1, 0.04, 0.05, 0.05, 0.2)),
             timeout=plan.pick((2.0, 0.4, 0.8, 5.0)),
             min_pause=plan.pick((0.0, 0.0, 0.02)),
             max_concurrent=plan.pick((1, 1, 2, 3)),
@@ -195,8 +197,8 @@ class World:
     def clock(self) -> float:
         """What machines are told: it never goes back, but may jump ahead (F27)."""
         if self.faults.strikes("clock jumps"):
-            self._jumped += 3600.0
-        return self.now + self._jumped
+            self.jumped += 3600.0
+        return self.now + self.jumped
 
     # ---------------------------------------------------------------- the loop
 
