@@ -91,13 +91,13 @@ def compiled(model: str, defines: Sequence[str], *, liveness: bool, optimise: st
     with tempfile.TemporaryDirectory(prefix="spin-") as name:
         folder = Path(name)
         made = subprocess.run(
-            [spin.find("spin"), "-a", *(f"-D{each}" for each in defines), MODELS / model],
+            [str(spin.find("spin")), "-a", *(f"-D{each}" for each in defines), str(MODELS / model)],
             cwd=folder, capture_output=True, text=True, check=False,
         )  # fmt: skip
         if made.returncode or "Error" in made.stdout:
             raise SearchFailed(f"spin: {made.stdout}{made.stderr}")
         mode = ["-DNP", "-DNOFAIR"] if liveness else ["-DSAFETY"]
-        command = [spin.find("gcc"), optimise, "-w", *mode, f"-DMEMLIM={MEMORY_MB}", "-o", "pan", "pan.c"]
+        command = [str(spin.find("gcc")), optimise, "-w", *mode, f"-DMEMLIM={MEMORY_MB}", "-o", "pan", "pan.c"]
         made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if made.returncode:
             raise SearchFailed(f"gcc: {made.stderr}")
@@ -125,12 +125,12 @@ def trail(instance: Instance | Mutant) -> str:
     """The steps of the first error of an instance, in the words of the model."""
     with compiled(instance.model, instance.defines, liveness=False) as folder:
         subprocess.run(["./pan", f"-m{DEPTH}"], cwd=folder, capture_output=True, check=False, timeout=TIMEOUT_S)
-        command = [spin.find("spin"), "-t", "-p", *(f"-D{each}" for each in instance.defines)]
+        command = [str(spin.find("spin")), "-t", "-p", *(f"-D{each}" for each in instance.defines)]
         written = folder / f"{instance.model}.trail"
         if not written.exists():
             return f"{instance.name}: no error"
         told = subprocess.run(
-            [*command, "-k", written.name, MODELS / instance.model],
+            [*command, "-k", written.name, str(MODELS / instance.model)],
             cwd=folder, capture_output=True, text=True, check=False,
         ).stdout  # fmt: skip
     return "\n".join(line for line in told.splitlines() if "proc " in line)

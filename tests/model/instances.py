@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 PIPELINE = "pipeline.pml"
+LOOP = "loop.pml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ INSTANCES = (
     Instance("restart-end", "a restart: also no run without end", ("ROWS=1", "PERIODIC=0"), liveness=True, hash_bits=24),
     Instance("three-batches", "3 batches a source, 3 checkpoints", ("ROWS=3", "FAILURES=0", "PERIODIC=2")),
     Instance("restart", "a region restarts, its siblings go on", ("ROWS=2",)),
+    Instance("two-restarts", "two regions, one after the other or one in the other", ("ROWS=1", "FAILURES=2", "PERIODIC=0")),
     Instance("restart-expiry", "... and a checkpoint expires", ("ROWS=1", "EXPIRIES=1")),
     Instance("restart-retained", "a vertex restarts alone, channels are retained", ("ROWS=1", "RETAIN")),
     Instance("messages", "lost, late and repeated messages", ("ROWS=1", "FAILURES=0", "LATE=1", "LOST=1", "REPEATS=1")),
@@ -60,6 +62,11 @@ INSTANCES = (
              ("ROWS=1", "UNALIGNED", "FAILURES=0", "CRASHES=1")),
     Instance("unaligned-expiry", "stale barriers beside live ones",
              ("ROWS=1", "UNALIGNED", "FAILURES=0", "PERIODIC=2", "EXPIRIES=1")),
+    Instance("switch", "an alignment turns into an unaligned one, a checkpoint expires",
+             ("ROWS=1", "FAILURES=0", "SWITCHES=1", "EXPIRIES=1")),
+    Instance("loop", "a back-edge: its rows belong to the cut; also no run without end", ("ROWS=3",), LOOP,
+             liveness=True, hash_bits=22),
+    Instance("loop-restarts", "... two restarts", ("ROWS=4", "FAILURES=2", "PERIODIC=2"), LOOP, hash_bits=22),
 )  # fmt: skip
 MUTANTS = (
     Mutant("NO_DEDUP", "a receiver applies a number twice", ("ROWS=1",)),
@@ -79,4 +86,8 @@ MUTANTS = (
     Mutant("ABORT_WHILE_PERSISTING", "a restart does not wait for the store's answer", ("ROWS=1",)),
     Mutant("ABORT_NOT_SENT", "nobody tells the join of an abort", ("ROWS=3", "FAILURES=0", "LOST=1"), effect=False),
     Mutant("BARRIER_DURING_REPLAY", "a source emits a barrier while its journal is taken again", ("ROWS=1",), effect=False),
+    Mutant("LOOP_LEFT_OUT", "rows on the back-edge are no part of the cut", model=LOOP),
+    Mutant("LOOP_END_EARLY", "the job ends with rows in the loop", model=LOOP),
+    Mutant("LOOP_AWAITED", "the head waits for the barrier on its back-edge", effect=False, model=LOOP),
+    Mutant("LOOP_BOUNDED", "the back-edge is bounded like a forward channel", effect=False, model=LOOP),
 )  # fmt: skip
