@@ -79,14 +79,14 @@ class Participant(SubtaskState):
                 self._drop()
             case Triggered():
                 self._triggered(event)
+            case Started():
+                self._started(event)
             case _ if self.life is Life.FAILED:
                 self._say_failed()  # the report may have been lost
             case CheckpointCompleted():
                 self._completed(event)
             case CheckpointAborted():
                 self._passage.aborted(event.checkpoint)
-            case Started():
-                self._started(event)
             case _:
                 self._peer_restarted(event)
         self._advance()

@@ -79,10 +79,11 @@ class Passage:
         return True
 
     def refuse(self, checkpoint: int) -> None:
-        """This checkpoint is impossible here: nobody behind need wait for it."""
+        """This checkpoint is impossible here and now: nobody behind need wait for it. That is no failure of anything: a
+        pipeline that fails after so many failed checkpoints would else never get through a long replay."""
         self._state.checkpoints.call_off(checkpoint)
         self._state.emit(self._state.outputs.broadcast(CancelMarker(checkpoint)))
-        self._decline(checkpoint, Reason.DECLINED)
+        self._decline(checkpoint, Reason.NOT_RUNNING)
 
     def advance(self) -> None:
         """Whatever has become possible: acknowledge, take the snapshot, reach barriers."""

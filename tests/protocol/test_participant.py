@@ -227,7 +227,7 @@ def test_a_journal_that_does_not_fit_is_not_replayed() -> None:
     said = desk.restore(snapshot=SubtaskSnapshot(taken=1), journal=[Taken(2, LEFT, 1), Taken(4, LEFT, 2)])
 
     assert said == [msg.ReportFailed(HERE, 1, 1, Reason.RESTORE_FAILED)]
-    assert desk.start() == said
+    assert desk.start() == []
 
 
 def test_channel_state_is_taken_first_and_once() -> None:

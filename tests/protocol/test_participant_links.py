@@ -152,7 +152,7 @@ def test_nobody_waits_for_a_source_that_is_not_running() -> None:
     markers = Counter(c.envelope.channel for c in link.said if isinstance(c, msg.Emit) and _is_marker(c))
     assert markers == {B_JOIN: 1, JOIN_LEFT: 1, JOIN_RIGHT: 1}
     assert all(one.checkpoint is None and not one.blocked for one in link.participants.values())
-    assert link.of(msg.Decline) == [msg.Decline(B, 1, 1, 1, Reason.DECLINED)]
+    assert link.of(msg.Decline) == [msg.Decline(B, 1, 1, 1, Reason.NOT_RUNNING)]
 
 
 def _is_marker(emit: msg.Emit) -> bool:

@@ -74,7 +74,7 @@ def test_a_source_that_does_not_run_cancels(failed: bool) -> None:
     said = desk.trigger(4)
 
     assert items(said) == [(LEFT, CancelMarker(4))]
-    assert said[-1] == msg.Decline(SOURCE, 1, 1, 4, Reason.DECLINED)
+    assert said[-1] == msg.Decline(SOURCE, 1, 1, 4, Reason.NOT_RUNNING)
     assert desk.trigger(4) == []
 
 
@@ -165,6 +165,15 @@ def test_an_abort_unblocks_and_is_not_passed_on() -> None:
     assert desk.participant.queued[RIGHT] == 0
 
 
+def test_an_unaligned_barrier_of_a_dead_id_is_swallowed_on_arrival() -> None:
+    """F21: there is no queue in which it could wait for its end; obeyed, it would cut after the abort."""
+    desk = Desk()
+    desk.abort(1)
+
+    assert desk.arrive(LEFT, Barrier(1, unaligned=True)) == []
+    assert desk.participant.checkpoint is None
+
+
 def test_barriers_that_die_in_a_queue_are_swallowed_when_they_are_reached() -> None:
     """F21: the abort comes while the barrier waits behind a batch."""
     desk = Desk()
@@ -205,7 +214,7 @@ def test_a_replay_does_not_wait_behind_a_barrier() -> None:
     said = desk.arrive(LEFT, Barrier(1), batch(1))
 
     assert items(said) == [(DOWN, CancelMarker(1))]
-    assert msg.Decline(HERE, 1, 1, 1, Reason.DECLINED) in said
+    assert msg.Decline(HERE, 1, 1, 1, Reason.NOT_RUNNING) in said
     assert taken(said) == [(LEFT, 1)]
 
 
@@ -325,11 +334,12 @@ def test_a_speed_is_remembered_and_passed_on() -> None:
 
 @pytest.mark.parametrize("kind", [OperationKind.SCHEMA_CHANGE, OperationKind.ADD, OperationKind.REMOVE])
 def test_other_operations_are_passed_on(kind: OperationKind) -> None:
-    """O6.2."""
+    """O6.2: and cut nothing off here, whatever they name."""
     desk = Desk(SOURCE)
-    desk.trigger(1, Operation(kind, "what"))
+    desk.trigger(1, Operation(kind, "here"))
 
-    assert items(desk.unit()) == [(LEFT, Barrier(1, Operation(kind, "what")))]
+    assert items(desk.unit()) == [(LEFT, Barrier(1, Operation(kind, "here")))]
+    assert words(desk.unit((LEFT, "a"))) == ["LogTaken", "Batch", "RunUnit"]
 
 
 ISOLATE_RIGHT = Operation(OperationKind.ISOLATE, "right")
