@@ -39,11 +39,12 @@ class Beginning:
             shared.epochs = dict.fromkeys(names, 0)
             shared.storing = CheckpointRecord(
                 shared.take_id(), incarnation, RecordKind.ZERO, 0, shared.topology.version, dict(shared.epochs), {},
-                plan=shared.plan,
+                plan=shared.plan, topology=shared.topology,
             )  # fmt: skip
             shared.say(Persist(shared.storing))
             return
-        shared.epochs = {name: record.epochs.get(name, 0) for name in names}
+        # Those of vertices that are gone are kept: one that comes back must not live an epoch again.
+        shared.epochs = {**dict.fromkeys(names, 0), **record.epochs}
         shared.commits = CommitQueue.restored(record)
         shared.issue_commits()
         self.go_on()

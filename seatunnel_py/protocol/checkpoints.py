@@ -173,6 +173,7 @@ class Checkpoints:
             previous=newest.checkpoint if newest else 0, topology_version=after.version,
             epochs=dict(shared.epochs), snapshots=pending.store(), name=pending.name,
             detached=after.detached, set_up=frozenset(shared.set_up), plan=shared.plan,
+            ledgers=dict(shared.commits.ledgers), topology=after,
         )  # fmt: skip
         if pending.kind is RecordKind.FINAL and not stable.terminated(record, shared.topology):
             record = replace(record, kind=RecordKind.PERIODIC)

@@ -29,7 +29,7 @@ from seatunnel_py.protocol.items import StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord, Commit
 
-FINAL = frozenset({Reason.LOST, Reason.FENCED})
+FINAL = frozenset({Reason.LOST, Reason.FENCED, Reason.FOREIGN})
 """A commit that ends with one of these never will succeed (CM4)."""
 
 
@@ -62,7 +62,8 @@ class CommitQueue:
     @classmethod
     def restored(cls, record: CheckpointRecord) -> CommitQueue:
         """The queue of a driver that goes on from this record: everything uncommitted is due again (K5, I28)."""
-        return cls(waiting=record.uncommitted, contained=piece_names(record.snapshots.values()))
+        contained = piece_names(record.snapshots.values())
+        return cls(waiting=record.uncommitted, contained=contained, ledgers=dict(record.ledgers))
 
     @property
     def lag(self) -> int:
@@ -156,7 +157,7 @@ REASON_OF: Mapping[Verdict, Reason | None] = {
     Verdict.APPLY: None,
     Verdict.ALREADY: None,
     Verdict.FENCED: Reason.FENCED,
-    Verdict.FOREIGN: Reason.FENCED,
+    Verdict.FOREIGN: Reason.FOREIGN,
     Verdict.GAP: Reason.LOST,
     Verdict.LOST: Reason.LOST,
 }

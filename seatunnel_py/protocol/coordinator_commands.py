@@ -86,12 +86,14 @@ class Persist:
 
 @dataclass(frozen=True, slots=True)
 class CommitPieces:
-    """Commit in the target, decided by its ledger (I28). Answer: CommitConfirmed or CommitFailed."""
+    """Commit in the target, decided by its ledger (I28); ``previous``: where that has to stand, where known (I30).
+    Answer: CommitConfirmed or CommitFailed."""
 
     incarnation: int
     scope: str
     checkpoint: int
     pieces: tuple[StagedPiece, ...]
+    previous: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

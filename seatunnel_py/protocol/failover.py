@@ -157,6 +157,7 @@ FIRST_LEVEL: Mapping[Reason, Level | None] = {
     Reason.GAP: Level.PIPELINE,  # I23: fatal
     Reason.LOST: Level.PIPELINE,  # I31: an alarm, never a success
     Reason.FENCED: Level.PIPELINE,  # I34: the newer driver goes on
+    Reason.FOREIGN: Level.PIPELINE,
     Reason.CANCELLED: Level.PIPELINE,
     Reason.TOO_MANY_FAILED_CHECKPOINTS: Level.PIPELINE,  # I15
     # Answers to requests, and ends of checkpoints: nothing has failed.

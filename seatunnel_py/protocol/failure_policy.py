@@ -65,6 +65,7 @@ POLICIES: Mapping[Reason, Policy] = {
     Reason.POSITIONS_VOID: Policy(NO, NO, YES, "none needed: the tables are read again from checkpoint 0"),
     Reason.TOO_MANY_FAILED_CHECKPOINTS: Policy(NO, YES, NO, "see why each failed; raise checkpoint.tolerable-failures"),
     Reason.FENCED: Policy(NO, YES, NO, "none needed: the newer driver goes on with the job"),
+    Reason.FOREIGN: Policy(NO, YES, NO, "give the job its store back, or begin anew with --fresh and another target"),
     Reason.CANCELLED: Policy(NO, NO, NO),
 }
 

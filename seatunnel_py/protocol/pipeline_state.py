@@ -51,7 +51,8 @@ class Shared:
         """Send what is due, in order for each scope (I30)."""
         self.commits, due = self.commits.issue()
         for commit in due:
-            self.say(CommitPieces(self.incarnation, commit.scope, commit.checkpoint, commit.pieces))
+            previous = self.commits.ledgers.get(commit.scope)
+            self.say(CommitPieces(self.incarnation, commit.scope, commit.checkpoint, commit.pieces, previous))
 
     def refuse(self, what: str, reason: Reason) -> None:
         self.say(Refused(what, reason))

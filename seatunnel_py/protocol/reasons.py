@@ -38,4 +38,5 @@ class Reason(StrEnum):
     POSITIONS_VOID = "what was read under a lost snapshot is worth nothing"
     TOO_MANY_FAILED_CHECKPOINTS = "too many checkpoints failed in a row"
     FENCED = "a newer driver has taken over"
+    FOREIGN = "the target remembers another run, or more than the store does"
     CANCELLED = "it was cancelled"

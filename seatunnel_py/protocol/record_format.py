@@ -24,6 +24,8 @@ from seatunnel_py.protocol.errors import OurMistake, PeerMistake
 from seatunnel_py.protocol.ids import Channel, Subtask
 from seatunnel_py.protocol.items import Batch, Plain, StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.records import RECORD_VERSION, CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.shapes import flag, mapping, number, row, rows, text
+from seatunnel_py.protocol.topology_format import from_topology, to_topology
 
 FORMAT = "seatunnel-checkpoint"
 VERSION = re.compile(rb"[1-9][0-9]{0,8}")
@@ -93,7 +95,7 @@ def _head(version: int, body: bytes) -> bytes:
 
 def _parsed(body: bytes) -> Mapping[str, Plain]:
     try:
-        return _mapping(json.loads(body))
+        return mapping(json.loads(body))
     except (ValueError, TypeError, RecursionError) as problem:
         raise RecordRefused(Damage.CONTENT, str(problem)) from problem
 
@@ -143,6 +145,8 @@ def to_plain(record: CheckpointRecord) -> Mapping[str, Plain]:
         "detached": [*sorted(record.detached)],
         "set_up": [*sorted(record.set_up)],
         "plan": record.plan,
+        "ledgers": dict(record.ledgers),
+        "topology": from_topology(record.topology),
     }
 
 
@@ -151,19 +155,21 @@ def from_plain(data: Mapping[str, Plain]) -> CheckpointRecord:
     try:
         _no_more_than(CheckpointRecord, data)
         return CheckpointRecord(
-            checkpoint=_number(data["checkpoint"]),
-            incarnation=_number(data["incarnation"]),
-            kind=RecordKind(_text(data["kind"])),
-            previous=_number(data["previous"]),
-            topology_version=_number(data["topology_version"]),
-            epochs={vertex: _number(epoch) for vertex, epoch in _mapping(data["epochs"]).items()},
-            snapshots=dict(_to_snapshot(*_row(one, 3)) for one in _rows(data["snapshots"])),
-            uncommitted=tuple(_to_commit(*_row(one, 3)) for one in _rows(data["uncommitted"])),
-            name=_text(data["name"]),
-            detached=frozenset(_text(one) for one in _rows(data["detached"])),
-            set_up=frozenset(_text(one) for one in _rows(data["set_up"])),
+            checkpoint=number(data["checkpoint"]),
+            incarnation=number(data["incarnation"]),
+            kind=RecordKind(text(data["kind"])),
+            previous=number(data["previous"]),
+            topology_version=number(data["topology_version"]),
+            epochs={vertex: number(epoch) for vertex, epoch in mapping(data["epochs"]).items()},
+            snapshots=dict(_to_snapshot(*row(one, 3)) for one in rows(data["snapshots"])),
+            uncommitted=tuple(_to_commit(*row(one, 3)) for one in rows(data["uncommitted"])),
+            name=text(data["name"]),
+            detached=frozenset(text(one) for one in rows(data["detached"])),
+            set_up=frozenset(text(one) for one in rows(data["set_up"])),
             plan=data["plan"],
-            version=_number(data["version"]),
+            ledgers={scope: number(at) for scope, at in mapping(data["ledgers"]).items()},
+            topology=to_topology(data["topology"]),
+            version=number(data["version"]),
         )
     except (KeyError, TypeError, ValueError) as problem:
         raise RecordRefused(Damage.CONTENT, f"{type(problem).__name__}: {problem}") from problem
@@ -203,42 +209,40 @@ def _from_snapshot(snapshot: SubtaskSnapshot) -> Plain:
 
 
 def _to_snapshot(vertex: Plain, index: Plain, plain: Plain) -> tuple[Subtask, SubtaskSnapshot]:
-    data = _mapping(plain)
+    data = mapping(plain)
     _no_more_than(SubtaskSnapshot, data)
     snapshot = SubtaskSnapshot(
         state=data["state"],
-        applied=_to_channels(data["applied"], _number),
-        sent=_to_channels(data["sent"], _number),
-        channel_state=_to_channels(
-            data["channel_state"], lambda one: tuple(_to_batch(*_row(x, 4)) for x in _rows(one))
-        ),
+        applied=_to_channels(data["applied"], number),
+        sent=_to_channels(data["sent"], number),
+        channel_state=_to_channels(data["channel_state"], lambda one: tuple(_to_batch(*row(x, 4)) for x in rows(one))),
         pieces=_to_pieces(data["pieces"]),
-        since=_number(data["since"]),
-        taken=_number(data["taken"]),
-        ended=_flag(data["ended"]),
+        since=number(data["since"]),
+        taken=number(data["taken"]),
+        ended=flag(data["ended"]),
     )
-    return Subtask(_text(vertex), _number(index)), snapshot
+    return Subtask(text(vertex), number(index)), snapshot
 
 
 def _to_channels(plain: Plain, convert: Callable[[Plain], T]) -> Mapping[Channel, T]:
     found: dict[Channel, T] = {}
-    for one in _rows(plain):
-        edge, sender, from_index, receiver, to_index, value = _row(one, 6)
-        ends = Subtask(_text(sender), _number(from_index)), Subtask(_text(receiver), _number(to_index))
-        found[Channel(_number(edge), *ends)] = convert(value)
+    for one in rows(plain):
+        edge, sender, from_index, receiver, to_index, value = row(one, 6)
+        ends = Subtask(text(sender), number(from_index)), Subtask(text(receiver), number(to_index))
+        found[Channel(number(edge), *ends)] = convert(value)
     return found
 
 
-def _to_batch(number: Plain, rows: Plain, digest: Plain, payload: Plain) -> Batch:
-    return Batch(_number(number), _number(rows), _number(digest), payload)
+def _to_batch(at: Plain, size: Plain, digest: Plain, payload: Plain) -> Batch:
+    return Batch(number(at), number(size), number(digest), payload)
 
 
 def _to_pieces(plain: Plain) -> tuple[StagedPiece, ...]:
-    return tuple(StagedPiece(_text(name), piece) for name, piece in (_row(one, 2) for one in _rows(plain)))
+    return tuple(StagedPiece(text(name), piece) for name, piece in (row(one, 2) for one in rows(plain)))
 
 
 def _to_commit(scope: Plain, checkpoint: Plain, pieces: Plain) -> Commit:
-    return Commit(_text(scope), _number(checkpoint), _to_pieces(pieces))
+    return Commit(text(scope), number(checkpoint), _to_pieces(pieces))
 
 
 # ---------------------------------------------------------------- shapes
@@ -248,37 +252,3 @@ def _no_more_than(kind: type[CheckpointRecord] | type[SubtaskSnapshot], data: Ma
     # A key that is ignored today is a state that is lost tomorrow.
     if strange := data.keys() - {one.name for one in fields(kind)}:
         raise ValueError(f"{min(strange)!r} is not known")
-
-
-def _is(value: Plain, kind: type[T]) -> T:
-    # bool is an int to Python, and a number where a flag stands is damage all the same.
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise TypeError(f"{value!r:.50} is no {kind.__name__}")
-    return value
-
-
-def _number(value: Plain) -> int:
-    return _is(value, int)
-
-
-def _text(value: Plain) -> str:
-    return _is(value, str)
-
-
-def _flag(value: Plain) -> bool:
-    return _is(value, bool)
-
-
-def _rows(value: Plain) -> list[Plain]:
-    return _is(value, list)
-
-
-def _row(value: Plain, width: int) -> list[Plain]:
-    row = _rows(value)
-    if len(row) != width:
-        raise ValueError(f"{len(row)} values stand where {width} belong")
-    return row
-
-
-def _mapping(value: Plain) -> dict[str, Plain]:
-    return _is(value, dict)

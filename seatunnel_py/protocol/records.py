@@ -13,6 +13,7 @@ from enum import StrEnum
 
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import Plain, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.topology import Topology
 
 RECORD_VERSION = 1
 
@@ -39,7 +40,8 @@ class Commit:
 class CheckpointRecord:
     """``previous`` is the completed checkpoint before it; ``uncommitted`` are commits, oldest first, that were not
     confirmed when it was made, its own included; ``set_up`` names set-up units that are done; ``plan`` is what
-    checkpoint 0 decided, carried along."""
+    checkpoint 0 decided, carried along; ``ledgers`` is where each scope's ledger was known to stand; ``topology`` is
+    the graph that the snapshots are of."""
 
     checkpoint: int
     incarnation: int
@@ -53,4 +55,6 @@ class CheckpointRecord:
     detached: frozenset[str] = field(default_factory=frozenset)
     set_up: frozenset[str] = field(default_factory=frozenset)
     plan: Plain = None
+    ledgers: Mapping[str, int] = field(default_factory=dict)
+    topology: Topology = field(default_factory=lambda: Topology(()))
     version: int = RECORD_VERSION

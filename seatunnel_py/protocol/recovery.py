@@ -98,7 +98,7 @@ class Recovery:
         shared = self.shared
         self.failed.update(vertices)
         plan = plan_restart(shared.topology, self.failed, shared.epochs, shared.newest, shared.incarnation)
-        shared.epochs = dict(plan.epochs)
+        shared.epochs = {**shared.epochs, **plan.epochs}
         for restart in plan.restarts:
             shared.ended.discard(restart.subtask)
             if restart.snapshot is not None and restart.snapshot.ended:

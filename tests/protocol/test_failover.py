@@ -267,6 +267,7 @@ def test_the_smallest_level_that_can_answers(
     "reason",
     [
         Reason.FENCED,
+        Reason.FOREIGN,
         Reason.LOST,
         Reason.CANCELLED,
         Reason.GAP,
