@@ -177,10 +177,10 @@ def test_an_unaligned_barrier_of_a_dead_id_is_swallowed_on_arrival() -> None:
 def test_barriers_that_die_in_a_queue_are_swallowed_when_they_are_reached() -> None:
     """F21: the abort comes while the barrier waits behind a batch."""
     desk = Desk()
-    desk.arrive(LEFT, batch(1), Barrier(1), batch(2))
+    desk.arrive(LEFT, batch(1), batch(2), Barrier(1), batch(3))
     desk.abort(1)
 
-    assert taken(desk.unit()) == [(LEFT, 2)]
+    assert [taken(desk.unit()), taken(desk.unit())] == [[(LEFT, 2)], [(LEFT, 3)]]
 
 
 def test_a_cancel_marker_is_passed_on_once() -> None:
@@ -269,6 +269,13 @@ def test_a_barrier_in_a_full_queue_is_timed_too() -> None:
     assert [taken(said), taken(desk.unit()), taken(desk.unit())] == [[(RIGHT, 1)], [(LEFT, 2)], [(RIGHT, 2)]]
 
 
+@pytest.mark.parametrize("timeout", [-1.0, 0.0])
+def test_without_a_time_out_nothing_is_timed(timeout: float) -> None:
+    desk = Desk(timeout=timeout)
+
+    assert desk.arrive(LEFT, Barrier(1)) == []
+
+
 def test_a_barrier_reached_after_the_cut_has_counted_already() -> None:
     """The cut saw it in the queue; reaching it while other inputs are recorded is nothing new."""
     desk = Desk(timeout=10.0)
@@ -285,7 +292,7 @@ def test_a_time_out_that_comes_too_late_does_nothing(case: str) -> None:
     if case == "another under way":
         desk.arrive(LEFT, Barrier(1), Barrier(2))
     elif case != "not there":
-        desk.arrive(LEFT, batch(1), Barrier(2))
+        desk.arrive(LEFT, batch(1), batch(2), Barrier(2))
     if case == "cut already":
         desk.put(msg.AlignmentTimedOut(0.0, 1, 2))
     if case == "dead":
@@ -340,6 +347,7 @@ def test_other_operations_are_passed_on(kind: OperationKind) -> None:
 
     assert items(desk.unit()) == [(LEFT, Barrier(1, Operation(kind, "here")))]
     assert words(desk.unit((LEFT, "a"))) == ["LogTaken", "Batch", "RunUnit"]
+    assert desk.participant.speed is None
 
 
 ISOLATE_RIGHT = Operation(OperationKind.ISOLATE, "right")
