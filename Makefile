@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+SEEDS ?= 20000
 
-.PHONY: help setup demo test check format bench conformance simulate mutants fuzz lock clean servers model
+.PHONY: help setup demo test check format bench conformance simulate mutants fuzz lock clean servers model pages
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -31,8 +32,8 @@ demo: $(STAMP) ## synchronise a small shop database; needs no server
 	@echo "  $(BIN)/seatunnel jobs list                                   what ran here"
 	@echo "  ls demo/parquet; configs/; docs/guide.md                     the result, more jobs, the guide"
 
-servers: $(STAMP) ## install the database servers that the tests start (as root)
-	@$(BIN)/python -m tests.servers.install postgres mariadb
+servers: $(STAMP) ## install the programs that the tests start: databases and a model checker (as root)
+	@$(BIN)/python -m tests.servers.install postgres mariadb spin
 
 test: servers ## all tests, on real servers and a real Spark
 	@# The protocol by itself, for it must be covered wholly; then two processes: each has one Spark application at a time.
@@ -57,11 +58,14 @@ model: $(STAMP) ## explore the protocol: the Promela model with spin (installed 
 	@$(BIN)/python -m tests.servers.install spin
 	@$(BIN)/python -m tests.model.check
 
-simulate: $(STAMP) ## the protocol in a simulated world: 20,000 aligned and 20,000 unaligned seeds
-	@$(BIN)/python -m tests.simulation --seeds 20000 --jobs 2
+simulate: $(STAMP) ## the protocol in a simulated world: SEEDS aligned and as many unaligned ones (20,000)
+	@$(BIN)/python -m tests.simulation --seeds $(SEEDS) --jobs 2
 
 mutants: $(STAMP) ## deliberate bugs in the protocol, and which checker notices each
 	@$(BIN)/python -m tests.simulation.mutants
+
+pages: $(STAMP) ## write the generated pages of docs/ anew
+	@$(BIN)/python -m tests.docs.pages
 
 fuzz: $(STAMP) ## 100,000 mutated job files: a typed error or a valid plan
 	@$(BIN)/python -m tests.fuzz.mutate_job_files --count 100000
