@@ -41,7 +41,8 @@ from seatunnel_py.protocol.trigger import (
 
 class Coordinator:
     """One pipeline's. ``record``: the newest of its store, None for a fresh one; ``first_checkpoint``: above every id
-    that was ever used for it; ``set_up``: the set-up units, by name; ``done``: those with a done record."""
+    that was ever used for it; ``set_up``: the set-up units, by name; ``done``: those with a done record; without
+    ``replay`` the journals are of another graph than the record, and void."""
 
     def __init__(
         self,
@@ -53,6 +54,7 @@ class Coordinator:
         first_checkpoint: int = 1,
         set_up: Iterable[str] = (),
         done: Iterable[str] = (),
+        replay: bool = True,
         plan: Plain = None,
     ) -> None:
         if record is not None:
@@ -64,6 +66,7 @@ class Coordinator:
         if record is not None:
             self.checkpoints.keep(record)
         self.recovery = Recovery(self.shared, backoff or Backoff())
+        self.recovery.void = not replay
         self.beginning = Beginning(self.shared, self.recovery, tuple(set_up))
         self.committing = Committing(self.shared, self.recovery.backoff)
         self.trigger_due: float | None = None

@@ -737,6 +737,15 @@ def test_a_later_driver_issues_what_is_uncommitted_and_restores_the_newest_recor
     assert talk.checkpoint().checkpoint > record.checkpoint
 
 
+def test_journals_of_another_graph_are_void() -> None:
+    """RS8: what units took under another parallelism names channels that are not there any longer."""
+    first = Talk().start().progress()
+    record = first.checkpoint()
+
+    assert [one.replay for one in restored(record).all(cc.Restart)] == [True, True]
+    assert [one.replay for one in restored(record, replay=False).all(cc.Restart)] == [False, False]
+
+
 def test_a_later_driver_finishes_the_set_up_that_was_begun() -> None:
     zero = Talk(set_up=["a", "b"]).activate().last(cc.Persist).record
 
