@@ -90,7 +90,10 @@ class Participant(SubtaskState):
             case _:
                 self._peer_restarted(event)
         self._advance()
-        return self.said()
+        said = self.said()
+        if said:
+            self.said_at = event.at
+        return said
 
     # ------------------------------------------------------------ lives
 

@@ -10,7 +10,7 @@ May not know: events, and when which command is said.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from seatunnel_py.protocol.alignment import LocalCheckpoints
@@ -19,6 +19,7 @@ from seatunnel_py.protocol.inputs import Inputs
 from seatunnel_py.protocol.items import Batch, Envelope, Plain, StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.outputs import Outputs
 from seatunnel_py.protocol.participant_messages import Emit, ParticipantCommand
+from seatunnel_py.protocol.stable import Doing, Waiting
 from seatunnel_py.protocol.topology import Topology
 from seatunnel_py.protocol.units import Units
 
@@ -32,28 +33,6 @@ class Life(StrEnum):
     FAILED = "failed"
 
 
-class Wait(StrEnum):
-    """What a subtask waits for."""
-
-    RESTORE = "a life to begin"
-    START = "the others to be ready"
-    UNIT = "its unit"
-    JOURNAL = "its journal"
-    BARRIER = "barriers"
-    REPLAY = "a batch that it took before its restart"
-    BATCH = "batches"
-    NOTHING = "nothing: it is at its end"
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """``channels``: where it has to come from; ``checkpoint``: whose barriers, 0 if it is not about barriers."""
-
-    what: Wait
-    channels: tuple[Channel, ...] = ()
-    checkpoint: int = 0
-
-
 class SubtaskState:
     """One subtask over all its lives."""
 
@@ -65,6 +44,8 @@ class SubtaskState:
         self.epoch = -1
         self.stale = 0
         """How many messages of a past life were dropped (I37)."""
+        self.said_at = 0.0
+        """When it last had anything to say; for people only (I49)."""
         self.speed: Plain = None
         self.pieces: tuple[StagedPiece, ...] = ()
         """Staged, and not known to be part of a completed checkpoint."""
@@ -171,14 +152,27 @@ class SubtaskState:
 
     @property
     def waiting_on(self) -> Waiting:
-        """For what, and from where (Q4, O1.6)."""
+        """What it is at, as ``explain`` wants to know it (Q4, O1.6). Full outputs are known to the world alone."""
+        current = self.checkpoints.current
+        doing, unit, channels = self._doing()
+        return Waiting(
+            self.subtask,
+            doing,
+            self.said_at,
+            unit,
+            channels,
+            checkpoint=0 if current is None else current.checkpoint,
+            blocked=tuple(channel for channel in self.inputs.live if channel in self.blocked),
+            missing=() if current is None else current.missing,
+        )
+
+    def _doing(self) -> tuple[Doing, int, tuple[Channel, ...]]:
         if self.life is not Life.RUNNING:
-            return Waiting(Wait.START if self.life is Life.READY else Wait.RESTORE)
+            return Doing.NOT_STARTED, 0, ()
         if (unit := self.units.under_way) is not None:
-            return Waiting(Wait.UNIT if unit.done is None else Wait.JOURNAL)
-        current, entry = self.checkpoints.current, self.units.replay
-        if entry is not None and entry.channel is not None:
-            return Waiting(Wait.REPLAY, (entry.channel,))
-        if current is not None:
-            return Waiting(Wait.BARRIER, current.missing, current.checkpoint)
-        return Waiting(Wait.BATCH, self.inputs.live) if self.inputs.live else Waiting(Wait.NOTHING)
+            return (Doing.RUNNING if unit.done is None else Doing.JOURNAL), unit.number, ()
+        if (entry := self.units.replay) is not None and entry.channel is not None:
+            return Doing.REPLAYING, entry.number, (entry.channel,)
+        if not self.inputs.channels:
+            return Doing.ENDED, 0, ()  # a source has a unit under way as long as there is anything to read
+        return Doing.INPUT_EMPTY, 0, tuple(channel for channel in self.inputs.live if channel not in self.blocked)

@@ -7,7 +7,8 @@ import pytest
 from seatunnel_py.protocol import participant_messages as msg
 from seatunnel_py.protocol.items import Barrier, Batch, Envelope, StagedPiece, SubtaskSnapshot, Taken
 from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.subtask_state import Life, Wait, Waiting
+from seatunnel_py.protocol.stable import Doing
+from seatunnel_py.protocol.subtask_state import Life
 from tests.protocol.desk import (
     BACK,
     DOWN,
@@ -142,6 +143,19 @@ def test_a_new_life_of_a_sender_is_believed_whoever_tells_it() -> None:
     assert desk.participant.received == {LEFT: 1, RIGHT: 0}
 
 
+def test_a_restore_tells_the_lives_of_the_others() -> None:
+    """I37: what an older life of a sender sent is dropped from the start, and receivers get their own epoch."""
+    desk = Desk(restored=False)
+    desk.restore(epoch=2, peers={LEFT: 3, DOWN: 5})
+    desk.start()
+
+    assert desk.arrive(LEFT, batch(1), sender=2) == []
+    assert desk.participant.stale == 1
+    desk.arrive(LEFT, batch(1), sender=3)
+    (sent,) = (one.envelope for one in desk.unit((DOWN, "a")) if isinstance(one, msg.Emit))
+    assert (sent.sender_epoch, sent.receiver_epoch) == (2, 5)
+
+
 @pytest.mark.parametrize(
     ("second", "reason"), [(batch(3), Reason.GAP), (batch(1, digest=99), Reason.CONTENT_CHANGED)], ids=["gap", "other"]
 )
@@ -199,7 +213,7 @@ def test_a_restarted_subtask_takes_again_what_it_took() -> None:
     desk.start()
 
     assert desk.arrive(LEFT, batch(5), batch(6)) == []
-    assert desk.participant.waiting_on == Waiting(Wait.REPLAY, (RIGHT,))
+    assert (desk.participant.waiting_on.doing, desk.participant.waiting_on.channels) == (Doing.REPLAYING, (RIGHT,))
     assert desk.arrive(RIGHT, batch(1)) == [msg.RunUnit(HERE, 2, 7, "s", RIGHT, batch(1))]
 
     said = desk.done((DOWN, "again"), state="t")
@@ -248,7 +262,7 @@ def test_a_source_that_ends_says_so_once_a_life_and_goes_on_answering() -> None:
     assert words(desk.logged()) == ["Batch", "ReportEnded"]
     snapshot = acknowledged(desk.trigger(1))
     assert snapshot.ended
-    assert desk.participant.waiting_on == Waiting(Wait.NOTHING)
+    assert desk.participant.waiting_on.doing is Doing.ENDED
 
     desk.restore(2, 1, snapshot)
 
@@ -334,11 +348,10 @@ def test_a_new_life_begins_without_pieces() -> None:
 
 
 def test_whoever_waits_can_say_for_what() -> None:
-    """Q4, O1.6: from the latest state alone."""
+    """Q4, O1.6: from the latest state alone, in the words of ``explain``."""
     desk = Desk(topology=TOPOLOGY, restored=False)
     found = [desk.participant.waiting_on]
     desk.restore()
-    found.append(desk.participant.waiting_on)
     desk.start()
     found.append(desk.participant.waiting_on)
     desk.arrive(LEFT, batch(1))
@@ -350,17 +363,29 @@ def test_whoever_waits_can_say_for_what() -> None:
     found.append(desk.participant.waiting_on)
     desk.arrive(RIGHT, Barrier(1))
     found.append(desk.participant.waiting_on)
-    desk.put(msg.UnitFailed(0.0, 1, 0))
     desk.arrive(LEFT, batch(9))
     found.append(desk.participant.waiting_on)
 
-    assert found == [
-        Waiting(Wait.RESTORE),
-        Waiting(Wait.START),
-        Waiting(Wait.BATCH, (LEFT, RIGHT, BACK)),
-        Waiting(Wait.UNIT),
-        Waiting(Wait.JOURNAL),
-        Waiting(Wait.BARRIER, (RIGHT,), 1),
-        Waiting(Wait.BARRIER, (BACK,), 1),
-        Waiting(Wait.RESTORE),
+    assert [(one.doing, one.unit, one.channels) for one in found] == [
+        (Doing.NOT_STARTED, 0, ()),
+        (Doing.INPUT_EMPTY, 0, (LEFT, RIGHT, BACK)),
+        (Doing.RUNNING, 1, ()),
+        (Doing.JOURNAL, 1, ()),
+        (Doing.INPUT_EMPTY, 0, (RIGHT, BACK)),
+        (Doing.INPUT_EMPTY, 0, (LEFT, RIGHT, BACK)),
+        (Doing.NOT_STARTED, 0, ()),
     ]
+    assert [(one.checkpoint, one.blocked, one.missing) for one in found[4:6]] == [
+        (1, (LEFT,), (RIGHT,)),
+        (1, (), (BACK,)),
+    ]
+    assert {one.subtask for one in found} == {HERE}
+
+
+def test_the_time_of_an_explanation_is_that_of_the_last_word() -> None:
+    """O1.6: how long it has been waiting."""
+    desk = Desk()
+    desk.put(msg.Arrived(7.0, Envelope(LEFT, 1, 1, batch(1))))
+    desk.put(msg.Arrived(9.0, Envelope(LEFT, 1, 1, batch(2))))
+
+    assert desk.participant.waiting_on.since == 7.0

@@ -7,7 +7,7 @@ import pytest
 from seatunnel_py.protocol import participant_messages as msg
 from seatunnel_py.protocol.items import Barrier, CancelMarker, Operation, OperationKind, SubtaskSnapshot, Taken
 from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.subtask_state import Wait, Waiting
+from seatunnel_py.protocol.stable import Doing
 from seatunnel_py.protocol.topology import Edge, Topology, Vertex
 from tests.protocol.desk import (
     BACK,
@@ -210,7 +210,7 @@ def test_a_replay_does_not_wait_behind_a_barrier() -> None:
     desk.restore(journal=[Taken(1, LEFT, 1), Taken(2, RIGHT, 1)])
     desk.start()
     desk.arrive(RIGHT, batch(1))
-    assert desk.participant.waiting_on == Waiting(Wait.REPLAY, (LEFT,))
+    assert (desk.participant.waiting_on.doing, desk.participant.waiting_on.channels) == (Doing.REPLAYING, (LEFT,))
     said = desk.arrive(LEFT, Barrier(1), batch(1))
 
     assert items(said) == [(DOWN, CancelMarker(1))]
