@@ -170,7 +170,8 @@ class I12OneEnd(Checker):
     def trigger(self, driver: Driver, node: None, command: order.SendTrigger) -> None:
         for number, since in self.facts.known[driver.incarnation].pending.items():
             age = self.world.now - since
-            self.expect(age <= self.world.settings.timeout + LATE, f"checkpoint {number} is still there after {age:.2f} s")
+            timeout = driver.coordinator.shared.settings.timeout
+            self.expect(age <= timeout + LATE, f"checkpoint {number} is still there after {age:.2f} s")
 
     def acknowledged(self, driver: Driver, node: None, event: report.Acknowledged, commands: tuple[Any, ...]) -> None:
         if (driver.incarnation, event.checkpoint) in self.ends:

@@ -37,7 +37,7 @@ SWITCHES: dict[str, tuple[float, str]] = {
     "clock jumps": (0.004, "F27"),
     "slow worker": (0.03, "F19"),
     "zombie worker": (0.5, "F11, F15"),
-    "replay makes other rows": (0.01, "F13, F57"),
+    "replay makes other rows": (0.2, "F13, F57"),
 }
 HARMLESS = frozenset(("channel slow", "slow worker", "store slow", "message late", "zombie worker"))
 """Delays: they do not use up the budget of faults."""

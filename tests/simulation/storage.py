@@ -77,7 +77,8 @@ class Journal:
     floor: dict[Subtask, int] = field(default_factory=dict)
 
     def begin(self, subtask: Subtask, incarnation: int, epoch: int, taken: int, *, void: bool) -> tuple[Taken, ...]:
-        """A new life: older lives write no more; the entries after ``taken``."""
+        """A new life: older lives write no more; the entries after ``taken``. An overtaken driver drops nothing."""
+        void = void and incarnation >= self.incarnation
         self.fence[subtask] = max((incarnation, epoch), self.fence.get(subtask, (0, 0)))
         mine = self.entries.setdefault(subtask, {})
         if void:

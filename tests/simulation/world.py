@@ -10,6 +10,7 @@ import heapq
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from seatunnel_py.protocol import coordinator_commands as order
@@ -38,6 +39,8 @@ from tests.simulation.violation import Violation
 
 CALM_AFTER_EVENTS = 2500
 """From this event on nothing fails any more, so that every run can end."""
+PATIENT_AFTER_DRIVERS = 3
+"""Whoever starts a pipeline again and again gives it more time at last."""
 STUCK_AFTER_EVENTS = 12000
 CALM_AFTER_SECONDS = 30.0
 
@@ -68,7 +71,7 @@ class World:
         self._order = 0
         self.drivers: list[Driver] = []
         self.storing: list[tuple[Driver, CheckpointRecord]] = []
-        self.finished = False
+        self.finished = self.given_up = False
         self.lied = False
         """A vertex that is declared determinate has made other rows of the same batch (F57)."""
         self.limit = 0
@@ -102,8 +105,10 @@ class World:
         return Participant(subtask, self.pipeline.topology, self.settings.alignment_timeout or 0.0)
 
     def make_coordinator(self, claim: Claim) -> Coordinator:
-        newest = self.store.newest()
-        return Coordinator(self.pipeline.topology, self.settings, Backoff(retries=50, first=0.05, longest=0.4, reset_after=1.0), record=newest, first_checkpoint=claim.first)
+        newest, settings = self.store.newest(), self.settings
+        if len(self.drivers) > PATIENT_AFTER_DRIVERS:
+            settings = replace(settings, timeout=30.0, tolerable_failures=1000)
+        return Coordinator(self.pipeline.topology, settings, Backoff(retries=50, first=0.05, longest=0.4, reset_after=1.0), record=newest, first_checkpoint=claim.first)
 
     def start_driver(self) -> None:
         """A new incarnation: fence, then read, then decide (I38)."""
@@ -149,6 +154,11 @@ class World:
             driver.drop_pieces(command)
         if not self.finished:
             self.later(0.2 + self.delay(0.4), self.sweep)
+
+    def give_up(self) -> None:
+        """A vertex broke its word in a way that nobody can repair: what follows proves nothing."""
+        self.given_up = True
+        self.count("a broken word could not be repaired")
 
     @property
     def newest(self) -> Driver:
@@ -208,7 +218,7 @@ class World:
         self._plan_requests()
         if self.choices.settings.chance(0.5):
             self.later(0.3, self.sweep)
-        while not self.finished:
+        while not self.finished and not self.given_up:
             if not self._heap:
                 raise self.stuck("nothing is left to happen")
             self.step()
@@ -218,6 +228,8 @@ class World:
                 raise self.stuck(f"no end after {STUCK_AFTER_EVENTS} events")
             if self.events > CALM_AFTER_EVENTS or self.now > CALM_AFTER_SECONDS:
                 self.faults.end()
+        if self.given_up:
+            return self
         self.tell("finished")
         self._outlive()
         self.tell("end")
