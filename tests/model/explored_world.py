@@ -10,7 +10,12 @@ crash can come between. (X3) An envelope for a past life of its receiver is drop
 arrival, for epochs only grow. What a past life of a sender left in a channel stays there or is lost, both are explored.
 (X4) Of the records only the newest is kept: older ones are never read (I17); the journal keeps what is not in it. (X5)
 A checkpoint expires as a fault, or when nothing else can happen. (X6) Queues between subtasks have no bound, messages
-between coordinator and subtasks no order.
+between coordinator and subtasks no order. (X7) What changes nothing when it is delivered is delivered at once: machines
+drop what is too old, and what is too old stays so. (X8) An acknowledgement that is not the last, and a subtask that is
+ready before the last one, are heard at once: they commute with whatever else the coordinator may hear, also with what
+makes them void. Whether the acknowledgement is lost or comes twice is explored all the same. (X9) When no fault is left
+and everybody runs, no life will end any more. Then, without unaligned barriers, a subtask with a single input takes its
+batches and ends its units at once: nobody sees what it does but behind its barrier, and its queue is FIFO.
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ from seatunnel_py.protocol import coordinator_events as report
 from seatunnel_py.protocol import participant_messages as task
 from seatunnel_py.protocol.checkpoints import EXPIRE, TRIGGER
 from seatunnel_py.protocol.coordinator_commands import Restart, SendCompleted, SendTrigger
+from seatunnel_py.protocol.items import Batch
 from seatunnel_py.protocol.lifecycle import PipelineState
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.subtask_state import Life
@@ -34,6 +40,7 @@ AT = 1.0
 TO_COORDINATOR = -1
 LOSABLE = (report.Acknowledged, SendTrigger, SendCompleted)
 TWICE = (report.Acknowledged, SendTrigger)
+COMMUTES = (report.Acknowledged, report.SubtaskReady)
 
 
 class Node(NamedTuple):
@@ -79,6 +86,9 @@ class World:
         self.machines = Machines(instance)
         self.at = {subtask: number for number, subtask in enumerate(instance.subtasks)}
         self.channel_at = {channel: number for number, channel in enumerate(instance.channels)}
+        inputs = {at: instance.topology.inputs(subtask) for subtask, at in self.at.items()}
+        self.single = [at for at, channels in inputs.items() if len(channels) == 1]
+        self.input_of = {at: self.channel_at[inputs[at][0]] for at in self.single}
         self.cut = 0
         """Steps that were not looked at because they would have taken too many checkpoint ids."""
 
@@ -186,6 +196,8 @@ class World:
             return []
         if state.coordinator < 0:
             found = [*self._writes(state), ("a new driver starts", self.start(state))]
+        elif alone := self._alone(state):
+            found = alone
         else:
             found = [*self._deliveries(state), *self._work(state), *self._writes(state), *self._timers(state)]
             if state.faults:
@@ -196,6 +208,47 @@ class World:
         kept = [one for one in found if one[1].highest <= self.instance.checkpoints or state.incarnation > 1]
         self.cut += len(found) - len(kept)
         return kept
+
+    def _alone(self, state: State) -> list[Step]:
+        """A step that commutes with every other one, and what else may become of its message (X7, X8, X9)."""
+        machines = self.machines
+        for message in state.mail:
+            value = machines.values[message[1]]
+            if type(value) is Restart:
+                continue
+            step = next(self._mail(state, message))
+            after = step[1]
+            if message[0] == TO_COORDINATOR:
+                silent = after.mail == _without(state.mail, message) and after[4:] == (after.mail, *state[5:])
+                if not (silent and (after.coordinator == state.coordinator or type(value) in COMMUTES)):
+                    continue
+            elif after.machines != state.machines or after.nodes != state.nodes or after.channels != state.channels:
+                continue
+            elif after.mail != _without(state.mail, message):
+                continue
+            return [step, *self._astray(state._replace(faults=state.faults - 1), message)] if state.faults else [step]
+        return self._calm(state) if state.faults == 0 and self.instance.alignment is None else []
+
+    def _calm(self, state: State) -> list[Step]:
+        """A batch of a subtask with a single input, once no life will end any more (X9)."""
+        machines = self.machines
+        if any(node.dead for node in state.nodes):
+            return []
+        if any(machines.values[number].life is not Life.RUNNING for number in state.machines):
+            return []
+        if any(type(machines.values[value]) in (report.SubtaskFailed, Restart) for _, value in state.mail):
+            return []
+        for at in self.single:
+            node = state.nodes[at]
+            if node.unit >= 0:
+                return [(f"ends {at}:{node.unit}", self._end_unit(state, at, node))]
+            channel = self.input_of[at]
+            waiting = state.channels[channel]
+            if waiting and type(machines.values[waiting[0]].envelope.item) is Batch:
+                channels = (*state.channels[:channel], waiting[1:], *state.channels[channel + 1 :])
+                item = machines.arrival[waiting[0]]
+                return [(f"arrives {channel}:{waiting[0]}", self.feed(state._replace(channels=channels), at, item))]
+        return []
 
     def _deliveries(self, state: State) -> Iterator[Step]:
         for number, waiting in enumerate(state.channels):
@@ -215,9 +268,7 @@ class World:
 
     def _mail(self, state: State, message: tuple[int, int]) -> Iterator[Step]:
         to, value = message
-        mail = list(state.mail)
-        mail.remove(message)
-        after = state._replace(mail=tuple(mail))
+        after = state._replace(mail=_without(state.mail, message))
         if to == TO_COORDINATOR:
             yield f"hears {value}", self.hear_number(after, value)
         elif isinstance(command := self.machines.values[value], Restart):
@@ -356,6 +407,15 @@ class World:
             if incarnation == state.incarnation:
                 yield from self._refusals(less, number, command)
 
+    def _astray(self, state: State, message: tuple[int, int]) -> Iterator[Step]:
+        """A message is lost, or comes twice."""
+        value, kinds = self.machines.values[message[1]], self.instance.faults
+        if isinstance(value, LOSABLE) and "lose" in kinds:
+            yield f"FAULT: lost {message[0]}:{message[1]}", state._replace(mail=_without(state.mail, message))
+        if isinstance(value, TWICE) and "twice" in kinds:
+            mail = self.machines.sorted([*state.mail, message])
+            yield f"FAULT: twice {message[0]}:{message[1]}", state._replace(mail=mail)
+
     def _patience(self, state: State) -> Iterator[Step]:
         """A checkpoint that nobody speaks of any longer expires (X5)."""
         if not any(state.channels) and all(node.unit < 0 and node.shown_next < 0 for node in state.nodes):
@@ -395,9 +455,10 @@ class World:
                 if not node.dead and machine.life is Life.FAILED:
                     raise Violated("I22", f"{machine.subtask} gave up: {machine._failure}")
 
-    def words(self, name: str) -> str:
-        """A step for people: numbers of messages become what they are."""
-        return self.machines.words(name)
+
+def _without(mail: tuple[tuple[int, int], ...], message: tuple[int, int]) -> tuple[tuple[int, int], ...]:
+    at = mail.index(message)
+    return (*mail[:at], *mail[at + 1 :])
 
 
 __all__ = ["State", "Step", "World", "task"]
