@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.simulation import checks_checkpoint, checks_data, checks_restart
+from tests.simulation import checks_checkpoint, checks_commit, checks_data, checks_restart
 
-CHECKERS = (*checks_data.CHECKERS, *checks_checkpoint.CHECKERS, *checks_restart.CHECKERS)
+CHECKERS = (*checks_data.CHECKERS, *checks_checkpoint.CHECKERS, *checks_restart.CHECKERS, *checks_commit.CHECKERS)

@@ -43,7 +43,10 @@ class Cut(Checker):
         self.expect(may_hold or not numbers, f"aligned; {about}")
         known = self.facts.content[channel]
         for one in waiting:
-            self.expect(self.world.lied or one.number > len(known) or known[one.number - 1] == one.digest, f"other rows; {about}")
+            self.expect(
+                self.world.lied or one.number > len(known) or known[one.number - 1] == one.digest,
+                f"other rows; {about}",
+            )
 
 
 class I8ConsistentCut(Cut):
@@ -72,10 +75,14 @@ class I8ConsistentCut(Cut):
         for channel, number in snapshot.applied.items():
             sums = self.facts.sums[channel]
             if number >= len(sums):
-                self.fail(f"checkpoint {record.checkpoint}: {subtask} applied {number} of {channel}, which sent {len(sums) - 1}")
+                self.fail(
+                    f"checkpoint {record.checkpoint}: {subtask} applied {number} of {channel}, which sent {len(sums) - 1}"
+                )
             wanted += sums[number]
         held = snapshot.state[1] if snapshot.state else 0
-        self.expect(held == wanted & MASK, f"checkpoint {record.checkpoint}: the state of {subtask} is not that of its inputs")
+        self.expect(
+            held == wanted & MASK, f"checkpoint {record.checkpoint}: the state of {subtask} is not that of its inputs"
+        )
 
 
 class I47BackEdges(Cut):
@@ -105,11 +112,15 @@ class I9Completeness(Checker):
         known = self.facts.known[driver.incarnation]
         heard = known.acknowledged.get(record.checkpoint, {})
         wanted = set(self.world.pipeline.topology.subtasks())
-        self.expect(set(record.snapshots) == wanted, f"checkpoint {record.checkpoint} lacks {wanted - set(record.snapshots)}")
+        self.expect(
+            set(record.snapshots) == wanted, f"checkpoint {record.checkpoint} lacks {wanted - set(record.snapshots)}"
+        )
         for subtask, snapshot in record.snapshots.items():
             epoch, said = heard.get(subtask, (0, None))
             self.expect(said is snapshot, f"checkpoint {record.checkpoint} holds what {subtask} did not say")
-            self.expect(epoch == known.epochs.get(subtask), f"checkpoint {record.checkpoint}: {subtask} spoke in epoch {epoch}")
+            self.expect(
+                epoch == known.epochs.get(subtask), f"checkpoint {record.checkpoint}: {subtask} spoke in epoch {epoch}"
+            )
 
 
 class I10DurableFirst(Checker):
@@ -118,7 +129,9 @@ class I10DurableFirst(Checker):
     after: ClassVar = {order.SendCompleted: "told", order.CheckpointEnded: "ended"}
 
     def told(self, driver: Driver, node: None, command: order.SendCompleted) -> None:
-        self.expect(command.checkpoint in self.world.store.ever, f"checkpoint {command.checkpoint} is not durable, but told")
+        self.expect(
+            command.checkpoint in self.world.store.ever, f"checkpoint {command.checkpoint} is not durable, but told"
+        )
 
     def ended(self, driver: Driver, node: None, command: order.CheckpointEnded) -> None:
         if command.reason is None:
@@ -136,12 +149,18 @@ class I11IdsGrow(Checker):
         number = command.checkpoint
         if used.get(number) == driver.incarnation:
             return
-        self.expect(number not in used, f"id {number} was used by driver {used.get(number)} and is by {driver.incarnation}")
+        self.expect(
+            number not in used, f"id {number} was used by driver {used.get(number)} and is by {driver.incarnation}"
+        )
         lower = [other for other, by in used.items() if by <= driver.incarnation]
         self.expect(not lower or max(lower) < number, f"id {number} comes after {max(lower, default=0)}")
         higher = [other for other, by in used.items() if by > driver.incarnation]
-        self.expect(not higher or number < min(higher), f"id {number} of an overtaken driver is above those of a newer one")
-        self.expect(not self.world.store.ever or number > max(self.world.store.ever, default=0) or bool(higher), f"id {number}")
+        self.expect(
+            not higher or number < min(higher), f"id {number} of an overtaken driver is above those of a newer one"
+        )
+        self.expect(
+            not self.world.store.ever or number > max(self.world.store.ever, default=0) or bool(higher), f"id {number}"
+        )
         used[number] = driver.incarnation
 
 
@@ -180,7 +199,7 @@ class I12OneEnd(Checker):
 
     def end(self) -> None:
         driver = self.world.newest
-        left = [number for number in self.facts.known[driver.incarnation].pending]
+        left = sorted(self.facts.known[driver.incarnation].pending)
         self.expect(not left, f"checkpoints {left} never ended")
 
 
@@ -212,20 +231,31 @@ class I13AbortReachesEveryone(Checker):
             return
         for command in commands:
             if type(command) is order.CheckpointEnded and command.reason is not None:
-                told = {one.subtask for one in commands if type(one) is order.SendAborted and one.checkpoint == command.checkpoint}
+                told = {
+                    one.subtask
+                    for one in commands
+                    if type(one) is order.SendAborted and one.checkpoint == command.checkpoint
+                }
                 missing = set(self.world.pipeline.topology.subtasks()) - told
                 ends = any(type(one) is order.PipelineEnded for one in commands)
-                self.expect(not missing or ends, f"{sorted(map(str, missing))} do not hear that {command.checkpoint} was aborted")
+                self.expect(
+                    not missing or ends,
+                    f"{sorted(map(str, missing))} do not hear that {command.checkpoint} was aborted",
+                )
 
     def acknowledge(self, driver: Driver, node: Node, command: task.Acknowledge) -> None:
         aborted = self.facts.life(driver, node).aborted
-        self.expect(command.checkpoint not in aborted, f"{node.name} acknowledges {command.checkpoint}, which was aborted")
+        self.expect(
+            command.checkpoint not in aborted, f"{node.name} acknowledges {command.checkpoint}, which was aborted"
+        )
 
     def emit(self, driver: Driver, node: Node, command: task.Emit) -> None:
         item = command.envelope.item
         if type(item) is Barrier:
             aborted = self.facts.life(driver, node).aborted
-            self.expect(item.checkpoint not in aborted, f"{node.name} sends a barrier of {item.checkpoint}, which was aborted")
+            self.expect(
+                item.checkpoint not in aborted, f"{node.name} sends a barrier of {item.checkpoint}, which was aborted"
+            )
 
 
 class I14AbortKeepsPieces(Checker):
@@ -269,13 +299,17 @@ class I15Tolerance(Checker):
     def pipeline(self, driver: Driver, node: None, command: order.PipelineEnded) -> None:
         if command.reason is Reason.TOO_MANY_FAILED_CHECKPOINTS:
             row = self.row.get(driver.incarnation, 0)
-            self.expect(row > self.world.settings.tolerable_failures, f"the pipeline fails after {row} failed checkpoints")
+            self.expect(
+                row > self.world.settings.tolerable_failures, f"the pipeline fails after {row} failed checkpoints"
+            )
             self.world.count("too many checkpoints failed")
 
     def trigger(self, driver: Driver, node: None, command: order.SendTrigger) -> None:
         # Failed savepoints are answered to a person and do not count: this bound is not sharp.
         row = self.row.get(driver.incarnation, 0)
-        self.expect(row <= self.world.settings.tolerable_failures + 2, f"the pipeline goes on after {row} failed checkpoints")
+        self.expect(
+            row <= self.world.settings.tolerable_failures + 2, f"the pipeline goes on after {row} failed checkpoints"
+        )
 
 
 class I49NoClock(Checker):

@@ -29,7 +29,9 @@ class I1NoLoss(Checker):
         for name, wanted in self.world.machinery.expected().items():
             shown = Counter(map(identity, self.world.targets[name].rows()))
             missing = wanted - shown
-            self.expect(not missing, f"{name} lacks {sum(missing.values())} rows, for instance {next(iter(missing), None)}")
+            self.expect(
+                not missing, f"{name} lacks {sum(missing.values())} rows, for instance {next(iter(missing), None)}"
+            )
 
 
 class I2NoDuplicate(Checker):
@@ -55,7 +57,9 @@ class I2NoDuplicate(Checker):
         for name, wanted in self.world.machinery.expected().items():
             if self.world.targets[name].kind is not SinkKind.AT_LEAST_ONCE:
                 more = Counter(map(identity, self.world.targets[name].rows())) - wanted
-                self.expect(not more, f"{name} shows {sum(more.values())} rows too many, for instance {next(iter(more), None)}")
+                self.expect(
+                    not more, f"{name} shows {sum(more.values())} rows too many, for instance {next(iter(more), None)}"
+                )
 
 
 class I3Order(Checker):
@@ -81,7 +85,9 @@ class I3Order(Checker):
             return
         for row in target.visible[self.upto.get(target.scope, 0) :]:
             key = (target.scope, row[0], row[1], row[2] % 3, row[3])
-            self.expect(self.last.get(key, -1) < row[2], f"{target.scope} shows row {row} behind row {self.last.get(key)}")
+            self.expect(
+                self.last.get(key, -1) < row[2], f"{target.scope} shows row {row} behind row {self.last.get(key)}"
+            )
             self.last[key] = row[2]
         self.upto[target.scope] = len(target.visible)
 
@@ -172,7 +178,9 @@ class I22SameIdSameContent(Checker):
             self.world.count("other rows under a known number were noticed")
         if known == item.digest or item.number <= kept or (str(node.machine.life) == "failed" and not told):
             return
-        self.expect(bool(told), f"{node.name} does not notice that batch {item.number} of {channel} came with other rows")
+        self.expect(
+            bool(told), f"{node.name} does not notice that batch {item.number} of {channel} came with other rows"
+        )
 
     def snapshots(self, subtask: Subtask) -> list[Any]:
         return [record.snapshots[subtask] for record in self.facts.completed if subtask in record.snapshots]
@@ -185,7 +193,9 @@ class I22SameIdSameContent(Checker):
         self.expect(item.number <= len(known) + 1, f"{channel} goes from batch {len(known)} to {item.number}")
         if item.number <= len(known):
             self.world.count("a batch was sent again")
-            self.expect(known[item.number - 1] == item.digest, f"batch {item.number} of {channel} came again with other rows")
+            self.expect(
+                known[item.number - 1] == item.digest, f"batch {item.number} of {channel} came again with other rows"
+            )
 
     def failed(self, driver: Driver, node: Node, command: task.ReportFailed) -> None:
         right = self.world.lied or command.reason is not Reason.CONTENT_CHANGED
@@ -205,7 +215,10 @@ class I23NoGap(Checker):
         if command.channel is None:
             return
         wanted = life.next[command.channel]
-        self.expect(command.batch.number == wanted, f"{node.name} takes {command.batch.number}, not {wanted}, of {command.channel}")
+        self.expect(
+            command.batch.number == wanted,
+            f"{node.name} takes {command.batch.number}, not {wanted}, of {command.channel}",
+        )
         life.next[command.channel] += 1
 
     def failed(self, driver: Driver, node: Node, command: task.ReportFailed) -> None:
@@ -225,7 +238,9 @@ class I25ChannelStateFirst(Checker):
         if waiting and not self.world.lied and waiting[0].number <= command.batch.number <= waiting[-1].number:
             self.world.count("channel state was replayed")
             kept = waiting[command.batch.number - waiting[0].number]
-            self.expect(kept.digest == command.batch.digest, f"{node.name} takes other rows than its channel state holds")
+            self.expect(
+                kept.digest == command.batch.digest, f"{node.name} takes other rows than its channel state holds"
+            )
 
 
 class I39JournalFirst(Checker):
@@ -290,7 +305,9 @@ class I41SplitsOnce(Checker):
             self.expect(snapshot is not None, f"checkpoint {record.checkpoint} has no position of {subtask}")
             position = snapshot.state[0] if snapshot.state else 0
             total = self.world.pipeline.rows[subtask.vertex]
-            self.expect(self.positions.get(subtask, 0) <= position <= total, f"{subtask} stands at {position} of {total}")
+            self.expect(
+                self.positions.get(subtask, 0) <= position <= total, f"{subtask} stands at {position} of {total}"
+            )
             self.expect(not snapshot.ended or position == total, f"{subtask} ended at {position} of {total}")
             self.positions[subtask] = position
 

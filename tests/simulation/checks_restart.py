@@ -1,4 +1,4 @@
-"""Checkers of restarts, fencing and commits: I17 to I21, I24, I26 to I28, I30, I33 to I35, I37, I43, I44, I46."""
+"""Checkers of restarts and fencing: I17, I18, I20, I21, I24, I26, I34, I35, I37."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from seatunnel_py.protocol import coordinator_commands as order
 from seatunnel_py.protocol import coordinator_events as report
 from seatunnel_py.protocol import participant_messages as task
-from seatunnel_py.protocol.items import Batch
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import RecordKind
 from seatunnel_py.protocol.topology import Determinism, SinkKind
@@ -28,9 +27,13 @@ class I17NewestIsRestored(Checker):
             return
         newest = self.world.store.newest()
         wanted = newest.checkpoint if newest else 0
-        self.expect(command.checkpoint == wanted, f"{command.subtask} begins from {command.checkpoint}, newest is {wanted}")
+        self.expect(
+            command.checkpoint == wanted, f"{command.subtask} begins from {command.checkpoint}, newest is {wanted}"
+        )
         held = newest.snapshots.get(command.subtask) if newest else None
-        self.expect(command.snapshot == held, f"{command.subtask} begins with another state than checkpoint {wanted} holds")
+        self.expect(
+            command.snapshot == held, f"{command.subtask} begins with another state than checkpoint {wanted} holds"
+        )
 
 
 class I18Retention(Checker):
@@ -50,7 +53,10 @@ class I18Retention(Checker):
             ledger = world.targets[commit.scope].ledger
             self.expect(ledger >= commit.checkpoint, f"record {number} is deleted, {commit.scope} stands at {ledger}")
         for kept in world.store.savepoints():
-            self.expect(all(one.checkpoint != number for one in kept.uncommitted), f"savepoint {kept.checkpoint} refers to {number}")
+            self.expect(
+                all(one.checkpoint != number for one in kept.uncommitted),
+                f"savepoint {kept.checkpoint} refers to {number}",
+            )
         world.count("a record was deleted")
 
 
@@ -97,7 +103,9 @@ class I20ClosedRegion(Regions):
         wanted = self.closure(known.failed | known.region)
         whole = {subtask.vertex for subtask in topology.subtasks()}
         missing, more = wanted - region, region - wanted
-        self.expect(not missing, f"{sorted(missing)} stay, though {sorted(known.failed)} failed; {sorted(region)} restart")
+        self.expect(
+            not missing, f"{sorted(missing)} stay, though {sorted(known.failed)} failed; {sorted(region)} restart"
+        )
         stopped = any(one.operation.kind == "stop" for one in known.triggered.values())
         right = not more or self.world.lied or (stopped and region == whole)
         self.expect(right, f"{sorted(more)} restart, though only {sorted(known.failed)} failed")
@@ -139,7 +147,9 @@ class I24AbortThenRestart(Checker):
             elif kind is order.Restart:
                 self.expect(not left, f"{command.subtask} restarts while {sorted(left)} are pending")
                 grows = command.epoch > before.get(command.subtask, -1)
-                self.expect(grows, f"{command.subtask} begins epoch {command.epoch} after {before.get(command.subtask)}")
+                self.expect(
+                    grows, f"{command.subtask} begins epoch {command.epoch} after {before.get(command.subtask)}"
+                )
             elif kind is order.SendStart:
                 unstarted.discard(command.subtask)
             elif kind is order.SendTrigger:
@@ -160,85 +170,10 @@ class I26RestartOfRestart(Checker):
         for command in commands:
             if type(command) is order.Restart:
                 same = command.checkpoint == known.restored
-                self.expect(same, f"{command.subtask} goes on from {command.checkpoint}, the restart before from {known.restored}")
-
-
-class I27CommitCompletedOnly(Checker):
-    """A commit is sent for a completed checkpoint only."""
-
-    after: ClassVar = {order.CommitPieces: "commit"}
-
-    def commit(self, driver: Driver, node: None, command: order.CommitPieces) -> None:
-        self.expect(command.checkpoint in self.world.store.ever, f"{command.scope}: commit of {command.checkpoint}, not completed")
-
-
-class I28CommitOnce(Checker):
-    """However often it is tried, a commit has its effect once."""
-
-    after: ClassVar = {"committed": "committed"}
-
-    def __init__(self, world: Any) -> None:
-        super().__init__(world)
-        self.done: set[Any] = set()
-
-    def committed(self, driver: Driver, target: Any, command: order.CommitPieces, answer: Answer) -> None:
-        if answer is Answer.DONE:
-            for key in ((target.scope, command.checkpoint), *(piece.name for piece in command.pieces)):
-                self.expect(key not in self.done, f"{key} becomes visible a second time")
-                self.done.add(key)
-        self.expect(answer is not Answer.LOST or driver is not self.world.newest, f"{target.scope}: pieces are missing")
-
-
-class I30CommitsInOrder(Checker):
-    """Per scope a commit is sent when the one before it is confirmed, and none is left out."""
-
-    after: ClassVar = {
-        order.CommitPieces: "sent",
-        report.CommitConfirmed: "answered",
-        report.CommitFailed: "answered",
-        "committed": "committed",
-    }
-
-    def __init__(self, world: Any) -> None:
-        super().__init__(world)
-        self.open: dict[tuple[int, str], int] = {}
-        self.applied: dict[str, set[int]] = {}
-
-    def sent(self, driver: Driver, node: None, command: order.CommitPieces) -> None:
-        key = (driver.incarnation, command.scope)
-        self.expect(key not in self.open, f"{command.scope}: {command.checkpoint} is sent while {self.open.get(key)} is open")
-        self.open[key] = command.checkpoint
-
-    def answered(self, driver: Driver, node: None, event: Any, commands: tuple[Any, ...]) -> None:
-        # The event is seen with what it led to, and before that is performed.
-        self.open.pop((driver.incarnation, event.scope), None)
-
-    def committed(self, driver: Driver, target: Any, command: order.CommitPieces, answer: Answer) -> None:
-        if answer is not Answer.DONE:
-            return
-        applied = self.applied.setdefault(target.scope, set())
-        for record in self.facts.completed:
-            for commit in record.uncommitted:
-                if commit.scope == target.scope and commit.checkpoint < command.checkpoint:
-                    self.expect(commit.checkpoint in applied, f"{target.scope}: {command.checkpoint} before {commit.checkpoint}")
-        applied.add(command.checkpoint)
-
-
-class I33NamedStays(Checker):
-    """What a record names is not dropped while the record is there, and not before it is visible."""
-
-    after: ClassVar = {order.DropPieces: "drop"}
-
-    def drop(self, driver: Driver, node: None, command: order.DropPieces) -> None:
-        wanted = {piece.name for piece in command.pieces}
-        for record in self.facts.completed:
-            needed = record.checkpoint in self.world.store.records
-            if needed or self.world.targets[command.scope].ledger < record.checkpoint:
-                named = {piece.name for one in record.snapshots.values() for piece in one.pieces}
-                named |= {piece.name for commit in record.uncommitted for piece in commit.pieces}
-                wrong = sorted(named & wanted)
-                self.expect(not wrong, f"{wrong} are dropped, though checkpoint {record.checkpoint} names them")
-        self.world.count("orphans were dropped")
+                self.expect(
+                    same,
+                    f"{command.subtask} goes on from {command.checkpoint}, the restart before from {known.restored}",
+                )
 
 
 class I34OneCoordinator(Checker):
@@ -314,11 +249,19 @@ class I37StaleIsDropped(Checker):
 
     def _judge(self, driver: Driver, node: Node | None, event: Any, commands: tuple[Any, ...]) -> None:
         if node is None:
-            if type(event) in (report.Acknowledged, report.Declined, report.SubtaskReady, report.SubtaskFailed, report.SourceEnded):
+            if type(event) in (
+                report.Acknowledged,
+                report.Declined,
+                report.SubtaskReady,
+                report.SubtaskFailed,
+                report.SourceEnded,
+            ):
                 now = self.facts.known[driver.incarnation].epochs.get(event.subtask, -1)
                 if event.incarnation < driver.incarnation or event.epoch < now:
                     self.world.count("a message of a past life was dropped")
-                    self.expect(not commands, f"a stale {type(event).__name__} of {event.subtask} led to {commands[:1]}")
+                    self.expect(
+                        not commands, f"a stale {type(event).__name__} of {event.subtask} led to {commands[:1]}"
+                    )
             return
         kind = type(event)
         if kind is task.Arrived:
@@ -332,75 +275,6 @@ class I37StaleIsDropped(Checker):
             self.stale(driver, node, kind.__name__, commands)
 
 
-class I29EventualCommit(Checker):
-    """A target that is away ends no pipeline: the commit is tried until it succeeds."""
-
-    after: ClassVar = {order.PipelineEnded: "ended"}
-
-    def ended(self, driver: Driver, node: None, command: order.PipelineEnded) -> None:
-        self.expect(command.reason is not Reason.COMMIT_FAILED, "the pipeline ends because a commit failed")
-
-
-class I43EndOfInput(Checker):
-    """Success is said when all has ended, all is stored and every commit is confirmed."""
-
-    after: ClassVar = {order.PipelineEnded: "ended"}
-
-    def ended(self, driver: Driver, node: None, command: order.PipelineEnded) -> None:
-        if command.reason is not None or driver is not self.world.newest:
-            return
-        world = self.world
-        record = world.store.newest()
-        if not command.savepoint:
-            self.expect(record is not None and record.kind is RecordKind.FINAL, f"success, but the newest record is {record and record.kind}")
-            held = any(waiting for one in record.snapshots.values() for waiting in one.channel_state.values())
-            sources = world.pipeline.topology.subtasks(world.pipeline.topology.sources)
-            ended = all(record.snapshots[source].ended for source in sources)
-            self.expect(ended and not held, "success, but the last cut is not an end")
-        for commit in record.uncommitted:
-            ledger = world.targets[commit.scope].ledger
-            self.expect(ledger >= commit.checkpoint, f"success, but {commit.scope} stands at {ledger}, not {commit.checkpoint}")
-
-
-class I44Savepoint(Checker):
-    """A savepoint is pinned; behind the barrier of a stop the sources are silent."""
-
-    after: ClassVar = {task.Emit: "emit", order.PipelineEnded: "ended", "end": "end"}
-
-    def __init__(self, world: Any) -> None:
-        super().__init__(world)
-        self.sources = set(world.pipeline.topology.sources)
-
-    def emit(self, driver: Driver, node: Node, command: task.Emit) -> None:
-        if node.subtask.vertex in self.sources and type(command.envelope.item) is Batch:
-            stopped = self.facts.life(driver, node).stopped_by
-            life = self.facts.life(driver, node)
-            if command.envelope.item.number > life.sent[command.envelope.channel]:
-                self.expect(not stopped, f"{node.name} sends rows behind the stop of checkpoint {stopped}")
-
-    def ended(self, driver: Driver, node: None, command: order.PipelineEnded) -> None:
-        if command.savepoint:
-            names = [record.name for record in self.world.store.savepoints()]
-            self.expect(command.savepoint in names, f"savepoint {command.savepoint} is not there, but {names}")
-
-    def end(self) -> None:
-        gone = [number for number in self.world.store.deleted if self.world.store.ever[number].kind is RecordKind.SAVEPOINT]
-        self.expect(not gone, f"savepoints {gone} were deleted")
-        if self.world.store.savepoints():
-            self.world.count("a savepoint was taken")
-
-
-class I46FinishedStaysFinished(Checker):
-    """A source that had ended reads nothing more, in any later life."""
-
-    after: ClassVar = {task.RunUnit: "unit"}
-
-    def unit(self, driver: Driver, node: Node, command: task.RunUnit) -> None:
-        if command.channel is None:
-            life = self.facts.life(driver, node)
-            self.expect(not life.snapshot.ended, f"{node.name} had ended and reads again")
-
-
 CHECKERS = (
     I17NewestIsRestored,
     I18Retention,
@@ -408,15 +282,7 @@ CHECKERS = (
     I21SiblingsGoOn,
     I24AbortThenRestart,
     I26RestartOfRestart,
-    I27CommitCompletedOnly,
-    I28CommitOnce,
-    I29EventualCommit,
-    I30CommitsInOrder,
-    I33NamedStays,
     I34OneCoordinator,
     I35OneWriter,
     I37StaleIsDropped,
-    I43EndOfInput,
-    I44Savepoint,
-    I46FinishedStaysFinished,
 )

@@ -6,7 +6,6 @@ All of it is memory, and gone with a crash. Two drivers can live at once: the ol
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +16,8 @@ from seatunnel_py.protocol.claims import Claim
 from seatunnel_py.protocol.ids import Channel, Subtask
 from seatunnel_py.protocol.items import Batch, Envelope, StagedPiece
 from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.records import Commit
 from seatunnel_py.protocol.topology import Determinism, SinkKind
+from tests.simulation.orders import PERFORM, Orders
 from tests.simulation.rows import digest
 from tests.simulation.storage import Answer
 
@@ -46,7 +45,7 @@ class Node:
         return str(self.subtask)
 
 
-class Driver:
+class Driver(Orders):
     def __init__(self, world: World, incarnation: int, claim: Claim) -> None:
         self.world = world
         self.incarnation = incarnation
@@ -116,7 +115,7 @@ class Driver:
             if faults.strikes("ack late"):
                 self.world.later(self.world.delay(3.0), self.hear, kind, *fields)
                 return
-        self.world.later(self._mail_delay(), self.hear, kind, *fields)
+        self.world.later(self.mail_delay(), self.hear, kind, *fields)
 
     def to_subtask(self, subtask: Subtask, kind: type, *fields: Any, lost: str = "", twice: str = "") -> None:
         faults = self.world.faults
@@ -124,9 +123,9 @@ class Driver:
             return
         if twice and faults.strikes(twice):
             self.world.later(self.world.delay(0.5), self.hear_subtask, subtask, kind, *fields)
-        self.world.later(self._mail_delay(), self.hear_subtask, subtask, kind, *fields)
+        self.world.later(self.mail_delay(), self.hear_subtask, subtask, kind, *fields)
 
-    def _mail_delay(self) -> float:
+    def mail_delay(self) -> float:
         return self.world.delay(0.8) if self.world.faults.strikes("message late") else self.world.delay(0.006)
 
     # ---------------------------------------------------------------- what participants ask for
@@ -136,20 +135,20 @@ class Driver:
         if command.channel is not None and command.batch is not None:
             self.taken[command.channel] = command.batch.number
             sender = self.nodes[command.channel.sender]
-            if sender.held is not None and self._has_room(sender):
+            if sender.held is not None and self.has_room(sender):
                 held, sender.held = sender.held, None
-                world.later(0.0, self._start_unit, sender, held)
+                world.later(0.0, self.start_unit, sender, held)
         if world.faults.strikes("subtask dies"):
             node.dead = True
             self.to_coordinator(report.SubtaskFailed, self.incarnation, node.epoch, node.subtask, Reason.UNIT_FAILED)
             return
-        if self._has_room(node):
-            self._start_unit(node, command)
+        if self.has_room(node):
+            self.start_unit(node, command)
         else:
             world.count("a unit waited for room")
             node.held = command
 
-    def _has_room(self, node: Node) -> bool:
+    def has_room(self, node: Node) -> bool:
         """Back-edges have no bound: a full cycle must not stand still (I47)."""
         capacity = self.world.pipeline.capacity
         back_edges = self.world.machinery.back_edges
@@ -159,15 +158,15 @@ class Driver:
             if channel.edge not in back_edges
         )
 
-    def _start_unit(self, node: Node, command: task.RunUnit) -> None:
+    def start_unit(self, node: Node, command: task.RunUnit) -> None:
         if not self.alive or node.dead or command.epoch != node.epoch:
             return
         world = self.world
         node.running = command
         slow = world.faults.strikes("slow worker")
-        world.later(world.delay(1.5 if slow else 0.03), self._end_unit, node, command)
+        world.later(world.delay(1.5 if slow else 0.03), self.end_unit, node, command)
 
-    def _end_unit(self, node: Node, command: task.RunUnit, zombie: bool = False) -> None:
+    def end_unit(self, node: Node, command: task.RunUnit, zombie: bool = False) -> None:
         """A worker has finished: in this life, or as a zombie of an earlier one."""
         if not self.alive:
             return
@@ -209,7 +208,9 @@ class Driver:
         state = (count + len(taken), (checksum + command.batch.digest) & ((1 << 61) - 1))
         if vertex not in world.targets:
             rows = machinery.transform(vertex, count, taken, salt)
-            if command.number in world.observer.life(self, node).journal and world.faults.strikes("replay makes other rows"):
+            if command.number in world.observer.life(self, node).journal and world.faults.strikes(
+                "replay makes other rows"
+            ):
                 world.lied = True
                 rows = tuple((*row[:5], row[5] + 7) for row in rows)
             outputs = [(channel, part, len(part), digest(part)) for channel, part in machinery.route(subtask, rows)]
@@ -269,7 +270,12 @@ class Driver:
             self.to_coordinator(report.SubtaskFailed, *about, Reason.SNAPSHOT_FAILED)
             return
         self.to_coordinator(
-            report.Acknowledged, command.incarnation, command.epoch, command.subtask, command.checkpoint, command.snapshot
+            report.Acknowledged,
+            command.incarnation,
+            command.epoch,
+            command.subtask,
+            command.checkpoint,
+            command.snapshot,
         )
 
     def decline(self, node: Node, command: task.Decline) -> None:
@@ -291,206 +297,6 @@ class Driver:
             command.seconds, self.hear_subtask, node.subtask, task.AlignmentTimedOut, command.epoch, command.checkpoint
         )
 
-    # ---------------------------------------------------------------- what the coordinator asks for
-
-    def send_trigger(self, command: order.SendTrigger) -> None:
-        self.progressed = False
-        self.to_subtask(
-            command.subtask,
-            task.Triggered,
-            command.incarnation,
-            command.epoch,
-            command.checkpoint,
-            command.operation,
-            command.unaligned,
-            lost="trigger lost",
-            twice="trigger twice",
-        )
-
-    def send_aborted(self, command: order.SendAborted) -> None:
-        self.to_subtask(command.subtask, task.CheckpointAborted, command.incarnation, command.checkpoint, twice="notice twice")
-
-    def send_completed(self, command: order.SendCompleted) -> None:
-        self.to_subtask(
-            command.subtask,
-            task.CheckpointCompleted,
-            command.incarnation,
-            command.checkpoint,
-            lost="notice lost",
-            twice="notice twice",
-        )
-
-    def restart(self, command: order.Restart) -> None:
-        self.world.later(self._mail_delay(), self._restart, command)
-
-    def _restart(self, command: order.Restart) -> None:
-        """End one life, begin another."""
-        if not self.alive:
-            return
-        node, world = self.nodes[command.subtask], self.world
-        if command.epoch <= node.epoch:
-            return  # overtaken by a newer life
-        if node.running is not None and world.faults.strikes("zombie worker"):
-            # Its worker does not know that the life is over, and answers the next one.
-            world.later(0.02 + world.delay(0.08), self._end_unit, node, node.running, True)
-        node.epoch, node.dead, node.held, node.running = command.epoch, False, None, None
-        self._forget_channels(node, command)
-        taken = command.snapshot.taken if command.snapshot else 0
-        journal = world.journal.begin(
-            command.subtask, command.incarnation, command.epoch, taken, void=not command.replay
-        )
-        if command.subtask.vertex in world.targets:
-            world.targets[command.subtask.vertex].begin(command.subtask, command.incarnation, command.epoch)
-        world.tell("lives", self, node, command, journal)
-        if world.faults.strikes("restore fails"):
-            node.dead = True
-            self.to_coordinator(
-                report.SubtaskFailed, command.incarnation, command.epoch, command.subtask, Reason.RESTORE_FAILED
-            )
-            return
-        self.hear_subtask(
-            command.subtask,
-            task.Restored,
-            command.incarnation,
-            command.epoch,
-            command.checkpoint,
-            command.snapshot,
-            command.senders,
-            command.receivers,
-            journal,
-        )
-
-    def _forget_channels(self, node: Node, command: order.Restart) -> None:
-        """What was on the way to or from a life that is over may be gone, or may still arrive: its epoch tells."""
-        snapshot = command.snapshot
-        for channel in node.inputs:
-            self.taken[channel] = snapshot.applied.get(channel, 0) if snapshot else 0
-            if self.world.choices.outcome.chance(0.5):
-                self._keep(channel, lambda one: one.receiver_epoch >= command.epoch)
-        for channel in node.outputs:
-            self.emitted[channel] = snapshot.sent.get(channel, 0) if snapshot else 0
-            if self.world.choices.outcome.chance(0.5):
-                self._keep(channel, lambda one: one.sender_epoch >= command.epoch)
-        for channel in node.inputs:
-            sender = self.nodes[channel.sender]
-            if sender.held is not None and self._has_room(sender):
-                held, sender.held = sender.held, None
-                self.world.later(0.0, self._start_unit, sender, held)
-
-    def _keep(self, channel: Channel, wanted: Callable[[Envelope], bool]) -> None:
-        """Only what belongs to lives that are over is lost: the new life's batches may be here before it."""
-        self.channels[channel] = deque(filter(wanted, self.channels[channel]))
-
-    def send_peer_restarted(self, command: order.SendPeerRestarted) -> None:
-        self.to_subtask(
-            command.subtask,
-            task.PeerRestarted,
-            command.incarnation,
-            command.epochs,
-            command.deliver_after,
-            twice="notice twice",
-        )
-
-    def send_start(self, command: order.SendStart) -> None:
-        self.to_subtask(command.subtask, task.Started, command.incarnation, command.epoch, twice="notice twice")
-
-    def persist(self, command: order.Persist) -> None:
-        self.world.storing.append((self, command.record))
-        slow = self.world.faults.strikes("store slow")
-        self.world.later(self.world.delay(1.5 if slow else 0.02), self._persist, command)
-
-    def _persist(self, command: order.Persist) -> None:
-        """A driver that has crashed meanwhile may still have reached the store, or not."""
-        world, record = self.world, command.record
-        world.storing = [(driver, one) for driver, one in world.storing if one is not record]
-        if not self.alive and not world.choices.outcome.chance(0.5):
-            return
-        if self.alive and world.faults.strikes("store write fails"):
-            self.hear(report.PersistFailed, record.checkpoint, False)
-            return
-        if self.alive and world.faults.strikes("driver crashes in store write"):
-            world.crash(self)
-            if not world.choices.outcome.chance(0.5):
-                return
-        answer = world.store.write(record, self.incarnation)
-        world.tell("stored", self, record, answer)
-        if not self.alive:
-            return
-        if answer is Answer.FENCED:
-            world.later(world.delay(0.01), self.hear, report.PersistFailed, record.checkpoint, True)
-        else:
-            world.later(world.delay(0.01), self.hear, report.Persisted, record.checkpoint)
-
-    def commit_pieces(self, command: order.CommitPieces) -> None:
-        self.world.later(self.world.delay(0.05), self._commit, command)
-
-    def _commit(self, command: order.CommitPieces) -> None:
-        world = self.world
-        if not self.alive and not world.choices.outcome.chance(0.5):
-            return
-        about = (command.incarnation, command.scope, command.checkpoint)
-        target = world.targets[command.scope]
-        if self.alive and world.faults.strikes("driver crashes in commit"):
-            world.crash(self)
-            if not world.choices.outcome.chance(0.5):
-                return
-        elif self.alive and (
-            world.faults.strikes("commit fails before") or world.faults.strikes("commit refused for a while")
-        ):
-            self.hear(report.CommitFailed, *about, Reason.COMMIT_FAILED)
-            return
-        commit = Commit(command.scope, command.checkpoint, command.pieces)
-        answer = target.commit(command.incarnation, commit, max(world.store.ever, default=0))
-        if world.choices.outcome.chance(0.5):
-            target.clean()
-        world.tell("committed", self, target, command, answer)
-        if not self.alive:
-            return
-        if answer is Answer.ALREADY:
-            world.count("a commit was retried after success")
-        if answer in (Answer.FENCED, Answer.LOST):
-            reason = Reason.FENCED if answer is Answer.FENCED else Reason.LOST
-            self.hear(report.CommitFailed, *about, reason)
-        elif answer is Answer.DONE and world.faults.strikes("commit fails after"):
-            self.hear(report.CommitFailed, *about, Reason.COMMIT_FAILED)
-        else:
-            self.hear(report.CommitConfirmed, *about)
-
-    def drop_pieces(self, command: order.DropPieces) -> None:
-        self.world.targets[command.scope].drop(command.pieces)
-
-    def delete_record(self, command: order.DeleteRecord) -> None:
-        if not self.world.faults.strikes("delete fails"):
-            self.world.store.delete(command.checkpoint)
-
-    def set_timer(self, command: order.SetTimer) -> None:
-        self._timer_count += 1
-        self.timers[command.name] = self._timer_count
-        self.world.later(max(0.0, command.seconds), self._timer, command.name, self._timer_count)
-
-    def _timer(self, name: str, number: int) -> None:
-        if self.alive and self.timers.get(name) == number:
-            del self.timers[name]
-            self.hear(report.Timer, name)
-
-    def cancel_timer(self, command: order.CancelTimer) -> None:
-        self.timers.pop(command.name, None)
-
-    def set_up(self, command: order.SetUp) -> None:
-        self.world.later(self.world.delay(0.02), self._set_up, command)
-
-    def _set_up(self, command: order.SetUp) -> None:
-        if self.alive:
-            self.world.tell("set up", self, command)
-            self.hear(report.SetUpDone, command.unit)
-
-    def nothing(self, command: object) -> None:
-        """For people only."""
-
-    def pipeline_ended(self, command: order.PipelineEnded) -> None:
-        self.ended = command
-        self.world.driver_ended(self, command)
-
 
 PERFORM_TASK: dict[type, Any] = {
     task.RunUnit: Driver.run_unit,
@@ -502,22 +308,4 @@ PERFORM_TASK: dict[type, Any] = {
     task.ReportFailed: Driver.report_failed,
     task.ReportEnded: Driver.report_ended,
     task.TimeAlignment: Driver.time_alignment,
-}
-PERFORM: dict[type, Any] = {
-    order.SendTrigger: Driver.send_trigger,
-    order.SendAborted: Driver.send_aborted,
-    order.SendCompleted: Driver.send_completed,
-    order.Restart: Driver.restart,
-    order.SendPeerRestarted: Driver.send_peer_restarted,
-    order.SendStart: Driver.send_start,
-    order.Persist: Driver.persist,
-    order.CommitPieces: Driver.commit_pieces,
-    order.DropPieces: Driver.drop_pieces,
-    order.DeleteRecord: Driver.delete_record,
-    order.SetTimer: Driver.set_timer,
-    order.CancelTimer: Driver.cancel_timer,
-    order.SetUp: Driver.set_up,
-    order.Refused: Driver.nothing,
-    order.CheckpointEnded: Driver.nothing,
-    order.PipelineEnded: Driver.pipeline_ended,
 }

@@ -177,15 +177,7 @@ class Observer:
         while self.arriving:
             self.arrived(*self.arriving.pop())
         if node is None:
-            if kind is report.Acknowledged:
-                known = self.known[driver.incarnation]
-                if event.incarnation == driver.incarnation and known.epochs.get(event.subtask) == event.epoch:
-                    heard = known.acknowledged.setdefault(event.checkpoint, {})
-                    heard.setdefault(event.subtask, (event.epoch, event.snapshot))
-            elif kind is report.SubtaskFailed:
-                known = self.known[driver.incarnation]
-                if event.incarnation == driver.incarnation and known.epochs.get(event.subtask) == event.epoch:
-                    known.failed.add(event.subtask.vertex)
+            self._heard(driver, event)
             return
         life = self.lives.get((driver.incarnation, node.subtask))
         if life is None:
@@ -201,15 +193,30 @@ class Observer:
         elif kind is task.Started and event.epoch == life.epoch:
             life.started = True
         elif kind is task.PeerRestarted:
-            for channel, epoch in event.epochs.items():
-                if channel in life.senders:
-                    life.senders[channel] = max(epoch, life.senders[channel])
+            self._learned(life, event)
         elif kind is task.AlignmentTimedOut:
             if commands:
                 self.world.count("an alignment timed out")
             self.unaligned.add((driver.incarnation, event.checkpoint))
         elif kind is task.Arrived and event.envelope.receiver_epoch == life.epoch:
             self.arriving.append((life, event.envelope))
+
+    def _heard(self, driver: Driver, event: Any) -> None:
+        kind = type(event)
+        if kind is report.Acknowledged:
+            known = self.known[driver.incarnation]
+            if event.incarnation == driver.incarnation and known.epochs.get(event.subtask) == event.epoch:
+                heard = known.acknowledged.setdefault(event.checkpoint, {})
+                heard.setdefault(event.subtask, (event.epoch, event.snapshot))
+        elif kind is report.SubtaskFailed:
+            known = self.known[driver.incarnation]
+            if event.incarnation == driver.incarnation and known.epochs.get(event.subtask) == event.epoch:
+                known.failed.add(event.subtask.vertex)
+
+    def _learned(self, life: Life, event: task.PeerRestarted) -> None:
+        for channel, epoch in event.epochs.items():
+            if channel in life.senders:
+                life.senders[channel] = max(epoch, life.senders[channel])
 
     def arrived(self, life: Life, envelope: Envelope) -> None:
         """What a life has received, and what is rare."""

@@ -67,7 +67,9 @@ def generate(choices: Choices) -> Pipeline:
     shape_of, vertex_of, edge_of = choices.shape, choices.vertices, choices.edges
     shape = shape_of.pick(WEIGHTED)
     edges = _insert(list(SHAPES[shape]), shape_of)
-    names = sorted({name for edge in edges for name in edge}, key=lambda name: (name in SINKS, name not in SOURCES, name))
+    names = sorted(
+        {name for edge in edges for name in edge}, key=lambda name: (name in SINKS, name not in SOURCES, name)
+    )
     widths = (1, 1, 1, 2, 2, 3) if len(names) <= 5 else (1, 1, 1, 2)
     width, moody = shape_of.pick(widths), shape_of.chance(0.5)
     capacity, budget, retained = shape_of.pick((4, 1, 2, 8)), shape_of.between(1, 4), shape_of.chance(0.4)

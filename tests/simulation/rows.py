@@ -48,7 +48,9 @@ class Machinery:
         self.numbers = {vertex.id: at for at, vertex in enumerate(topology.vertices)}
         self.levels = {vertex.id: vertex.determinism for vertex in topology.vertices}
         self.width = {vertex.id: vertex.parallelism for vertex in topology.vertices}
-        self.channels = {(channel.edge, channel.sender.index, channel.receiver.index): channel for channel in topology.channels}
+        self.channels = {
+            (channel.edge, channel.sender.index, channel.receiver.index): channel for channel in topology.channels
+        }
 
         self.closing = {
             number: self._closes_loop(edge.sender, number)

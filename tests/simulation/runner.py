@@ -96,7 +96,9 @@ class Tally:
 
     def never(self) -> list[str]:
         """Counters and faults that were not seen."""
-        return [name for name in SOMETIMES if not self.counters[name]] + [name for name in SWITCHES if not self.struck[name]]
+        return [name for name in SOMETIMES if not self.counters[name]] + [
+            name for name in SWITCHES if not self.struck[name]
+        ]
 
 
 def run_slice(task: tuple[str, int, int]) -> Tally:
@@ -156,7 +158,9 @@ def trace(seed: int, mode: str) -> int:
         end, code = f"{type(error).__name__}: {error}", 1
     print(f"shape {world.pipeline.shape}; {world.settings}; faults {sorted(world.faults.on)}")
     for vertex in world.pipeline.topology.vertices:
-        print(f"  {vertex.id} x{vertex.parallelism} {world.pipeline.roles[vertex.id]} {vertex.determinism} {vertex.sink}")
+        print(
+            f"  {vertex.id} x{vertex.parallelism} {world.pipeline.roles[vertex.id]} {vertex.determinism} {vertex.sink}"
+        )
     for edge in world.pipeline.topology.edges:
         print(f"  {edge.sender}->{edge.receiver} {edge.spread}{' retained' if edge.retained else ''}")
     assert world.trace is not None
@@ -189,7 +193,9 @@ def main(argv: list[str] | None = None) -> int:
         report(mode, tally)
         total.add(tally)
     seconds = time.monotonic() - began
-    print(f"{total.runs} runs in {seconds:.0f} s, {total.runs / max(seconds, 0.001):.1f} a second, on {options.jobs} processes")
+    print(
+        f"{total.runs} runs in {seconds:.0f} s, {total.runs / max(seconds, 0.001):.1f} a second, on {options.jobs} processes"
+    )
     print("sometimes: " + ", ".join(f"{name} {total.counters[name]}" for name in sorted(total.counters)))
     print("faults: " + ", ".join(f"{name} {total.struck[name]}" for name in SWITCHES))
     if never := total.never():

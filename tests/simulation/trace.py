@@ -22,7 +22,9 @@ def words(value: Any) -> str:
     if isinstance(value, CancelMarker):
         return f"cancel marker {value.checkpoint}"
     if isinstance(value, SubtaskSnapshot):
-        return f"[taken {value.taken}, pieces {len(value.pieces)} since {value.since}{', ended' if value.ended else ''}]"
+        return (
+            f"[taken {value.taken}, pieces {len(value.pieces)} since {value.since}{', ended' if value.ended else ''}]"
+        )
     if dataclasses.is_dataclass(value) and len(dataclasses.fields(value)) > 3:
         return said(value)
     if isinstance(value, dict):

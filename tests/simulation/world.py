@@ -108,7 +108,13 @@ class World:
         newest, settings = self.store.newest(), self.settings
         if len(self.drivers) > PATIENT_AFTER_DRIVERS:
             settings = replace(settings, timeout=30.0, tolerable_failures=1000)
-        return Coordinator(self.pipeline.topology, settings, Backoff(retries=50, first=0.05, longest=0.4, reset_after=1.0), record=newest, first_checkpoint=claim.first)
+        return Coordinator(
+            self.pipeline.topology,
+            settings,
+            Backoff(retries=50, first=0.05, longest=0.4, reset_after=1.0),
+            record=newest,
+            first_checkpoint=claim.first,
+        )
 
     def start_driver(self) -> None:
         """A new incarnation: fence, then read, then decide (I38)."""
@@ -179,7 +185,9 @@ class World:
     def driver_ended(self, driver: Driver, ended: order.PipelineEnded) -> None:
         self.note(driver.name, f"the pipeline has ended: {ended.reason or 'success'} {ended.savepoint}")
         if driver is not self.newest:
-            self.count("a driver was fenced" if ended.reason is Reason.FENCED else "an overtaken driver ended otherwise")
+            self.count(
+                "a driver was fenced" if ended.reason is Reason.FENCED else "an overtaken driver ended otherwise"
+            )
             driver.alive = False
             return
         if ended.reason is None and not ended.savepoint:
