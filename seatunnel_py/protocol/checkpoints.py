@@ -221,7 +221,7 @@ class Checkpoints:
                 self.shared.refuse(request.name or request.kind, Reason.SHUT_DOWN)
 
     def abort_all(self, reason: Reason, at: float) -> None:
-        """Give up everything that is not in the store's hands (I24, K4)."""
+        """Give up everything that is not in the store's hands (I24, CK4)."""
         for pending in list(self.pending.values()):
             if pending.state is not CheckpointState.STORING:
                 self.abort(pending, reason, at)

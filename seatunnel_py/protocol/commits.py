@@ -61,7 +61,7 @@ class CommitQueue:
 
     @classmethod
     def restored(cls, record: CheckpointRecord) -> CommitQueue:
-        """The queue of a driver that goes on from this record: everything uncommitted is due again (K5, I28)."""
+        """The queue of a driver that goes on from this record: everything uncommitted is due again (CM5, I28)."""
         contained = piece_names(record.snapshots.values())
         return cls(waiting=record.uncommitted, contained=contained, ledgers=dict(record.ledgers))
 
@@ -82,7 +82,7 @@ class CommitQueue:
         return replace(self, waiting=self.waiting + own, contained=piece_names(record.snapshots.values()))
 
     def issue(self) -> tuple[CommitQueue, tuple[Commit, ...]]:
-        """The commits to send now: of every scope that may go on the oldest, if it is not under way (K2, K4)."""
+        """The commits to send now: of every scope that may go on the oldest, if it is not under way (CM2, CM4)."""
         if self.fenced:
             return self, ()
         due: dict[str, Commit] = {}

@@ -1,4 +1,7 @@
-"""What comes out of a coordinator. The world performs commands in order, and answers with events."""
+"""What comes out of a coordinator. The world performs commands in order, and answers with events.
+
+May not know: how anything is performed.
+"""
 
 from __future__ import annotations
 

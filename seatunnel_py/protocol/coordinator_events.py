@@ -1,5 +1,7 @@
 """What goes into a coordinator. Each event carries ``at`` as a participant's do; messages of participants carry
 incarnation and epoch (I37).
+
+May not know: what an event leads to.
 """
 
 from __future__ import annotations

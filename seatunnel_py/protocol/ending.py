@@ -4,7 +4,7 @@ Rules. (EN1) Success is said after the last commit was confirmed (I43); so is th
 checkpoint is asked for as long as all sources have ended and no record shows that nothing is left (O1.6). (EN3) Once
 everything is in a durable record only commits are left, and nothing is triggered any longer. (EN4) What is pending is
 given up before the end is said (I12). (EN5) A newer driver ends this one without another word (I34). (EN6) A stop
-that did not come about restarts the pipeline: some sources are silent behind its barrier already (L5).
+that did not come about restarts the pipeline: some sources are silent behind its barrier already (LC5).
 
 May not know: why the pipeline failed, and what a commit is.
 """

@@ -7,6 +7,8 @@ for what nobody may do.
     └── ProtocolError        never raised itself: somebody has to be blamed
         ├── OurMistake       this side did what its own rules forbid: a bug
         └── PeerMistake      the other side sent what no correct peer sends
+
+May not know: who catches them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Names of the protocol's parts. Ids only grow, over all incarnations, and none is used twice (I11)."""
+"""Names of the protocol's parts. Ids only grow, over all incarnations, and none is used twice (I11).
+
+May not know: what a vertex does.
+"""
 
 from __future__ import annotations
 

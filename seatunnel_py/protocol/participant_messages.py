@@ -2,6 +2,8 @@
 
 Each event carries ``at``, in seconds of a clock that never goes back; safety never depends on it (I49). Messages
 between participants and coordinator carry incarnation and epoch (I37). The world performs commands in order.
+
+May not know: what an event leads to, and how a command is performed.
 """
 
 from __future__ import annotations

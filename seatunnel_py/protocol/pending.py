@@ -123,7 +123,7 @@ class PendingCheckpoint:
         return outcome
 
     def decline(self, answer: Declined) -> Outcome:
-        """A subtask that is waited for will not acknowledge: aborted for its reason (W6)."""
+        """A subtask that is waited for will not acknowledge: aborted for its reason (PE6)."""
         outcome = self._judge(answer)
         if outcome is Outcome.SUCCESS:
             self.abort(answer.reason)

@@ -3,6 +3,8 @@ that this event has led to so far.
 
 Rules. (PS1) Epochs and checkpoint ids only grow, over all incarnations (I11). (PS2) ``newest`` changes only when a
 record is known to be durable; ``storing`` is on its way there.
+
+May not know: why anything in it changes.
 """
 
 from __future__ import annotations

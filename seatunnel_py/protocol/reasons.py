@@ -1,5 +1,7 @@
-"""Why a checkpoint, a request, a subtask or a pipeline did not get what it wanted: a closed list, and for each what
-follows from it. A reason without a row is an error of ours, found by a test.
+"""Why a checkpoint, a request, a subtask or a pipeline did not get what it wanted: a closed list. What
+follows from each stands in ``failure_policy.py``; a reason without a row there is found by a test.
+
+May not know: what follows from a reason.
 """
 
 from __future__ import annotations

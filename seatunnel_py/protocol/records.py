@@ -3,6 +3,8 @@
 Rules. (P1) A record is complete or absent: it is stored in one act (I10). (P2) It contains what is completed but not
 confirmed of earlier checkpoints, so that the newest record alone is enough to go on. (P3) A claim of an incarnation
 names the checkpoint that it continues from; records of lower incarnations that are not on that chain are void.
+
+May not know: bytes and stores (``record_format.py``, ``claims.py``).
 """
 
 from __future__ import annotations

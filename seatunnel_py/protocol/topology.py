@@ -2,6 +2,8 @@
 
 Rules. (T1) Edges that close a cycle are back-edges, found by a depth-first search from the sources: an edge to a vertex
 on the present path. (T2) Waiting for barriers excludes back-edges (O3.2). (T3) A vertex without inputs is a source.
+
+May not know: who lives, what failed, and what a vertex does with rows.
 """
 
 from __future__ import annotations

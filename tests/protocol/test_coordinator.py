@@ -191,7 +191,7 @@ def test_answers_of_past_lives_are_dropped_and_counted() -> None:
 
 
 def test_who_has_acknowledged_cannot_decline_any_longer() -> None:
-    """W2."""
+    """PE6."""
     talk = Talk().start().progress().timer("trigger", 10.0)
     number = talk.last(cc.SendTrigger).checkpoint
     talk.ack(number, SINK)
@@ -570,7 +570,7 @@ def test_stopping_with_a_savepoint_ends_behind_its_commits() -> None:
 
 
 def test_a_stop_that_fails_restarts_everything() -> None:
-    """L5: some sources are silent behind its barrier already."""
+    """LC5: some sources are silent behind its barrier already."""
     talk = Talk().start().hear_and_return(ev.SavepointRequested(1.0, "s", stop=True))
     number = talk.last(cc.SendTrigger).checkpoint
 
