@@ -64,6 +64,7 @@ INSTANCES = (
              ("ROWS=1", "UNALIGNED", "FAILURES=0", "PERIODIC=2", "EXPIRIES=1")),
     Instance("switch", "an alignment turns into an unaligned one, a checkpoint expires",
              ("ROWS=1", "FAILURES=0", "SWITCHES=1", "EXPIRIES=1")),
+    Instance("mixed", "aligned and unaligned ones in turn", ("ROWS=1", "FAILURES=0", "PERIODIC=2", "MIXED"), hash_bits=22),
     Instance("loop", "a back-edge: its rows belong to the cut; also no run without end", ("ROWS=3",), LOOP,
              liveness=True, hash_bits=22),
     Instance("loop-restarts", "... two restarts", ("ROWS=4", "FAILURES=2", "PERIODIC=2"), LOOP, hash_bits=22),
