@@ -187,6 +187,10 @@ LATER = {"O3.3", "O5.8", "O5.9"}
 """Engine features, curves and what is around the engine: no matter of the protocol."""
 
 
+SIMULATED = {*range(1, 48), 49} - {4, 6, 16, 19, 29, 31, 32, 36, 38, 42}
+"""The invariants that a simulation or a model can see; I48, a schema change, comes with the connectors."""
+
+
 def test_every_origin_has_a_row_and_those_of_the_protocol_a_test() -> None:
     """What the project embodies runs."""
     found = rows("Origins")
@@ -202,6 +206,18 @@ def test_every_invariant_has_a_row_and_a_checker() -> None:
 
     assert list(found) == [f"I{number}" for number in range(1, 51)]
     assert [name for name, cell in found.items() if not references(cell) and not cell.startswith("later")] == []
+
+
+def test_what_a_simulation_can_see_has_a_checker_named_after_it() -> None:
+    """So that a violation says at once what is broken."""
+    found = rows("Invariants")
+    named = {
+        number
+        for number in SIMULATED
+        if any(re.match(rf"(test_i|I){number}(?!\d)", name) for _, name in references(found[f"I{number}"]))
+    }
+
+    assert SIMULATED - named == set()
 
 
 @pytest.mark.parametrize("heading", ["Origins", "Invariants"])
