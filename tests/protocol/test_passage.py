@@ -286,11 +286,15 @@ def test_a_barrier_reached_after_the_cut_has_counted_already() -> None:
     assert desk.participant.checkpoint == 1
 
 
-@pytest.mark.parametrize("case", ["not started", "cut already", "another under way", "not there", "dead"])
+@pytest.mark.parametrize(
+    "case", ["not started", "cut already", "another under way", "another queued", "not there", "dead"]
+)
 def test_a_time_out_that_comes_too_late_does_nothing(case: str) -> None:
     desk = Desk(timeout=10.0, start=case != "not started")
     if case == "another under way":
         desk.arrive(LEFT, Barrier(1), Barrier(2))
+    elif case == "another queued":
+        desk.arrive(LEFT, batch(1), batch(2), Barrier(3))
     elif case != "not there":
         desk.arrive(LEFT, batch(1), batch(2), Barrier(2))
     if case == "cut already":
