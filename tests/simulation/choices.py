@@ -49,10 +49,10 @@ class Stream:
 
 
 class Choices:
-    """All streams of a run: from a seed, or from a script."""
+    """All streams of a run: from a seed, or from a script; from both: streams that the script does not name are drawn."""
 
     def __init__(self, seed: int | None = None, script: Script | None = None) -> None:
-        self._source = random.Random(seed) if script is None else None
+        self._source = None if seed is None else random.Random(seed)
         self._script = script or {}
         self.streams: dict[str, Stream] = {}
         self.shape, self.vertices, self.edges, self.settings = map(self.stream, STREAMS[:4])
@@ -61,7 +61,8 @@ class Choices:
     def stream(self, name: str) -> Stream:
         """The stream of this name."""
         if name not in self.streams:
-            self.streams[name] = Stream(self._source, self._script.get(name, ()))
+            source = None if name in self._script else self._source
+            self.streams[name] = Stream(source, self._script.get(name, ()))
         return self.streams[name]
 
     def script(self) -> Script:

@@ -57,7 +57,7 @@ def test_a_mutant_is_killed(name: str, checkers: set[str]) -> None:
     assert verdict["seed"] >= 0
 
 
-@pytest.mark.parametrize("name", ["no dedup by id", "no ledger on commit"])
+@pytest.mark.parametrize("name", ["no dedup by id", "an abort drops staged pieces"])
 def test_a_planted_bug_shrinks(name: str) -> None:
     """To a run that a person can read; and what is left fails again in the same way."""
     before, after, checker, same, again = json.loads(python("-c", HUNT_AND_SHRINK, name))
