@@ -37,6 +37,8 @@ class SmallWorld:
     lines: list[str] = field(default_factory=list)
     ended: order.PipelineEnded | None = None
     visible: list[Plain] = field(default_factory=list)
+    watch: Callable[[], None] = lambda: None
+    """Called after each event of a participant."""
 
     def __post_init__(self) -> None:
         self.coordinator = Coordinator(self.topology, self.settings, Backoff(first=0.02))
@@ -155,6 +157,7 @@ class SmallWorld:
         participant = self.participants[subtask]
         held, received, stale = participant.blocked, participant.received, participant.stale
         commands = participant.handle(event)
+        self.watch()
         self._seen(participant, event, received, stale)
         self._cut(subtask, commands)
         for command in commands:

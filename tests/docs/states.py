@@ -1,4 +1,4 @@
-"""docs/protocol-states.md, drawn from the tables that the machines look at."""
+"""docs/protocol-states.md, drawn from the literal tables."""
 
 from __future__ import annotations
 
@@ -124,8 +124,13 @@ def page() -> str:
             "The pieces of one checkpoint in one commit scope.",
             COMMIT_LIFE,
         ),
-        diagram("A table", "isolation.py", "Left out alone, and brought back at a barrier.", TABLE),
-        diagram("A job", "job_lifecycle.py", "It follows from its pipelines.", JOB),
+        diagram(
+            "A table",
+            "isolation.py",
+            "As people see it: left out alone, and brought back at a barrier. For the runtime.",
+            TABLE,
+        ),
+        diagram("A job", "job_lifecycle.py", "It follows from its pipelines. For the runtime.", JOB),
         checks(),
         policies(),
         replays(),

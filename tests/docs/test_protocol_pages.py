@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from seatunnel_py.protocol.commit_life import CRASH_POINTS
+from seatunnel_py.protocol.ids import Subtask
+from seatunnel_py.protocol.lifecycle import LIFE
+from seatunnel_py.protocol.participant import Participant
 from seatunnel_py.protocol.reasons import Reason
 from tests.docs import walk
 from tests.docs.pages import DOCS, PAGES
@@ -33,6 +36,27 @@ def test_every_reason_and_every_crash_point_is_on_the_page() -> None:
 
     assert [reason.name for reason in Reason if f"| {reason.name} |" not in text] == []
     assert [name for name, *_ in CRASH_POINTS if name not in text] == []
+
+
+def test_a_participant_lives_as_its_picture_shows() -> None:
+    """In runs with failures: no step of a life that the table does not hold, and each that it holds is taken."""
+    seen = {("READY", "READY"), ("READY", "FAILED")}  # a restart of a restart, and a journal that does not fit
+    for seed in range(5):
+        world = SmallWorld(walk.SIBLINGS, walk.SETTINGS, walk.SECONDS, {"src": 7}, fails=("bad", 1 + seed))
+        watched = dict(world.participants)
+        before = {name: one.life.name for name, one in watched.items()}
+
+        def look(watched: Mapping[Subtask, Participant] = watched, before: dict[Subtask, str] = before) -> None:
+            for name, one in watched.items():
+                if one.life.name != before[name]:
+                    seen.add((before[name], one.life.name))
+                before[name] = one.life.name
+
+        world.watch = look
+        world.run()
+
+    table = {(state.name, after.name) for state, row in LIFE.items() for after in row.values()}
+    assert seen == table
 
 
 # ---------------------------------------------------------------- what the walk says of its charts

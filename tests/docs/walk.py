@@ -17,6 +17,9 @@ SIBLINGS = Topology(
     (Vertex("src"), Vertex("good", sink=SINK), Vertex("bad", sink=SINK)),
     (Edge("src", "good"), Edge("src", "bad")),
 )
+SETTINGS = CheckpointSettings(interval=0.16, alignment_timeout=None)
+SECONDS = {"src": 0.05, "good": 0.02, "bad": 0.06}
+"""Of the run with a restart."""
 
 HEAD = """# A checkpoint and a restart, message by message
 
@@ -63,9 +66,7 @@ def checkpoint_run() -> SmallWorld:
 
 def restart_run() -> SmallWorld:
     """One of two sinks fails while a checkpoint is under way."""
-    settings = CheckpointSettings(interval=0.16, alignment_timeout=None)
-    seconds = {"src": 0.05, "good": 0.02, "bad": 0.06}
-    return SmallWorld(SIBLINGS, settings, seconds, {"src": 7}, fails=("bad", 5)).run()
+    return SmallWorld(SIBLINGS, SETTINGS, SECONDS, {"src": 7}, fails=("bad", 5)).run()
 
 
 def chart(who: Sequence[str], lines: Sequence[str]) -> str:
