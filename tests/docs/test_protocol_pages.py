@@ -30,6 +30,15 @@ def test_a_generated_page_is_up_to_date(name: str) -> None:
     assert (DOCS / name).read_text() == PAGES[name]()
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_a_chart_has_nothing_that_would_end_a_line_early(name: str) -> None:
+    """A semicolon or a number sign means something to mermaid."""
+    charts = re.findall(r"```mermaid\n(.*?)```", PAGES[name](), flags=re.DOTALL)
+
+    assert charts
+    assert [line for chart in charts for line in chart.splitlines() if ";" in line or "#" in line] == []
+
+
 def test_every_reason_and_every_crash_point_is_on_the_page() -> None:
     """A table is drawn whole."""
     text = PAGES["protocol-states.md"]()
