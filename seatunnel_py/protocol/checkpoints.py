@@ -83,7 +83,7 @@ class Checkpoints:
 
     def request(self, request: TriggerRequest) -> None:
         """Start it now, later, or not at all."""
-        decision = decide(request, self._view(request.at), self.shared.settings)
+        decision = decide(request, self._view(request.kind, request.at), self.shared.settings)
         if isinstance(decision, Run):
             self._start(request, decision)
         elif isinstance(decision, Wait):
@@ -99,7 +99,7 @@ class Checkpoints:
         for request in waiting:
             self.request(replace(request, at=at))
 
-    def _view(self, at: float) -> TriggerView:
+    def _view(self, kind: TriggerKind, at: float) -> TriggerView:
         shared = self.shared
         return TriggerView(
             now=at,
@@ -108,6 +108,7 @@ class Checkpoints:
             periodic=shared.state is PipelineState.RUNNING,
             queued=len(self.queue),
             pending=len(self.pending),
+            crowded=bool(self.asked.keys() - {kind} if kind is TriggerKind.PERIODIC else self.pending),
             last_end=self.last_end,
             uncommitted=shared.commits.lag,
             moved=shared.moved,

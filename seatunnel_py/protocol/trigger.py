@@ -9,7 +9,9 @@ Only periodic checkpoints begin unaligned: a savepoint stands alone (I44), the f
 and an operation may need what was before it to be through. (TR6) The first periodic one comes after a fraction of the
 interval that is handed in, so that many pipelines do not start together (O4.2); a beat that was missed is not made up.
 (TR7) What a person asked for goes before what a timer did, in the order in which it was asked; one periodic and one
-final request wait at most.
+final request wait at most. (TR8) Only periodic ones run beside each other: anything else begins when nothing is under
+way, and while it waits or runs no periodic one begins. Otherwise a savepoint and the final one, each asked for again
+when the other's barriers overtook it (O4.8), would chase each other for ever where barriers take long, as in a loop.
 
 May not know: clocks, what a checkpoint consists of, who acknowledges it.
 """
@@ -111,6 +113,8 @@ class TriggerView:
     queued: int = 0
     """How many requests wait, this one not counted."""
     pending: int = 0
+    crowded: bool = False
+    """This one would not be alone, and it or one that is asked for has to be (TR8)."""
     last_end: float | None = None
     """When the last checkpoint ended, however it did; None: there was none."""
     uncommitted: int = 0
@@ -167,7 +171,7 @@ CHECKS: tuple[Check, ...] = (
     Check(Reason.PERIODIC_OFF, False, PERIODIC, lambda view, _: not view.periodic),
     Check(Reason.TOO_MANY_QUEUED, False, BUT_FINAL, lambda view, settings: view.queued >= settings.queue_max),
     Check(Reason.MIN_PAUSE, True, PERIODIC, lambda view, settings: view.now < pause_ends(view, settings)),
-    Check(Reason.CONCURRENCY, True, ALL, lambda view, settings: view.pending >= settings.concurrency),
+    Check(Reason.CONCURRENCY, True, ALL, lambda view, settings: view.crowded or view.pending >= settings.concurrency),
     Check(Reason.NOT_RUNNING, False, ALL, lambda view, _: not (view.active and view.all_running)),
     # A person may want a savepoint, a stop or an isolation just because a target is away: their records carry what is
     # not confirmed (P2). The final one waits: a loop repeats it, and success needs the confirmations anyway (I43).
