@@ -57,6 +57,7 @@ conformance: servers ## run the peer's own job files: make conformance DIR=../sh
 model: $(STAMP) ## explore the protocol: the Promela model with spin (installed as root)
 	@$(BIN)/python -m tests.servers.install spin
 	@$(BIN)/python -m tests.model.check
+	@$(BIN)/python -m tests.model.explore
 
 simulate: $(STAMP) ## the protocol in a simulated world: SEEDS aligned and as many unaligned ones (20,000)
 	@$(BIN)/python -m tests.simulation --seeds $(SEEDS) --jobs 2

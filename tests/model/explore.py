@@ -20,8 +20,8 @@ from seatunnel_py.protocol.checkpoints import EXPIRE
 from tests.model.explored_checks import Violated
 from tests.model.explored_instances import BY_NAME, INSTANCES, Instance
 from tests.model.explored_machines import Machines
-from tests.model.explored_world import State, World
 from tests.model.explored_words import words
+from tests.model.explored_world import State, World
 
 HEAD = f"{'instance':<20} {'states':>10} {'transitions':>12} {'depth':>6} {'seconds':>8} {'states/s':>9}  verdict"
 
@@ -66,7 +66,7 @@ class Canon:
                 ids.append(int(name.removeprefix(EXPIRE)))
                 name = EXPIRE
             names.append(name)
-        found.extend((-5, state.incarnation, len(state.open), state.triggers, state.faults, state.ended))
+        found.extend((-5, state.incarnation, state.begun, len(state.open), state.triggers, state.faults, state.ended))
         rank = {number: at for at, number in enumerate(sorted(set(ids)))}
         ranks = [rank[number] for number in ids]
         text = f"{found}{ranks}{names}"
@@ -186,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.model.explore", description=__doc__)
     parser.add_argument("--instance", choices=sorted(BY_NAME), action="append", help="only this one")
     parser.add_argument("--states-max", type=int, default=1_000_000, metavar="N", help="of each instance")
-    parser.add_argument("--seconds-max", type=float, default=400.0, help="of each instance")
+    parser.add_argument("--seconds-max", type=float, default=100.0, help="of each instance")
     options = parser.parse_args(arguments)
     chosen = [BY_NAME[name] for name in options.instance] if options.instance else INSTANCES
     print(HEAD, flush=True)
@@ -198,6 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for at, step in enumerate(found[-1].path, 1):
             print(f"  {at:>3} {step}")
         gc.collect()
+    gc.enable()
     states, seconds = sum(one.states for one in found), sum(one.seconds for one in found)
     bad = sum(bool(one.violation) for one in found)
     whole = sum(one.whole for one in found)

@@ -7,75 +7,33 @@ Reductions, and why they are sound. (X1) A unit's end, its journal entry and the
 where no fault can come between; nobody else sees what is between them. Otherwise they are two: a piece that is staged
 without an entry is an orphan that nothing names. (X2) The store's and a target's answers arrive with the act where no
 crash can come between. (X3) An envelope for a past life of its receiver is dropped at once: it would be dropped on
-arrival, for epochs only grow. What a past life of a sender left in a channel stays there or is lost, both are explored.
-(X4) Of the records only the newest is kept: older ones are never read (I17); the journal keeps what is not in it. (X5)
-A checkpoint expires as a fault, or when nothing else can happen. (X6) Queues between subtasks have no bound, messages
-between coordinator and subtasks no order. (X7) What changes nothing when it is delivered is delivered at once: machines
-drop what is too old, and what is too old stays so. (X8) An acknowledgement that is not the last, and a subtask that is
-ready before the last one, are heard at once: they commute with whatever else the coordinator may hear, also with what
-makes them void. Whether the acknowledgement is lost or comes twice is explored all the same. (X9) When no fault is left
-and everybody runs, no life will end any more. Then, without unaligned barriers, a subtask with a single input takes its
-batches and ends its units at once: nobody sees what it does but behind its barrier, and its queue is FIFO.
+arrival, for epochs only grow. What a past life of a sender left in a channel stays there or is lost, both are
+explored. (X4) Of the records only the newest is kept: older ones are never read (I17); the journal keeps what is not
+in it. (X5) A checkpoint expires as a fault, or when nothing else can happen. (X6) Queues between subtasks have no
+bound, messages between coordinator and subtasks no order. (X7) to (X9) stand in ``explored_reductions.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from seatunnel_py.protocol import coordinator_events as report
-from seatunnel_py.protocol import participant_messages as task
 from seatunnel_py.protocol.checkpoints import EXPIRE, TRIGGER
 from seatunnel_py.protocol.coordinator_commands import Restart, SendCompleted, SendTrigger
-from seatunnel_py.protocol.items import Batch
 from seatunnel_py.protocol.lifecycle import PipelineState
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.subtask_state import Life
 from tests.model.explored_checks import Violated, check_end, expect
 from tests.model.explored_instances import Instance
 from tests.model.explored_machines import Machines, Store
+from tests.model.explored_reductions import alone
+from tests.model.explored_state import TO_COORDINATOR, Node, State, Step, without
 from tests.simulation.storage import Answer, Journal, Target
 
 AT = 1.0
-TO_COORDINATOR = -1
 LOSABLE = (report.Acknowledged, SendTrigger, SendCompleted)
 TWICE = (report.Acknowledged, SendTrigger)
-COMMUTES = (report.Acknowledged, report.SubtaskReady)
-
-
-class Node(NamedTuple):
-    """A subtask as the world sees it: numbers of its unit under way, and of a unit that is durable and not shown."""
-
-    epoch: int = 0
-    dead: bool = True
-    unit: int = -1
-    shown_next: int = -1
-    timeouts: tuple[int, ...] = ()
-
-
-class State(NamedTuple):
-    """``coordinator`` -1: none; ``mail``: (to, message); ``flight``: (incarnation, command) on its way to store or
-    target; ``highest``: the last checkpoint id that was used; ``open``: ids that have not ended."""
-
-    coordinator: int
-    machines: tuple[int, ...]
-    nodes: tuple[Node, ...]
-    channels: tuple[tuple[int, ...], ...]
-    mail: tuple[tuple[int, int], ...]
-    flight: tuple[tuple[int, int], ...]
-    timers: tuple[str, ...]
-    store: int
-    journal: int
-    targets: tuple[int, ...]
-    incarnation: int = 0
-    highest: int = 0
-    open: tuple[int, ...] = ()
-    triggers: int = 0
-    faults: int = 0
-    ended: bool = False
-
-
-Step = tuple[str, State]
 
 
 class World:
@@ -102,7 +60,7 @@ class World:
             State(-1, (), (), (), (), (), (), number(Store()), number(Journal()), targets, triggers=instance.triggers)
         )
         while state.flight or state.mail:
-            state = self.write(state, 0) if state.flight else next(self._mail(state, state.mail[0]))[1]
+            state = self.write(state, 0) if state.flight else next(self.mail(state, state.mail[0]))[1]
         return state._replace(faults=instance.budget, flight=(), mail=())
 
     def start(self, state: State) -> State:
@@ -127,7 +85,7 @@ class World:
         machine, orders = self.machines.coordinator_step(state.coordinator, event, state.store)
         if machine == state.coordinator and not orders:
             return state
-        highest, pending, ended = state.highest, set(state.open), state.ended
+        highest, begun, pending, ended = state.highest, state.begun, set(state.open), state.ended
         timers, mail, flight = set(state.timers), list(state.mail), list(state.flight)
         for kind, to, value in orders:
             if kind == "mail":
@@ -142,7 +100,7 @@ class World:
                 if value not in pending:
                     expect(value > highest, "I11", f"id {value} is not above {highest}")
                     pending.add(value)
-                    highest = value
+                    highest, begun = value, begun + 1
             elif kind == "ends":
                 expect(value in pending, "I12", f"checkpoint {value} ends, and had ended or never begun")
                 pending.discard(value)
@@ -154,7 +112,7 @@ class World:
                 ended = True
                 expect(not pending, "I12", f"the pipeline ends, and {sorted(pending)} have not")
         return state._replace(
-            coordinator=machine, highest=highest, open=tuple(sorted(pending)), timers=tuple(sorted(timers)),
+            coordinator=machine, highest=highest, begun=begun, open=tuple(sorted(pending)), timers=tuple(sorted(timers)),
             mail=self.machines.sorted(mail), flight=tuple(flight), ended=ended,
         )  # fmt: skip
 
@@ -196,8 +154,8 @@ class World:
             return []
         if state.coordinator < 0:
             found = [*self._writes(state), ("a new driver starts", self.start(state))]
-        elif alone := self._alone(state):
-            found = alone
+        elif single := alone(self, state):
+            found = single
         else:
             found = [*self._deliveries(state), *self._work(state), *self._writes(state), *self._timers(state)]
             if state.faults:
@@ -205,50 +163,9 @@ class World:
             elif not found:
                 found.extend(self._expiries(state))
             expect(bool(found), "I13", "nothing can happen any more, and the pipeline has not ended")
-        kept = [one for one in found if one[1].highest <= self.instance.checkpoints or state.incarnation > 1]
+        kept = [one for one in found if one[1].begun <= self.instance.checkpoints]
         self.cut += len(found) - len(kept)
         return kept
-
-    def _alone(self, state: State) -> list[Step]:
-        """A step that commutes with every other one, and what else may become of its message (X7, X8, X9)."""
-        machines = self.machines
-        for message in state.mail:
-            value = machines.values[message[1]]
-            if type(value) is Restart:
-                continue
-            step = next(self._mail(state, message))
-            after = step[1]
-            if message[0] == TO_COORDINATOR:
-                silent = after.mail == _without(state.mail, message) and after[4:] == (after.mail, *state[5:])
-                if not (silent and (after.coordinator == state.coordinator or type(value) in COMMUTES)):
-                    continue
-            elif after.machines != state.machines or after.nodes != state.nodes or after.channels != state.channels:
-                continue
-            elif after.mail != _without(state.mail, message):
-                continue
-            return [step, *self._astray(state._replace(faults=state.faults - 1), message)] if state.faults else [step]
-        return self._calm(state) if state.faults == 0 and self.instance.alignment is None else []
-
-    def _calm(self, state: State) -> list[Step]:
-        """A batch of a subtask with a single input, once no life will end any more (X9)."""
-        machines = self.machines
-        if any(node.dead for node in state.nodes):
-            return []
-        if any(machines.values[number].life is not Life.RUNNING for number in state.machines):
-            return []
-        if any(type(machines.values[value]) in (report.SubtaskFailed, Restart) for _, value in state.mail):
-            return []
-        for at in self.single:
-            node = state.nodes[at]
-            if node.unit >= 0:
-                return [(f"ends {at}:{node.unit}", self._end_unit(state, at, node))]
-            channel = self.input_of[at]
-            waiting = state.channels[channel]
-            if waiting and type(machines.values[waiting[0]].envelope.item) is Batch:
-                channels = (*state.channels[:channel], waiting[1:], *state.channels[channel + 1 :])
-                item = machines.arrival[waiting[0]]
-                return [(f"arrives {channel}:{waiting[0]}", self.feed(state._replace(channels=channels), at, item))]
-        return []
 
     def _deliveries(self, state: State) -> Iterator[Step]:
         for number, waiting in enumerate(state.channels):
@@ -263,12 +180,12 @@ class World:
         last = None
         for message in state.mail:
             if message != last:
-                yield from self._mail(state, message)
+                yield from self.mail(state, message)
             last = message
 
-    def _mail(self, state: State, message: tuple[int, int]) -> Iterator[Step]:
+    def mail(self, state: State, message: tuple[int, int]) -> Iterator[Step]:
         to, value = message
-        after = state._replace(mail=_without(state.mail, message))
+        after = state._replace(mail=without(state.mail, message))
         if to == TO_COORDINATOR:
             yield f"hears {value}", self.hear_number(after, value)
         elif isinstance(command := self.machines.values[value], Restart):
@@ -314,12 +231,12 @@ class World:
                 after = self._node(state, at, shown_next=-1)
                 yield f"shows {at}:{node.shown_next}", self.feed(after, at, node.shown_next, shown=True)
             elif node.unit >= 0:
-                yield f"ends {at}:{node.unit}", self._end_unit(state, at, node)
+                yield f"ends {at}:{node.unit}", self.end_unit(state, at, node)
             for value in node.timeouts:
                 left = tuple(one for one in node.timeouts if one != value)
                 yield f"times out {at}:{value}", self.feed(self._node(state, at, timeouts=left), at, value)
 
-    def _end_unit(self, state: State, at: int, node: Node) -> State:
+    def end_unit(self, state: State, at: int, node: Node) -> State:
         """The unit is done; its entry, if it needs one, is durable (X1)."""
         done, targets = self.machines.unit(node.unit, state.incarnation, state.targets)
         after = self.feed(self._node(state._replace(targets=targets), at, unit=-1), at, done)
@@ -407,11 +324,11 @@ class World:
             if incarnation == state.incarnation:
                 yield from self._refusals(less, number, command)
 
-    def _astray(self, state: State, message: tuple[int, int]) -> Iterator[Step]:
+    def astray(self, state: State, message: tuple[int, int]) -> Iterator[Step]:
         """A message is lost, or comes twice."""
         value, kinds = self.machines.values[message[1]], self.instance.faults
         if isinstance(value, LOSABLE) and "lose" in kinds:
-            yield f"FAULT: lost {message[0]}:{message[1]}", state._replace(mail=_without(state.mail, message))
+            yield f"FAULT: lost {message[0]}:{message[1]}", state._replace(mail=without(state.mail, message))
         if isinstance(value, TWICE) and "twice" in kinds:
             mail = self.machines.sorted([*state.mail, message])
             yield f"FAULT: twice {message[0]}:{message[1]}", state._replace(mail=mail)
@@ -456,9 +373,4 @@ class World:
                     raise Violated("I22", f"{machine.subtask} gave up: {machine._failure}")
 
 
-def _without(mail: tuple[tuple[int, int], ...], message: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    at = mail.index(message)
-    return (*mail[:at], *mail[at + 1 :])
-
-
-__all__ = ["State", "Step", "World", "task"]
+__all__ = ["World"]

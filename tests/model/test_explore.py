@@ -1,0 +1,129 @@
+"""The exploration itself: small instances are searched wholly, and planted mistakes are found with a shortest path."""
+
+from __future__ import annotations
+
+import pytest
+
+from seatunnel_py.protocol.alignment import Alignment
+from seatunnel_py.protocol.claims import may_write
+from seatunnel_py.protocol.coordinator import Coordinator
+from seatunnel_py.protocol.data_ids import DataIds, Verdict
+from seatunnel_py.protocol.items import Batch
+from seatunnel_py.protocol.subtask_state import SubtaskState
+from tests.model import explored_machines
+from tests.model.explore import Canon, explore, main
+from tests.model.explored_instances import BY_NAME, Instance
+from tests.model.explored_values import clone, form
+from tests.model.explored_world import World
+
+SMALL = {
+    "failure": Instance("small-failure", "", ("AK",), faults=("fail",), budget=1),
+    "unaligned": Instance("small-unaligned", "", ("AK",), batches=2, alignment=0.0),
+    "cyclic": Instance("small-cyclic", "", ("AT", "TT", "TK")),
+    "crash": Instance("small-crash", "", ("AK",), faults=("crash",), budget=1),
+    "chain": Instance("small-chain", "", ("AD", "DK"), batches=2),
+}
+
+
+@pytest.mark.parametrize("instance", SMALL.values(), ids=SMALL)
+def test_a_small_instance_is_explored_wholly_and_every_invariant_holds(instance: Instance) -> None:
+    found = explore(instance)
+    assert found.violation == "", "\n".join(found.path)
+    assert found.whole
+    assert found.states > 500
+    assert found.ends > 0
+
+
+def test_a_search_that_was_cut_short_says_so() -> None:
+    found = explore(BY_NAME["join-failure"], states_max=2_000)
+    assert not found.whole
+    assert "truncated at" in found.verdict
+
+
+def test_checkpoint_ids_count_by_their_order_alone() -> None:
+    """An id that was taken and given up leaves no trace: states that differ by it are one."""
+    world = World(SMALL["failure"])
+    state = world.initial()
+    digest = Canon(world.machines).digest
+    assert digest(state._replace(highest=7)) == digest(state._replace(highest=8))
+    assert digest(state._replace(highest=7, open=(7,))) != digest(state._replace(highest=7, open=()))
+
+
+def test_a_copy_of_a_machine_is_another_one_with_the_same_form() -> None:
+    world = World(SMALL["failure"])
+    state = world.initial()
+    machine = world.machines.values[state.machines[0]]
+    copy = clone(machine)
+    assert form(copy) == form(machine)
+    copy.units.taken += 1
+    copy.inputs.epochs["x"] = 1
+    assert form(copy) != form(machine)
+    assert copy._passage._state is copy
+
+
+# ---------------------------------------------------------------- planted mistakes
+
+
+def take_twice(self: DataIds, batch: Batch) -> Verdict:
+    self._remember(batch)
+    return Verdict.ACCEPT
+
+
+def forget_pieces(self: SubtaskState, checkpoint: int) -> None:
+    KEPT_FREEZE(self, checkpoint)
+    self.pieces = ()
+
+
+KEPT_FREEZE = SubtaskState.freeze
+
+
+def found(instance: Instance, invariants: set[str]) -> None:
+    result = explore(instance, states_max=150_000)
+    assert result.violation.split(":")[0] in invariants, result.row()
+    assert 0 < len(result.path) < 40
+
+
+def test_channel_state_that_is_forgotten_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Alignment, "recorded", property(lambda self: {}))
+    found(SMALL["unaligned"], {"I8"})
+
+
+def test_a_batch_that_is_applied_twice_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DataIds, "receive", take_twice)
+    found(Instance("no-dedup", "", ("AK", "AL"), faults=("fail",), budget=1), {"I2", "I8", "I23"})
+
+
+def test_pieces_that_an_abort_drops_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SubtaskState, "freeze", forget_pieces)
+    found(Instance("drop", "", ("AK",), faults=("expire",), budget=1), {"I1", "I14"})
+
+
+def test_a_store_that_does_not_fence_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not may_write(2, 1)
+    monkeypatch.setattr(explored_machines, "may_write", lambda owner, incarnation: True)
+    found(SMALL["crash"], {"I34", "I11"})
+
+
+def test_a_machine_that_raises_is_a_violation_with_a_path(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(self: Coordinator, event: object) -> None:
+        raise KeyError("planted")
+
+    monkeypatch.setattr("seatunnel_py.protocol.coordinator._HANDLERS", {**_handlers(), _source_ended(): refuse})
+    assert main(["--instance", "aligned-pair", "--states-max", "5000"]) == 1
+    told = capsys.readouterr().out
+    assert "VIOLATED raised" in told
+    assert "ends RunUnit A[0]" in told
+
+
+def _handlers() -> dict[type, object]:
+    from seatunnel_py.protocol.coordinator import _HANDLERS
+
+    return dict(_HANDLERS)
+
+
+def _source_ended() -> type:
+    from seatunnel_py.protocol.coordinator_events import SourceEnded
+
+    return SourceEnded
