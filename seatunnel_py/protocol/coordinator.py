@@ -59,6 +59,10 @@ class Coordinator:
     ) -> None:
         if record is not None:
             topology = replace(topology, version=record.topology_version, detached=record.detached)
+        if topology.back_edges:
+            # The head of a loop gives up the older of two: where barriers take longer to come round than the interval
+            # is, none would ever complete (O4.8).
+            settings = replace(settings, max_concurrent=1)
         self.shared = Shared(topology, settings, newest=record, next_checkpoint=first_checkpoint)
         self.shared.plan = plan if record is None else record.plan
         self.shared.set_up = set(done) | (set(record.set_up) if record else set())
@@ -235,6 +239,9 @@ class Coordinator:
             self.ending.end(Reason.RESTORE_FAILED, at)
             return
         self.recovery.begin()
+        if self.recovery.hopeless:
+            self.ending.end(Reason.CONTENT_CHANGED, at)
+            return
         if not self.recovery.under_way:
             self.checkpoints.ask_queued(at)
             self.ending.approach(at)

@@ -1,10 +1,11 @@
 """After a failure: who begins a new life, when, and from where.
 
-Rules. (RE1) What is pending is aborted before any life ends or begins (I24). (RE2) A record that is with the store
-is waited for: it may be the one to restore. (RE3) Failures that come before all subtasks have started join the
-restart under way: the region is that of all of them, the record is the same (I26). (RE4) Subtasks start only when
-all that restart are ready (O5.4). (RE5) Attempts are bounded and grow apart; a stable period gives them back. (RE6) A
-source that restarts has ended only if its snapshot says so (I46).
+Rules. (RE1) What is pending is aborted before any life ends or begins (I24). (RE2) A record that is with the store is
+waited for: it may be the one to restore. (RE3) Failures that come before all subtasks have started join the restart
+under way: the region is that of all of them, the record is the same (I26). (RE4) Subtasks start only when all that
+restart are ready (O5.4). (RE5) Attempts are bounded and grow apart; a stable period gives them back. (RE6) A source
+that restarts has ended only if its snapshot says so (I46). (RE7) Where the newest record holds batches of a sender
+that will not make them again, nothing can be restored (I22).
 
 May not know: what is pending, and what a record contains beyond its snapshots.
 """
@@ -21,7 +22,7 @@ from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.lifecycle import PipelineEvent
 from seatunnel_py.protocol.pipeline_state import Shared
 from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.regions import plan_restart
+from seatunnel_py.protocol.regions import plan_restart, unsound
 
 RESTART = "restart"
 
@@ -39,6 +40,7 @@ class Recovery:
         self.beginning: tuple[Subtask, ...] = ()
         self.due = False
         self.void = False
+        self.hopeless = False
 
     @property
     def under_way(self) -> bool:
@@ -103,6 +105,9 @@ class Recovery:
             shared.ended.discard(restart.subtask)
             if restart.snapshot is not None and restart.snapshot.ended:
                 shared.ended.add(restart.subtask)
+        self.hopeless = bool(unsound(shared.topology, shared.newest, plan.restarts))
+        if self.hopeless:
+            return
         self.failed.update(plan.vertices)
         self.beginning = tuple(restart.subtask for restart in plan.restarts)
         self.waiting = set(self.beginning)

@@ -5,16 +5,17 @@ May not know: why a vertex failed, what a sink can do (``failover.py``), when th
 Rules. (R1) Vertices that are connected form a pipeline; no failure crosses its border (O5.1). (R2) What failed
 restarts. (R3) Whoever restarts needs its inputs since the checkpoint again: so the sender of each of its inputs
 restarts as well, unless the edge is retained (I20, O5.2). A back-edge is an input like any other. (R4) A vertex that
-restarts and does not give the same batches again takes all its descendants along, since the numbers that they have seen
-now mean other rows (I20, I22). (R5) A non-replayable source is such a vertex, unless all that it emits is retained:
-what is retained is its cache, from which the world answers the ranges that its journal names (I39). (R6) Isolated
-vertices neither restart nor carry a restart onwards: their channels are cut. (R7) The set is the smallest that is
-closed under R2 to R6; so the set of several failures, also of one during a restart, contains that of each (F6, I26).
-(R8) The epochs of all that restart grow by one, and no others (I21, I24). (R9) A survivor learns the new epoch of each
-restarted neighbour; one that sends along a retained channel learns also after which number its receiver wants to hear
-everything again. (R10) The journals of R4's vertices and of their descendants are void: a descendant that waited for
-the batch that it took in its last life might wait for one that never comes again, and nobody who has seen its old
-numbers lives on. (R11) Who joins at a barrier needs nothing from before it, and pulls nobody in.
+restarts and does not give the same batches again takes all its descendants along, since the numbers that they have
+seen now mean other rows (I20, I22). (R5) A non-replayable source is such a vertex, unless all that it emits is
+retained: what is retained is its cache, from which the world answers the ranges that its journal names (I39). (R6)
+Isolated vertices neither restart nor carry a restart onwards: their channels are cut. (R7) The set is the smallest
+that is closed under R2 to R6; so the set of several failures, also of one during a restart, contains that of each
+(F6, I26). (R8) The epochs of all that restart grow by one, and no others (I21, I24). (R9) A survivor learns the new
+epoch of each restarted neighbour; one that sends along a retained channel learns also after which number its receiver
+wants to hear everything again. (R10) The journals of R4's vertices and of their descendants are void: a descendant
+that waited for the batch that it took in its last life might wait for one that never comes again, and nobody who has
+seen its old numbers lives on. (R11) Who joins at a barrier needs nothing from before it, and pulls nobody in. (R12) A
+record in which a receiver is ahead of a sender that will make other batches cannot be restored.
 """
 
 from __future__ import annotations
@@ -190,6 +191,20 @@ def _plan(
             wanted = {channel: restored_position(snapshots.get(channel.receiver), channel) for channel in again}
             peers.append(SendPeerRestarted(subtask, incarnation, told, wanted))
     return RestartPlan(region, after, tuple(restarts), tuple(peers))
+
+
+def unsound(topology: Topology, record: CheckpointRecord | None, restarts: Collection[Restart]) -> tuple[Channel, ...]:
+    """Channels whose receiver holds, in the record, batches that its sender had not sent there (it was repeating them,
+    I22), although the sender now makes others: numbers would mean two things, and rows be lost and doubled (R12)."""
+    void = {restart.subtask for restart in restarts if not restart.replay}
+    snapshots = record.snapshots if record else {}
+    return tuple(
+        channel
+        for channel in topology.channels
+        if channel.sender in void
+        and channel.sender in snapshots
+        and restored_position(snapshots.get(channel.receiver), channel) > snapshots[channel.sender].sent.get(channel, 0)
+    )
 
 
 def restored_position(snapshot: SubtaskSnapshot | None, channel: Channel) -> int:

@@ -391,6 +391,28 @@ def test_whoever_sent_changed_content_is_not_trusted_any_longer() -> None:
     assert {one.subtask.vertex for one in talk.all(cc.Restart) if not one.replay} >= {"b", "c"}
 
 
+def test_a_record_ahead_of_a_sender_that_is_not_trusted_cannot_be_restored() -> None:
+    """RE7, R12: going on would lose rows and double others."""
+    talk = Talk().start().progress()
+    [channel] = PAIR.channels
+    talk.timer("trigger", 10.0)
+    number = talk.last(cc.SendTrigger).checkpoint
+    talk.ack(number, SOURCE, sent={channel: 2}).ack(number, SINK, applied={channel: 4}).persisted()
+
+    talk.fail(SINK, Reason.CONTENT_CHANGED).forget().timer("restart")
+
+    assert not talk.all(cc.Restart) and talk.last(cc.PipelineEnded).reason is Reason.CONTENT_CHANGED
+
+
+def test_in_a_loop_one_checkpoint_is_under_way_at_a_time() -> None:
+    """O4.8: its head would give up every older one."""
+    loop = Topology((Vertex("source"), Vertex("sink")), (Edge("source", "sink"), Edge("sink", "sink")))
+    settings = CheckpointSettings(interval=10.0, max_concurrent=3, alignment_timeout=None)
+    talk = Talk(loop, settings).start().progress().timer("trigger", 10.0).progress().timer("trigger", 20.0)
+
+    assert len(talk.all(cc.SendTrigger)) == 1
+
+
 def test_a_restart_timer_without_a_failure_does_nothing() -> None:
     talk = Talk().start().forget().timer("restart")
 

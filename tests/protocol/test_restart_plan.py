@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatunnel_py.protocol.coordinator_commands import Restart, SendPeerRestarted
+from seatunnel_py.protocol.failover import distrust
 from seatunnel_py.protocol.ids import Channel, Subtask
 from seatunnel_py.protocol.items import Batch, SubtaskSnapshot
-from seatunnel_py.protocol.regions import plan_joining, plan_restart, restart_set, restored_position
-from seatunnel_py.protocol.topology import Spread, Topology
+from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.regions import plan_joining, plan_restart, restart_set, restored_position, unsound
+from seatunnel_py.protocol.topology import Edge, Spread, Topology, Vertex
 from tests.protocol.graphs import CHAIN, LOOP, SIBLINGS, graph, names, record, topologies
 
 SRC, A, B, OUT = (Subtask(name) for name in ("src", "a", "b", "out"))
@@ -172,3 +174,22 @@ def test_everyone_next_to_the_region_is_told_once_and_nobody_else(topology: Topo
     assert all(one.vertex not in plan.vertices and one in (c.sender, c.receiver) for c, one in told)
     assert again == {channel for channel in bordering if channel.receiver.vertex in plan.vertices}
     assert all(topology.edges[channel.edge].retained for channel in again)
+
+
+def test_a_record_in_which_a_receiver_is_ahead_of_a_sender_that_makes_others_cannot_be_restored() -> None:
+    """R12, I22: numbers would mean two things."""
+    topology = Topology((Vertex("a"), Vertex("b")), (Edge("a", "b"),))
+    [channel] = topology.channels
+    a, b = topology.subtasks()
+
+    def record_of(sent: int, applied: int) -> CheckpointRecord:
+        parts = {a: SubtaskSnapshot(sent={channel: sent}), b: SubtaskSnapshot(applied={channel: applied})}
+        return CheckpointRecord(3, 1, RecordKind.PERIODIC, 1, 1, {"a": 1, "b": 1}, parts)
+
+    def judge(record: CheckpointRecord | None, graph: Topology) -> tuple[Channel, ...]:
+        return unsound(graph, record, plan_restart(graph, ["b"], {"a": 1, "b": 1}, record, 1).restarts)
+
+    other = distrust(topology, "b")
+    assert judge(record_of(2, 4), other) == (channel,)
+    assert judge(record_of(4, 4), other) == () and judge(None, other) == ()
+    assert judge(record_of(2, 4), topology) == (), "the journal makes the same batches again"
