@@ -300,7 +300,8 @@ class I15Tolerance(Checker):
         if command.reason is Reason.TOO_MANY_FAILED_CHECKPOINTS:
             row = self.row.get(driver.incarnation, 0)
             self.expect(
-                row > driver.coordinator.shared.settings.tolerable_failures, f"the pipeline fails after {row} failed checkpoints"
+                row > driver.coordinator.shared.settings.tolerable_failures,
+                f"the pipeline fails after {row} failed checkpoints",
             )
             self.world.count("too many checkpoints failed")
 
@@ -308,7 +309,8 @@ class I15Tolerance(Checker):
         # Failed savepoints are answered to a person and do not count: this bound is not sharp.
         row = self.row.get(driver.incarnation, 0)
         self.expect(
-            row <= driver.coordinator.shared.settings.tolerable_failures + 2, f"the pipeline goes on after {row} failed checkpoints"
+            row <= driver.coordinator.shared.settings.tolerable_failures + 2,
+            f"the pipeline goes on after {row} failed checkpoints",
         )
 
 

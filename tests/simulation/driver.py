@@ -37,6 +37,9 @@ class Node:
     outputs: tuple[Channel, ...]
     epoch: int = 0
     dead: bool = True
+    replays_until: int = 0
+    """The number of the last unit that the journal of this life names."""
+    begun: int = 0
     held: task.RunUnit | None = None
     running: task.RunUnit | None = None
 
@@ -132,6 +135,7 @@ class Driver(Orders):
 
     def run_unit(self, node: Node, command: task.RunUnit) -> None:
         world = self.world
+        node.begun = command.number
         if command.channel is not None and command.batch is not None:
             self.taken[command.channel] = command.batch.number
             sender = self.nodes[command.channel.sender]
@@ -149,13 +153,15 @@ class Driver(Orders):
             node.held = command
 
     def has_room(self, node: Node) -> bool:
-        """Back-edges have no bound: a full cycle must not stand still (I47)."""
+        """Back-edges have no bound: a full cycle must not stand still (I47). Nor have channels to a receiver that takes
+        its journal again: what it waits for may stand behind what it will take later."""
         capacity = self.world.pipeline.capacity
         back_edges = self.world.machinery.back_edges
         return all(
             self.emitted.get(channel, 0) - self.taken.get(channel, 0) < capacity
             for channel in node.outputs
             if channel.edge not in back_edges
+            and self.nodes[channel.receiver].begun >= self.nodes[channel.receiver].replays_until
         )
 
     def start_unit(self, node: Node, command: task.RunUnit) -> None:

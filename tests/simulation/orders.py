@@ -89,11 +89,12 @@ class Orders:
             # Its worker does not know that the life is over, and answers the next one.
             world.later(0.02 + world.delay(0.08), self.end_unit, node, node.running, True)
         node.epoch, node.dead, node.held, node.running = command.epoch, False, None, None
-        self._forget_channels(node, command)
         taken = command.snapshot.taken if command.snapshot else 0
         journal = world.journal.begin(
             command.subtask, command.incarnation, command.epoch, taken, void=not command.replay
         )
+        node.begun, node.replays_until = taken, taken + len(journal)
+        self._forget_channels(node, command)
         if command.subtask.vertex in world.targets:
             world.targets[command.subtask.vertex].begin(command.subtask, command.incarnation, command.epoch)
         world.tell("lives", self, node, command, journal)

@@ -41,7 +41,7 @@ CALM_AFTER_EVENTS = 2500
 """From this event on nothing fails any more, so that every run can end."""
 PATIENT_AFTER_DRIVERS = 3
 """Whoever starts a pipeline again and again gives it more time at last."""
-STUCK_AFTER_EVENTS = 12000
+STUCK_AFTER_EVENTS = 30000
 CALM_AFTER_SECONDS = 30.0
 
 
