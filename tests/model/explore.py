@@ -1,8 +1,8 @@
 """Explore small instances of the shipping protocol wholly: `python -m tests.model.explore [--instance NAME]`.
 
 Breadth-first over all states that `explored_world.py` can reach, each looked at once: it is known by a digest of 16
-bytes of its canonical form, in which no time and no absolute checkpoint id stands. The first violation is printed as a
-shortest path. An instance is explored wholly, or the table says where it was cut short.
+bytes of its canonical form, in which no time and no absolute checkpoint id stands. The first violation is printed with
+its path, a shortest one in the first half of the budget; from half-way on the search goes into the depth. An instance is explored wholly, or the table says where it was cut short.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from tests.model.explored_words import words
 from tests.model.explored_world import State, World
 
 HEAD = f"{'instance':<20} {'states':>10} {'transitions':>12} {'depth':>6} {'seconds':>8} {'states/s':>9}  verdict"
+
+HALF = 0.5
 
 
 class Canon:
@@ -80,7 +82,7 @@ class Result:
     instance: Instance
     states: int = 0
     transitions: int = 0
-    depth: int = 0
+    depth: int = 0  # of the breadth-first part
     seconds: float = 0.0
     whole: bool = False
     ends: int = 0
@@ -104,16 +106,17 @@ class Result:
 
 
 def explore(instance: Instance, states_max: int = 10**9, seconds_max: float = 1e9) -> Result:
-    """Breadth-first, so that the first violation is a nearest one."""
+    """Breadth-first, so that the first violation is a nearest one; what is too large, depth-first from half-way on."""
     world, result, start = World(instance), Result(instance), time.monotonic()
     digest, check = Canon(world.machines).digest, world.check
     first = world.initial()
     visited = {digest(first): 0}
     parents = array("l", [-1])
     frontier: list[tuple[int, State]] = [(0, first)]
+    breadth = True
     while frontier:
         following: list[tuple[int, State]] = []
-        for number, state in frontier:
+        for number, state in frontier if breadth else (frontier.pop(),):
             try:
                 check(state)
                 result.ends += state.ended
@@ -130,9 +133,15 @@ def explore(instance: Instance, states_max: int = 10**9, seconds_max: float = 1e
                     visited[key] = len(visited)
                     parents.append(number)
                     following.append((len(visited) - 1, after))
-        frontier = following
-        result.depth += bool(following)
-        if len(visited) >= states_max or time.monotonic() - start > seconds_max:
+        if breadth:
+            frontier = following
+            result.depth += bool(following)
+        else:
+            frontier.extend(following)
+        spent = max(len(visited) / states_max, (time.monotonic() - start) / seconds_max)
+        # What cannot be explored wholly is explored to its ends at least: the second half goes into the depth.
+        breadth = spent < HALF
+        if spent >= 1:
             break
     result.whole = not frontier and not result.violation
     result.states, result.cut, result.seconds = len(visited), world.cut, time.monotonic() - start
