@@ -34,7 +34,8 @@ def test_a_killed_worker_costs_only_its_unfinished_units(tmp_path: Path, databas
         wait_for(
             "a worker that copies",
             lambda: connection.execute(
-                "SELECT 1 FROM pg_stat_activity WHERE query ILIKE 'copy %' AND datname = current_database()"
+                "SELECT 1 FROM pg_stat_activity WHERE query ~* 'copy .* from stdin' AND state = 'active' "
+                "AND datname = current_database() AND pid <> pg_backend_pid()"
             ).fetchone(),
         )
     for worker in python_workers(process.pid):
