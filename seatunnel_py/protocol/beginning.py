@@ -38,8 +38,8 @@ class Beginning:
         if record is None:
             shared.epochs = dict.fromkeys(names, 0)
             shared.storing = CheckpointRecord(
-                shared.take_id(), incarnation, RecordKind.ZERO, 0, shared.topology.version, dict(shared.epochs), {},
-                plan=shared.plan, topology=shared.topology,
+                shared.take_id(), incarnation, RecordKind.ZERO, 0, shared.topology, dict(shared.epochs), {},
+                plan=shared.plan,
             )  # fmt: skip
             shared.say(Persist(shared.storing))
             return

@@ -171,10 +171,10 @@ class Checkpoints:
             after, _ = isolate(after, str(operation.argument), None)
         record = CheckpointRecord(
             checkpoint=pending.checkpoint, incarnation=shared.incarnation, kind=pending.kind,
-            previous=newest.checkpoint if newest else 0, topology_version=after.version,
+            previous=newest.checkpoint if newest else 0, topology=after,
             epochs=dict(shared.epochs), snapshots=pending.store(), name=pending.name,
-            detached=after.detached, set_up=frozenset(shared.set_up), plan=shared.plan,
-            ledgers=dict(shared.commits.ledgers), topology=after,
+            set_up=frozenset(shared.set_up), plan=shared.plan,
+            ledgers=dict(shared.commits.ledgers),
         )  # fmt: skip
         if pending.kind is RecordKind.FINAL and not stable.terminated(record, shared.topology):
             record = replace(record, kind=RecordKind.PERIODIC)
@@ -188,7 +188,7 @@ class Checkpoints:
         pending.stored()
         everybody = shared.topology.subtasks()
         # An isolation is durable with this record, and holds from here on (IS4).
-        shared.topology = replace(shared.topology, version=record.topology_version, detached=record.detached)
+        shared.topology = replace(shared.topology, version=record.topology.version, detached=record.topology.detached)
         shared.kept = record.kind is RecordKind.FINAL or self.asked_as[checkpoint].kind is TriggerKind.STOP
         self._forget(pending, at)
         shared.storing, shared.newest = None, record

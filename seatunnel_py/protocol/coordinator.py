@@ -58,7 +58,7 @@ class Coordinator:
         plan: Plain = None,
     ) -> None:
         if record is not None:
-            topology = replace(topology, version=record.topology_version, detached=record.detached)
+            topology = replace(topology, version=record.topology.version, detached=record.topology.detached)
         if topology.back_edges:
             # The head of a loop gives up the older of two: where barriers take longer to come round than the interval
             # is, none would ever complete (O4.8).

@@ -135,18 +135,16 @@ def to_plain(record: CheckpointRecord) -> Mapping[str, Plain]:
         "incarnation": record.incarnation,
         "kind": record.kind.value,
         "previous": record.previous,
-        "topology_version": record.topology_version,
+        "topology": from_topology(record.topology),
         "epochs": dict(record.epochs),
         "snapshots": [
             [*_from_subtask(subtask), _from_snapshot(record.snapshots[subtask])] for subtask in sorted(record.snapshots)
         ],
         "uncommitted": [[one.scope, one.checkpoint, _from_pieces(one.pieces)] for one in record.uncommitted],
         "name": record.name,
-        "detached": [*sorted(record.detached)],
         "set_up": [*sorted(record.set_up)],
         "plan": record.plan,
         "ledgers": dict(record.ledgers),
-        "topology": from_topology(record.topology),
     }
 
 
@@ -159,16 +157,14 @@ def from_plain(data: Mapping[str, Plain]) -> CheckpointRecord:
             incarnation=number(data["incarnation"]),
             kind=RecordKind(text(data["kind"])),
             previous=number(data["previous"]),
-            topology_version=number(data["topology_version"]),
+            topology=to_topology(data["topology"]),
             epochs={vertex: number(epoch) for vertex, epoch in mapping(data["epochs"]).items()},
             snapshots=dict(_to_snapshot(*row(one, 3)) for one in rows(data["snapshots"])),
             uncommitted=tuple(_to_commit(*row(one, 3)) for one in rows(data["uncommitted"])),
             name=text(data["name"]),
-            detached=frozenset(text(one) for one in rows(data["detached"])),
             set_up=frozenset(text(one) for one in rows(data["set_up"])),
             plan=data["plan"],
             ledgers={scope: number(at) for scope, at in mapping(data["ledgers"]).items()},
-            topology=to_topology(data["topology"]),
             version=number(data["version"]),
         )
     except (KeyError, TypeError, ValueError) as problem:

@@ -49,14 +49,12 @@ class CheckpointRecord:
     incarnation: int
     kind: RecordKind
     previous: int
-    topology_version: int
+    topology: Topology
     epochs: Mapping[str, int]
     snapshots: Mapping[Subtask, SubtaskSnapshot]
     uncommitted: tuple[Commit, ...] = ()
     name: str = ""
-    detached: frozenset[str] = field(default_factory=frozenset)
     set_up: frozenset[str] = field(default_factory=frozenset)
     plan: Plain = None
     ledgers: Mapping[str, int] = field(default_factory=dict)
-    topology: Topology = field(default_factory=lambda: Topology(()))
     version: int = RECORD_VERSION

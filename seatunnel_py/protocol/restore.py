@@ -58,8 +58,8 @@ def redistribute(
     graph together with their state (RS7)."""
     if record.kind is RecordKind.ZERO:
         return {}
-    if record.topology_version != old.version:
-        return RestoreRefused(f"the record is of version {record.topology_version} of the graph, not {old.version}")
+    if record.topology.version != old.version:
+        return RestoreRefused(f"the record is of version {record.topology.version} of the graph, not {old.version}")
     if missing := sorted(set(old.subtasks()) - set(record.snapshots)):
         return RestoreRefused(f"the record says nothing of {missing[0]}")
     if _shape(old) == _shape(new):
@@ -92,7 +92,7 @@ def adapted(
         return snapshots
     if snapshots is record.snapshots:
         return record
-    return replace(record, snapshots=snapshots, topology_version=old.version + 1, detached=new.detached)
+    return replace(record, snapshots=snapshots, topology=replace(new, version=old.version + 1))
 
 
 # ---------------------------------------------------------------- splits and key groups

@@ -19,6 +19,7 @@ from seatunnel_py.protocol.orphans import FoundPiece, orphans
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.record_format import decode, encode
 from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.topology import Topology
 
 SINK, LINEAGE, WIDTH = "K", "lineage", 2
 
@@ -154,7 +155,7 @@ class Driver:
         snapshots = {Subtask("S"): SubtaskSnapshot(self.position)}
         snapshots |= {subtask: SubtaskSnapshot(pieces=pieces) for subtask, pieces in self.staged.items()}
         record = CheckpointRecord(
-            self.checkpoint, self.incarnation, RecordKind.PERIODIC, 0, 1, {}, snapshots,
+            self.checkpoint, self.incarnation, RecordKind.PERIODIC, 0, Topology(()), {}, snapshots,
             uncommitted=self.queue.uncommitted(self.checkpoint, snapshots),
         )  # fmt: skip
         world.temporary = encode(record)

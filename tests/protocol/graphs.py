@@ -58,7 +58,7 @@ def names(text: str) -> frozenset[str]:
 
 def record(checkpoint: int, **snapshots: SubtaskSnapshot) -> CheckpointRecord:
     by_subtask = {Subtask(name): snapshot for name, snapshot in snapshots.items()}
-    return CheckpointRecord(checkpoint, 1, RecordKind.PERIODIC, 0, 1, {}, by_subtask)
+    return CheckpointRecord(checkpoint, 1, RecordKind.PERIODIC, 0, Topology(()), {}, by_subtask)
 
 
 @st.composite

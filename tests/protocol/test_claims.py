@@ -22,10 +22,11 @@ from seatunnel_py.protocol.claims import (
     void,
 )
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.topology import Topology
 
 
 def record(checkpoint: int, incarnation: int) -> CheckpointRecord:
-    return CheckpointRecord(checkpoint, incarnation, RecordKind.PERIODIC, checkpoint - 1, 1, {}, {})
+    return CheckpointRecord(checkpoint, incarnation, RecordKind.PERIODIC, checkpoint - 1, Topology(()), {}, {})
 
 
 def names(records: tuple[Stored, ...]) -> list[tuple[int, int]]:

@@ -21,6 +21,7 @@ from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.topology import Topology
 
 K, L = Subtask("K"), Subtask("L")
 
@@ -32,7 +33,7 @@ def pieces(*names: str) -> tuple[StagedPiece, ...]:
 def record(queue: CommitQueue, checkpoint: int, snapshots: dict[Subtask, tuple[str, ...]]) -> CheckpointRecord:
     made = {subtask: SubtaskSnapshot(pieces=pieces(*names)) for subtask, names in snapshots.items()}
     return CheckpointRecord(
-        checkpoint, 1, RecordKind.PERIODIC, checkpoint - 1, 1, {}, made, queue.uncommitted(checkpoint, made)
+        checkpoint, 1, RecordKind.PERIODIC, checkpoint - 1, Topology(()), {}, made, queue.uncommitted(checkpoint, made)
     )
 
 

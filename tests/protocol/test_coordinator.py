@@ -662,7 +662,7 @@ def test_an_isolation_is_durable_with_the_record_of_its_barrier() -> None:
     talk = Talk(FORK).start().hear_and_return(ev.OperationRequested(1.0, Operation(OperationKind.ISOLATE, "left")))
     talk.ack(talk.last(cc.SendTrigger).checkpoint).persisted()
     record = talk.last(cc.Persist).record
-    assert (record.detached, record.topology_version) == ({"left"}, 2)
+    assert (record.topology.detached, record.topology.version) == ({"left"}, 2)
     assert LEFT in {one.subtask for one in talk.all(cc.SendCompleted)}
 
     talk.progress().timer("trigger", 20.0)

@@ -12,6 +12,7 @@ from seatunnel_py.protocol.commits import CommitQueue, LedgerRow, Verdict, claim
 from seatunnel_py.protocol.items import StagedPiece
 from seatunnel_py.protocol.orphans import FoundPiece, orphans
 from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.topology import Topology
 from tests.protocol.commit_world import LINEAGE, SINK, Driver, World
 
 ROWS = 5
@@ -105,7 +106,7 @@ def test_the_deciders_do_what_the_table_says(key: tuple[Recorded, bool, bool]) -
     commit = Commit(SINK, 2, (piece,))
     carried = {Recorded.NOWHERE: (), Recorded.CARRIED: (commit,), Recorded.CONFIRMED: (later,)}[recorded]
     number = {Recorded.NOWHERE: 1, Recorded.CARRIED: 2, Recorded.CONFIRMED: 3}[recorded]
-    record = CheckpointRecord(number, 1, RecordKind.PERIODIC, 0, 1, {}, {}, carried)
+    record = CheckpointRecord(number, 1, RecordKind.PERIODIC, 0, Topology(()), {}, {}, carried)
     ledger = LedgerRow(LINEAGE, 1, 2 if holds else 1)
 
     assert _done_about(record, ledger, commit, recorded, there) is RECOVERY[key]

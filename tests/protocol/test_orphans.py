@@ -14,6 +14,7 @@ from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.orphans import FoundPiece, named_by, orphans
 from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.topology import Topology
 
 K = Subtask("K")
 
@@ -26,7 +27,7 @@ def record(
     kind: RecordKind = RecordKind.PERIODIC,
 ) -> CheckpointRecord:
     snapshots = {K: SubtaskSnapshot(pieces=tuple(StagedPiece(name) for name in names))}
-    return CheckpointRecord(checkpoint, incarnation, kind, 0, 1, {}, snapshots, waiting)
+    return CheckpointRecord(checkpoint, incarnation, kind, 0, Topology(()), {}, snapshots, waiting)
 
 
 def found(name: str = "p", *, scope: str = "K", incarnation: int = 1, epoch: int = 0, age: float = 60.0) -> FoundPiece:

@@ -17,6 +17,7 @@ from seatunnel_py.protocol.ids import Channel, Subtask
 from seatunnel_py.protocol.items import Batch, Plain, StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.record_format import MIGRATIONS, Damage, RecordRefused, decode, encode, from_plain, to_plain
 from seatunnel_py.protocol.records import RECORD_VERSION, CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.topology import Topology
 
 A, K = Subtask("A"), Subtask("K", 1)
 AK = Channel(0, A, K)
@@ -25,7 +26,7 @@ RECORD = CheckpointRecord(
     incarnation=2,
     kind=RecordKind.SAVEPOINT,
     previous=6,
-    topology_version=3,
+    topology=Topology((), version=3, detached=frozenset({"L", "M"})),
     epochs={"A": 1, "K": 4},
     snapshots={
         A: SubtaskSnapshot({"assigned": {"s": 5}}, sent={AK: 9}, taken=9, ended=True),
@@ -36,7 +37,6 @@ RECORD = CheckpointRecord(
     },
     uncommitted=(Commit("K", 6, (StagedPiece("o"),)), Commit("K", 7, (StagedPiece("p", {"rows": 3}),))),
     name="before the move",
-    detached=frozenset({"L", "M"}),
     set_up=frozenset({"t"}),
     plan=[1.5, True, None, "ü\ud800"],
 )  # fmt: skip
@@ -71,12 +71,11 @@ records = st.builds(
     numbers,
     st.sampled_from(RecordKind),
     numbers,
-    numbers,
+    st.builds(Topology, st.just(()), st.just(()), numbers, st.frozensets(texts, max_size=2)),
     st.dictionaries(texts, numbers, max_size=2),
     st.dictionaries(subtasks, snapshots, max_size=3),
     st.lists(st.builds(Commit, texts, numbers, pieces), max_size=2).map(tuple),
     texts,
-    st.frozensets(texts, max_size=2),
     st.frozensets(texts, max_size=2),
     plains,
 )
@@ -99,7 +98,7 @@ def test_the_order_in_which_a_record_was_put_together_does_not_show() -> None:
         RECORD,
         epochs=dict(reversed(RECORD.epochs.items())),
         snapshots=dict(reversed(RECORD.snapshots.items())),
-        detached=frozenset({"M", "L"}),
+        topology=Topology((), version=3, detached=frozenset({"M", "L"})),
     )
 
     assert encode(turned) == TEXT

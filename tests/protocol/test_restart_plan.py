@@ -184,7 +184,7 @@ def test_a_record_in_which_a_receiver_is_ahead_of_a_sender_that_makes_others_can
 
     def record_of(sent: int, applied: int) -> CheckpointRecord:
         parts = {a: SubtaskSnapshot(sent={channel: sent}), b: SubtaskSnapshot(applied={channel: applied})}
-        return CheckpointRecord(3, 1, RecordKind.PERIODIC, 1, 1, {"a": 1, "b": 1}, parts)
+        return CheckpointRecord(3, 1, RecordKind.PERIODIC, 1, topology, {"a": 1, "b": 1}, parts)
 
     def judge(record: CheckpointRecord | None, graph: Topology) -> tuple[Channel, ...]:
         return unsound(graph, record, plan_restart(graph, ["b"], {"a": 1, "b": 1}, record, 1).restarts)

@@ -40,7 +40,7 @@ def record(topology: Topology, states: State | None = None, **changes: SubtaskSn
         state = (states or {}).get(subtask.vertex)
         found[subtask] = SubtaskSnapshot(state[subtask.index] if state else None)
     found |= {Subtask(name[0], int(name[1:])): snapshot for name, snapshot in changes.items()}
-    return CheckpointRecord(9, 1, RecordKind.PERIODIC, 8, topology.version, {}, found)
+    return CheckpointRecord(9, 1, RecordKind.PERIODIC, 8, topology, {}, found)
 
 
 def moved(made: CheckpointRecord, old: Topology, new: Topology) -> Mapping[Subtask, SubtaskSnapshot]:
@@ -73,7 +73,7 @@ def test_the_same_graph_gets_the_same_snapshots() -> None:
 def test_checkpoint_0_is_a_start_from_nothing() -> None:
     """It has no snapshots, whatever the graph is now."""
     old = graph("AK")
-    made = CheckpointRecord(1, 1, RecordKind.ZERO, 0, 1, {}, {})
+    made = CheckpointRecord(1, 1, RecordKind.ZERO, 0, old, {}, {})
 
     assert redistribute(made, old, graph("AK", A=3)) == {}
 
@@ -84,9 +84,7 @@ def test_a_record_is_adapted_to_the_new_graph() -> None:
     made = replace(record(old), epochs={"A": 2, "X": 5})
 
     assert adapted(made, old, old) is made
-    assert adapted(made, old, new) == replace(
-        made, snapshots=moved(made, old, new), topology_version=2, detached=frozenset("K")
-    )
+    assert adapted(made, old, new) == replace(made, snapshots=moved(made, old, new), topology=replace(new, version=2))
     assert adapted(made, replace(old, version=9), new) == RestoreRefused(
         "the record is of version 1 of the graph, not 9"
     )

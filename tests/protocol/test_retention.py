@@ -13,6 +13,7 @@ from seatunnel_py.protocol.pending import PendingCheckpoint
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
 from seatunnel_py.protocol.retention import Keep, Retained, judge, retained, subsumed, to_delete
+from seatunnel_py.protocol.topology import Topology
 
 ZERO, PERIODIC, SAVEPOINT, FINAL = RecordKind
 
@@ -133,7 +134,7 @@ def test_i17_i18_for_any_history_what_is_needed_stays(
 def test_a_record_refers_to_the_checkpoints_whose_pieces_it_names() -> None:
     """Not to itself."""
     uncommitted = tuple(Commit("sink", checkpoint, (StagedPiece(f"p{checkpoint}"),)) for checkpoint in (3, 4, 5))
-    record = CheckpointRecord(5, 1, SAVEPOINT, 4, 1, {}, {}, uncommitted)
+    record = CheckpointRecord(5, 1, SAVEPOINT, 4, Topology(()), {}, {}, uncommitted)
 
     assert retained(record) == Retained(5, SAVEPOINT, frozenset({3, 4}))
 

@@ -34,7 +34,7 @@ def record(**snapshots: SubtaskSnapshot) -> CheckpointRecord:
         incarnation=1,
         kind=RecordKind.PERIODIC,
         previous=0,
-        topology_version=1,
+        topology=Topology(()),
         epochs={},
         snapshots={names[name]: snapshot for name, snapshot in snapshots.items()},
     )
@@ -64,7 +64,7 @@ def test_isolated_sources_are_not_asked() -> None:
     two = (Vertex("a"), Vertex("b"), Vertex("to"))
     alone = Topology(two, (Edge("a", "to"), Edge("b", "to")), version=2, detached=frozenset({"b"}))
     cut = record(read0=ENDED)
-    ended_a = CheckpointRecord(2, 1, RecordKind.PERIODIC, 1, 2, {}, {Subtask("a"): ENDED, Subtask("to"): GOING})
+    ended_a = CheckpointRecord(2, 1, RecordKind.PERIODIC, 1, alone, {}, {Subtask("a"): ENDED, Subtask("to"): GOING})
 
     assert terminated(ended_a, alone)
     assert not terminated(cut, alone)
