@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from collections.abc import Iterator
 from shutil import which
@@ -11,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from seatunnel_py.api import NativeRefused, Position, SourceTable, Split, WriteContext
+from seatunnel_py.api import NativeRefused, Position, RetriableError, SourceTable, Split, WriteContext
 from seatunnel_py.api.resources import close_all
 from seatunnel_py.work.chain import Chain, ChainSink, ChainSource
 from seatunnel_py.work.passage import passage_of
@@ -253,6 +254,22 @@ def test_a_backend_that_dies_in_mid_copy_can_be_tried_again(pg: PostgresPlace) -
         writer.stage(reader.rows)
     assert type(error.value).__name__ == "RetriableError"
     assert copy.rows == []
+    assert copy.run(attempt=1).failure is None and len(copy.rows) == 1000
+
+
+def test_a_connection_that_breaks_while_rows_are_sent_can_be_tried_again(pg: PostgresPlace) -> None:
+    """The socket's own error is not the user's: it says what was being done, and that trying again may help."""
+    pg.db.execute(TABLE.encode())
+    pg.db.execute("CREATE TABLE b.t (LIKE a.t INCLUDING ALL)")
+    copy = Copy(pg)
+    sink: Any = copy.sink
+    writer = sink.open_native(WriteContext("job", "lineage", "sink", "u", setup=copy.setup.data))
+    writer.session._socket.shutdown(socket.SHUT_WR)
+
+    with pytest.raises(RetriableError, match=r"writing table b\.t: the connection broke"):
+        writer.write(b"d\0\0\0\4")
+
+    writer.abort()
     assert copy.run(attempt=1).failure is None and len(copy.rows) == 1000
 
 

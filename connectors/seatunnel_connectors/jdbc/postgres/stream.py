@@ -108,7 +108,7 @@ class Stream:
 
     def feed(self, block: Block) -> None:
         """Send CopyData messages. An error that has arrived by then is raised: the rest would be sent in vain."""
-        self._socket.sendall(block)
+        self._send(block)
         while select.select([self._socket], [], [], 0)[0]:
             self._receive()
             while self._message() is not None:
@@ -118,7 +118,7 @@ class Stream:
 
     def end_copy(self) -> int:
         """Send the end; returns the rows that the server confirmed."""
-        self._socket.sendall(_COPY_DONE)
+        self._send(_COPY_DONE)
         self._finish()
         return self.rows
 
@@ -128,7 +128,7 @@ class Stream:
         body = sql.encode() + b"\0"
         self.rows = -1
         self._error = None
-        self._socket.sendall(_QUERY.pack(b"Q", len(body) + 4) + body)
+        self._send(_QUERY.pack(b"Q", len(body) + 4) + body)
 
     def _finish(self) -> None:
         while not self._step():
@@ -161,16 +161,25 @@ class Stream:
             self.rows = int(body[5:-1])
         return kind
 
+    def _send(self, data: Block) -> None:
+        try:
+            self._socket.sendall(data)
+        except OSError as error:
+            raise self._lost(f"the connection broke: {error}") from error
+
     def _receive(self) -> None:
         try:
             more = self._socket.recv(READ_BYTES)
         except OSError as error:
-            lost = ServerError({"C": _CONNECTION_LOST, "M": f"the connection broke: {error}"})
-            raise self._error or lost from error
+            raise self._lost(f"the connection broke: {error}") from error
         if not more:
-            raise self._error or ServerError({"C": _CONNECTION_LOST, "M": "the server closed the connection"})
+            raise self._lost("the server closed the connection")
         self._data = self._data[self._at :] + more
         self._at = 0
+
+    def _lost(self, why: str) -> ServerError:
+        """What the server said before it went, if it said anything."""
+        return self._error or ServerError({"C": _CONNECTION_LOST, "M": why})
 
     def close(self) -> None:
         with suppress(OSError):
