@@ -23,6 +23,7 @@ from seatunnel_py.protocol.items import (
     CancelMarker,
     SubtaskSnapshot,
 )
+from seatunnel_py.protocol.lifecycle import Life, LifeEvent
 from seatunnel_py.protocol.participant_messages import (
     AlignmentTimedOut,
     Arrived,
@@ -45,7 +46,7 @@ from seatunnel_py.protocol.participant_messages import (
 )
 from seatunnel_py.protocol.passage import Passage
 from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.subtask_state import Life, SubtaskState
+from seatunnel_py.protocol.subtask_state import SubtaskState
 from seatunnel_py.protocol.topology import Topology
 
 _FATAL = {Verdict.GAP: Reason.GAP, Verdict.CHANGED: Reason.CONTENT_CHANGED}
@@ -120,12 +121,13 @@ class Participant(SubtaskState):
         if event.epoch != self.epoch or self.life is not Life.READY:
             self._drop()
             return
-        self.life = Life.RUNNING
+        self.live(LifeEvent.START)
         if self.units.ended:
             self._report_ended()  # the report of an earlier life may have been lost
 
     def _fail(self, reason: Reason) -> None:
-        self.life, self._failure = Life.FAILED, reason
+        self.live(LifeEvent.FAIL)
+        self._failure = reason
         self.units.under_way = None
         self._say_failed()
 

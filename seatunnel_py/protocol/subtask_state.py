@@ -11,26 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from enum import StrEnum
 
 from seatunnel_py.protocol.alignment import LocalCheckpoints
 from seatunnel_py.protocol.ids import Channel, Subtask
 from seatunnel_py.protocol.inputs import Inputs
 from seatunnel_py.protocol.items import Batch, Envelope, Plain, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.lifecycle import LIFE, Life, LifeEvent, advance
 from seatunnel_py.protocol.outputs import Outputs
 from seatunnel_py.protocol.participant_messages import Emit, ParticipantCommand
 from seatunnel_py.protocol.stable import Doing, Waiting
 from seatunnel_py.protocol.topology import Topology
 from seatunnel_py.protocol.units import Units
-
-
-class Life(StrEnum):
-    """Where a subtask is in its life."""
-
-    NONE = "none"
-    READY = "ready"
-    RUNNING = "running"
-    FAILED = "failed"
 
 
 class SubtaskState:
@@ -63,9 +54,14 @@ class SubtaskState:
 
         self._commands: list[ParticipantCommand] = []
 
+    def live(self, event: LifeEvent) -> None:
+        """Its life goes on as the table says."""
+        self.life = advance(LIFE, self.life, event)
+
     def begin_life(self, incarnation: int, epoch: int, checkpoint: int) -> None:
         """Forget the life before; inputs, outputs and units are restored by themselves."""
-        self.incarnation, self.epoch, self.life = incarnation, epoch, Life.READY
+        self.live(LifeEvent.RESTORE)
+        self.incarnation, self.epoch = incarnation, epoch
         self.dead_pieces, self.pieces, self.since = self.pieces, (), checkpoint
         self.checkpoints = LocalCheckpoints(checkpoint)
         self._snapshots = {}

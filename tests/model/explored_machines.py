@@ -12,10 +12,10 @@ from seatunnel_py.protocol.claims import Claim, claim_from, may_write, next_inca
 from seatunnel_py.protocol.coordinator import Coordinator
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import Batch, Taken
+from seatunnel_py.protocol.lifecycle import Life
 from seatunnel_py.protocol.participant import Participant
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.subtask_state import Life
 from seatunnel_py.protocol.trigger import CheckpointSettings
 from tests.model.explored_checks import Violated, check_commit, check_record, check_visible, expect
 from tests.model.explored_instances import Instance

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from seatunnel_py.protocol import coordinator_events as report
 from seatunnel_py.protocol.coordinator_commands import Restart
 from seatunnel_py.protocol.items import Batch
-from seatunnel_py.protocol.subtask_state import Life
+from seatunnel_py.protocol.lifecycle import Life
 from tests.model.explored_state import TO_COORDINATOR, State, Step, without
 
 if TYPE_CHECKING:

@@ -21,9 +21,8 @@ from typing import Any
 from seatunnel_py.protocol import coordinator_events as report
 from seatunnel_py.protocol.checkpoints import EXPIRE, TRIGGER
 from seatunnel_py.protocol.coordinator_commands import Restart, SendCompleted, SendTrigger
-from seatunnel_py.protocol.lifecycle import PipelineState
+from seatunnel_py.protocol.lifecycle import Life, PipelineState
 from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.subtask_state import Life
 from tests.model.explored_checks import Violated, check_end, expect
 from tests.model.explored_instances import Instance
 from tests.model.explored_machines import Machines, Store

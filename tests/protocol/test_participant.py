@@ -6,9 +6,9 @@ import pytest
 
 from seatunnel_py.protocol import participant_messages as msg
 from seatunnel_py.protocol.items import Barrier, Batch, Envelope, StagedPiece, SubtaskSnapshot, Taken
+from seatunnel_py.protocol.lifecycle import Life
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.stable import Doing
-from seatunnel_py.protocol.subtask_state import Life
 from tests.protocol.desk import (
     BACK,
     DOWN,
