@@ -51,21 +51,20 @@ class Splits:
 
 
 def redistribute(
-    record: CheckpointRecord, old: Topology, new: Topology, give_up: Collection[str] = ()
+    record: CheckpointRecord, new: Topology, give_up: Collection[str] = ()
 ) -> Mapping[Subtask, SubtaskSnapshot] | RestoreRefused:
-    """What each subtask of ``new`` begins with, from a record that was made of ``old``; the same graph gets the same
-    snapshots. Empty for checkpoint 0: everything begins from nothing. ``give_up``: vertices that were taken out of the
-    graph together with their state (RS7)."""
+    """What each subtask of ``new`` begins with; the same graph gets the same snapshots. Empty for checkpoint 0:
+    everything begins from nothing. ``give_up``: vertices that were taken out of the graph together with their state
+    (RS7)."""
     if record.kind is RecordKind.ZERO:
         return {}
-    if record.topology.version != old.version:
-        return RestoreRefused(f"the record is of version {record.topology.version} of the graph, not {old.version}")
+    old = record.topology
     if missing := sorted(set(old.subtasks()) - set(record.snapshots)):
         return RestoreRefused(f"the record says nothing of {missing[0]}")
     if _shape(old) == _shape(new):
         return record.snapshots
     kept = _kept_edges(old, new)
-    if why := _unsettled(record, old, new, kept) or _abandoned(record, old, new, give_up):
+    if why := _unsettled(record, new, kept) or _abandoned(record, new, give_up):
         return RestoreRefused(why)
     found: dict[Subtask, SubtaskSnapshot] = {}
     for vertex in new.live:
@@ -83,16 +82,16 @@ def redistribute(
 
 
 def adapted(
-    record: CheckpointRecord, old: Topology, new: Topology, give_up: Collection[str] = ()
+    record: CheckpointRecord, new: Topology, give_up: Collection[str] = ()
 ) -> CheckpointRecord | RestoreRefused:
     """The record as if it had been made of ``new``, for a coordinator of that graph to go on from; unchanged where the
     graph is. Epochs of vertices that are gone stay: one that comes back begins above them (I11)."""
-    snapshots = redistribute(record, old, new, give_up)
+    snapshots = redistribute(record, new, give_up)
     if isinstance(snapshots, RestoreRefused):
         return snapshots
     if snapshots is record.snapshots:
         return record
-    return replace(record, snapshots=snapshots, topology=replace(new, version=old.version + 1))
+    return replace(record, snapshots=snapshots, topology=replace(new, version=record.topology.version + 1))
 
 
 # ---------------------------------------------------------------- splits and key groups
@@ -239,9 +238,10 @@ def _unchanged(vertex: str, old: Topology, new: Topology) -> bool:
     return both and old.vertex(vertex).parallelism == new.vertex(vertex).parallelism
 
 
-def _unsettled(record: CheckpointRecord, old: Topology, new: Topology, kept: Mapping[int, int]) -> str:
+def _unsettled(record: CheckpointRecord, new: Topology, kept: Mapping[int, int]) -> str:
     """Why a channel stands in the way (RS4, RS5), or nothing. One into a vertex that was isolated since is no reason:
     that vertex begins again from a position of its own."""
+    old = record.topology
     for channel in old.channels:
         if channel.receiver.vertex in new.detached:
             continue
@@ -256,8 +256,9 @@ def _unsettled(record: CheckpointRecord, old: Topology, new: Topology, kept: Map
     return ""
 
 
-def _abandoned(record: CheckpointRecord, old: Topology, new: Topology, give_up: Collection[str]) -> str:
+def _abandoned(record: CheckpointRecord, new: Topology, give_up: Collection[str]) -> str:
     """Whose state would be lost (RS7), or nothing."""
+    old = record.topology
     for subtask in old.subtasks(name for name in old.live if name not in new.by_id and name not in give_up):
         if record.snapshots[subtask].state is not None:
             return f"{subtask.vertex} is gone, and the state of {subtask} would be lost"
