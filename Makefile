@@ -62,8 +62,8 @@ model: $(STAMP) ## explore the protocol: the Promela model with spin (installed 
 simulate: $(STAMP) ## the protocol in a simulated world: SEEDS aligned and as many unaligned ones (20,000)
 	@$(BIN)/python -m tests.simulation --seeds $(SEEDS) --jobs 2
 
-mutants: $(STAMP) ## deliberate bugs in the protocol, and which checker notices each
-	@$(BIN)/python -m tests.simulation.mutants
+mutants: $(STAMP) ## deliberate bugs in the protocol, and which checker or test notices each
+	@$(BIN)/python -m tests.mutants
 
 pages: $(STAMP) ## write the generated pages of docs/ anew
 	@$(BIN)/python -m tests.docs.pages

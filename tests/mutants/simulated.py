@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.simulation.mutants import Mutant
+from tests.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
     # ---- reliability.md, section 6

@@ -1,0 +1,69 @@
+"""Every mutant, and what killed it: python -m tests.mutants."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Sequence
+from multiprocessing.pool import ThreadPool
+from statistics import median
+
+from tests.contracts.test_protocol import FILES, rules
+from tests.mutants.all import MUTANTS
+from tests.mutants.hunt import SEEDS_MAX, Verdict, hunt, outcome
+from tests.mutants.mutant import Mutant
+
+
+def rows(mutants: Iterable[Mutant], verdicts: Iterable[Verdict]) -> str:
+    """The table, for people."""
+    lines = ["| mutant | rules | killed by | seed | after runs |", "|---|---|---|---|---|"]
+    for mutant, one in zip(mutants, verdicts, strict=True):
+        killer = one.by if one.killed else f"NOT KILLED {one.by}".strip()
+        where = f"{one.seed} {one.mode}" if one.seed >= 0 else "-"
+        lines.append(f"| {mutant.name} | {mutant.rules} | {killer} | {where} | {one.runs} |")
+    return "\n".join(lines)
+
+
+def summary(verdicts: Sequence[Verdict]) -> str:
+    """How many were killed, and how hard it was for the simulation."""
+    killed = [one for one in verdicts if one.killed]
+    seeds = [one.seed + 1 for one in killed if one.seed >= 0]
+    text = f"{len(killed)} of {len(verdicts)} killed"
+    if not seeds:
+        return text
+    return (
+        f"{text}, {len(seeds)} of them by the simulation; seeds needed: median {median(seeds):.0f}, worst {max(seeds)}"
+    )
+
+
+def without(file: str | None) -> list[str]:
+    """The rules that no mutant drops: of this file, or of all."""
+    dropped = frozenset[str]().union(*(mutant.labels for mutant in MUTANTS))
+    stated = [f"{letters}{number}" for path in FILES if file in (None, path.name) for letters, number in rules(path)]
+    return [label for label in stated if label not in dropped]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("--hunt", help="the mutant of this name, in this process")
+    parser.add_argument("--only", default="", help="mutants whose name contains this")
+    parser.add_argument("--file", help="mutants of this file of the protocol")
+    parser.add_argument("--seeds", type=int, default=SEEDS_MAX)
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    if options.hunt:
+        mutant = next(mutant for mutant in MUTANTS if mutant.name == options.hunt)
+        print(json.dumps(vars(hunt(mutant, options.seeds))))
+        return 0
+    chosen = [one for one in MUTANTS if options.only in one.name and options.file in (None, one.file)]
+    with ThreadPool(options.jobs) as pool:
+        verdicts = pool.starmap(outcome, [(mutant, options.seeds) for mutant in chosen], chunksize=1)
+    print(rows(chosen, verdicts))
+    print(summary(verdicts))
+    lacking = without(options.file)
+    print(f"rules without a mutant: {', '.join(lacking) or 'none'}")
+    return 0 if all(one.killed for one in verdicts) and not lacking else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,14 @@
+"""All mutants."""
+
+from __future__ import annotations
+
+from tests.mutants import coordinator_rules, participant_rules, planning_rules, record_rules, simulated
+from tests.mutants.mutant import Mutant
+
+MUTANTS: tuple[Mutant, ...] = (
+    *simulated.MUTANTS,
+    *participant_rules.MUTANTS,
+    *coordinator_rules.MUTANTS,
+    *planning_rules.MUTANTS,
+    *record_rules.MUTANTS,
+)

@@ -1,0 +1,76 @@
+"""A deliberate bug: a replacement in the text of one file of the protocol.
+
+It is loaded in a process of its own, where that file's module is imported from the changed text.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.util
+import re
+import sys
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from pathlib import Path
+
+PACKAGE = "seatunnel_py.protocol."
+PROTOCOL = Path(__file__).resolve().parents[2] / "seatunnel_py" / "protocol"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """``old`` stands once in the file; ``rules`` are what the mutant drops, and the invariants that this breaks.
+
+    ``killer``: the test file that has to fail; none: the simulation has to notice.
+    """
+
+    name: str
+    file: str
+    old: str
+    new: str
+    rules: str
+    killer: str = ""
+
+    @property
+    def labels(self) -> frozenset[str]:
+        """The rules one by one."""
+        return frozenset(re.split(r",\s*", self.rules))
+
+
+class _Changed(SourceFileLoader):
+    """Reads a module with one replacement."""
+
+    def __init__(self, fullname: str, path: str, mutant: Mutant) -> None:
+        super().__init__(fullname, path)
+        self.mutant = mutant
+
+    def get_code(self, fullname: str) -> object:  # type: ignore[override]
+        return compile(changed(self.mutant), self.path, "exec", dont_inherit=True)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def __init__(self, mutant: Mutant) -> None:
+        self.mutant = mutant
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> ModuleSpec | None:
+        if fullname != PACKAGE + self.mutant.file.removesuffix(".py"):
+            return None
+        where = str(PROTOCOL / self.mutant.file)
+        return importlib.util.spec_from_file_location(fullname, where, loader=_Changed(fullname, where, self.mutant))
+
+
+def changed(mutant: Mutant) -> str:
+    """The file's text with the bug in it. ValueError if the file is not the one that the mutant was written for."""
+    text = (PROTOCOL / mutant.file).read_text()
+    if text.count(mutant.old) != 1:
+        raise ValueError(f"{mutant.name}: {mutant.old!r} stands {text.count(mutant.old)} times in {mutant.file}")
+    return text.replace(mutant.old, mutant.new)
+
+
+def install(mutant: Mutant) -> None:
+    """From now on this process has the bug. The protocol must not have been imported yet."""
+    loaded = PACKAGE + mutant.file.removesuffix(".py")
+    if loaded in sys.modules:
+        raise RuntimeError(f"{loaded} is imported already")
+    changed(mutant)
+    sys.meta_path.insert(0, _Finder(mutant))
