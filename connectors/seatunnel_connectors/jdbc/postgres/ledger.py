@@ -11,7 +11,8 @@ import json
 from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc.postgres.session import literal, quote
-from seatunnel_py.api import CommitContext, Plain, Position, WriteContext
+from seatunnel_connectors.jdbc.recorded import Recorded
+from seatunnel_py.api import CommitContext, WriteContext
 
 LEDGER = "seatunnel_ledger"
 PIECES = "seatunnel_piece"
@@ -37,16 +38,6 @@ def create(schema: str) -> str:
             written_at timestamptz NOT NULL DEFAULT now(),
             PRIMARY KEY (token, data_id));
     """
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """A unit that the target holds already."""
-
-    rows: int
-    bytes: int
-    merged: int
-    end: Plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +154,3 @@ class Books:
 
     def _row(self, lineage: str, step: str) -> str:
         return f"lineage = {literal(lineage)} AND step = {literal(step)} AND table_name = {literal(self.table)}"
-
-
-def position_plain(end: Position | None) -> Plain:
-    """A position as it stands in a piece's row."""
-    if end is None:
-        return None
-    return {"value": dict(end.value), "generation": end.generation, "version": end.version}

@@ -13,11 +13,11 @@ import psycopg
 from seatunnel_connectors.jdbc.held import Held
 from seatunnel_connectors.jdbc.postgres import read as reading
 from seatunnel_connectors.jdbc.postgres.ddl import listed
-from seatunnel_connectors.jdbc.postgres.ledger import Recorded
 from seatunnel_connectors.jdbc.postgres.plan import SHADOW, Load, load_of
 from seatunnel_connectors.jdbc.postgres.record import UNIQUE, UnitRecord
 from seatunnel_connectors.jdbc.postgres.session import explained, failure, quote
 from seatunnel_connectors.jdbc.postgres.stream import Stream, stream
+from seatunnel_connectors.jdbc.recorded import Recorded
 from seatunnel_connectors.jdbc.source import hints_of
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (

@@ -13,10 +13,11 @@ from typing import Any
 import adbc_driver_manager as adbc
 import psycopg
 
-from seatunnel_connectors.jdbc.postgres.ledger import Books, Recorded
+from seatunnel_connectors.jdbc.postgres.ledger import Books
 from seatunnel_connectors.jdbc.postgres.plan import Load
 from seatunnel_connectors.jdbc.postgres.session import failure
-from seatunnel_py.api import FatalError, Piece, Plain, RetriableError, WriteContext
+from seatunnel_connectors.jdbc.recorded import Recorded, fenced_off
+from seatunnel_py.api import Piece, WriteContext
 
 UNIQUE = "23505"
 _NOT_NULL = "23502"
@@ -70,25 +71,18 @@ class UnitRecord:
             if found is None:
                 raise failure(error, f"recording a unit of table {self.shown}") from error
             return self.already(found, mine.rows)
-        return self._piece(mine, replayed=False)
+        return mine.piece(self.context.data_id, replayed=False)
 
     def already(self, recorded: Recorded, rows: int) -> Piece:
-        """An earlier attempt at the same rows has committed: nothing is applied, its counts are the truth. One that
-        read other rows cannot be followed up from here: the next unit would begin before its end."""
-        if recorded.rows != rows:
-            raise RetriableError(
-                f"table {self.shown}: it holds {recorded.rows} rows of this unit already, but this attempt read {rows}"
-            )
+        """An earlier attempt at the same rows has committed: nothing is applied, its counts are the truth."""
+        recorded.check_same(rows, self.shown)
         self._run("ROLLBACK")
-        return self._piece(recorded, replayed=True)
+        return recorded.piece(self.context.data_id, replayed=True)
 
     def _why_not(self, error: Any) -> Recorded | None:
         """The record of another attempt at the same rows, which has committed; FatalError for a newer writer."""
         if error.sqlstate == _NOT_NULL:
-            raise FatalError(
-                f"table {self.shown}: a newer run or attempt of this job writes to it; this one is fenced off",
-                "nothing is to be done: the newer one goes on",
-            ) from error
+            raise fenced_off(self.shown) from error
         if self.books is None or error.sqlstate != UNIQUE:
             return None
         self._run("ROLLBACK")
@@ -102,7 +96,3 @@ class UnitRecord:
         row = found[0]
         end = json.loads(row["source_position"]) if row["source_position"] else None
         return Recorded(row["rows"], row["bytes"], row["merged"], end)
-
-    def _piece(self, recorded: Recorded, *, replayed: bool) -> Piece:
-        data: dict[str, Plain] = {"data_id": self.context.data_id, "end": recorded.end, "replayed": replayed}
-        return Piece(recorded.rows, recorded.bytes, recorded.merged, data)

@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 
 from seatunnel_connectors.jdbc.held import Held
 from seatunnel_connectors.jdbc.postgres.blocks import Blocks
-from seatunnel_connectors.jdbc.postgres.ledger import Recorded, position_plain
 from seatunnel_connectors.jdbc.postgres.plan import Load, load_of
 from seatunnel_connectors.jdbc.postgres.record import UnitRecord
 from seatunnel_connectors.jdbc.postgres.session import Rows, explained, rows
+from seatunnel_connectors.jdbc.recorded import Recorded, position_plain
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
     Batch,
@@ -66,7 +66,8 @@ class PostgresWriter(Writer):
 
     def _unwritten(self, batch: Batch) -> tuple[pa.RecordBatch, pa.UInt8Array | None]:
         """The rows of a batch that an earlier attempt at the same unit has not committed already."""
-        skip = self._written_before(batch)
+        before = self.record.before
+        skip = before.covers(batch.rows, self.skipped) if before else 0
         self.skipped += skip
         kinds = batch.kinds
         if kinds is not None and pc.all(pc.equal(kinds, RowKind.INSERT.value)).as_py():
@@ -74,13 +75,6 @@ class PostgresWriter(Writer):
         if not skip:
             return batch.data, kinds
         return batch.data.slice(skip), None if kinds is None else kinds.slice(skip)
-
-    def _written_before(self, batch: Batch) -> int:
-        """Rows of the batch that an earlier attempt has committed: all, where a split is only ever read whole."""
-        before = self.record.before
-        if before is None:
-            return 0
-        return batch.rows if before.end is None else max(0, min(before.rows - self.skipped, batch.rows))
 
     # -------------------------------------------------- the end
 

@@ -5,21 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from seatunnel_connectors.jdbc.recorded import Recorded, fenced_off
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session
-from seatunnel_py.api import CommitContext, FatalError, Plain, WriteContext
+from seatunnel_py.api import CommitContext, WriteContext
 
 LEDGER = "seatunnel_ledger"
 PIECES = "seatunnel_piece"
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """A unit that the target holds already."""
-
-    rows: int
-    bytes: int
-    merged: int
-    end: Plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +64,7 @@ class Books:
         )
         for incarnation, epoch, finished, token in rows:
             if (incarnation, epoch) > (context.incarnation, context.epoch) or (finished and token == self.token):
-                raise FatalError(
-                    f"table {shown}: a newer run or attempt of this job writes to it; this one is fenced off",
-                    "nothing is to be done: the newer one goes on",
-                )
+                raise fenced_off(shown)
 
     def insert_piece(self, session: Session, context: WriteContext, recorded: Recorded) -> None:
         end = None if recorded.end is None else json.dumps(recorded.end)

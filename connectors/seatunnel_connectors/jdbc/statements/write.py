@@ -10,9 +10,10 @@ import pyarrow.compute as pc
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.held import Held
-from seatunnel_connectors.jdbc.statements.books import Books, Recorded
+from seatunnel_connectors.jdbc.recorded import Recorded, position_plain
+from seatunnel_connectors.jdbc.statements.books import Books
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Row, Session
-from seatunnel_py.api import Batch, FatalError, Piece, Plain, Position, RetriableError, RowKind, WriteContext, Writer
+from seatunnel_py.api import Batch, FatalError, Piece, Position, RowKind, WriteContext, Writer
 
 if TYPE_CHECKING:
     from seatunnel_connectors.jdbc.statements.sink import Load
@@ -67,7 +68,7 @@ class StatementWriter(Writer):
         self.rows += batch.rows
         self.bytes += batch.data.nbytes
         self.end = batch.end
-        skip = self._written_before(batch)
+        skip = self.recorded.covers(batch.rows, self.skipped) if self.recorded else 0
         self.skipped += skip
         data = batch.data.slice(skip)
         kinds = batch.kinds.slice(skip) if batch.kinds is not None else None
@@ -75,12 +76,6 @@ class StatementWriter(Writer):
             for start in range(0, data.num_rows, BLOCK_ROWS):
                 part = None if kinds is None else kinds.slice(start, BLOCK_ROWS)
                 self._block(data.slice(start, BLOCK_ROWS), part)
-
-    def _written_before(self, batch: Batch) -> int:
-        """Rows of the batch that an earlier attempt has committed: all, where a split is only ever read whole."""
-        if self.recorded is None:
-            return 0
-        return batch.rows if self.recorded.end is None else max(0, min(self.recorded.rows - self.skipped, batch.rows))
 
     def _block(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None) -> None:
         if not self.begun:
@@ -170,24 +165,15 @@ class StatementWriter(Writer):
             self.books.insert_piece(self.session, self.context, mine)
         self.session.commit()
         self.held.release()
-        return self._piece(mine, replayed=False)
+        return mine.piece(self.context.data_id, replayed=False)
 
     def _already(self, recorded: Recorded) -> Piece:
-        """An earlier attempt at the same rows has committed: nothing is applied, its counts are the truth. One that
-        read other rows cannot be followed up from here: the next unit would begin before its end."""
-        if recorded.rows != self.rows:
-            raise RetriableError(
-                f"table {self.load.table}: it holds {recorded.rows} rows of this unit already, but this attempt "
-                f"read {self.rows}"
-            )
+        """An earlier attempt at the same rows has committed: nothing is applied, its counts are the truth."""
+        recorded.check_same(self.rows, self.load.table)
         if self.begun:
             self.session.rollback()
         self.held.release()
-        return self._piece(recorded, replayed=True)
-
-    def _piece(self, recorded: Recorded, *, replayed: bool) -> Piece:
-        data: dict[str, Plain] = {"data_id": self.context.data_id, "end": recorded.end, "replayed": replayed}
-        return Piece(recorded.rows, recorded.bytes, recorded.merged, data)
+        return recorded.piece(self.context.data_id, replayed=True)
 
     def abort(self) -> None:
         self.held.discard()
@@ -201,8 +187,3 @@ def runs(kinds: pa.UInt8Array) -> list[tuple[int, int, int]]:
         found.append((kind, start, end - start))
         start = end
     return found
-
-
-def position_plain(end: Position | None) -> Plain:
-    """A position as it stands in a unit's record."""
-    return None if end is None else {"value": dict(end.value), "generation": end.generation, "version": end.version}
