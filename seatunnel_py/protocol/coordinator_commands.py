@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Operation, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.items import JournalUse, Operation, StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord
 
@@ -48,8 +48,8 @@ class SendCompleted:
 @dataclass(frozen=True, slots=True)
 class Restart:
     """End whatever life the subtask has (its units are cancelled, its queues emptied) and begin another: Restored, to
-    which the world adds the durable journal after ``snapshot.taken``; without ``replay`` that journal is void and is
-    dropped, durably, before the new life begins."""
+    which the world adds what ``units.retaken`` leaves of the durable journal after ``snapshot.taken``; the rest of it
+    is void and is dropped, durably, before the new life begins."""
 
     subtask: Subtask
     incarnation: int
@@ -58,7 +58,7 @@ class Restart:
     snapshot: SubtaskSnapshot | None
     senders: Mapping[Channel, int]
     receivers: Mapping[Channel, int]
-    replay: bool = True
+    replay: JournalUse = JournalUse.WHOLE
 
 
 @dataclass(frozen=True, slots=True)

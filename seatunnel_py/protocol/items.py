@@ -98,6 +98,14 @@ class Taken:
     range: Plain = None
 
 
+class JournalUse(StrEnum):
+    """What a new life takes again of the journal (R10)."""
+
+    WHOLE = "whole"
+    HELD = "as far as the snapshot holds the batches themselves"
+    VOID = "nothing"
+
+
 @dataclass(frozen=True, slots=True)
 class SubtaskSnapshot:
     """A subtask at its cut.

@@ -19,6 +19,7 @@ from seatunnel_py.protocol.backoff import Backoff, Retries
 from seatunnel_py.protocol.coordinator_commands import SendStart, SetTimer
 from seatunnel_py.protocol.failover import Action, RetryLimits, decide
 from seatunnel_py.protocol.ids import Subtask
+from seatunnel_py.protocol.items import JournalUse
 from seatunnel_py.protocol.lifecycle import PipelineEvent
 from seatunnel_py.protocol.pipeline_state import Shared
 from seatunnel_py.protocol.reasons import Reason
@@ -105,14 +106,17 @@ class Recovery:
             shared.ended.discard(restart.subtask)
             if restart.snapshot is not None and restart.snapshot.ended:
                 shared.ended.add(restart.subtask)
-        self.hopeless = bool(unsound(shared.topology, shared.newest, plan.restarts))
+        restarts = plan.restarts
+        if self.void:
+            restarts = tuple(replace(restart, replay=JournalUse.VOID) for restart in restarts)
+        self.hopeless = bool(unsound(shared.topology, shared.newest, restarts))
         if self.hopeless:
             return
         self.failed.update(plan.vertices)
-        self.beginning = tuple(restart.subtask for restart in plan.restarts)
+        self.beginning = tuple(restart.subtask for restart in restarts)
         self.waiting = set(self.beginning)
         shared.say(*plan.peers)
-        shared.say(*(replace(restart, replay=restart.replay and not self.void) for restart in plan.restarts))
+        shared.say(*restarts)
 
     def ready(self, subtask: Subtask) -> bool:
         """A subtask waits for the start. True: that was the last one, and all have been started (RE4)."""

@@ -12,10 +12,11 @@ Isolated vertices neither restart nor carry a restart onwards: their channels ar
 that is closed under R2 to R6; so the set of several failures, also of one during a restart, contains that of each
 (F6, I26). (R8) The epochs of all that restart grow by one, and no others (I21, I24). (R9) A survivor learns the new
 epoch of each restarted neighbour; one that sends along a retained channel learns also after which number its receiver
-wants to hear everything again. (R10) The journals of R4's vertices and of their descendants are void: a descendant
-that waited for the batch that it took in its last life might wait for one that never comes again, and nobody who has
-seen its old numbers lives on. (R11) Who joins at a barrier needs nothing from before it, and pulls nobody in. (R12) A
-record in which a receiver is ahead of a sender that will make other batches cannot be restored.
+wants to hear everything again. (R10) The journals of R4's vertices are void, and so are those of their descendants, but
+for what their snapshots hold: a descendant that waited for the batch that it took in its last life might wait for one
+that never comes again; but one that was repeating itself when the record was made must go on to where its receivers
+are. (R11) Who joins at a barrier needs nothing from before it, and pulls nobody in. (R12) A record in which a receiver
+is ahead of a sender that will make other batches cannot be restored.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import TypeAlias, TypeVar
 from seatunnel_py.protocol.coordinator_commands import Restart, SendPeerRestarted
 from seatunnel_py.protocol.errors import OurMistake
 from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import SubtaskSnapshot
+from seatunnel_py.protocol.items import JournalUse, SubtaskSnapshot
 from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.protocol.topology import Determinism, Edge, Topology, Vertex
 
@@ -143,7 +144,8 @@ def plan_restart(
     """
     region, differing = _consequences(topology, failed)
     assert not closure_faults(topology, failed, region), closure_faults(topology, failed, region)
-    return _plan(topology, region, differing, epochs, record, incarnation)
+    uses = {name: JournalUse.VOID if replay_differs(topology, name) else JournalUse.HELD for name in differing}
+    return _plan(topology, region, uses, epochs, record, incarnation)
 
 
 def plan_joining(
@@ -155,13 +157,13 @@ def plan_joining(
 ) -> RestartPlan:
     """These begin beside the others, from the record of the barrier at which they join (``isolation.py``). Nobody
     restarts for them (R11); ``topology`` is the one with them."""
-    return _plan(topology, frozenset(vertices), frozenset(vertices), epochs, record, incarnation)
+    return _plan(topology, frozenset(vertices), dict.fromkeys(vertices, JournalUse.VOID), epochs, record, incarnation)
 
 
 def _plan(
     topology: Topology,
     region: frozenset[str],
-    differing: frozenset[str],
+    differing: Mapping[str, JournalUse],
     epochs: Mapping[str, int],
     record: CheckpointRecord | None,
     incarnation: int,
@@ -181,8 +183,8 @@ def _plan(
         if subtask.vertex in region:
             checkpoint = record.checkpoint if record else 0
             epoch, snapshot = after[subtask.vertex], snapshots.get(subtask)
-            replay = subtask.vertex not in differing
-            restarts.append(Restart(subtask, incarnation, epoch, checkpoint, snapshot, senders, receivers, replay))
+            use = differing.get(subtask.vertex, JournalUse.WHOLE)
+            restarts.append(Restart(subtask, incarnation, epoch, checkpoint, snapshot, senders, receivers, use))
             continue
         again = [channel for channel in receivers if channel.receiver.vertex in region]
         told = {channel: epoch for channel, epoch in senders.items() if channel.sender.vertex in region}
@@ -196,7 +198,7 @@ def _plan(
 def unsound(topology: Topology, record: CheckpointRecord | None, restarts: Collection[Restart]) -> tuple[Channel, ...]:
     """Channels whose receiver holds, in the record, batches that its sender had not sent there (it was repeating them,
     I22), although the sender now makes others: numbers would mean two things, and rows be lost and doubled (R12)."""
-    void = {restart.subtask for restart in restarts if not restart.replay}
+    void = {restart.subtask for restart in restarts if restart.replay is JournalUse.VOID}
     snapshots = record.snapshots if record else {}
     return tuple(
         channel

@@ -4,6 +4,8 @@ Rules. (W1) One unit at a time, and none is interrupted (I7). (W2) What a unit t
 shown, and before the next one begins (I39). (W3) After a restart the units of the journal are taken again in their
 order, with their numbers, before any other; they are not logged twice. (W4) A journal that does not go on where the
 snapshot ends is not replayed: that restore has failed. (W5) A source that has ended or was told to stop takes nothing.
+(W6) Of a journal that is no longer wholly true, units are taken again as far as the snapshot holds what they took:
+these make the same batches again, whatever the senders now make (R10).
 
 May not know: checkpoints, epochs, and the numbers of batches on outputs.
 """
@@ -13,9 +15,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import takewhile
 
 from seatunnel_py.protocol.ids import Channel
-from seatunnel_py.protocol.items import Batch, Plain, SubtaskSnapshot, Taken
+from seatunnel_py.protocol.items import Batch, JournalUse, Plain, SubtaskSnapshot, Taken
 from seatunnel_py.protocol.participant_messages import UnitDone
 
 
@@ -34,6 +37,16 @@ class Unit:
         if self.channel is None or self.batch is None:
             return Taken(self.number, range=done.range)
         return Taken(self.number, self.channel, self.batch.number)
+
+
+def retaken(use: JournalUse, snapshot: SubtaskSnapshot | None, entries: Iterable[Taken]) -> tuple[Taken, ...]:
+    """What the next life takes again of the journal behind its snapshot (W6); the entries in their order."""
+    if use is JournalUse.WHOLE:
+        return tuple(entries)
+    if use is JournalUse.VOID or snapshot is None:
+        return ()
+    held = {(channel, batch.number) for channel, batches in snapshot.channel_state.items() for batch in batches}
+    return tuple(takewhile(lambda entry: (entry.channel, entry.batch) in held, entries))
 
 
 class Units:

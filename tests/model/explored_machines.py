@@ -230,8 +230,7 @@ class Machines(Interned):
     def begin(self, journal: int, targets: tuple[int, ...], command: order.Restart) -> tuple[int, tuple[int, ...], int]:
         """A life of a subtask begins in the durable things: older ones write no more."""
         books, subtask = clone(self.values[journal]), command.subtask
-        taken = command.snapshot.taken if command.snapshot else 0
-        entries = books.begin(subtask, command.incarnation, command.epoch, taken, void=not command.replay)
+        entries = books.begin(command)
         changed = list(targets)
         if subtask.vertex in self.targets_at:
             at = self.targets_at.index(subtask.vertex)

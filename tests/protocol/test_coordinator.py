@@ -8,7 +8,7 @@ from seatunnel_py.protocol import coordinator_commands as cc
 from seatunnel_py.protocol import coordinator_events as ev
 from seatunnel_py.protocol.backoff import Backoff
 from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import Batch, Operation, OperationKind, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.items import Batch, JournalUse, Operation, OperationKind, StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.lifecycle import PipelineState
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
@@ -388,7 +388,7 @@ def test_whoever_sent_changed_content_is_not_trusted_any_longer() -> None:
     )
     talk = Talk(chain).start().fail(Subtask("b"), Reason.CONTENT_CHANGED).forget().timer("restart")
 
-    assert {one.subtask.vertex for one in talk.all(cc.Restart) if not one.replay} >= {"b", "c"}
+    assert {one.subtask.vertex for one in talk.all(cc.Restart) if one.replay is not JournalUse.WHOLE} >= {"b", "c"}
 
 
 def test_a_record_ahead_of_a_sender_that_is_not_trusted_cannot_be_restored() -> None:
@@ -716,7 +716,7 @@ def test_void_positions_begin_again_from_a_new_checkpoint_0() -> None:
     talk.persisted().forget().timer("restart")
 
     assert {(one.subtask, one.snapshot, one.replay) for one in talk.all(cc.Restart)} == {
-        (SOURCE, None, False), (SINK, None, False),
+        (SOURCE, None, JournalUse.VOID), (SINK, None, JournalUse.VOID),
     }  # fmt: skip
 
 
@@ -764,8 +764,8 @@ def test_journals_of_another_graph_are_void() -> None:
     first = Talk().start().progress()
     record = first.checkpoint()
 
-    assert [one.replay for one in restored(record).all(cc.Restart)] == [True, True]
-    assert [one.replay for one in restored(record, replay=False).all(cc.Restart)] == [False, False]
+    assert [one.replay for one in restored(record).all(cc.Restart)] == [JournalUse.WHOLE] * 2
+    assert [one.replay for one in restored(record, replay=False).all(cc.Restart)] == [JournalUse.VOID] * 2
 
 
 def test_a_later_driver_finishes_the_set_up_that_was_begun() -> None:

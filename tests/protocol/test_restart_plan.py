@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from seatunnel_py.protocol.coordinator_commands import Restart, SendPeerRestarted
 from seatunnel_py.protocol.failover import distrust
 from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Batch, SubtaskSnapshot
+from seatunnel_py.protocol.items import Batch, JournalUse, SubtaskSnapshot
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.regions import plan_joining, plan_restart, restart_set, restored_position, unsound
 from seatunnel_py.protocol.topology import Edge, Spread, Topology, Vertex
@@ -111,21 +111,24 @@ def test_every_subtask_of_a_vertex_restarts_with_all_its_channels() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "indeterminate", "failed", "free"),
+    ("text", "indeterminate", "failed", "void", "held"),
     [
-        (CHAIN, "", "out", ""),
-        (CHAIN, "src", "out", "src map out"),
-        (CHAIN, "map", "out", "map out"),
-        ("src=a a>out", "src", "a", ""),
-        (LOOP, "check", "map", "map check out"),
+        (CHAIN, "", "out", "", ""),
+        (CHAIN, "src", "out", "src", "map out"),
+        (CHAIN, "map", "out", "map", "out"),
+        ("src=a a>out", "src", "a", "", ""),
+        (LOOP, "check", "map", "check", "map out"),
         # the other source of the join is replayed as it was; only the join itself is free
-        ("src>join other>join", "src", "src", "src join"),
+        ("src>join other>join", "src", "src", "src", "join"),
     ],
 )
-def test_the_journal_of_whoever_reads_other_rows_is_void(text: str, indeterminate: str, failed: str, free: str) -> None:
-    """R10: it might wait for a batch that never comes again; everyone else replays (I39)."""
+def test_the_journal_of_whoever_reads_other_rows_is_void(
+    text: str, indeterminate: str, failed: str, void: str, held: str
+) -> None:
+    """R10: it might wait for a batch that never comes again, unless it holds it; everyone else replays (I39)."""
     plan = plan_restart(graph(text, indeterminate=indeterminate), names(failed), {}, None, 1)
-    assert {one.subtask.vertex for one in plan.restarts if not one.replay} == names(free)
+    assert {one.subtask.vertex for one in plan.restarts if one.replay is JournalUse.VOID} == names(void)
+    assert {one.subtask.vertex for one in plan.restarts if one.replay is JournalUse.HELD} == names(held)
 
 
 def test_a_failure_during_a_restart_is_a_restart_of_the_union_from_the_same_record() -> None:
@@ -193,3 +196,23 @@ def test_a_record_in_which_a_receiver_is_ahead_of_a_sender_that_makes_others_can
     assert judge(record_of(2, 4), other) == (channel,)
     assert judge(record_of(4, 4), other) == () and judge(None, other) == ()
     assert judge(record_of(2, 4), topology) == (), "the journal makes the same batches again"
+
+
+def test_a_determinate_vertex_that_was_repeating_itself_goes_on_below_an_indeterminate_source() -> None:
+    """R10, R12: a sibling lived on while ``map`` was restarted, a checkpoint was taken meanwhile, then all dies. What
+    ``map`` has to repeat is in its snapshot, so that what the source now makes is not asked for."""
+    topology = graph("src=map map=out", indeterminate="src")
+    into, out_of = topology.channels
+    src, middle, out = topology.subtasks()
+    parts = {
+        src: SubtaskSnapshot(sent={into: 3}, taken=3),
+        middle: SubtaskSnapshot(channel_state={into: (Batch(1), Batch(2), Batch(3))}),
+        out: SubtaskSnapshot(applied={out_of: 2}, taken=2),
+    }
+    record = CheckpointRecord(3, 1, RecordKind.PERIODIC, 1, topology, {}, parts)
+    plan = plan_restart(topology, topology.live, {}, record, 2)
+
+    assert not unsound(topology, record, plan.restarts)
+    assert {one.subtask: one.replay for one in plan.restarts} == {
+        src: JournalUse.VOID, middle: JournalUse.HELD, out: JournalUse.HELD,
+    }  # fmt: skip

@@ -9,7 +9,7 @@ from seatunnel_py.protocol import coordinator_commands as order
 from seatunnel_py.protocol import coordinator_events as report
 from seatunnel_py.protocol import participant_messages as task
 from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Barrier, Batch, Envelope, SubtaskSnapshot, Taken
+from seatunnel_py.protocol.items import Barrier, Batch, Envelope, JournalUse, SubtaskSnapshot, Taken
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import RecordKind
 from tests.simulation.rows import MASK
@@ -119,7 +119,7 @@ class Observer:
             },
             senders=dict(command.senders),
         )
-        if not command.replay and driver is self.world.newest:
+        if command.replay is not JournalUse.WHOLE and driver is self.world.newest:
             for channel in node.outputs:
                 keep = snapshot.sent.get(channel, 0)
                 del self.content[channel][keep:]
@@ -136,7 +136,7 @@ class Observer:
         known.epochs[command.subtask] = command.epoch
         known.restored = command.checkpoint
         known.unstarted.add(command.subtask)
-        if self.world.lied and not command.replay and driver is self.world.newest:
+        if self.world.lied and command.replay is JournalUse.VOID and driver is self.world.newest:
             self._look_ahead(command)
 
     def _look_ahead(self, command: order.Restart) -> None:

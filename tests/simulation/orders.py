@@ -90,9 +90,7 @@ class Orders:
             world.later(0.02 + world.delay(0.08), self.end_unit, node, node.running, True)
         node.epoch, node.dead, node.held, node.running = command.epoch, False, None, None
         taken = command.snapshot.taken if command.snapshot else 0
-        journal = world.journal.begin(
-            command.subtask, command.incarnation, command.epoch, taken, void=not command.replay
-        )
+        journal = world.journal.begin(command)
         node.begun, node.replays_until = taken, taken + len(journal)
         self._forget_channels(node, command)
         if command.subtask.vertex in world.targets:

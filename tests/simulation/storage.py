@@ -10,10 +10,12 @@ from enum import StrEnum
 
 from seatunnel_py.protocol.claims import Claim, may_write, next_incarnation
 from seatunnel_py.protocol.commits import LedgerRow, Verdict, claim_ledger, ledger_decision
+from seatunnel_py.protocol.coordinator_commands import Restart
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import StagedPiece, Taken
 from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
 from seatunnel_py.protocol.topology import SinkKind
+from seatunnel_py.protocol.units import retaken
 from tests.simulation.rows import Row, Rows
 
 
@@ -76,15 +78,17 @@ class Journal:
     fence: dict[Subtask, tuple[int, int]] = field(default_factory=dict)
     floor: dict[Subtask, int] = field(default_factory=dict)
 
-    def begin(self, subtask: Subtask, incarnation: int, epoch: int, taken: int, *, void: bool) -> tuple[Taken, ...]:
-        """A new life: older lives write no more; the entries after ``taken``. An overtaken driver drops nothing."""
-        void = void and incarnation >= self.incarnation
-        self.fence[subtask] = max((incarnation, epoch), self.fence.get(subtask, (0, 0)))
+    def begin(self, restart: Restart) -> tuple[Taken, ...]:
+        """A new life: older lives write no more; what it takes again. An overtaken driver drops nothing."""
+        subtask, life = restart.subtask, (restart.incarnation, restart.epoch)
+        self.fence[subtask] = max(life, self.fence.get(subtask, (0, 0)))
         mine = self.entries.setdefault(subtask, {})
-        if void:
-            for number in [number for number in mine if number > taken]:
+        taken = restart.snapshot.taken if restart.snapshot else 0
+        again = retaken(restart.replay, restart.snapshot, [mine[number] for number in sorted(mine) if number > taken])
+        if restart.incarnation >= self.incarnation:
+            for number in [number for number in mine if number > taken + len(again)]:
                 del mine[number]
-        return tuple(mine[number] for number in sorted(mine) if number > taken)
+        return again
 
     def append(self, subtask: Subtask, incarnation: int, epoch: int, entry: Taken) -> Answer:
         if incarnation < self.incarnation or (incarnation, epoch) < self.fence.get(subtask, (0, 0)):

@@ -158,7 +158,7 @@ class World:
             command = order.DropPieces(one.scope, (one.piece,))
             self.tell(order.DropPieces, driver, None, command)
             driver.drop_pieces(command)
-        if not self.finished:
+        if self._heap:  # else nobody else has anything to do: a sweep must not hide that
             self.later(0.2 + self.delay(0.4), self.sweep)
 
     def give_up(self) -> None:
