@@ -29,8 +29,8 @@ def test_the_plan_of_a_region_beside_a_survivor() -> None:
     assert plan.vertices == names("src a")
     assert plan.epochs == {"src": 5, "a": 7, "b": 2}
     assert plan.restarts == (
-        Restart(SRC, 9, 5, 3, at_3.snapshots[SRC], {}, {to_a: 7, to_b: 2}, True),
-        Restart(A, 9, 7, 3, at_3.snapshots[A], {to_a: 5}, {}, True),
+        Restart(SRC, 9, 5, 3, at_3.snapshots[SRC], {}, {to_a: 7, to_b: 2}, JournalUse.WHOLE),
+        Restart(A, 9, 7, 3, at_3.snapshots[A], {to_a: 5}, {}, JournalUse.WHOLE),
     )
     assert plan.peers == (SendPeerRestarted(B, 9, {to_b: 5}, {}),)
 
@@ -66,7 +66,7 @@ def test_the_sender_of_a_retained_channel_learns_from_where_on_to_deliver_again(
         SendPeerRestarted(SRC, 2, {to_a: 2}, {to_a: 11}),
         SendPeerRestarted(OUT, 2, {to_out: 2}, {}),
     )
-    assert plan.restarts == (Restart(A, 2, 2, 7, at_7.snapshots[A], {to_a: 1}, {to_out: 1}, True),)
+    assert plan.restarts == (Restart(A, 2, 2, 7, at_7.snapshots[A], {to_a: 1}, {to_out: 1}, JournalUse.WHOLE),)
 
 
 def test_a_survivor_between_two_restarted_ones_hears_of_both() -> None:
@@ -153,7 +153,7 @@ def test_whoever_joins_pulls_nobody_in() -> None:
 
     assert plan.vertices == names("a")
     assert plan.epochs == {"src": 3, "a": 3, "b": 1}
-    assert plan.restarts == (Restart(A, 4, 3, 5, at_5.snapshots[A], {to_a: 3}, {}, False),)
+    assert plan.restarts == (Restart(A, 4, 3, 5, at_5.snapshots[A], {to_a: 3}, {}, JournalUse.VOID),)
     assert plan.peers == (SendPeerRestarted(SRC, 4, {to_a: 3}, {to_a: 8}),)
 
 
