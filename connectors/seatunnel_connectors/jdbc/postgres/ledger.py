@@ -120,9 +120,10 @@ class Books:
                 finished = excluded.finished, committed_at = now()
         """
 
-    def forget_piece(self, data_id: str) -> str:
-        """Make room for a fuller record of the same unit, in the transaction that adds the rows."""
-        return f"{self.forget_pieces()} AND data_id = {literal(data_id)}"
+    def forget_piece(self, data_id: str, before: Recorded) -> str:
+        """Make room for a fuller record of the same unit, in the transaction that adds the rows; none where another
+        attempt has replaced the record since."""
+        return f"{self.forget_pieces()} AND data_id = {literal(data_id)} AND rows = {before.rows}"
 
     def forget_pieces(self) -> str:
         return f"DELETE FROM {quote(self.schema, PIECES)} WHERE token = {literal(self.token)}"

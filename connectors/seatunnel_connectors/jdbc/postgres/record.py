@@ -61,7 +61,7 @@ class UnitRecord:
         """The unit's own row and COMMIT in one message. Another attempt that was faster makes this one undo itself."""
         last = [] if begun else ["BEGIN"]
         if self.books and self.before is not None:
-            last.append(self.books.forget_piece(self.context.data_id))
+            last.append(self.books.forget_piece(self.context.data_id, self.before))
         if self.books:
             last.append(self.books.insert_piece(self.context, mine))
         try:

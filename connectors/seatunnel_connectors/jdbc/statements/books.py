@@ -76,8 +76,12 @@ class Books:
             (self.token, context.data_id, context.attempt, recorded.rows, recorded.bytes, recorded.merged, end),
         )
 
-    def forget_piece(self, session: Session, data_id: str) -> None:
-        session.run(self._sql("DELETE FROM {pieces} WHERE token = ? AND data_id = ?"), (self.token, data_id))
+    def forget_piece(self, session: Session, data_id: str, before: Recorded) -> None:
+        """Make room for a fuller record; none where another attempt has replaced it since."""
+        session.run(
+            self._sql("DELETE FROM {pieces} WHERE token = ? AND data_id = ? AND row_count = ?"),
+            (self.token, data_id, before.rows),
+        )
 
     def raise_fence(self, session: Session, job_id: str, lineage: str, step: str, incarnation: int, epoch: int) -> None:
         key = (lineage, step, self.table)

@@ -154,14 +154,15 @@ class StatementWriter(Writer):
     def _commit(self) -> Piece:
         if not self.begun:
             self.session.begin()
-        mine = Recorded(self.rows, self.bytes, self.merged, position_plain(self.end))
+        merged = self.merged + (self.recorded.merged if self.recorded else 0)
+        mine = Recorded(self.rows, self.bytes, merged, position_plain(self.end))
         if self.books:
             self.books.check_fence(self.session, self.context, self.load.table)
             other = self.books.find(self.session, self.context.data_id)
-            if other is not None and self.recorded is None:
+            if other is not None and other != self.recorded:
                 return self._already(other)
             if other is not None:
-                self.books.forget_piece(self.session, self.context.data_id)
+                self.books.forget_piece(self.session, self.context.data_id, other)
             self.books.insert_piece(self.session, self.context, mine)
         self.session.commit()
         self.held.release()
