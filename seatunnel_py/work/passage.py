@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 
 from seatunnel_py.api.native import NativeSink, NativeSource, NativeWriter
 from seatunnel_py.api.sink import WriteContext
 from seatunnel_py.work.chain import Chain, ChainSink, ChainSource
+from seatunnel_py.work.closing import quietly, stop
 from seatunnel_py.work.unit import SinkPiece, Slice, StepCount, Unit
 
 OVER_BUDGET_MAX = 2.0  # a split's size is an estimate, and ending it is cheaper than beginning another unit
@@ -57,11 +57,8 @@ class Passage:
                 self.step = self.head.step
             self.rows = reader.rows
         finally:
-            # A generator that is stopped half-way gives back its connection when it is closed.
-            with suppress(Exception):
-                getattr(blocks, "close", reader.close)()
-            with suppress(Exception):
-                reader.close()
+            stop(blocks)
+            quietly(reader.close)
         self.step = self.bound.step
         if self._writer is not None:
             piece = self._writer.stage(self.rows)
@@ -71,8 +68,7 @@ class Passage:
     def abort(self) -> None:
         """Give up the writer that has not been staged."""
         if self._writer is not None:
-            with suppress(Exception):
-                self._writer.abort()
+            quietly(self._writer.abort)
 
     def counts(self) -> Iterator[StepCount]:
         """What the source sent is what the sink confirmed: ``stage`` holds for nothing else."""

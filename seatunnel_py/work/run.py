@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -25,6 +25,7 @@ from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import Writer
 from seatunnel_py.errors import FatalError, RetriableError, SeaTunnelError
 from seatunnel_py.work.chain import Chain, ChainChannel, ChainSink, ChainSource, ChainTransform
+from seatunnel_py.work.closing import quietly, stop
 from seatunnel_py.work.passage import Passage, passage_of, write_context
 from seatunnel_py.work.unit import FailureKind, SinkPiece, Slice, StepCount, Unit, UnitFailure, UnitResult
 
@@ -123,7 +124,7 @@ class _Flow:
             raise FatalError(f"{self.chain.vertex} has a query among its steps", NEEDS_SPARK)
         with ExitStack() as closing:
             for bound in self._transforms:
-                closing.callback(_quietly, bound.transform.close)
+                closing.callback(quietly, bound.transform.close)
             head, elements, resumable = self._head(closing)
             for element in self._attributed(head, elements):
                 end = self._take(element, head)
@@ -145,10 +146,9 @@ class _Flow:
             assert self.unit.split is not None, f"unit {self.unit.id} of a source vertex has no split"
             self.step = head.step
             reader = head.source.reader(head.table)
-            closing.callback(_quietly, reader.close)
+            closing.callback(quietly, reader.close)
             elements = reader.read(self.unit.split, self.unit.start)
-            # A generator that is stopped half-way gives back its connection when it is closed.
-            closing.callback(_quietly, getattr(elements, "close", _nothing))
+            closing.callback(stop, elements)
             return head.step, elements, True
         if not isinstance(head, ChainChannel):
             raise FatalError(f"{head.step} is a query", NEEDS_SPARK)
@@ -267,9 +267,9 @@ class _Flow:
     def abort(self) -> None:
         """Give up every writer that has not been staged."""
         for target in self._open.values():
-            _quietly(target.writer.abort)
+            quietly(target.writer.abort)
         if self._segment is not None:
-            _quietly(self._segment.abort)
+            quietly(self._segment.abort)
 
     # ---------------------------------------------------------------- counting
 
@@ -322,13 +322,3 @@ def _failure(error: BaseException, step: str) -> UnitFailure:
         error_type=f"{type(error).__module__}.{type(error).__qualname__}",
         trace="".join(traceback.format_exception(error))[-TRACE_CHARACTERS_MAX:],
     )
-
-
-def _quietly(close: Callable[[], object]) -> None:
-    """Closing must not hide why a unit failed, nor fail one whose rows have all passed."""
-    with suppress(Exception):
-        close()
-
-
-def _nothing() -> None:
-    return None
