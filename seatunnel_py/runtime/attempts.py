@@ -1,4 +1,4 @@
-"""What follows from a failed unit: try the same rows again, or give the table up. Pure.
+"""What follows from a failed attempt: try the same again, or give the table up. Pure.
 
 A lost worker says nothing about the rows, so it is tried again at once; a plugin that calls its failure retriable
 gets growing pauses; a fatal one is believed; an exception that nobody foresaw gets one more chance.

@@ -24,6 +24,7 @@ from seatunnel_py.runtime.events import JobEvent, RowsMoved, TableChanged, UnitR
 from seatunnel_py.runtime.pipeline_run import (
     Abort,
     Action,
+    AgainLater,
     Cancel,
     Changed,
     Close,
@@ -69,6 +70,7 @@ class _Stop:
     exit_code: int
 
 
+_Due: TypeAlias = Callable[[], Iterable[Action]]
 _Event: TypeAlias = UnitStarted | UnitFinished | UnitLost | _SideDone | _Stop
 
 
@@ -95,7 +97,7 @@ class Driver:
         }
         self._owner = {vertex.id: pipeline.id for pipeline in pipelines for vertex in pipeline.vertices}
         self._queue: queue.SimpleQueue[_Event] = queue.SimpleQueue()
-        self._later: list[tuple[float, int, str, UnitId]] = []  # a number keeps equal times in order
+        self._later: list[tuple[float, int, str, _Due]] = []  # a number orders equal times
         self._numbers = count()
         self._waiting = deque(self._runs)
         self._open: set[str] = set()
@@ -153,9 +155,8 @@ class Driver:
             case UnitStarted() | None:
                 pass
         while self._later and self._later[0][0] <= self._clock.now():
-            _, _, pipeline_id, unit = heapq.heappop(self._later)
-            run = self._runs[pipeline_id]
-            self._perform(run, run.due(unit))
+            _, _, pipeline_id, due = heapq.heappop(self._later)
+            self._perform(self._runs[pipeline_id], due())
 
     def _run_of(self, unit: UnitId) -> PipelineRun:
         return self._runs[self._owner[unit.vertex]]
@@ -226,8 +227,10 @@ class Driver:
                     if self.first_unit_at is None:
                         self.first_unit_at = self._clock.now()
                     self._engine.submit(unit)
-                case SubmitLater(unit, delay, failure):
-                    self._submit_later(run, unit.id, delay, failure)
+                case SubmitLater(unit):
+                    self._pause(run, action, str(unit.id), unit.id.attempt, partial(run.due, unit.id))
+                case AgainLater(what, attempt):
+                    self._pause(run, action, type(what).__name__.lower(), attempt, run.due_again)
                 case Cancel(unit_id):
                     self._engine.cancel(unit_id)
                 case Commit(pieces):
@@ -255,10 +258,10 @@ class Driver:
         self._tell(run, run.state, failure)
         return self._closed(run, None)
 
-    def _submit_later(self, run: PipelineRun, unit: UnitId, delay: float, failure: UnitFailure) -> None:
-        now = self._clock.now()
-        heapq.heappush(self._later, (now + delay, next(self._numbers), run.pipeline.id, unit))
-        self._listen(UnitRetried(run.pipeline.id, run.pipeline.name, str(unit), unit.attempt, delay, failure, now))
+    def _pause(self, run: PipelineRun, later: SubmitLater | AgainLater, what: str, attempt: int, due: _Due) -> None:
+        now, delay, pipeline = self._clock.now(), later.delay_seconds, run.pipeline
+        heapq.heappush(self._later, (now + delay, next(self._numbers), pipeline.id, due))
+        self._listen(UnitRetried(pipeline.id, pipeline.name, what, attempt, delay, later.failure, now))
 
     def _changed(self, run: PipelineRun, state: TableState, failure: UnitFailure | None) -> None:
         self._tell(run, state, failure)

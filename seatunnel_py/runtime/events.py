@@ -45,7 +45,7 @@ class RowsMoved:
 
 @dataclass(frozen=True, slots=True)
 class UnitRetried:
-    """A unit will be tried again."""
+    """A unit will be tried again; ``unit`` is ``prepare`` or ``commit`` where that failed."""
 
     pipeline: str
     name: str

@@ -2,8 +2,9 @@
 
 Theory. A pipeline is *prepared* (start effects performed, splits found), then its vertices run units until their
 input ends, then its sinks *commit*, then it is done. Any failure that attempts cannot mend ends the pipeline, and
-only it: units under way are cancelled, what they staged is aborted once the last of them has ended. Whatever ends
-it, nothing of it may still be at work when its last action, ``Abort`` or ``Close``, is given out: one of the two, once.
+only it: units under way are cancelled, what they staged is aborted once the last of them has ended. Preparing and
+committing have attempts as units have, where the failure says that another one may help. Whatever ends the pipeline,
+nothing of it may still be at work when its last action, ``Abort`` or ``Close``, is given out: one of the two, once.
 """
 
 from __future__ import annotations
@@ -72,6 +73,16 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
+class AgainLater:
+    """Prepare or commit once more after a pause: attempt number ``attempt``, from 0."""
+
+    action: Prepare | Commit
+    attempt: int
+    delay_seconds: float
+    failure: UnitFailure
+
+
+@dataclass(frozen=True, slots=True)
 class Abort:
     """Drop the pieces and close: the pipeline has failed, and nothing of it is under way any more. Pieces of failed
     attempts are among them."""
@@ -92,7 +103,7 @@ class Changed:
     failure: UnitFailure | None = None
 
 
-Action: TypeAlias = Prepare | Submit | SubmitLater | Cancel | Commit | Abort | Close | Changed
+Action: TypeAlias = Prepare | Submit | SubmitLater | Cancel | Commit | AgainLater | Abort | Close | Changed
 
 
 class PipelineRun:
@@ -111,6 +122,8 @@ class PipelineRun:
         self._retry = retry
         self._begun = False
         self._preparing = False
+        self._attempt = 0  # at preparing, then at committing
+        self._again: AgainLater | None = None
         self._later: set[UnitId] = set()
         self._numbers = {channel.id: count() for vertex in pipeline.vertices for channel in vertex.outputs}
 
@@ -125,6 +138,7 @@ class PipelineRun:
     def prepared(self, outcome: Prepared) -> list[Action]:
         """Start effects are done and splits known; nothing more to do when a stop came first."""
         self._preparing = False
+        self._attempt = 0
         self.setups = outcome.setups
         self.enumerators = outcome.enumerators
         if self.state.ended:
@@ -134,9 +148,11 @@ class PipelineRun:
         return [self._change(TableState.RUNNING), *self._advance()]
 
     def prepare_failed(self, failure: UnitFailure) -> list[Action]:
-        """Preparing undid what it had begun."""
+        """Preparing undid what it had begun, so that another attempt at it is what another run would be."""
         self._preparing = False
-        return [Close()] if self.state.ended else [self._change(TableState.FAILED, failure), Close()]
+        if self.state.ended:
+            return [Close()]
+        return self._once_more(Prepare(), failure) or [self._change(TableState.FAILED, failure), Close()]
 
     def finished(self, result: UnitResult) -> list[Action]:
         """A unit ended by itself."""
@@ -167,18 +183,32 @@ class PipelineRun:
         return [self._change(TableState.DONE), Close()]
 
     def commit_failed(self, failure: UnitFailure) -> list[Action]:
-        """Whether the commit reached the target is not known: what it names must not be touched (I33)."""
-        return [self._change(TableState.FAILED, failure), Close()]
+        """Whether the commit reached the target is not known: it may be done again, which has the effect of once, but
+        what it names must not be touched (I33)."""
+        again = self._once_more(Commit(self._pieces()), failure)
+        return again or [self._change(TableState.FAILED, failure), Close()]
+
+    def due_again(self) -> list[Action]:
+        """The pause before preparing or committing again is over."""
+        again, self._again = self._again, None
+        if again is None:
+            return []
+        self._preparing = isinstance(again.action, Prepare)
+        return [again.action]
 
     def stop(self, failure: UnitFailure) -> list[Action]:
         """End this pipeline, unless its commit is under way: nobody can call that back, and its end is near."""
-        return [] if self.state is TableState.COMMITTING else self.fail(failure, TableState.STOPPED)
+        if self.state is not TableState.COMMITTING:
+            return self.fail(failure, TableState.STOPPED)
+        again, self._again = self._again, None
+        return [self._change(TableState.FAILED, again.failure), Close()] if again else []
 
     def fail(self, failure: UnitFailure, state: TableState = TableState.FAILED) -> list[Action]:
         """End this pipeline. What it staged is aborted when its last unit has ended."""
         if self.state.ended:
             return []
         assert self.state is not TableState.COMMITTING
+        self._again = None
         waiting = list(self._later)
         self._later.clear()
         for unit in waiting:
@@ -190,6 +220,14 @@ class PipelineRun:
         return [changed, Abort(self._pieces(strays=True))]
 
     # ---------------------------------------------------------- decisions
+
+    def _once_more(self, action: Prepare | Commit, failure: UnitFailure) -> list[Action]:
+        delay = self._retry.delay(failure, self._attempt) if failure.kind is FailureKind.RETRIABLE else None
+        if delay is None:
+            return []
+        self._attempt += 1
+        self._again = AgainLater(action, self._attempt, delay, failure)
+        return [self._again]
 
     def _failed_unit(self, vertex: VertexRun, unit: UnitId, failure: UnitFailure) -> list[Action]:
         if self.state.ended:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, failed, forked, sink_node, straight
 
-from seatunnel_py.api import FatalError, Piece, TablePath
+from seatunnel_py.api import FatalError, Piece, RetriableError, TablePath
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
 from seatunnel_py.runtime.attempts import RetryPolicy
 from seatunnel_py.runtime.chains import JobIdentity
@@ -259,6 +259,36 @@ def test_a_commit_that_fails_leaves_its_pieces_untouched() -> None:
     assert target.aborted == []
     assert source.told == ["discover", "close"]
     assert job.receipt().exit_code == ExitCode.SOME_TABLES_FAILED
+
+
+@pytest.mark.parametrize("at", ["plan", "setup", "discover", "commit"])
+def test_a_target_or_source_that_is_away_for_a_moment_costs_a_pause(at: str) -> None:
+    """While it is prepared or committed, as anywhere else; the rows arrive once, and the pauses are told."""
+    seen: list[str] = []
+
+    def away_twice(what: str) -> None:
+        seen.append(what)
+        if what == at and seen.count(at) <= 2:
+            raise RetriableError("no answer")
+
+    target, source = Target(away_twice), Target(away_twice)
+    job = Job([straight("x", ToySource((5,), source), ToySink("out", target)), straight("y")])
+
+    assert job.run() == {"x": DONE, "y": DONE}
+    assert [piece.rows for piece in target.committed] == [5]
+    pauses = [(event.unit, event.attempt) for event in job.events if isinstance(event, UnitRetried)]
+    assert pauses == [("commit" if at == "commit" else "prepare", attempt) for attempt in (1, 2)]
+    assert source.told.count("close") == source.told.count("discover")
+    assert job.receipt().exit_code == ExitCode.SUCCESS
+
+
+def test_a_target_that_stays_away_fails_the_table_in_the_end() -> None:
+    target = Target(raising("commit", RetriableError("no answer")))
+    job = Job([straight("x", sink=ToySink("out", target))])
+
+    assert job.run() == {"x": FAILED}
+    assert target.told.count("commit") == 4 and "abort" not in target.told
+    assert job.tables[0].cause is not None and job.tables[0].cause.message == "no answer"
 
 
 def test_an_abort_that_fails_is_told_and_does_not_hold_the_job_up() -> None:

@@ -19,6 +19,7 @@ from seatunnel_py.runtime.attempts import RetryPolicy
 from seatunnel_py.runtime.pipeline_run import (
     Abort,
     Action,
+    AgainLater,
     Cancel,
     Changed,
     Close,
@@ -33,6 +34,7 @@ from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.work.unit import Budget, FailureKind, SinkPiece, Unit, UnitFailure, UnitId
 
 WHY = UnitFailure(FailureKind.FATAL, "why")
+AWAY = UnitFailure(FailureKind.RETRIABLE, "away")
 
 
 @dataclass
@@ -43,7 +45,7 @@ class World:
     faults: float
     random: random.Random
     under_way: dict[UnitId, Unit] = field(default_factory=dict)
-    later: list[UnitId] = field(default_factory=list)
+    later: list[UnitId | None] = field(default_factory=list)  # None: preparing or committing
     side: list[Action] = field(default_factory=list)
     states: list[TableState] = field(default_factory=list)
     ends: list[Action] = field(default_factory=list)
@@ -57,20 +59,25 @@ class World:
             match action:
                 case Submit(unit):
                     assert not self.run.state.ended, "nothing is submitted after the end"
-                    assert not self.commits
+                    assert not (self.commits or self.run.state is TableState.PENDING)
                     assert unit.id not in self.under_way
                     self.under_way[unit.id] = unit
                 case SubmitLater(unit):
                     self.later.append(unit.id)
+                case AgainLater(what):
+                    assert not (self.under_way or self.later or self.side)
+                    assert isinstance(what, Prepare) or what == self.commits[-1]
+                    self.later.append(None)
                 case Cancel(unit_id):
                     assert unit_id in self.under_way
                 case Changed(state):
                     self.states.append(state)
                 case Commit():
-                    assert not (self.under_way or self.later)
+                    assert not (self.under_way or self.later or self.side)
                     self.commits.append(action)
                     self.side.append(action)
                 case Prepare():
+                    assert not self.side
                     self.side.append(action)
                 case Abort() | Close():
                     assert not (self.under_way or self.side)
@@ -95,9 +102,12 @@ class World:
                 unit = self.under_way.pop(self.random.choice(list(self.under_way)))
                 self.end(unit, self.random.choice(list(FailureKind)) if wrong else None)
             case "later":
-                self.perform(self.run.due(self.later.pop(self.random.randrange(len(self.later)))))
+                self.be_due(self.later.pop(self.random.randrange(len(self.later))))
             case "side":
                 self.end_side(self.side.pop(), wrong)
+
+    def be_due(self, unit: UnitId | None) -> None:
+        self.perform(self.run.due_again() if unit is None else self.run.due(unit))
 
     def end(self, unit: Unit, failure: FailureKind | None) -> None:
         self.attempts[unit.id.vertex] += failure is not None
@@ -111,10 +121,11 @@ class World:
             self.perform(self.run.finished(worked(unit, self.run.vertices[unit.id.vertex].vertex)))
 
     def end_side(self, action: Action, wrong: bool) -> None:
+        why = UnitFailure(self.random.choice(list(FailureKind)), "why")
         if isinstance(action, Prepare):
-            self.perform(self.run.prepare_failed(WHY) if wrong else self.run.prepared(self.prepared()))
+            self.perform(self.run.prepare_failed(why) if wrong else self.run.prepared(self.prepared()))
         else:
-            self.perform(self.run.commit_failed(WHY) if wrong else self.run.committed())
+            self.perform(self.run.commit_failed(why) if wrong else self.run.committed())
 
     def prepared(self) -> Prepared:
         vertices = [vertex.vertex for vertex in self.run.vertices.values() if vertex.vertex.source]
@@ -130,8 +141,7 @@ class World:
             if not self.choices():
                 break
             self.step()
-        while self.later:  # pauses that are over when nobody waits for them any more
-            assert self.run.due(self.later.pop()) == []
+        assert not self.choices()
 
 
 def world(pipeline: Pipeline, seed: int, faults: float = 0.0, budget: int = 7, times: int = 3) -> World:
@@ -182,8 +192,9 @@ def test_without_failures_everything_arrives_once(pipeline: Pipeline, seed: int)
 def test_whatever_happens_a_pipeline_ends_once_and_cleanly(
     pipeline: Pipeline, seed: int, faults: float, stop_at: int | None
 ) -> None:
-    """Units fail, get lost, are stopped in any order: it ends once, after the last of them; a commit comes once and
-    only after everything; nothing that a commit named is aborted; a pipeline that is done lost nothing."""
+    """Units fail, get lost, are stopped in any order: it ends once, after the last of them; a commit comes only after
+    everything, and again only after it failed; nothing that a commit named is aborted; a pipeline that is done lost
+    nothing."""
     played = world(pipeline, seed, faults)
 
     played.play(stop_at)
@@ -191,7 +202,7 @@ def test_whatever_happens_a_pipeline_ends_once_and_cleanly(
     assert played.run.state.ended
     assert played.states.count(played.run.state) == 1
     assert len(played.ends) == 1
-    assert len(played.commits) <= 1
+    assert len(played.commits) <= 4
     assert not any(vertex.running for vertex in played.run.vertices.values())
     assert sum(played.attempts.values()) >= sum(table.attempts for table in played.run.counts.tables.values())
     if played.commits:
@@ -310,6 +321,57 @@ def test_a_commit_that_fails_leaves_its_pieces_untouched() -> None:
     run.finished(worked(unit, run.pipeline.vertices[0]))
 
     assert run.commit_failed(WHY) == [Changed(TableState.FAILED, WHY), Close()]
+
+
+@pytest.mark.parametrize("committing", [True, False])
+def test_what_may_help_to_try_again_is_tried_as_often_as_a_unit(committing: bool) -> None:
+    """A target that cannot be reached for a moment must not cost the rows that are staged for it already."""
+    run, again = begun_or_committing(committing)
+    fail = run.commit_failed if committing else run.prepare_failed
+    delays = []
+    for attempt in (1, 2, 3):
+        (later,) = fail(AWAY)
+        assert isinstance(later, AgainLater) and (later.attempt, later.failure) == (attempt, AWAY)
+        delays.append(later.delay_seconds)
+        assert run.due_again() == [again]
+
+    assert delays == [0.125, 0.25, 0.5]
+    assert fail(AWAY) == [Changed(TableState.FAILED, AWAY), Close()]
+
+
+@pytest.mark.parametrize("kind", set(FailureKind) - {FailureKind.RETRIABLE})
+def test_preparing_and_committing_are_not_tried_again_without_need(kind: FailureKind) -> None:
+    failure = UnitFailure(kind, "no")
+
+    assert begun_or_committing(False)[0].prepare_failed(failure) == [Changed(TableState.FAILED, failure), Close()]
+    assert begun_or_committing(True)[0].commit_failed(failure) == [Changed(TableState.FAILED, failure), Close()]
+
+
+@pytest.mark.parametrize(("committing", "state", "why"), [(True, "FAILED", "away"), (False, "STOPPED", "why")])
+def test_a_stop_between_two_attempts_does_not_wait_for_the_next(committing: bool, state: str, why: str) -> None:
+    """A commit that failed has failed; what was not prepared is stopped. The pause that ends later starts nothing."""
+    run, _ = begun_or_committing(committing)
+    fail = run.commit_failed if committing else run.prepare_failed
+    fail(AWAY)
+
+    changed, end = run.stop(WHY)
+
+    assert isinstance(changed, Changed) and changed.failure
+    assert (changed.state.value, changed.failure.message, type(end)) == (state, why, Close if committing else Abort)
+    assert run.due_again() == []
+
+
+def begun_or_committing(committing: bool) -> tuple[PipelineRun, Prepare | Commit]:
+    if not committing:
+        run = world(straight("x", ToySource((5,))), 0).run
+        (prepare,) = run.begin()
+        assert isinstance(prepare, Prepare)
+        return run, prepare
+    run, actions = started(straight("x", ToySource((5,))))
+    (unit,) = [action.unit for action in actions if isinstance(action, Submit)]
+    (_, commit) = run.finished(worked(unit, run.pipeline.vertices[0]))
+    assert isinstance(commit, Commit)
+    return run, commit
 
 
 def test_an_empty_table_behind_a_fan_out_reaches_a_query_behind_it() -> None:
