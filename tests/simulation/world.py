@@ -30,6 +30,7 @@ from tests.simulation.checkers import CHECKERS
 from tests.simulation.choices import Choices
 from tests.simulation.driver import Driver, Node
 from tests.simulation.faults import Faults
+from tests.simulation.limits import CALM_AFTER_SECONDS, Limits
 from tests.simulation.observer import Observer
 from tests.simulation.pipelines import Pipeline, Role, generate
 from tests.simulation.rows import Machinery
@@ -37,12 +38,8 @@ from tests.simulation.storage import Journal, Store, Target
 from tests.simulation.trace import Trace
 from tests.simulation.violation import Violation
 
-CALM_AFTER_EVENTS = 2500
-"""From this event on nothing fails any more, so that every run can end."""
 PATIENT_AFTER_DRIVERS = 3
 """Whoever starts a pipeline again and again gives it more time at last."""
-STUCK_AFTER_EVENTS = 30000
-CALM_AFTER_SECONDS = 30.0
 
 
 class World:
@@ -76,6 +73,7 @@ class World:
         """A vertex that is declared determinate has made other rows of the same batch (F57)."""
         self.limit = 0
         """So many events at most; 0: as many as it takes. Only the shrinker gives up a run."""
+        self.limits = Limits(self)
         self._hooks: dict[Any, list[Callable[..., None]]] = defaultdict(list)
         self.observer = Observer(self)
         self.checkers = [kind(self) for kind in CHECKERS]
@@ -176,6 +174,7 @@ class World:
         self.note(driver.name, "crashes")
         self.count("a driver crashed")
         if driver is self.newest:
+            self.limits.driver_ended("it crashed")
             self.later(self.delay(0.5), self._start_again, driver)
 
     def _start_again(self, after: Driver) -> None:
@@ -201,6 +200,7 @@ class World:
             self.counters["failed: " + str(ended.reason)] += 1
         else:
             self.count("a pipeline was cancelled")
+        self.limits.driver_ended(str(ended.reason or ended.savepoint))
         self.later(self.delay(0.5), self._start_again, driver)
 
     # ---------------------------------------------------------------- time, order, chance
@@ -228,13 +228,12 @@ class World:
             self.later(0.3, self.sweep)
         while not self.finished and not self.given_up:
             if not self._heap:
-                raise self.stuck("nothing is left to happen")
+                raise self.limits.violation("nothing is left to happen")
+            self.limits.step()
             self.step()
             if self.limit and self.events > self.limit:
                 return self
-            if self.events > STUCK_AFTER_EVENTS:
-                raise self.stuck(f"no end after {STUCK_AFTER_EVENTS} events")
-            if self.events > CALM_AFTER_EVENTS or self.now > CALM_AFTER_SECONDS:
+            if self.limits.calm:
                 self.faults.end()
         if self.given_up:
             return self
@@ -302,16 +301,6 @@ class World:
 
     def violation(self, checker: str, text: str) -> Violation:
         return Violation(checker, text, self.seed, self.mode, self.events)
-
-    def stuck(self, why: str) -> Violation:
-        """Nobody waits for ever: an aborted checkpoint blocks no one (I13), each one ends (I12)."""
-        driver = self.newest
-        lines = [
-            f"{node.name}: epoch {node.epoch}{' dead' if node.dead else ''}{' held' if node.held else ''} "
-            f"{getattr(node.machine, 'life', '')}"
-            for node in driver.nodes.values()
-        ]
-        return self.violation("I13AbortReachesEveryone", f"{why}; {driver.name}; {'; '.join(lines)}")
 
 
 def run(seed: int, mode: str, *, trace: bool = False) -> World:

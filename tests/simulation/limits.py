@@ -1,0 +1,71 @@
+"""A run's own limits. Whatever goes on without handling events, or for ever, is a finding: nobody else would see it.
+
+Not an invariant of its own: what ends here may be I12, I13, I26 or a pipeline that never can go on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.simulation.driver import Driver
+    from tests.simulation.violation import Violation
+    from tests.simulation.world import World
+
+CALM_AFTER_EVENTS = 2500
+CALM_AFTER_SECONDS = 30.0
+"""From here on nothing fails any more, so that every run can end."""
+EVENTS = 30_000
+SECONDS = 200.0
+"""Of virtual time. The longest runs of 40,000 seeds take a third of it."""
+IDLE_STEPS = 5_000
+"""Steps in a row in which no machine hears anything."""
+DRIVERS = 40
+SAME_ENDS = 6
+"""Drivers in a row that end for one reason, while no checkpoint completes: the next one will as well."""
+
+
+class Limits:
+    """Looks at a run between two steps, and at each end of a driver."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.events = self.idle = 0
+        self.ends: list[tuple[str, int]] = []
+
+    def step(self) -> None:
+        """One more step is about to be made."""
+        world = self.world
+        self.idle = 0 if world.events > self.events else self.idle + 1
+        self.events = world.events
+        if self.idle > IDLE_STEPS:
+            raise self.violation(f"{IDLE_STEPS} steps, and no machine has heard anything")
+        if world.events > EVENTS:
+            raise self.violation(f"no end after {EVENTS} events")
+        if world.now > SECONDS:
+            raise self.violation(f"no end after {SECONDS:.0f} s")
+
+    @property
+    def calm(self) -> bool:
+        return self.world.events > CALM_AFTER_EVENTS or self.world.now > CALM_AFTER_SECONDS
+
+    def driver_ended(self, why: str) -> None:
+        """A driver is gone, and another one will start."""
+        world = self.world
+        self.ends.append((why, len(world.observer.completed)))
+        if len(self.ends) >= DRIVERS:
+            raise self.violation(f"{DRIVERS} drivers did not bring it to an end")
+        if len(set(self.ends[-SAME_ENDS:])) == 1 and len(self.ends) >= SAME_ENDS:
+            raise self.violation(f"{SAME_ENDS} drivers in a row have ended without a checkpoint, because {why}")
+
+    def violation(self, why: str) -> Violation:
+        driver = self.world.newest
+        return self.world.violation("EveryRunEnds", f"{why}; {driver.name}; {'; '.join(self.where(driver))}")
+
+    def where(self, driver: Driver) -> list[str]:
+        """Who is in which state: what to look at first."""
+        return [
+            f"{node.name}: epoch {node.epoch}{' dead' if node.dead else ''}{' held' if node.held else ''} "
+            f"{getattr(node.machine, 'life', '')}"
+            for node in driver.nodes.values()
+        ]
