@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from seatunnel_connectors.files.names import UnitNames
+from seatunnel_connectors.files.names import UnitNames, incarnation_of
 from seatunnel_connectors.files.storage import LocalStorage
 from seatunnel_connectors.files.writer import FileWriter, WritePlan
 from seatunnel_py.api import CommitContext, Committer, FatalError, Piece, WriteContext
@@ -42,14 +42,28 @@ class FileCommitter(Committer):
             for file in staged_files(piece):
                 self.plan.storage.delete(file["temp"])
             self.plan.storage.delete_tree(str(piece.data["directory"]))
+        if context.final:
+            self._sweep_attempts(context)
 
     def _sweep(self, context: CommitContext) -> None:
         """Nothing of this sink and table is left behind: neither of attempts that died, nor of empty directories."""
-        storage = self.plan.storage
         directory = self._scope(context)
-        storage.delete_tree(str(directory))
-        storage.delete_empty(str(directory.parent))
-        storage.delete_empty(str(directory.parent.parent))
+        self.plan.storage.delete_tree(str(directory))
+        self._sweep_empty(directory)
+
+    def _sweep_attempts(self, context: CommitContext) -> None:
+        """Attempts whose worker died told nobody what they left. What a newer incarnation has begun is its own, and
+        what commits have kept is not theirs to drop."""
+        storage, directory = self.plan.storage, self._scope(context)
+        for name in storage.names(str(directory)) if storage.is_directory(str(directory)) else []:
+            incarnation = incarnation_of(name)
+            if incarnation is not None and incarnation <= context.incarnation:
+                storage.delete_tree(str(directory / name))
+        self._sweep_empty(directory)
+
+    def _sweep_empty(self, directory: Path) -> None:
+        for place in (directory, directory.parent, directory.parent.parent):
+            self.plan.storage.delete_empty(str(place))
 
     def _scope(self, context: CommitContext) -> Path:
         """Where all that is staged for this sink and table lies; where the set-up says so, not where it would now."""

@@ -72,6 +72,12 @@ class UnitNames:
         return digest(self.lineage, self.step, str(self.table), self.data_id, "uuid", length=32)
 
 
+def incarnation_of(directory: str) -> int | None:
+    """The incarnation that made a directory in a scope, as its name says: ``<what>.<incarnation>[.…]``."""
+    part = directory.split(".")[1:2]
+    return int(part[0]) if part and part[0].isdecimal() else None
+
+
 def partition_directory(options: FileWriteOptions, values: tuple[str | None, ...]) -> str:
     """Directory of a partition below the path; characters that mean something in a path are escaped."""
     names = options.partitions

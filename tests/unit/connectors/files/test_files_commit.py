@@ -114,12 +114,40 @@ def test_two_attempts_and_a_dead_one_do_not_meet(tmp_path: Path) -> None:
     dead.write(Batch(TABLE.path, batch(1, 2)))
     first = stage(made, [batch(1, 2)], "a@", attempt=1)
     second = stage(made, [batch(1, 2)], "a@", epoch=1)
-    made.committer().abort([first], CommitContext("job", LINEAGE, "write", 1))
+    made.committer().abort([first], CommitContext("job", LINEAGE, "write", 1, final=False))
     commit(made, [second])
 
     assert ids_in(tmp_path) == [1, 2]
     assert not (tmp_path / ".seatunnel").exists()
     dead.abort()
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"single_file_mode": True, "file_name_expression": "x"}, {"partition_by": ["name"]}]
+)
+def test_a_run_that_is_given_up_leaves_nothing_behind(tmp_path: Path, options: dict[str, Any]) -> None:
+    """Not even what a worker that was killed had begun, of which nobody was told."""
+    made = sink(TABLE, path=str(tmp_path), file_format_type="json", **options)
+    killed = [made.open(WriteContext("job", LINEAGE, "write", "a@", incarnation=n, attempt=2)) for n in (1, 2)]
+    for writer in killed:
+        writer.write(Batch(TABLE.path, batch(1, 2)))
+    staged = stage(made, [batch(3)], "b@", incarnation=2)
+
+    made.committer().abort([staged], CommitContext("job", LINEAGE, "write", 1, incarnation=2))
+
+    assert list(tmp_path.rglob("*")) == []
+    for writer in killed:
+        writer.abort()
+
+
+def test_what_a_newer_run_has_begun_outlives_the_end_of_an_older_one(tmp_path: Path) -> None:
+    made = sink(TABLE, path=str(tmp_path), file_format_type="json")
+    older, newer = (stage(made, [batch(n)], f"{n}@", incarnation=n) for n in (1, 2))
+
+    made.committer().abort([older], CommitContext("job", LINEAGE, "write", 1, incarnation=1))
+    commit(made, [newer])
+
+    assert ids_in(tmp_path) == [2]
 
 
 def test_the_same_rows_get_the_same_names_and_no_others_do(tmp_path: Path) -> None:
