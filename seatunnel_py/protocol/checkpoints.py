@@ -178,7 +178,9 @@ class Checkpoints:
         )  # fmt: skip
         if pending.kind is RecordKind.FINAL and not stable.terminated(record, shared.topology):
             record = replace(record, kind=RecordKind.PERIODIC)
-        shared.storing = replace(record, uncommitted=shared.commits.uncommitted(pending.checkpoint, record.snapshots))
+        final = record.kind is RecordKind.FINAL
+        commits = shared.commits.uncommitted(pending.checkpoint, record.snapshots, shared.topology, final=final)
+        shared.storing = replace(record, uncommitted=commits)
         return shared.storing
 
     def persisted(self, checkpoint: int, at: float) -> None:

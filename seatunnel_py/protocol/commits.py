@@ -4,12 +4,13 @@ Rules. (CM1) A commit is issued only for a completed checkpoint (I27). (CM2) Of 
 commit is under way; the next follows when it is confirmed (I30). (CM3) A failed commit stays the oldest and is issued
 again: the target's ledger makes it once (I28). (CM4) LOST and FENCED are final: the scope, or the whole queue, issues
 nothing any longer (I31, I34). (CM5) A record carries every commit that is not confirmed, oldest first, its own included
-(P2); after a restore exactly these are issued, again. (CM6) Snapshots of a sink are cumulative (I14): what the newest
-completed record contains already is subtracted by name. (CM7) Records are stored one at a time: one that is made while
-an earlier one is on its way to the store could not know what that one contains. (CM8) A confirmation of a checkpoint
-confirms every earlier one of its scope, and one that is known changes nothing (F18). (CM9) The target decides inside
-the transaction that applies, and asks its ledger before it looks at pieces: whose memory it is, who may write, whether
-it is done; only then may missing pieces be called LOST, and never done (I28, I31, I34, I38).
+(P2), a final one also those that are empty, since an empty table has to arrive as well; after a restore exactly these
+are issued, again. (CM6) Snapshots of a sink are cumulative (I14): what the newest completed record contains already is
+subtracted by name. (CM7) Records are stored one at a time: one that is made while an earlier one is on its way to the
+store could not know what that one contains. (CM8) A confirmation of a checkpoint confirms every earlier one of its
+scope, and one that is known changes nothing (F18). (CM9) The target decides inside the transaction that applies, and
+asks its ledger before it looks at pieces: whose memory it is, who may write, whether it is done; only then may missing
+pieces be called LOST, and never done (I28, I31, I34, I38).
 
 May not know: what a piece is, which target holds the ledger, how long to wait before a retry.
 
@@ -28,8 +29,9 @@ from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord, Commit
+from seatunnel_py.protocol.topology import Topology
 
-FINAL = frozenset({Reason.LOST, Reason.FENCED, Reason.FOREIGN})
+FINAL = frozenset({Reason.LOST, Reason.FENCED, Reason.FOREIGN, Reason.COMMIT_REFUSED})
 """A commit that ends with one of these never will succeed (CM4)."""
 
 
@@ -70,9 +72,12 @@ class CommitQueue:
         """How many completed checkpoints are not confirmed: what the pre-check COMMIT_LAG compares with its limit."""
         return len({commit.checkpoint for commit in self.waiting})
 
-    def uncommitted(self, checkpoint: int, snapshots: Mapping[Subtask, SubtaskSnapshot]) -> tuple[Commit, ...]:
+    def uncommitted(
+        self, checkpoint: int, snapshots: Mapping[Subtask, SubtaskSnapshot], topology: Topology, *, final: bool = False
+    ) -> tuple[Commit, ...]:
         """What the record of this checkpoint carries: what waits, then its own commits (CM5)."""
-        return (*self.waiting, *new_commits(checkpoint, snapshots, self.contained))
+        every = topology.commit_scopes if final else ()
+        return (*self.waiting, *new_commits(checkpoint, snapshots, self.contained, topology, every))
 
     def completed(self, record: CheckpointRecord) -> CommitQueue:
         """The record is durable: its own commits wait now (CM1). OurMistake where (CM7) was not kept."""
@@ -128,14 +133,19 @@ def piece_names(snapshots: Iterable[SubtaskSnapshot]) -> frozenset[str]:
 
 
 def new_commits(
-    checkpoint: int, snapshots: Mapping[Subtask, SubtaskSnapshot], contained: frozenset[str]
+    checkpoint: int,
+    snapshots: Mapping[Subtask, SubtaskSnapshot],
+    contained: frozenset[str],
+    topology: Topology,
+    every: Iterable[str] = (),
 ) -> tuple[Commit, ...]:
-    """One commit for each sink that staged something new (CM6); a scope that has nothing costs its target nothing."""
-    scopes: dict[str, list[StagedPiece]] = {}
+    """One commit for each scope that staged something new (CM6); one that has nothing costs its target nothing, unless
+    it is one of ``every`` (CM5)."""
+    scopes: dict[str, list[StagedPiece]] = {scope: [] for scope in every}
     for subtask in sorted(snapshots):
         new = [piece for piece in snapshots[subtask].pieces if piece.name not in contained]
         if new:
-            scopes.setdefault(subtask.vertex, []).extend(new)
+            scopes.setdefault(topology.vertex(subtask.vertex).commit_scope, []).extend(new)
     return tuple(Commit(scope, checkpoint, tuple(pieces)) for scope, pieces in scopes.items())
 
 

@@ -31,11 +31,13 @@ class Reason(StrEnum):
     OPERATION_ENDED = "the pipeline is being stopped"
     # failures of subtasks and pipelines
     UNIT_FAILED = "a unit failed"
+    UNIT_REFUSED = "a unit failed in a way that trying again does not mend"
     SNAPSHOT_FAILED = "a snapshot failed"
     RESTORE_FAILED = "a restore failed"
     GAP = "a batch is missing on a channel"
     CONTENT_CHANGED = "a batch came again with other rows"
     COMMIT_FAILED = "a commit failed"
+    COMMIT_REFUSED = "the target refuses a commit for good"
     LOST = "what was prepared is neither there nor committed"
     POSITIONS_VOID = "what was read under a lost snapshot is worth nothing"
     TOO_MANY_FAILED_CHECKPOINTS = "too many checkpoints failed in a row"

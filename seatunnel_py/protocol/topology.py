@@ -43,13 +43,20 @@ class Spread(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
-    """``replayable`` is about sources: what was read once can be read again."""
+    """``replayable`` is about sources: what was read once can be read again. ``scope`` names what a sink's pieces
+    become visible with; vertices that share one finish together."""
 
     id: str
     parallelism: int = 1
     determinism: Determinism = Determinism.DETERMINATE
     sink: SinkKind = SinkKind.NONE
     replayable: bool = True
+    scope: str = ""
+
+    @property
+    def commit_scope(self) -> str:
+        """By default a vertex has one of its own."""
+        return self.scope or self.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +105,12 @@ class Topology:
     def sources(self) -> tuple[str, ...]:
         receivers = {edge.receiver for edge in self.edges}
         return tuple(vertex.id for vertex in self.vertices if vertex.id not in receivers)
+
+    @cached_property
+    def commit_scopes(self) -> tuple[str, ...]:
+        """The scopes of all sinks that take part, each once."""
+        sinks = (self.by_id[name] for name in self.live if self.by_id[name].sink is not SinkKind.NONE)
+        return tuple(dict.fromkeys(vertex.commit_scope for vertex in sinks))
 
     @cached_property
     def live(self) -> tuple[str, ...]:

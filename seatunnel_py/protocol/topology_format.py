@@ -16,7 +16,7 @@ def from_topology(topology: Topology) -> Plain:
     """Data that JSON can carry."""
     return {
         "vertices": [
-            [one.id, one.parallelism, one.determinism.value, one.sink.value, one.replayable]
+            [one.id, one.parallelism, one.determinism.value, one.sink.value, one.replayable, one.scope]
             for one in topology.vertices
         ],
         "edges": [[one.sender, one.receiver, one.spread.value, one.retained] for one in topology.edges],
@@ -31,16 +31,18 @@ def to_topology(plain: Plain) -> Topology:
     if strange := data.keys() - {"vertices", "edges", "version", "detached"}:
         raise ValueError(f"{min(strange)!r} is not known")
     return Topology(
-        tuple(_vertex(*row(one, 5)) for one in rows(data["vertices"])),
+        tuple(_vertex(*row(one, 6)) for one in rows(data["vertices"])),
         tuple(_edge(*row(one, 4)) for one in rows(data["edges"])),
         number(data["version"]),
         frozenset(text(one) for one in rows(data["detached"])),
     )
 
 
-def _vertex(name: Plain, parallelism: Plain, determinism: Plain, sink: Plain, replayable: Plain) -> Vertex:
+def _vertex(
+    name: Plain, parallelism: Plain, determinism: Plain, sink: Plain, replayable: Plain, scope: Plain
+) -> Vertex:
     kinds = Determinism(text(determinism)), SinkKind(text(sink))
-    return Vertex(text(name), number(parallelism), *kinds, flag(replayable))
+    return Vertex(text(name), number(parallelism), *kinds, flag(replayable), text(scope))
 
 
 def _edge(sender: Plain, receiver: Plain, spread: Plain, retained: Plain) -> Edge:

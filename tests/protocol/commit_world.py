@@ -19,9 +19,11 @@ from seatunnel_py.protocol.orphans import FoundPiece, orphans
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.record_format import decode, encode
 from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.topology import Topology
+from seatunnel_py.protocol.topology import SinkKind, Topology, Vertex
 
 SINK, LINEAGE, WIDTH = "K", "lineage", 2
+
+GRAPH = Topology((Vertex("S"), Vertex("K", parallelism=2, sink=SinkKind.TWO_PHASE)))
 
 
 class Fenced(Exception):
@@ -155,8 +157,8 @@ class Driver:
         snapshots = {Subtask("S"): SubtaskSnapshot(self.position)}
         snapshots |= {subtask: SubtaskSnapshot(pieces=pieces) for subtask, pieces in self.staged.items()}
         record = CheckpointRecord(
-            self.checkpoint, self.incarnation, RecordKind.PERIODIC, 0, Topology(()), {}, snapshots,
-            uncommitted=self.queue.uncommitted(self.checkpoint, snapshots),
+            self.checkpoint, self.incarnation, RecordKind.PERIODIC, 0, GRAPH, {}, snapshots,
+            uncommitted=self.queue.uncommitted(self.checkpoint, snapshots, GRAPH),
         )  # fmt: skip
         world.temporary = encode(record)
         yield "p6"

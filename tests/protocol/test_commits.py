@@ -21,9 +21,12 @@ from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.topology import Topology
+from seatunnel_py.protocol.topology import SinkKind, Topology, Vertex
 
 K, L = Subtask("K"), Subtask("L")
+SINKS = Topology(
+    (Vertex("K", parallelism=2, sink=SinkKind.TWO_PHASE), Vertex("L", sink=SinkKind.IDEMPOTENT), Vertex("M"))
+)
 
 
 def pieces(*names: str) -> tuple[StagedPiece, ...]:
@@ -33,7 +36,14 @@ def pieces(*names: str) -> tuple[StagedPiece, ...]:
 def record(queue: CommitQueue, checkpoint: int, snapshots: dict[Subtask, tuple[str, ...]]) -> CheckpointRecord:
     made = {subtask: SubtaskSnapshot(pieces=pieces(*names)) for subtask, names in snapshots.items()}
     return CheckpointRecord(
-        checkpoint, 1, RecordKind.PERIODIC, checkpoint - 1, Topology(()), {}, made, queue.uncommitted(checkpoint, made)
+        checkpoint,
+        1,
+        RecordKind.PERIODIC,
+        checkpoint - 1,
+        SINKS,
+        {},
+        made,
+        queue.uncommitted(checkpoint, made, SINKS),
     )
 
 
@@ -184,7 +194,7 @@ def test_i14_what_a_completed_record_contains_is_subtracted_by_name() -> None:
     """Also when it is confirmed already, and when a sink has not heard of the completion."""
     queue = two_waiting().confirmed("K", 2).confirmed("L", 2)
 
-    assert queue.uncommitted(3, {K: SubtaskSnapshot(pieces=pieces("a", "b"))}) == ()
+    assert queue.uncommitted(3, {K: SubtaskSnapshot(pieces=pieces("a", "b"))}, SINKS) == ()
 
 
 def test_i14_a_record_made_before_the_earlier_one_was_stored_is_a_mistake_of_ours() -> None:
@@ -204,7 +214,23 @@ def test_one_commit_for_each_sink_over_all_its_subtasks() -> None:
         L: SubtaskSnapshot(pieces=pieces("old")),
     }
 
-    assert new_commits(4, snapshots, frozenset({"old"})) == (Commit("K", 4, pieces("k0", "k00", "k1")),)
+    assert new_commits(4, snapshots, frozenset({"old"}), SINKS) == (Commit("K", 4, pieces("k0", "k00", "k1")),)
+
+
+def test_the_last_record_of_a_bounded_job_finishes_every_scope() -> None:
+    """CM5: also one that has nothing new: an empty table has to arrive as well."""
+    queue, snapshots = CommitQueue(), {K: SubtaskSnapshot(pieces=pieces("k"))}
+
+    assert queue.uncommitted(4, snapshots, SINKS) == (Commit("K", 4, pieces("k")),)
+    assert queue.uncommitted(4, snapshots, SINKS, final=True) == (Commit("K", 4, pieces("k")), Commit("L", 4, ()))
+
+
+def test_vertices_that_share_a_scope_become_visible_together() -> None:
+    """A union writes one table: one ledger row, one commit, in the order of the vertices' names."""
+    shared = Topology((Vertex("K", scope="t"), Vertex("L", scope="t")))
+    snapshots = {L: SubtaskSnapshot(pieces=pieces("l")), K: SubtaskSnapshot(pieces=pieces("k"))}
+
+    assert new_commits(4, snapshots, frozenset(), shared) == (Commit("t", 4, pieces("k", "l")),)
 
 
 # ---------------------------------------------------------------- the ledger

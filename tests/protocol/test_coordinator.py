@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from seatunnel_py.protocol import coordinator_commands as cc
@@ -477,6 +479,8 @@ def test_a_final_checkpoint_with_something_left_in_a_loop_is_not_final() -> None
     second = talk.last(cc.SendTrigger).checkpoint
     assert second > first
     talk.ack(second, ended=True).persisted()
+    assert not talk.all(cc.PipelineEnded), "nothing was staged, but the sink has to be finished"
+    talk.confirm(second)
     assert talk.last(cc.PipelineEnded).reason is None
 
 
@@ -567,6 +571,24 @@ def test_a_savepoint_waits_for_its_turn_and_survives_a_restart() -> None:
     assert talk.last(cc.SendTrigger).checkpoint > savepoint
     talk.ack(talk.last(cc.SendTrigger).checkpoint).persisted()
     assert talk.last(cc.Persist).record.name == "s"
+
+
+def test_only_periodic_checkpoints_run_beside_each_other() -> None:
+    """TR8: a savepoint waits for what is under way, and while it waits or runs no periodic one begins."""
+    settings = CheckpointSettings(interval=10.0, max_concurrent=3, alignment_timeout=None)
+    talk = Talk(settings=settings).start().progress().timer("trigger", 10.0)
+    periodic = talk.last(cc.SendTrigger).checkpoint
+    talk.forget().hear(ev.SavepointRequested(11.0, "s"))
+    talk.progress().timer("trigger", 20.0)
+    assert not talk.all(cc.SendTrigger)
+
+    talk.ack(periodic).persisted(periodic)
+    savepoint = talk.last(cc.SendTrigger).checkpoint
+    talk.progress().timer("trigger", 30.0)
+
+    assert len(talk.all(cc.SendTrigger)) == 1
+    talk.ack(savepoint).persisted(savepoint)
+    assert talk.last(cc.Persist).record.name == "s" and talk.last(cc.SendTrigger).checkpoint > savepoint
 
 
 def test_a_savepoint_that_fails_is_answered() -> None:
@@ -780,10 +802,10 @@ def test_a_later_driver_finishes_the_set_up_that_was_begun() -> None:
 def test_behind_a_final_record_only_commits_are_left(confirmed: bool) -> None:
     """BE4, I43."""
     first = Talk().start()
-    final(first, *([] if confirmed else ["p"]))
+    final(first, "p")
     record = first.last(cc.Persist).record
 
-    talk = restored(record)
+    talk = restored(replace(record, uncommitted=() if confirmed else record.uncommitted))
 
     assert not talk.all(cc.Restart)
     if not confirmed:

@@ -11,8 +11,16 @@ from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import RecordKind
 
 COUNTED = {Reason.EXPIRED, Reason.DECLINED, Reason.STORE_FAILED, Reason.SNAPSHOT_FAILED}
-DEADLY = {Reason.GAP, Reason.LOST, Reason.FENCED, Reason.FOREIGN, Reason.TOO_MANY_FAILED_CHECKPOINTS}
+DEADLY = {
+    Reason.GAP,
+    Reason.COMMIT_REFUSED,
+    Reason.LOST,
+    Reason.FENCED,
+    Reason.FOREIGN,
+    Reason.TOO_MANY_FAILED_CHECKPOINTS,
+}
 HOPELESS = DEADLY | {
+    Reason.UNIT_REFUSED,
     Reason.SHUT_DOWN,
     Reason.PERIODIC_OFF,
     Reason.NOT_POSSIBLE,

@@ -14,7 +14,7 @@ from seatunnel_py.protocol.topology_format import from_topology, to_topology
 
 VERTICES = st.builds(
     Vertex, st.sampled_from("abcdef"), st.integers(1, 3), st.sampled_from(Determinism), st.sampled_from(SinkKind),
-    st.booleans(),
+    st.booleans(), st.sampled_from(["", "t"]),
 )  # fmt: skip
 
 
@@ -41,9 +41,9 @@ def test_a_topology_survives_the_way_to_text_and_back(topology: Topology) -> Non
     [
         ({"colour": "red"}, "'colour' is not known"),
         ({"version": True}, "True is no int"),
-        ({"vertices": [["a", 1]]}, "2 values stand where 5 belong"),
+        ({"vertices": [["a", 1]]}, "2 values stand where 6 belong"),
         ({"edges": [["a", "z", "keyed", False]]}, "is no vertex"),
-        ({"vertices": [["a", 1, "sometimes", "none", True]]}, "'sometimes' is not a valid"),
+        ({"vertices": [["a", 1, "sometimes", "none", True, ""]]}, "'sometimes' is not a valid"),
     ],
 )
 def test_what_is_no_topology_is_refused(change: dict[str, Any], words: str) -> None:
