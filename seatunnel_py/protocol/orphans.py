@@ -6,7 +6,7 @@ still to come may carry it (I14). A life is (incarnation of the driver, epoch of
 begun, no record that is not known yet can name a piece of it. (OR3) A piece younger than ``age`` stays: its writer may
 not know yet that its life is over. This is courtesy, not safety (I49). (OR4) Where a record cannot be read nothing is
 dropped: it may name anything. (OR5) Only the driver whose claim is the highest drops anything: before its claim is
-published a record of an older driver may still count. (OR6) The pieces are listed first, the records read afterwards.
+published a record of an older driver may still count.
 
 May not know: how pieces are listed or dropped.
 """
@@ -44,7 +44,10 @@ def orphans(
     age: float,
 ) -> tuple[FoundPiece, ...]:
     """What may be dropped of ``found``. ``storing``: this driver's records that the store has not answered for;
-    ``incarnation`` and ``epochs``: the lives that go on. A vertex without an epoch is gone: none of its lives does."""
+    ``incarnation`` and ``epochs``: the lives that go on. A vertex without an epoch is gone: none of its lives does.
+
+    ``found`` has to be listed first, ``records`` to be read last: a record that becomes durable before the first is
+    among ``records`` then, one that does later in ``storing`` or of a life that goes on."""
     known = tuple(claims)
     if max((claim.incarnation for claim in known), default=0) != incarnation:
         return ()

@@ -1,7 +1,8 @@
 """The graph of one pipeline, and what can be read off it. Versioned: every record says which version it was made of.
 
 Rules. (T1) Edges that close a cycle are back-edges, found by a depth-first search from the sources: an edge to a vertex
-on the present path. (T2) Waiting for barriers excludes back-edges (O3.2). (T3) A vertex without inputs is a source.
+on the present path. (T2) Without them no cycle is left, so that waiting for barriers along the others ends (O3.2).
+(T3) A vertex without inputs is a source.
 
 May not know: who lives, what failed, and what a vertex does with rows.
 """

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tests.mutants import coordinator_rules, participant_rules, planning_rules, record_rules, simulated
+from tests.mutants import (
+    commit_rules,
+    coordinator_rules,
+    participant_rules,
+    planning_rules,
+    record_rules,
+    simulated,
+    state_rules,
+)
 from tests.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -11,4 +19,6 @@ MUTANTS: tuple[Mutant, ...] = (
     *coordinator_rules.MUTANTS,
     *planning_rules.MUTANTS,
     *record_rules.MUTANTS,
+    *commit_rules.MUTANTS,
+    *state_rules.MUTANTS,
 )

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seatunnel_py.protocol.claims import Claim
-from seatunnel_py.protocol.commit_life import CRASH_POINTS, RECOVERY, Recorded, Recovery
+from seatunnel_py.protocol.commit_life import COMMIT_LIFE, CRASH_POINTS, RECOVERY, Recorded, Recovery, Stage, Step
 from seatunnel_py.protocol.commits import CommitQueue, LedgerRow, Verdict, claim_ledger, ledger_decision
 from seatunnel_py.protocol.items import StagedPiece
 from seatunnel_py.protocol.orphans import FoundPiece, orphans
@@ -73,6 +73,17 @@ def test_deaths_in_a_row_and_refused_writes_change_nothing(deaths: list[int], re
     run(world)
 
     assert_once(world)
+
+
+def test_i14_what_an_aborted_checkpoint_had_prepared_stays_prepared() -> None:
+    """F22: checkpoint 1 could not be stored; its pieces are there when the next begins, as the table of their life says,
+    and become visible with it."""
+    world = World(refused_writes=1)
+    passed = run(world, [point for point, _ in UNDISTURBED].index("p6") + 2)
+
+    assert passed[-1] == ("p1", 2)
+    assert {name for name in world.staged if name.startswith("1-")} == {"1-1-K[0]", "1-1-K[1]"}
+    assert COMMIT_LIFE[Stage.PREPARED][Step.ABORT] is Stage.PREPARED
 
 
 @given(st.integers(1, len(UNDISTURBED)), st.lists(st.booleans(), max_size=120))

@@ -194,6 +194,7 @@ def test_f24_a_field_of_another_type_is_refused(field: str) -> None:
         ({"more": 1}, "ValueError: 'more' is not known"),
         ({"kind": "guess"}, "ValueError: 'guess' is not a valid RecordKind"),
         ({"uncommitted": [["K", 1]]}, "ValueError: 2 values stand where 3 belong"),
+        ({"uncommitted": [["K", 1, [], "more"]]}, "ValueError: 4 values stand where 3 belong"),
         ({"snapshots": [["K", 1, {"state": 1, "colour": 2}]]}, "ValueError: 'colour' is not known"),
         ({"snapshots": [["K", 1, {}]]}, "KeyError: 'state'"),
     ],

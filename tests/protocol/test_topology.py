@@ -48,10 +48,11 @@ def test_a_graph_in_which_nothing_could_start_is_refused() -> None:
         (["ab", "ac", "bd", "cd"], []),
         (["ab", "bc", "cd", "db", "ce"], ["db"]),
         (["ac", "bc", "cd", "dc"], ["dc"]),
+        (["zc", "bc", "cb"], ["bc"]),
     ],
 )
 def test_edges_that_close_a_cycle_are_found(edges: list[str], back: list[str]) -> None:
-    """T1, O3.2."""
+    """T1, O3.2: those that lead back, as seen from the source."""
     found = graph(*edges).back_edges
 
     assert [edges[number] for number in sorted(found)] == back
@@ -59,7 +60,7 @@ def test_edges_that_close_a_cycle_are_found(edges: list[str], back: list[str]) -
 
 @given(st.lists(st.sampled_from([f"{a}{b}" for a in "abcde" for b in "abcde"]), unique=True, max_size=12))
 def test_without_its_back_edges_a_graph_has_no_cycle(edges: list[str]) -> None:
-    """T2: waiting for barriers along what is left always ends."""
+    """T2: waiting for barriers along what is left always ends; also in a cycle that no source reaches."""
     made = graph("sa", *edges)
 
     waiting = {number: edge for number, edge in enumerate(made.edges) if number not in made.back_edges}
@@ -90,6 +91,13 @@ def test_an_isolated_vertex_takes_no_part() -> None:
     assert made.live == ("a", "b")
     assert {str(channel) for channel in made.channels} == {"a[0]->b[0]"}
     assert made.subtasks() == (Subtask("a"), Subtask("b"))
+
+
+def test_what_an_isolated_vertex_fed_is_no_source() -> None:
+    """T3: it has inputs, from which nothing comes; it begins nothing by itself."""
+    cut = Topology(graph("ab", "bc").vertices, graph("ab", "bc").edges, 2, frozenset("a"))
+
+    assert cut.sources == ("a",)
 
 
 def test_ancestors_and_descendants() -> None:
