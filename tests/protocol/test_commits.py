@@ -197,6 +197,24 @@ def test_i14_what_a_completed_record_contains_is_subtracted_by_name() -> None:
     assert queue.uncommitted(3, {K: SubtaskSnapshot(pieces=pieces("a", "b"))}, SINKS) == ()
 
 
+def test_i14_a_sink_that_has_not_heard_of_older_completions_is_subtracted_as_well() -> None:
+    """What was confirmed before the newest record was made is still in that record, and in the next snapshot."""
+    queue = completed(CommitQueue(), 1, {K: ("a",)}).issue()[0].confirmed("K", 1)
+    queue = completed(queue, 2, {K: ("a", "b")})
+
+    assert completed(queue, 3, {K: ("a", "b", "c")}).waiting == (
+        Commit("K", 2, pieces("b")),
+        Commit("K", 3, pieces("c")),
+    )
+
+
+def test_i14_after_a_restore_what_its_record_contains_is_subtracted() -> None:
+    """Sinks are restored with it: they carry it until they hear of the next completion."""
+    queue = CommitQueue.restored(record(two_waiting(), 3, {K: ("b", "c")}))
+
+    assert record(queue, 4, {K: ("b", "c", "d")}).uncommitted[len(queue.waiting) :] == (Commit("K", 4, pieces("d")),)
+
+
 def test_i14_a_record_made_before_the_earlier_one_was_stored_is_a_mistake_of_ours() -> None:
     """Two records on their way at once would both commit the same piece (CM7)."""
     queue = CommitQueue()
