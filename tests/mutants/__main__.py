@@ -10,7 +10,7 @@ from statistics import median
 
 from tests.contracts.test_protocol import FILES, rules
 from tests.mutants.all import MUTANTS
-from tests.mutants.hunt import SEEDS_MAX, Verdict, hunt, outcome
+from tests.mutants.hunt import SEEDS_MAX, Verdict, hunt, needless, outcome
 from tests.mutants.mutant import Mutant
 
 
@@ -60,9 +60,10 @@ def main() -> int:
         verdicts = pool.starmap(outcome, [(mutant, options.seeds) for mutant in chosen], chunksize=1)
     print(rows(chosen, verdicts))
     print(summary(verdicts))
-    lacking = without(options.file)
-    print(f"rules without a mutant: {', '.join(lacking) or 'none'}")
-    return 0 if all(one.killed for one in verdicts) and not lacking else 1
+    lists = {"rules without a mutant": without(options.file), "killed without the mutant too": needless(verdicts)}
+    for what, found in lists.items():
+        print(f"{what}: {', '.join(found) or 'none'}")
+    return 0 if all(one.killed for one in verdicts) and not any(lists.values()) else 1
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterable
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 
@@ -53,29 +54,46 @@ def by_simulation(mutant: Mutant, seeds: int) -> Verdict:
 
 def by_test(mutant: Mutant) -> Verdict:
     """Up to the first test that fails."""
-    first = _First()
-    os.environ["CI"] = "1"  # the profile of conftest.py in which properties try the same examples each time
-    with redirect_stdout(sys.stderr):
-        code = pytest.main([str(ROOT / mutant.killer), "-x", "-p", "no:cacheprovider"], plugins=[first])
-    killed = code == pytest.ExitCode.TESTS_FAILED and first.error not in BROKEN
-    return Verdict(
-        mutant.name, killed, first.test if killed else f"{first.test} {first.error}".strip(), runs=first.runs
-    )
+    watch = run_tests([mutant.killer], "-x")
+    test, error = watch.failed[0] if watch.failed else ("", "")
+    killed = bool(test) and error not in BROKEN
+    return Verdict(mutant.name, killed, test if killed else f"{test} {error}".strip(), runs=watch.runs)
 
 
-class _First:
-    """Remembers the test that fails first, and with what."""
+def needless(verdicts: Iterable[Verdict]) -> list[str]:
+    """Mutants whose killer objects to the code without them as well. In this process, which has no bug."""
+    from tests.simulation.shrink import failing_run
+
+    killed = [one for one in verdicts if one.killed]
+    tests = sorted({one.by for one in killed if one.seed < 0})
+    failed = {test for test, _ in run_tests(tests).failed} if tests else set()
+    return [one.name for one in killed if (failing_run(one.seed, one.mode) if one.seed >= 0 else one.by in failed)]
+
+
+class Watch:
+    """Which tests failed, each with what, among how many that were begun."""
 
     def __init__(self) -> None:
-        self.test = self.error = ""
+        self.failed: list[tuple[str, str]] = []
         self.runs = 0
 
     def pytest_runtest_logstart(self) -> None:
         self.runs += 1
 
     def pytest_exception_interact(self, node: pytest.Item, call: pytest.CallInfo[None]) -> None:
-        if not self.test and call.excinfo is not None:
-            self.test, self.error = node.nodeid, call.excinfo.type.__name__
+        if call.excinfo is not None:
+            self.failed.append((node.nodeid, call.excinfo.type.__name__))
+
+
+def run_tests(tests: Iterable[str], *options: str) -> Watch:
+    """Files, or single tests of them. Properties try the same examples each time (tests/conftest.py)."""
+    os.environ["CI"] = "1"
+    watch = Watch()
+    with redirect_stdout(sys.stderr):
+        code = pytest.main([*(str(ROOT / test) for test in tests), *options], plugins=[watch])
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        raise RuntimeError(f"the tests did not run: {pytest.ExitCode(code).name}")
+    return watch
 
 
 def outcome(mutant: Mutant, seeds: int) -> Verdict:
