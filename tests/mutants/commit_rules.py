@@ -89,6 +89,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "contained = piece_names(record.snapshots.values())\n",
         "contained = frozenset[str]()\n",
         "CM6, I14",
+        COMMITS,
     ),
     Mutant(
         "only what waits is subtracted",
@@ -96,6 +97,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "waiting=self.waiting + own, contained=piece_names(record.snapshots.values()))",
         "waiting=self.waiting + own, contained=frozenset(p.name for c in self.waiting + own for p in c.pieces))",
         "CM6, I14",
+        COMMITS,
     ),
     Mutant(
         "two records on their way are no mistake",
@@ -111,6 +113,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "        if complete and self.storing is None:\n",
         "        if complete and not any(one.state is CheckpointState.STORING for one in complete):\n",
         "CM7, CK2",
+        "tests/protocol/test_coordinator.py",
     ),
     Mutant(
         "a confirmation confirms its own checkpoint only",
@@ -126,6 +129,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "        if len(waiting) == len(self.waiting):\n            return self\n",
         "",
         "CM8, I30, F18",
+        COMMITS,
     ),
     Mutant(
         "pieces are looked for before the ledger is asked",
@@ -148,6 +152,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "    if ledger.incarnation > incarnation:\n        return Verdict.FENCED\n",
         "",
         "CM9, I34",
+        COMMITS,
     ),
     # ---- commit_life.py
     Mutant(

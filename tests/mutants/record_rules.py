@@ -96,6 +96,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "for record in (*readable, *storing)))",
         "for record in readable))",
         "OR1, I33",
+        ORPHANS,
     ),
     Mutant(
         "what waits for its commit keeps nothing",
@@ -103,6 +104,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "return piece_names(record.snapshots.values()).union(waiting)",
         "return piece_names(record.snapshots.values())",
         "OR1, I33",
+        ORPHANS,
     ),
     Mutant(
         "void records keep what they name",

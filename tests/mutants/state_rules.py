@@ -103,6 +103,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "PipelineState.STOPPING: {\n        PipelineEvent.SUBTASK_FAILED: PipelineState.RESTARTING,",
         "PipelineState.STOPPING: {\n        PipelineEvent.SUBTASK_FAILED: PipelineState.RUNNING,",
         "LC5, I44",
+        LIFE,
     ),
     Mutant(
         "a pipeline that restarts cannot be cancelled",
@@ -183,6 +184,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "    return all(source in snapshots and",
         "    return any(source in snapshots and",
         "Y1, I43",
+        STABLE,
     ),
     Mutant(
         "a step is reached by its fastest subtask",
