@@ -109,6 +109,7 @@ class Participant(SubtaskState):
         self.begin_life(event.incarnation, event.epoch, event.checkpoint)
         self.inputs.restore(snapshot, event.senders)
         self.outputs.restore(event.epoch, snapshot, event.receivers)
+        self.connect(event.senders, event.receivers)
         if self.units.restore(snapshot, event.journal):
             self.say(ReportReady(self.subtask, self.incarnation, self.epoch))
         else:
@@ -181,7 +182,7 @@ class Participant(SubtaskState):
 
     def _taken_logged(self, event: TakenLogged) -> None:
         unit = self.units.under_way
-        if unit is None or unit.done is None or unit.number != event.number:
+        if unit is None or unit.done is None or (event.number, event.epoch) != (unit.number, self.epoch):
             self._drop()
             return
         self._finish_unit(unit.done)

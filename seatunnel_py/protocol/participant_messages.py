@@ -44,6 +44,7 @@ class TakenLogged:
     """The journal entry with this number is durable: what the unit emits may be shown (I39)."""
 
     at: float
+    epoch: int
     number: int
 
 

@@ -5,17 +5,23 @@ cancel marker, so that nobody waits (O4.7). (G2) The barrier is sent in the same
 before the checkpoint is acknowledged (O4.7). (G3) A cancel marker is passed on once; the coordinator's abort is not,
 for it reaches everyone (I13). (G4) A replay that wants an input which an alignment holds back gives the checkpoint up:
 it would wait for ever. (G5) Whoever passes a barrier obeys its operation: STOP ends reading until the checkpoint is
-called off, SPEED is remembered, ISOLATE cuts a vertex off (O6.2). (G6) An alignment is timed from the arrival of its
-first barrier, so that a full queue counts (F19).
+called off, SPEED is remembered, ISOLATE cuts vertices off, ADD lets them in again unless the checkpoint is called off
+(O6.2). (G6) An alignment is timed from the arrival of its first barrier, so that a full queue counts (F19). (G7) A
+trigger that comes while a snapshot waits for the unit under way waits behind it: a checkpoint is not given up for one
+that has only been asked for (O4.10). Where triggers come faster than units end, none would ever complete, and none
+would count as failed.
 
 May not know: lives, journals, and what a unit does.
 """
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Mapping
+
 from seatunnel_py.protocol.alignment import Alignment
 from seatunnel_py.protocol.ids import Channel
-from seatunnel_py.protocol.items import Barrier, CancelMarker, Operation, OperationKind
+from seatunnel_py.protocol.items import Barrier, CancelMarker, Operation, OperationKind, Plain
 from seatunnel_py.protocol.participant_messages import Acknowledge, Decline, TimeAlignment, Triggered
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.subtask_state import SubtaskState
@@ -29,9 +35,18 @@ class Passage:
         self._timeout = timeout
         self._timed = 0
         """The newest checkpoint that is timed; also of lives before, for ids only grow."""
+        self._triggers: deque[Triggered] = deque()
+        """Behind the snapshot that is due (G7); also of lives before, which count for nothing."""
 
     def triggered(self, event: Triggered) -> None:
         """This subtask initiates a checkpoint that it does not know yet, and it runs."""
+        current = self._state.checkpoints.current
+        if current is not None and current.due:
+            self._triggers.append(event)
+        else:
+            self._initiate(event)
+
+    def _initiate(self, event: Triggered) -> None:
         alignment = self._join(event.checkpoint, event.operation)
         # An initiator with inputs is Chandy-Lamport's: it cannot have aligned.
         unaligned = event.unaligned or bool(self._state.inputs.channels)
@@ -65,6 +80,7 @@ class Passage:
         self._state.checkpoints.call_off(checkpoint)
         if self._state.units.stopped_by == checkpoint:
             self._state.units.stopped_by = None
+        self._state.shut_out(checkpoint)
 
     def timed_out(self, checkpoint: int) -> bool:
         """What has not been cut by now is cut at once; its barrier may still wait in a queue. False: too late."""
@@ -97,9 +113,17 @@ class Passage:
             self._acknowledge()
         elif current is not None and current.due and self._state.units.under_way is None:
             self._snapshot(current)
+        elif self._triggers and (current is None or not current.due):
+            self._next_trigger()
         else:
             return self._reach_barrier()
         return True
+
+    def _next_trigger(self) -> None:
+        """One that waited; given up meanwhile, or of a life that is over, it is none."""
+        state, event = self._state, self._triggers.popleft()
+        if event.epoch == state.epoch and not state.checkpoints.is_dead(event.checkpoint):
+            self._initiate(event)
 
     def _reach_barrier(self) -> bool:
         state = self._state
@@ -120,8 +144,8 @@ class Passage:
         state = self._state
         if (current := state.checkpoints.under_way(checkpoint)) is not None:
             return current
-        isolated = _isolated(operation)
-        inputs = [channel for channel in state.inputs.live if channel.sender.vertex not in isolated]
+        gone = _left_out(operation)
+        inputs = [channel for channel in state.inputs.live if channel.sender.vertex not in gone]
         alignment = Alignment(checkpoint, operation, inputs, set(inputs) - state.back_edges)
         if (older := state.checkpoints.begin(alignment)) is not None:
             self._decline(older.checkpoint, Reason.SUBSUMED)
@@ -137,8 +161,9 @@ class Passage:
             state.units.stopped_by = alignment.checkpoint
         elif operation.kind is OperationKind.SPEED:
             state.speed = operation.argument
-        state.inputs.cut(_isolated(operation))
-        state.outputs.cut(_isolated(operation))
+        elif operation.kind is OperationKind.ADD and isinstance(operation.argument, Mapping):
+            state.let_in(alignment.checkpoint, _epochs(operation.argument))
+        state.cut(_left_out(operation))
 
     def _acknowledge(self) -> None:
         state = self._state
@@ -151,9 +176,13 @@ class Passage:
         state.say(Decline(state.subtask, state.incarnation, state.epoch, checkpoint, reason))
 
 
-def _isolated(operation: Operation) -> frozenset[str]:
-    """The vertices that leave with this operation: one, or several that leave together."""
-    if operation.kind is not OperationKind.ISOLATE:
-        return frozenset()
-    named = operation.argument if isinstance(operation.argument, list | tuple) else [operation.argument]
-    return frozenset(str(name) for name in named)
+def _left_out(operation: Operation) -> frozenset[str]:
+    """All vertices that leave with this operation: who leaves was found once, by who asked for it."""
+    names = operation.argument if operation.kind is OperationKind.ISOLATE else ()
+    assert isinstance(names, (list, tuple)), f"{names!r} leave, which is no list of vertices"
+    return frozenset(str(name) for name in names)
+
+
+def _epochs(argument: Mapping[str, Plain]) -> Mapping[str, int]:
+    """The vertices that come back, and in which life."""
+    return {name: epoch for name, epoch in argument.items() if isinstance(epoch, int)}

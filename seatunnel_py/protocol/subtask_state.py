@@ -1,15 +1,16 @@
 """All that one participant knows, and how others may look at it. ``participant.py`` changes it, and nobody else.
 
 Rules. (Q1) Pieces are carried in every snapshot until a checkpoint that holds them is known to be completed (I14).
-(Q2) A snapshot is a copy: what happens later does not show in it (I19). (Q3) What a person set, speed and isolation,
-outlives a life. (Q4) Whoever waits can say for what: the explanation of a stuck pipeline is put together from these.
+(Q2) A snapshot is a copy: what happens later does not show in it (I19). (Q3) What a person set, the speed, outlives a
+life; a life takes part in the channels that are named when it begins, and what is cut from then on stays cut. (Q4)
+Whoever waits can say for what: the explanation of a stuck pipeline is put together from these.
 
 May not know: events, and when which command is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 
 from seatunnel_py.protocol.alignment import LocalCheckpoints
@@ -28,7 +29,9 @@ class SubtaskState:
     """One subtask over all its lives."""
 
     def __init__(self, subtask: Subtask, topology: Topology) -> None:
-        outputs = topology.outputs(subtask)
+        # Who is left out may come back, so that its channels are known, and cut.
+        whole = replace(topology, detached=frozenset()) if topology.detached else topology
+        outputs = whole.outputs(subtask)
         self.subtask = subtask
         self.life = Life.NONE
         self.incarnation = -1
@@ -44,9 +47,12 @@ class SubtaskState:
         """The pieces of the life before this one; a completed checkpoint may still name them (I33)."""
         self.since = 0
         """The newest checkpoint that is known to be completed."""
-        self.inputs = Inputs(topology.inputs(subtask))
+        self.inputs = Inputs(whole.inputs(subtask))
         self.outputs = Outputs(outputs, frozenset(c for c in outputs if topology.edges[c.edge].retained))
         self.back_edges = frozenset(c for c in self.inputs.channels if c.edge in topology.back_edges)
+        self.cut(topology.detached)
+        self._let_in: tuple[int, frozenset[Channel]] = (0, frozenset())
+        """The checkpoint at which these outputs were opened again."""
         self.units = Units()
         self.checkpoints = LocalCheckpoints()
         self._snapshots: dict[int, SubtaskSnapshot] = {}
@@ -65,6 +71,29 @@ class SubtaskState:
         self.dead_pieces, self.pieces, self.since = self.pieces, (), checkpoint
         self.checkpoints = LocalCheckpoints(checkpoint)
         self._snapshots = {}
+
+    def connect(self, senders: Container[Channel], receivers: Container[Channel]) -> None:
+        """This life takes part in these channels; all others are cut (Q3)."""
+        self.inputs.cut_off = {channel for channel in self.inputs.channels if channel not in senders}
+        self.outputs.cut_off = {channel for channel in self.outputs.channels if channel not in receivers}
+
+    def cut(self, vertices: frozenset[str]) -> None:
+        """These are left out."""
+        self.inputs.cut(vertices)
+        self.outputs.cut(vertices)
+
+    def let_in(self, checkpoint: int, epochs: Mapping[str, int]) -> None:
+        """These come back behind the barrier of this checkpoint, with lives of these epochs."""
+        opened = {channel for channel in self.outputs.cut_off if channel.receiver.vertex in epochs}
+        self.outputs.cut_off -= opened
+        self.outputs.epochs.update({channel: epochs[channel.receiver.vertex] for channel in opened})
+        self._let_in = checkpoint, frozenset(opened)
+
+    def shut_out(self, checkpoint: int) -> None:
+        """They do not come back after all: this checkpoint was given up."""
+        at, opened = self._let_in
+        if at == checkpoint:
+            self.outputs.cut_off |= opened
 
     def freeze(self, checkpoint: int) -> None:
         """The subtask's part of this checkpoint, as it is now (Q2)."""

@@ -192,7 +192,8 @@ class SmallWorld:
                 self._run(subtask, command)
             case task.LogTaken():
                 self.journals[subtask].append(command.entry)
-                self.later(JOURNAL, self.tell_if_alive, subtask, command.epoch, task.TakenLogged, command.entry.number)
+                about = (task.TakenLogged, command.epoch, command.entry.number)
+                self.later(JOURNAL, self.tell_if_alive, subtask, command.epoch, *about)
             case task.Emit():
                 self.later(CHANNEL, self._arrive, command.envelope)
             case task.Acknowledge():

@@ -87,7 +87,7 @@ class Desk:
         )
 
     def logged(self) -> list[msg.ParticipantCommand]:
-        return self.put(msg.TakenLogged(0.0, self.participant.running_unit or 0))
+        return self.put(msg.TakenLogged(0.0, self.participant.epoch, self.participant.running_unit or 0))
 
     def unit(self, *outputs: tuple[Channel, str], state: Plain = None, pieces: Sequence[str] = ()) -> list[object]:
         """The unit under way is done, and its entry logged."""

@@ -171,7 +171,7 @@ class FakeLink:
             self.tell(what.receiver, msg.Arrived(0.0, self.wires[what].popleft()))
         elif (entry := self.logging.pop(what, None)) is not None:
             self.journals[what] = [old for old in self.journals[what] if old.number < entry.number] + [entry]
-            self.tell(what, msg.TakenLogged(0.0, entry.number))
+            self.tell(what, msg.TakenLogged(0.0, self.epochs[what], entry.number))
         else:
             self.tell(what, self._run(what, self.units.pop(what)))
 

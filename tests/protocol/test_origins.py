@@ -107,7 +107,7 @@ def test_o5_7_a_vertex_that_fails_after_its_source_has_ended_still_ends_well() -
 def test_o6_2_control_operations_reach_everybody_inside_the_stream(kind: OperationKind) -> None:
     """Each travels with the barrier, over every channel that stays, behind exactly the data of the cut."""
     topology = graph(LOOP)
-    operation = Operation(kind, {OperationKind.ISOLATE: "out", OperationKind.SPEED: 100}.get(kind))
+    operation = Operation(kind, {OperationKind.ISOLATE: ("out",), OperationKind.SPEED: 100}.get(kind))
     link = FakeLink(topology, *counting(topology, 9), seed=5).start().run(30)
 
     link.trigger(1, operation=operation)

@@ -85,12 +85,25 @@ STALE: list[msg.ParticipantEvent] = [
     msg.UnitDone(0.0, 2, 6, None),
     msg.UnitFailed(0.0, 1, 7),
     msg.UnitFailed(0.0, 2, 6),
-    msg.TakenLogged(0.0, 7),
+    msg.TakenLogged(0.0, 1, 7),
     msg.AlignmentTimedOut(0.0, 1, 5),
     msg.AlignmentTimedOut(0.0, 2, 4),
     msg.Arrived(0.0, Envelope(LEFT, 1, 1, Batch(4))),
     msg.Arrived(0.0, Envelope(LEFT, 1, 2, Batch(4))),
 ]
+
+
+def test_the_journal_of_an_earlier_life_confirms_nothing_in_this_one() -> None:
+    """I37, I39: a confirmation that comes late names a unit of the same number, whose entry is not durable yet."""
+    desk = Desk(SOURCE)
+    desk.done((LEFT, "old"))
+    desk.restore(epoch=2)
+    desk.start()
+    desk.done((LEFT, "new"))
+
+    assert desk.put(msg.TakenLogged(0.0, 1, 1)) == []
+    assert desk.participant.stale == 1
+    assert words(desk.logged()) == ["Batch", "RunUnit"]
 
 
 @pytest.mark.parametrize("event", STALE, ids=lambda event: type(event).__name__)
