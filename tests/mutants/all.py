@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from tests.mutants import (
+    checkpoint_rules,
     commit_rules,
     coordinator_rules,
+    keeping_rules,
     participant_rules,
     planning_rules,
     record_rules,
@@ -17,6 +19,8 @@ MUTANTS: tuple[Mutant, ...] = (
     *simulated.MUTANTS,
     *participant_rules.MUTANTS,
     *coordinator_rules.MUTANTS,
+    *checkpoint_rules.MUTANTS,
+    *keeping_rules.MUTANTS,
     *planning_rules.MUTANTS,
     *record_rules.MUTANTS,
     *commit_rules.MUTANTS,

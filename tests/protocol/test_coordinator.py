@@ -192,6 +192,35 @@ def test_answers_of_past_lives_are_dropped_and_counted() -> None:
     assert talk.coordinator.shared.stale == before + 12 and number in talk.coordinator.checkpoints.pending
 
 
+def test_a_past_life_is_neither_ready_nor_at_its_end() -> None:
+    """CO2: what it said arrives when the next one has begun already."""
+    talk = Talk().start()
+    past = {subtask: talk.epoch(subtask) for subtask in (SOURCE, SINK)}
+    talk.fail(SINK).timer("restart").forget()
+
+    for subtask, epoch in past.items():
+        talk.hear(ev.SubtaskReady(talk.at, 1, epoch, subtask))
+    talk.hear(ev.SourceEnded(talk.at, 1, past[SOURCE], SOURCE))
+    assert talk.said == []
+    talk.all_ready_of(SOURCE, SINK)
+
+    assert talk.coordinator.shared.state is PipelineState.RUNNING and not talk.all(cc.SendTrigger)
+
+
+def test_answers_of_targets_to_another_driver_change_nothing() -> None:
+    """CN3: what they confirm or refuse was not issued by this one."""
+    talk = Talk().start()
+    first = talk.progress().checkpoint(pieces=["a"])
+    talk.progress().checkpoint(pieces=["a", "b"])
+    talk.forget()
+
+    for reason in (Reason.UNIT_FAILED, Reason.LOST, Reason.FENCED):
+        talk.hear(ev.CommitFailed(talk.at, 0, "sink", first.checkpoint, reason))
+    talk.hear(ev.CommitConfirmed(talk.at, 0, "sink", first.checkpoint))
+
+    assert talk.said == [] and talk.coordinator.shared.commits.lag == 2
+
+
 def test_who_has_acknowledged_cannot_decline_any_longer() -> None:
     """PE6."""
     talk = Talk().start().progress().timer("trigger", 10.0)
@@ -451,6 +480,22 @@ def test_a_commit_that_never_will_succeed_ends_the_pipeline(reason: Reason) -> N
     assert talk.said == [cc.PipelineEnded(reason)]
 
 
+def test_what_is_pending_is_given_up_before_the_end_is_said() -> None:
+    """EN4, I12; and who waits gets an answer."""
+    talk = Talk().start()
+    record = talk.progress().checkpoint(pieces=["a"])
+    talk.progress().timer("trigger", talk.at + 10.0)
+    number = talk.last(cc.SendTrigger).checkpoint
+    talk.hear(ev.SavepointRequested(talk.at, "s"))
+    talk.forget()
+
+    talk.hear(ev.CommitFailed(talk.at, 1, "sink", record.checkpoint, Reason.LOST))
+
+    assert cc.CheckpointEnded(number, Reason.OPERATION_ENDED, (SINK, SOURCE)) in talk.said
+    assert {command.subtask for command in talk.all(cc.SendAborted)} == {SOURCE, SINK}
+    assert talk.said[-2:] == [cc.Refused("s", Reason.SHUT_DOWN), cc.PipelineEnded(Reason.LOST)]
+
+
 # ---------------------------------------------------------------- the end
 
 
@@ -537,6 +582,19 @@ def test_a_fenced_driver_says_nothing_else() -> None:
     talk.ack(number).forget()
 
     talk.hear(ev.PersistFailed(10.0, number, fenced=True))
+
+    assert talk.said == [cc.PipelineEnded(Reason.FENCED)]
+
+
+def test_a_fenced_driver_is_silent_about_what_else_is_under_way() -> None:
+    """EN5: that is the newer one's now."""
+    settings = CheckpointSettings(interval=10.0, max_concurrent=2, alignment_timeout=None)
+    talk = Talk(settings=settings).start().progress().timer("trigger", 10.0).progress().timer("trigger", 20.0)
+    first, _ = sorted({command.checkpoint for command in talk.all(cc.SendTrigger)})
+    talk.hear(ev.SavepointRequested(20.0, "s"))
+    talk.ack(first).forget()
+
+    talk.hear(ev.PersistFailed(20.0, first, fenced=True))
 
     assert talk.said == [cc.PipelineEnded(Reason.FENCED)]
 
@@ -717,6 +775,16 @@ def test_a_request_that_waits_is_not_started_behind_the_final_record() -> None:
     assert talk.said == []
 
 
+def test_a_request_behind_the_final_record_is_refused() -> None:
+    """EN3: only commits are left."""
+    talk = Talk().start()
+    final(talk, "p")
+
+    talk.forget().hear(ev.SavepointRequested(talk.at, "late"))
+
+    assert talk.said == [cc.Refused("late", Reason.SHUT_DOWN)]
+
+
 def test_what_is_asked_for_before_it_runs_is_refused() -> None:
     """O4.1, O4.4: without a side effect."""
     talk = Talk().activate().hear_and_return(ev.SavepointRequested(0.0, "early"))
@@ -740,6 +808,19 @@ def test_void_positions_begin_again_from_a_new_checkpoint_0() -> None:
     assert {(one.subtask, one.snapshot, one.replay) for one in talk.all(cc.Restart)} == {
         (SOURCE, None, JournalUse.VOID), (SINK, None, JournalUse.VOID),
     }  # fmt: skip
+
+
+def test_void_positions_abort_first_what_is_pending() -> None:
+    """RE1, I24: whoever has acknowledged has done so with a position that is void."""
+    talk = Talk().start().progress().timer("trigger", 10.0)
+    number = talk.last(cc.SendTrigger).checkpoint
+    talk.ack(number, SOURCE).forget()
+
+    talk.hear(ev.PositionsVoid(10.0, "g"))
+
+    assert cc.CheckpointEnded(number, Reason.POSITIONS_VOID, (SINK,)) in talk.said
+    assert {command.subtask for command in talk.all(cc.SendAborted)} == {SOURCE, SINK}
+    assert kinds(talk)[-1] == "Persist"
 
 
 def test_void_positions_of_rows_that_may_be_visible_fail_the_pipeline() -> None:

@@ -38,6 +38,18 @@ def test_everything_else_passes_with_its_address() -> None:
     assert [type(command.command) for command in said if isinstance(command, Addressed)] == [cc.Restart] * 2
 
 
+def test_everything_else_passes_in_its_order() -> None:
+    """HU2: a coordinator says the same with a roof over it and without."""
+    alone, hub = Coordinator(PAIR, SETTINGS), hub_of("a")
+    [write] = writes(hub.handle("a", ev.Activated(0.0, 1)))
+    alone.handle(ev.Activated(0.0, 1))
+
+    said = alone.handle(ev.Persisted(0.0, write.records["a"].checkpoint))
+
+    assert hub.stored(0.0, write.number, ok=True) == tuple(Addressed("a", command) for command in said)
+    assert said[0] != said[-1]
+
+
 def test_the_answer_to_an_old_write_changes_nothing() -> None:
     hub = hub_of("a")
     [write] = writes(hub.handle("a", ev.Activated(0.0, 1)))

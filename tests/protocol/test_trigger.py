@@ -113,6 +113,14 @@ def test_i16_one_at_a_time_where_barriers_may_go_unaligned(
     assert isinstance(ask(P, replace(FREE, pending=pending), settings), Run) is runs
 
 
+@pytest.mark.parametrize("kind", TriggerKind)
+def test_tr8_what_would_not_be_alone_but_has_to_be_waits(kind: TriggerKind) -> None:
+    """However many might run beside each other otherwise."""
+    crowded = replace(FREE, crowded=True, pending=1)
+
+    assert ask(kind, crowded, replace(SETTINGS, max_concurrent=5)) == Wait(None, Reason.CONCURRENCY)
+
+
 SPEED = Operation(OperationKind.SPEED, 1000)
 STOP = Operation(OperationKind.STOP)
 

@@ -1,0 +1,150 @@
+"""Mutants for the rules of what is kept: epochs and records, together or for how long, and commits until they are there."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+COORDINATOR = "tests/protocol/test_coordinator.py"
+RETENTION = "tests/protocol/test_retention.py"
+HUB = "tests/protocol/test_hub.py"
+
+MUTANTS: tuple[Mutant, ...] = (
+    # ---- pipeline_state.py
+    Mutant(
+        "epochs begin again with each driver",
+        "beginning.py",
+        "{**dict.fromkeys(names, 0), **record.epochs}",
+        "dict.fromkeys(names, 0)",
+        "PS1, I11",
+        COORDINATOR,
+    ),
+    Mutant(
+        "a record is restored before it is durable",
+        "checkpoints.py",
+        "        shared.storing = replace(record, ",
+        "        shared.storing = shared.newest = replace(record, ",
+        "PS2, I10",
+    ),
+    # ---- hub.py
+    Mutant(
+        "writes run beside each other",
+        "hub.py",
+        "        if self._under_way is not None or not self._waiting:\n",
+        "        if not self._waiting:\n",
+        "HU1, I10",
+        HUB,
+    ),
+    Mutant(
+        "commands change their order on the way",
+        "hub.py",
+        "                said.append(Addressed(pipeline, command))\n",
+        "                said.insert(0, Addressed(pipeline, command))\n",
+        "HU2",
+        HUB,
+    ),
+    Mutant(
+        "a write that fails takes the records of others along",
+        "hub.py",
+        "        self._under_way = None\n        said:",
+        "        self._under_way = None\n        self._waiting = self._waiting if ok else {}\n        said:",
+        "HU3, O5.1",
+        HUB,
+    ),
+    # ---- retention.py
+    Mutant(
+        "checkpoint 0 is deleted like any other",
+        "retention.py",
+        "if record.kind is RecordKind.SAVEPOINT or record.checkpoint == zero:",
+        "if record.kind is RecordKind.SAVEPOINT:",
+        "RT1",
+        RETENTION,
+    ),
+    Mutant(
+        "savepoints count as retained",
+        "retention.py",
+        " if record.kind not in NOT_COUNTED]",
+        "]",
+        "RT1, I44",
+        RETENTION,
+    ),
+    Mutant(
+        "what a savepoint refers to is deleted",
+        "retention.py",
+        "        if record.checkpoint in referred:\n            return Keep.REFERRED\n",
+        "",
+        "RT2, I18",
+        RETENTION,
+    ),
+    Mutant(
+        "the newest confirmed record is deleted",
+        "retention.py",
+        "        if record.checkpoint >= confirmed:\n",
+        "        if record.checkpoint > confirmed:\n",
+        "RT4, I17",
+        RETENTION,
+    ),
+    Mutant(
+        "one record is enough",
+        "retention.py",
+        "        return Keep.RECENT if record.checkpoint in recent else None\n",
+        "        return None\n",
+        "RT5, I18",
+        RETENTION,
+    ),
+    Mutant(
+        "retention depends on how records are listed",
+        "retention.py",
+        "    ordered = sorted(records, key=lambda record: record.checkpoint)\n",
+        "    ordered = list(records)\n",
+        "RT6, F26",
+        RETENTION,
+    ),
+    Mutant(
+        "older savepoints are not subsumed",
+        "retention.py",
+        "if older.checkpoint < completed and older.abortable)",
+        "if older.checkpoint < completed and older.abortable and older.kind is not RecordKind.SAVEPOINT)",
+        "RT7, I30",
+        RETENTION,
+    ),
+    # ---- committing.py
+    Mutant(
+        "a failed commit is tried without end at the same pace",
+        "committing.py",
+        "self.backoff.pause(failures - 1)",
+        "self.backoff.pause(0)",
+        "CN1, I29",
+        COORDINATOR,
+    ),
+    Mutant(
+        "a failed commit waits for no timer",
+        "committing.py",
+        '            shared.say(SetTimer(f"{COMMIT}{event.scope}", self.backoff.pause(failures - 1)))\n',
+        "            pass\n",
+        "CN1, I29",
+    ),
+    Mutant(
+        "a lost commit does not end the pipeline",
+        "committing.py",
+        "        return event.reason if follows is FailedCommit.END else None\n",
+        "        return None\n",
+        "CN2, I31",
+        COORDINATOR,
+    ),
+    Mutant(
+        "confirmations to another driver count",
+        "committing.py",
+        "            shared.stale += 1\n            return\n",
+        "            shared.stale += 1\n",
+        "CN3, I37",
+        COORDINATOR,
+    ),
+    Mutant(
+        "refusals to another driver count",
+        "committing.py",
+        "            shared.stale += 1\n            return None\n",
+        "            shared.stale += 1\n",
+        "CN3, I34",
+        COORDINATOR,
+    ),
+)
