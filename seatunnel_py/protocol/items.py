@@ -2,8 +2,9 @@
 
 Rules. (C1) A channel is FIFO. (C2) Batches of a channel are numbered from 1 without gaps: (channel, number) is the
 channel data id. (C3) The same id means the same content (I22); the digest says so. (C4) An envelope carries the epochs
-of both its ends as the sender knew them; one of a past life is dropped and counted (I37). (C5) Barriers and markers are
-never held back by a full channel (F20).
+of both its ends as the sender knew them; one of a past life is dropped and counted (I37).
+
+Asked of whoever carries them: barriers and markers are never held back by a full channel (F20).
 
 May not know: what a row is, and who sends what when.
 """
