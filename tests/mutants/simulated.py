@@ -202,8 +202,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "unit results of a past life count",
         "participant.py",
-        "(event.epoch, event.number) != (self.epoch, unit.number):",
-        "event.number != unit.number:",
+        "unit.done is not None or (event.epoch, event.number) != (self.epoch, unit.number):",
+        "unit.done is not None or event.number != unit.number:",
         "S2, I37",
     ),
     # ---- coordinator
