@@ -108,6 +108,13 @@ def test_many_retries_overflow_nothing() -> None:
     assert Backoff(first=0.0).pause(9_999) == 0.0
 
 
+@pytest.mark.parametrize(("at", "used"), [(-1e9, 2), (5.0, 2), (1e9, 1)])
+def test_a_clock_that_jumps_lengthens_no_pause(at: float, used: int) -> None:
+    """B5, I49, F27: it was set back below the last due time, or far beyond it."""
+    (state, pause), expected = THREE.next(Retries(1, 50.0), at), THREE.pause(used - 1)
+    assert (state, pause) == (Retries(used, at + expected), expected)
+
+
 @given(
     st.integers(0, 6),
     st.lists(st.tuples(st.floats(-1e4, 1e4), st.floats(0, 1)), max_size=30),

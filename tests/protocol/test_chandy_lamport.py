@@ -54,8 +54,8 @@ def test_money_transfer() -> None:
     network.start(A, 1)
     transfer(network, ba, 1_000)
     transfer(network, ba, 2_000)
-    network.deliver(ab)
-    network.deliver(ab)
+    assert network.deliver(ab) == ()
+    assert SendMarker(ba, Marker(1)) in network.deliver(ab), "back to where it came from (L3)"
     for _ in range(3):
         network.deliver(ba)
 
@@ -178,6 +178,7 @@ def test_average_time_on_page(order: random.Random) -> None:
         time_on_page(at_the_beginning(), order, fail_at=120)
     snapshot = lost.value.args[0].whole(1)
 
+    assert snapshot is not None
     assert {str(name.vertex): state for name, state in snapshot.states.items()} == {
         "source": {"offset": 101},
         "task": {"users": 100, "times": 100000},
@@ -325,6 +326,22 @@ def test_every_snapshot_ends_in_a_consistent_cut(
         assert held == in_transit(network.lines(), network.cut(snapshot))
     assert all(process.recording == {} for process in network.processes.values())
     assert len(network.parts) == len(names) * len(initiators)
+
+
+@given(graphs(), st.data())
+def test_whoever_is_reached_records_himself_and_nobody_else(
+    graph: tuple[tuple[Subtask, ...], tuple[Channel, ...], list[list[Subtask]]], data: st.DataObject
+) -> None:
+    """L9: over however many channels; all markers are delivered."""
+    names, channels, _ = graph
+    initiators = data.draw(st.frozensets(st.sampled_from(names)))
+    network = Network(channels, dict.fromkeys(names))
+    for name in initiators:
+        network.start(name, 1)
+    while full := [channel for channel, queue in network.queues.items() if queue]:
+        network.deliver(full[0])
+
+    assert network.cuts.get(1, {}).keys() == reached(initiators, channels)
 
 
 @given(st.randoms(use_true_random=False), st.integers(0, 200))
