@@ -1,7 +1,7 @@
 """Refuse hostile text before a parser sees it, in time that is linear in its length.
 
-The parser recurses once per level of nesting and copies a run of blanks once per blank; a number of five
-thousand digits is slow to read and never meant. What passes here, parses in bounded time and stack.
+The parser recurses once per level of nesting and copies a text or a run of blanks once per character; a number
+of five thousand digits is slow to read and never meant. What passes here, parses in bounded time and stack.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ class Limits:
     entries: int = 50_000
     digits: int = 64
     blanks: int = 2_000
+    text: int = 100_000
 
 
 DEFAULT_LIMITS = Limits()
@@ -80,6 +81,8 @@ def check(text: str, file: str, limits: Limits = DEFAULT_LIMITS) -> str:
             )
         elif kind == "blanks" and match.end() - match.start() > limits.blanks:
             raise _place(text, match.start(), file).error(f"more than {limits.blanks} blanks in a row")
+        elif match.end() - match.start() > limits.text and text[match.start()] not in "#/":
+            raise _place(text, match.start(), file).error(f"a text of more than {limits.text} characters")
         if depth > limits.depth:
             raise _place(text, match.start(), file).error(f"nested deeper than {limits.depth} levels")
         if entries > limits.entries:

@@ -107,7 +107,9 @@ def read(text: str, file: str, *, prefix: tuple[str, ...] = (), limits: Limits =
     """Expressions of one file, or ``JobFileError`` with the place where it stops making sense."""
     text = check(text, file, limits)
     try:
-        root = _Translation(file, prefix).expression(parse_tokens(_tokens(text)))
+        tokens = _tokens(text)
+        _check_separators(tokens, file)
+        root = _Translation(file, prefix).expression(parse_tokens(tokens))
     except ParseError as error:
         place = Place(file, max(error.line, 1), max(error.col, 1))
         raise place.error(_plain_words(str(error))) from None
@@ -206,6 +208,37 @@ def _tokens(text: str) -> list[Token]:
             token = Token("unquoted", token.value[len("include") :], token.line, token.col + len("include"))
         tokens.append(token)
     return tokens
+
+
+_SEPARATORS = ("equals", "colon", "plus_equals")
+_ENDS = ("newline", "comma", "lbrace", "rbrace", "lbracket", "rbracket")
+
+
+def _check_separators(tokens: list[Token], file: str) -> None:
+    """Refuse ``a = 1 b = 2``, as the peer does: the library takes ``1 b = 2`` for one text, and the second option
+    would be lost. What stands together, as in ``host:port``, is text."""
+    value: list[Token] | None = None  # since a separator
+    for token in tokens:
+        if token.kind in _ENDS:
+            value = None
+        elif value is None:
+            value = [] if token.kind in _SEPARATORS else None
+        else:
+            if token.kind in _SEPARATORS and value:
+                _check_value_ends(value, token, file)
+            value.append(token)
+
+
+def _check_value_ends(value: list[Token], separator: Token, file: str) -> None:
+    keys = [at for at, token in enumerate(value) if at and token.preceding_space]
+    if not keys and not separator.preceding_space:
+        return
+    key = value[keys[-1]] if keys else separator
+    name = "".join(token.value for token in value[keys[-1] :]) if keys else separator.value
+    raise Place(file, key.line, key.col).error(
+        f"a second {separator.value!r} for one option",
+        remedy=f"Put a comma or a line break before {name!r}, or the value in quotes where all of it is one text.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
