@@ -46,8 +46,8 @@ def orphans(
     """What may be dropped of ``found``. ``storing``: this driver's records that the store has not answered for;
     ``incarnation`` and ``epochs``: the lives that go on. A vertex without an epoch is gone: none of its lives does.
 
-    ``found`` has to be listed first, ``records`` to be read last: a record that becomes durable before the first is
-    among ``records`` then, one that does later in ``storing`` or of a life that goes on."""
+    ``found`` has to be listed first and ``records`` to be read last: a record that names one of ``found`` is durable
+    by then, or on its way, or yet to come of a life that goes on."""
     known = tuple(claims)
     if max((claim.incarnation for claim in known), default=0) != incarnation:
         return ()
