@@ -101,10 +101,12 @@ class Checkpoints:
 
     def _view(self, kind: TriggerKind, at: float) -> TriggerView:
         shared = self.shared
+        # What began before a new checkpoint 0 is durable would hold positions that are void (BE5).
+        anew = shared.storing is not None and shared.storing.kind is RecordKind.ZERO
         return TriggerView(
             now=at,
             ended=shared.kept or has_ended(PIPELINE, shared.state),
-            active=shared.state in ACTIVE,
+            active=shared.state in ACTIVE and not anew,
             periodic=shared.state is PipelineState.RUNNING,
             queued=len(self.queue),
             pending=len(self.pending),

@@ -127,7 +127,7 @@ class I43EndOfInput(Checker):
                 f"success, but the newest record is {record and record.kind}",
             )
             held = any(waiting for one in record.snapshots.values() for waiting in one.channel_state.values())
-            sources = world.pipeline.topology.subtasks(world.pipeline.topology.sources)
+            sources = record.topology.subtasks(record.topology.sources)
             ended = all(record.snapshots[source].ended for source in sources)
             self.expect(ended and not held, "success, but the last cut is not an end")
         for commit in record.uncommitted:

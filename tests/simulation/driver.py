@@ -6,7 +6,7 @@ All of it is memory, and gone with a crash. Two drivers can live at once: the ol
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.protocol import coordinator_commands as order
@@ -14,14 +14,15 @@ from seatunnel_py.protocol import coordinator_events as report
 from seatunnel_py.protocol import participant_messages as task
 from seatunnel_py.protocol.claims import Claim
 from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Batch, Envelope, StagedPiece
+from seatunnel_py.protocol.items import Batch, Envelope
 from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.topology import Determinism, SinkKind
+from seatunnel_py.protocol.records import CheckpointRecord
 from tests.simulation.orders import PERFORM, Orders
-from tests.simulation.rows import digest
 from tests.simulation.storage import Answer
+from tests.simulation.work import work
 
 if TYPE_CHECKING:
+    from tests.simulation.pipelines import Pipeline
     from tests.simulation.world import World
 
 NEVER_LOST = (report.SubtaskReady, report.SubtaskFailed, report.SourceEnded)
@@ -49,18 +50,33 @@ class Node:
 
 
 class Driver(Orders):
-    def __init__(self, world: World, incarnation: int, claim: Claim) -> None:
+    """``record``: what it goes on from, in its own graph; without ``replay`` the journals are of another one."""
+
+    def __init__(
+        self,
+        world: World,
+        incarnation: int,
+        claim: Claim,
+        pipeline: Pipeline,
+        record: CheckpointRecord | None,
+        *,
+        replay: bool,
+    ) -> None:
         self.world = world
         self.incarnation = incarnation
+        self.pipeline, self.record, self.replay = pipeline, record, replay
+        self.machinery = world.machinery
         self.alive = True
         self.ended: order.PipelineEnded | None = None
-        pipeline = world.pipeline
-        topology = pipeline.topology
+        detached = record.topology.detached if record else frozenset[str]()
+        self.topology = topology = replace(pipeline.topology, detached=detached)
         self.nodes = {
-            subtask: Node(subtask, world.make_participant(subtask), topology.inputs(subtask), topology.outputs(subtask))
+            subtask: Node(
+                subtask, world.make_participant(subtask, topology), topology.inputs(subtask), topology.outputs(subtask)
+            )
             for subtask in topology.subtasks()
         }
-        self.coordinator = world.make_coordinator(claim)
+        self.coordinator = world.make_coordinator(self, claim)
         self.channels: dict[Channel, deque[Envelope]] = {channel: deque() for channel in topology.channels}
         self.busy: set[Channel] = set()
         self.emitted: dict[Channel, int] = {}
@@ -155,8 +171,8 @@ class Driver(Orders):
     def has_room(self, node: Node) -> bool:
         """Back-edges have no bound: a full cycle must not stand still (I47). Nor have channels to a receiver that takes
         its journal again: what it waits for may stand behind what it will take later."""
-        capacity = self.world.pipeline.capacity
-        back_edges = self.world.machinery.back_edges
+        capacity = self.pipeline.capacity
+        back_edges = self.machinery.back_edges
         return all(
             self.emitted.get(channel, 0) - self.taken.get(channel, 0) < capacity
             for channel in node.outputs
@@ -186,7 +202,7 @@ class Driver(Orders):
         if world.faults.strikes("unit fails"):
             self.hear_subtask(node.subtask, task.UnitFailed, command.epoch, command.number)
             return
-        fields = self._work(node, command)
+        fields = work(self, node, command)
         if fields is None:
             self.hear_subtask(node.subtask, task.UnitFailed, command.epoch, command.number)
         else:
@@ -194,42 +210,6 @@ class Driver(Orders):
             if not self.progressed:
                 self.progressed = True
                 self.hear(report.Progressed)
-
-    def _work(self, node: Node, command: task.RunUnit) -> tuple[Any, ...] | None:
-        """The rows of one unit, and for a sink their way into the target. None: the target refused them."""
-        world, subtask = self.world, node.subtask
-        machinery, vertex = world.machinery, subtask.vertex
-        level = machinery.levels[vertex]
-        salt = 0 if level is Determinism.DETERMINATE else world.choices.rows.below(1 << 20)
-        if command.channel is None:
-            start = command.state[0] if command.state else 0
-            total = world.pipeline.rows[vertex]
-            end = min(total, start + world.choices.rows.between(1, world.pipeline.budget))
-            start, end = command.range or (start, end)
-            rows = machinery.transform(vertex, 0, machinery.source(subtask, start, end), salt)
-            outputs = [(channel, part, len(part), digest(part)) for channel, part in machinery.route(subtask, rows)]
-            return (end,), tuple(outputs), (), (start, end), end >= total
-        taken = command.batch.payload
-        count, checksum = command.state or (0, 0)
-        state = (count + len(taken), (checksum + command.batch.digest) & ((1 << 61) - 1))
-        if vertex not in world.targets:
-            rows = machinery.transform(vertex, count, taken, salt)
-            if command.number in world.observer.life(self, node).journal and world.faults.strikes(
-                "replay makes other rows"
-            ):
-                world.lied = True
-                rows = tuple((*row[:5], row[5] + 7) for row in rows)
-            outputs = [(channel, part, len(part), digest(part)) for channel, part in machinery.route(subtask, rows)]
-            return state, tuple(outputs), (), None, False
-        name = f"{subtask}/{self.incarnation}.{command.epoch}/{command.number}"
-        target = world.targets[vertex]
-        answer = target.write(subtask, self.incarnation, command.epoch, name, taken)
-        world.tell("written", self, node, command, answer)
-        if answer is Answer.FENCED:
-            world.count("a zombie's write was refused")
-            return None
-        pieces = (StagedPiece(name, len(taken)),) if target.kind is SinkKind.TWO_PHASE else ()
-        return state, (), pieces, None, False
 
     def log_taken(self, node: Node, command: task.LogTaken) -> None:
         self.world.later(self.world.delay(0.003), self._log, node, command)
@@ -241,7 +221,9 @@ class Driver(Orders):
         answer = world.journal.append(node.subtask, self.incarnation, command.epoch, command.entry)
         world.tell("logged", self, node, command, answer)
         if answer is Answer.DONE:
-            world.later(world.delay(0.003), self.hear_subtask, node.subtask, task.TakenLogged, command.entry.number)
+            world.sources.logged(node.subtask, command.entry.range)
+            about = (task.TakenLogged, command.epoch, command.entry.number)
+            world.later(world.delay(0.003), self.hear_subtask, node.subtask, *about)
 
     def emit(self, node: Node, command: task.Emit) -> None:
         envelope = command.envelope

@@ -12,7 +12,8 @@ from seatunnel_py.protocol.ids import Channel, Subtask
 from seatunnel_py.protocol.items import Barrier, Batch, Envelope, JournalUse, SubtaskSnapshot, Taken
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import RecordKind
-from tests.simulation.rows import MASK
+from seatunnel_py.protocol.regions import restored_position
+from tests.simulation.rows import MASK, total
 from tests.simulation.storage import Answer
 
 if TYPE_CHECKING:
@@ -67,8 +68,11 @@ class Observer:
         self.world = world
         self.lives: dict[tuple[int, Subtask], Life] = {}
         self.known: dict[int, Known] = {}
-        self.content: dict[Channel, list[int]] = {channel: [] for channel in world.pipeline.topology.channels}
-        self.sums: dict[Channel, list[int]] = {channel: [0] for channel in world.pipeline.topology.channels}
+        self.content: dict[Channel, list[int | None]] = {}
+        """Digests of what was sent, None where that is not known any more."""
+        self.sums: dict[Channel, list[int]] = {}
+        self.base: dict[Subtask, int] = {}
+        """What is in a state besides the rows of ``sums``: it comes from another graph."""
         self.cuts: dict[tuple[int, int, Channel], tuple[int, int]] = {}
         """(incarnation, checkpoint, channel) -> last number that its sender had sent, and that was ever sent."""
         self.unaligned: set[tuple[int, int]] = set()
@@ -97,6 +101,25 @@ class Observer:
 
     def driver(self, driver: Driver, claim: Any) -> None:
         self.known[driver.incarnation] = Known()
+        record = driver.record
+        if record is None or not driver.replay:
+            snapshots = record.snapshots if record else {}
+            held = set(driver.topology.by_id) - set(driver.topology.sources)
+            self.base = {subtask: total([one.state])[1] for subtask, one in snapshots.items() if subtask.vertex in held}
+            for channel in driver.topology.channels:
+                self._anew(channel, snapshots.get(channel.receiver))
+
+    def _anew(self, channel: Channel, snapshot: SubtaskSnapshot | None) -> None:
+        """Of what was sent on it nothing is known but what still waits."""
+        applied = snapshot.applied.get(channel, 0) if snapshot else 0
+        self.content[channel] = [None] * applied
+        self.sums[channel] = [0] * (applied + 1)
+        for batch in snapshot.channel_state.get(channel, ()) if snapshot else ():
+            self._sent(channel, batch.digest)
+
+    def _sent(self, channel: Channel, digest: int) -> None:
+        self.content[channel].append(digest)
+        self.sums[channel].append((self.sums[channel][-1] + digest) & MASK)
 
     def lives_begin(self, driver: Driver, node: Node, command: order.Restart, journal: tuple[Taken, ...]) -> None:
         snapshot = command.snapshot or SubtaskSnapshot()
@@ -120,10 +143,19 @@ class Observer:
             senders=dict(command.senders),
         )
         if command.replay is not JournalUse.WHOLE and driver is self.world.newest:
+            record = self.record(driver, command.checkpoint)
             for channel in node.outputs:
                 keep = snapshot.sent.get(channel, 0)
+                if command.replay is JournalUse.HELD and record:
+                    # It repeats itself as far as its receivers are, and only then may go another way.
+                    keep = max(keep, restored_position(record.snapshots.get(channel.receiver), channel))
                 del self.content[channel][keep:]
                 del self.sums[channel][keep + 1 :]
+
+    def record(self, driver: Driver, checkpoint: int) -> CheckpointRecord | None:
+        """A record as this driver sees it: in its own graph."""
+        own = driver.record
+        return own if own is not None and own.checkpoint == checkpoint else self.world.store.ever.get(checkpoint)
 
     def stored(self, driver: Driver, record: CheckpointRecord, answer: Answer) -> None:
         if answer is Answer.DONE and record.kind is not RecordKind.ZERO:
@@ -137,12 +169,12 @@ class Observer:
         known.restored = command.checkpoint
         known.unstarted.add(command.subtask)
         if self.world.lied and command.replay is JournalUse.VOID and driver is self.world.newest:
-            self._look_ahead(command)
+            self._look_ahead(driver, command)
 
-    def _look_ahead(self, command: order.Restart) -> None:
+    def _look_ahead(self, driver: Driver, command: order.Restart) -> None:
         """A record in which a receiver is ahead of one whose replay differs cannot be gone on from: a person has to."""
-        record = self.world.store.ever.get(command.checkpoint)
-        for channel in self.world.pipeline.topology.outputs(command.subtask) if record and record.snapshots else ():
+        record = self.record(driver, command.checkpoint)
+        for channel in driver.nodes[command.subtask].outputs if record and record.snapshots else ():
             receiver = record.snapshots[channel.receiver]
             held = receiver.channel_state.get(channel, ())
             seen = held[-1].number if held else receiver.applied.get(channel, 0)
@@ -203,7 +235,9 @@ class Observer:
 
     def _heard(self, driver: Driver, event: Any) -> None:
         kind = type(event)
-        if kind is report.Acknowledged:
+        if kind is report.Persisted:
+            self._anew_from(self.known[driver.incarnation], driver, event.checkpoint)
+        elif kind is report.Acknowledged:
             known = self.known[driver.incarnation]
             if event.incarnation == driver.incarnation and known.epochs.get(event.subtask) == event.epoch:
                 heard = known.acknowledged.setdefault(event.checkpoint, {})
@@ -212,6 +246,13 @@ class Observer:
             known = self.known[driver.incarnation]
             if event.incarnation == driver.incarnation and known.epochs.get(event.subtask) == event.epoch:
                 known.failed.add(event.subtask.vertex)
+
+    def _anew_from(self, known: Known, driver: Driver, checkpoint: int) -> None:
+        """A checkpoint 0 while lives go on: their positions are void, and everything begins again from there."""
+        record = self.world.store.ever.get(checkpoint)
+        if record is not None and record.kind is RecordKind.ZERO and known.epochs:
+            known.failed.update(driver.topology.live)
+            known.restored = checkpoint
 
     def _learned(self, life: Life, event: task.PeerRestarted) -> None:
         for channel, epoch in event.epochs.items():
@@ -240,12 +281,11 @@ class Observer:
         if isinstance(item, Batch):
             self.batches += 1
             life.sent[channel] = max(life.sent[channel], item.number)
-            content = self.content[channel]
-            if driver is self.world.newest and item.number == len(content) + 1:
-                content.append(item.digest)
-                self.sums[channel].append((self.sums[channel][-1] + item.digest) & MASK)
+            if driver is self.world.newest and item.number == len(self.content[channel]) + 1:
+                self._sent(channel, item.digest)
         elif isinstance(item, Barrier):
-            self.cuts[driver.incarnation, item.checkpoint, channel] = (life.sent[channel], len(self.content[channel]))
+            ever = len(self.content.get(channel, ()))
+            self.cuts[driver.incarnation, item.checkpoint, channel] = (life.sent[channel], ever)
             if item.unaligned:
                 self.unaligned.add((driver.incarnation, item.checkpoint))
             if item.operation.kind == "stop":

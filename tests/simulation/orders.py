@@ -15,11 +15,12 @@ from seatunnel_py.protocol import participant_messages as task
 from seatunnel_py.protocol.ids import Channel, Subtask
 from seatunnel_py.protocol.items import Envelope
 from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.records import Commit
+from seatunnel_py.protocol.records import Commit, RecordKind
 from tests.simulation.storage import Answer
 
 if TYPE_CHECKING:
     from tests.simulation.driver import Node
+    from tests.simulation.rows import Machinery
     from tests.simulation.world import World
 
 
@@ -27,6 +28,7 @@ class Orders:
     """Base of ``Driver``; the fields are set there."""
 
     world: World
+    machinery: Machinery
     incarnation: int
     alive: bool
     ended: order.PipelineEnded | None
@@ -66,6 +68,7 @@ class Orders:
         )
 
     def send_completed(self, command: order.SendCompleted) -> None:
+        self.world.journal.forget(self.world.store.ever[command.checkpoint], command.subtask, self.incarnation)
         self.to_subtask(
             command.subtask,
             task.CheckpointCompleted,
@@ -91,6 +94,8 @@ class Orders:
         node.epoch, node.dead, node.held, node.running = command.epoch, False, None, None
         taken = command.snapshot.taken if command.snapshot else 0
         journal = world.journal.begin(command)
+        if world.sources.restarted(command, self.machinery):
+            world.tell("lost", self, command)
         node.begun, node.replays_until = taken, taken + len(journal)
         self._forget_channels(node, command)
         if command.subtask.vertex in world.targets:
@@ -167,6 +172,8 @@ class Orders:
             if not world.choices.outcome.chance(0.5):
                 return
         answer = world.store.write(record, self.incarnation)
+        if answer is Answer.DONE and record.kind is RecordKind.ZERO:
+            world.void = False
         world.tell("stored", self, record, answer)
         if not self.alive:
             return
@@ -215,7 +222,7 @@ class Orders:
 
     def delete_record(self, command: order.DeleteRecord) -> None:
         if not self.world.faults.strikes("delete fails"):
-            self.world.store.delete(command.checkpoint)
+            self.world.store.delete(command.checkpoint, self.incarnation)
 
     def set_timer(self, command: order.SetTimer) -> None:
         self._timer_count += 1
@@ -231,12 +238,24 @@ class Orders:
         self.timers.pop(command.name, None)
 
     def set_up(self, command: order.SetUp) -> None:
-        self.world.later(self.world.delay(0.02), self._set_up, command)
+        """Intent record, effects, done record: a driver may die between any two."""
+        world = self.world
+        steps = (world.store.intents.add, world.targets[command.unit].empty, world.store.done.add)
+        for number, step in enumerate(steps):
+            world.later(world.delay(0.02) + number * 0.03, self._set_up, command, number, step)
 
-    def _set_up(self, command: order.SetUp) -> None:
-        if self.alive:
-            self.world.tell("set up", self, command)
+    def _set_up(self, command: order.SetUp, number: int, step: Callable[[str], None]) -> None:
+        world = self.world
+        if self.alive and world.faults.strikes("driver crashes in set-up"):
+            world.crash(self)
+        if not self.alive or self.incarnation < world.store.incarnation:
+            return  # the store and the target refuse an overtaken one
+        world.tell("set up", self, command, number)
+        step(command.unit)
+        if number == 2:
             self.hear(report.SetUpDone, command.unit)
+            if world.faults.strikes("notice twice"):
+                self.hear(report.SetUpDone, command.unit)
 
     def nothing(self, command: object) -> None:
         """For people only."""

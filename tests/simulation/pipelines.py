@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from seatunnel_py.protocol.topology import Determinism, Edge, SinkKind, Spread, Topology, Vertex
@@ -22,7 +22,8 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class Pipeline:
-    """``rows``: how many each subtask of a source holds. ``order``: number of a vertex, for row ids."""
+    """``rows``: how many each split of a source holds; ``splits``: how many splits it has; ``set_up``: vertices whose
+    target has start effects; ``elastic``: it may be restored into another parallelism."""
 
     shape: str
     topology: Topology
@@ -30,9 +31,9 @@ class Pipeline:
     rows: dict[str, int]
     capacity: int
     budget: int
-
-    def number(self, vertex: str) -> int:
-        return [each.id for each in self.topology.vertices].index(vertex)
+    splits: dict[str, int]
+    set_up: tuple[str, ...]
+    elastic: bool
 
 
 # name -> edges; sources are A, B; sinks are K, L, M; the rest in between
@@ -73,19 +74,43 @@ def generate(choices: Choices) -> Pipeline:
     widths = (1, 1, 1, 2, 2, 3) if len(names) <= 5 else (1, 1, 1, 2)
     width, moody = shape_of.pick(widths), shape_of.chance(0.5)
     capacity, budget, retained = shape_of.pick((4, 1, 2, 8)), shape_of.between(1, 4), shape_of.chance(0.4)
-    vertices, roles, rows = [], {}, {}
+    more = choices.graph
+    elastic, careful = more.chance(0.3), more.chance(0.4)
+    vertices, roles, rows, splits = [], {}, {}, {}
     for name in names:
         parallelism = max(1, width - vertex_of.pick((0, 0, 0, 1)))
         level, kind, count = vertex_of.pick(LEVELS), vertex_of.pick(SINK_KINDS), vertex_of.between(2, 24)
         role = roles[name] = _role(name, vertex_of, looped="T" in names)
         if not moody or role in (Role.SINK, Role.RETRY) or name in "RX":
             level = Determinism.DETERMINATE
-        vertices.append(Vertex(name, parallelism, level, kind if role is Role.SINK else SinkKind.NONE))
+        sink = kind if role is Role.SINK else SinkKind.NONE
+        once = role is Role.SOURCE and more.chance(0.12)
+        vertices.append(Vertex(name, parallelism, level, sink, replayable=not once))
         if role is Role.SOURCE:
-            rows[name] = count
+            splits[name] = parallelism + (more.below(3) if elastic else 0)
+            rows[name] = max(2, count * parallelism // splits[name])
     by_name = {vertex.id: vertex for vertex in vertices}
-    topology = Topology(tuple(vertices), tuple(_edge(edge, by_name, edge_of, retained) for edge in edges))
-    return Pipeline(shape, topology, roles, rows, capacity, budget)
+    tied = 0.15 if elastic else 0.5
+    topology = Topology(tuple(vertices), tuple(_edge(edge, by_name, edge_of, retained, tied) for edge in edges))
+    set_up = tuple(name for name in names if roles[name] is Role.SINK) if careful else ()
+    return Pipeline(shape, topology, roles, rows, capacity, budget, splits, set_up, elastic)
+
+
+def movable(topology: Topology) -> list[str]:
+    """Vertices whose parallelism may change: sources, and those all of whose inputs are keyed (I45)."""
+    tied = {edge.sender for edge in topology.edges if edge.spread is Spread.FORWARD}
+    tied |= {edge.receiver for edge in topology.edges if edge.spread is not Spread.KEYED}
+    return [vertex.id for vertex in topology.vertices if vertex.id not in tied]
+
+
+def resized(pipeline: Pipeline, more: Stream) -> Pipeline:
+    """The same pipeline with another parallelism here and there."""
+    free = movable(pipeline.topology)
+    vertices = tuple(
+        replace(vertex, parallelism=more.between(1, 3)) if vertex.id in free and more.chance(0.6) else vertex
+        for vertex in pipeline.topology.vertices
+    )
+    return replace(pipeline, topology=Topology(vertices, pipeline.topology.edges))
 
 
 def _insert(edges: list[str], shape: Stream) -> list[str]:
@@ -113,12 +138,12 @@ def _role(name: str, vertex: Stream, looped: bool) -> Role:
     return inner
 
 
-def _edge(edge: str, by_name: dict[str, Vertex], choice: Stream, retained: bool) -> Edge:
+def _edge(edge: str, by_name: dict[str, Vertex], choice: Stream, retained: bool, tied: float) -> Edge:
     sender, receiver = edge
     same = by_name[sender].parallelism == by_name[receiver].parallelism
     u, kept = choice.draw(), choice.chance(0.6)
     spread = Spread.KEYED
-    if same and u < 0.5:
+    if same and u < tied:
         spread = Spread.FORWARD
     elif u > 0.93 and "T" not in edge and "R" not in edge:
         spread = Spread.BROADCAST

@@ -8,8 +8,11 @@ goes round a loop is read off the row alone, so that the result can be computed 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from seatunnel_py.protocol.ids import Channel, Subtask
+from seatunnel_py.protocol.restore import KEY_GROUPS, subtask_of
 from seatunnel_py.protocol.topology import Determinism, Spread
 from tests.simulation.pipelines import Pipeline, Role
 
@@ -18,6 +21,11 @@ Rows = tuple[Row, ...]
 MASK = (1 << 61) - 1
 DIGITS = 64
 Identity = tuple[int, int, int, int]
+Counts = Mapping[str, tuple[int, int]]
+"""State of a vertex with inputs: key group -> rows that it took, and the sum over them."""
+Lost = dict[tuple[str, int], set[int]]
+"""Rows of splits of sources that can be read only once: (source, split) -> their numbers."""
+GROUPS = tuple(str(group) for group in range(KEY_GROUPS))
 
 
 def digest(rows: Rows) -> int:
@@ -28,6 +36,27 @@ def digest(rows: Rows) -> int:
 def identity(row: Row) -> Identity:
     """What makes a row one and the same, however it was counted."""
     return row[:4]
+
+
+def key_group(row: Row) -> int:
+    """Rows of one key belong together."""
+    return (row[0] + row[1] + row[2] % 3) * 53 % KEY_GROUPS
+
+
+def taken(state: Counts | None, rows: Rows) -> Counts:
+    """The state after these rows were taken."""
+    after = dict(state or {})
+    for row in rows:
+        name = GROUPS[key_group(row)]
+        count, total = after.get(name, (0, 0))
+        after[name] = count + 1, (total + hash(row)) & MASK
+    return after
+
+
+def total(states: Iterable[Counts | None]) -> tuple[int, int]:
+    """Rows that were taken, and the sum over them."""
+    every = [one for state in states if state for one in state.values()]
+    return sum(count for count, _ in every), sum(mark for _, mark in every) & MASK
 
 
 def wanted_tries(row: Row) -> int:
@@ -58,19 +87,23 @@ class Machinery:
             if pipeline.roles[edge.sender] is Role.RETRY
         }
 
-    def source(self, subtask: Subtask, start: int, end: int) -> Rows:
-        number = self.numbers[subtask.vertex]
-        return tuple((number, subtask.index, at, 0, 0, 0) for at in range(start, end))
+    def source(self, vertex: str, split: int, start: int, end: int) -> Rows:
+        number = self.numbers[vertex]
+        return tuple((number, split, at, 0, 0, 0) for at in range(start, end))
+
+    def splits(self, subtask: Subtask) -> dict[str, Any]:
+        """What a reader begins with."""
+        mine = range(self.pipeline.splits[subtask.vertex])[subtask.index :: self.width[subtask.vertex]]
+        return {"assigned": {}, "unassigned": [str(split) for split in mine], "finished": []}
 
     def keep(self, vertex: str, row: Row) -> bool:
         return self.pipeline.roles[vertex] is not Role.FILTER or (row[0] + row[2]) % 3 != 0
 
-    def transform(self, vertex: str, count: int, rows: Rows, salt: int) -> Rows:
-        """Rows that the vertex emits for rows that it took; ``count``: how many it took before."""
+    def transform(self, vertex: str, state: Counts | None, rows: Rows, salt: int) -> Rows:
+        """Rows that the vertex emits for rows that it took; ``state``: what it took before."""
         role = self.pipeline.roles[vertex]
         if role is Role.COUNT:
-            # sorted: a batch with its rows in another order is the same batch
-            rows = tuple((*row[:5], (row[5] * 31 + at) & MASK) for at, row in enumerate(sorted(rows), count + 1))
+            rows = self._counted(state or {}, rows)
         elif role is Role.FILTER:
             rows = tuple(row for row in rows if self.keep(vertex, row))
         elif role is Role.RETRY:
@@ -80,6 +113,16 @@ class Machinery:
         elif self.levels[vertex] is Determinism.UNORDERED and salt & 1:
             rows = rows[::-1]
         return rows
+
+    def _counted(self, state: Counts, rows: Rows) -> Rows:
+        """Every row gets its ordinal in its key group."""
+        before: dict[int, int] = {}
+        found = []
+        for row in sorted(rows):  # a batch with its rows in another order is the same batch
+            group = key_group(row)
+            at = before[group] = before.get(group, state.get(GROUPS[group], (0, 0))[0]) + 1
+            found.append((*row[:5], (row[5] * 31 + at) & MASK))
+        return tuple(found)
 
     def route(self, subtask: Subtask, rows: Rows) -> list[tuple[Channel, Rows]]:
         """Which rows go into which channel; no batch is empty."""
@@ -97,7 +140,7 @@ class Machinery:
             else:
                 parts = {}
                 for row in wanted:
-                    parts.setdefault((row[0] + row[1] + row[2] % 3) % width, []).append(row)
+                    parts.setdefault(subtask_of(key_group(row), width), []).append(row)
             for index in sorted(parts):
                 place = step + 16 * index if edge.spread is Spread.BROADCAST else step
                 marked = tuple(self._marked(row, number, place) for row in parts[index])
@@ -120,20 +163,22 @@ class Machinery:
             return row  # inside a loop and out of it the path stays, or it would grow with every round
         return (row[0], row[1], row[2], row[3] * DIGITS + place, row[4], row[5])
 
-    def expected(self) -> dict[str, Counter[Identity]]:
-        """What each sink must show in the end."""
+    def expected(self, lost: Lost) -> dict[str, Counter[Identity]]:
+        """What each sink must show in the end, but for rows that nobody could read again."""
         shown: dict[str, Counter[Identity]] = {
             name: Counter() for name, role in self.pipeline.roles.items() if role is Role.SINK
         }
         waiting: list[tuple[Subtask, Rows]] = []
         for name, count in self.pipeline.rows.items():
-            for index in range(self.width[name]):
-                waiting.append((Subtask(name, index), self.source(Subtask(name, index), 0, count)))
+            for split in range(self.pipeline.splits[name]):
+                gone = lost.get((name, split), ())
+                rows = tuple(row for row in self.source(name, split, 0, count) if row[2] not in gone)
+                waiting.append((Subtask(name, 0), rows))
         while waiting:
             subtask, rows = waiting.pop()
             if subtask.vertex in shown:
                 shown[subtask.vertex].update(map(identity, rows))
                 continue
-            for channel, part in self.route(subtask, self.transform(subtask.vertex, 0, rows, 0)):
+            for channel, part in self.route(subtask, self.transform(subtask.vertex, None, rows, 0)):
                 waiting.append((channel.receiver, part))
         return shown

@@ -55,6 +55,18 @@ SOMETIMES = (
     "a trigger came before the start",
     "other rows under a known number were noticed",
     "orphans were dropped",
+    "a start was refused",
+    "a damaged record was noticed",
+    "a missing record was noticed",
+    "a start went on from before a record that nobody had heard of",
+    "a record was restored into another parallelism",
+    "a restore into another parallelism was refused",
+    "start effects were asked for",
+    "start effects were performed again",
+    "positions were void",
+    "positions were void too late",
+    "rows of a source that can be read only once were lost",
+    "rows of a source that can be read only once were kept",
 )
 """Each must happen in a campaign over both modes; a campaign in which one never does shows less than it seems to."""
 

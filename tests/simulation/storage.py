@@ -12,7 +12,7 @@ from seatunnel_py.protocol.claims import Claim, may_write, next_incarnation
 from seatunnel_py.protocol.commits import LedgerRow, Verdict, claim_ledger, ledger_decision
 from seatunnel_py.protocol.coordinator_commands import Restart
 from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import StagedPiece, Taken
+from seatunnel_py.protocol.items import JournalUse, StagedPiece, Taken
 from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
 from seatunnel_py.protocol.topology import SinkKind
 from seatunnel_py.protocol.units import retaken
@@ -38,13 +38,17 @@ ANSWERS = {
 
 @dataclass
 class Store:
-    """Records by checkpoint. A write is one act: it happens wholly or not at all (I10)."""
+    """Records by checkpoint. A write is one act: it happens wholly or not at all (I10). ``void``: records that nobody
+    goes on from; ``intents`` and ``done``: set-up units that were begun, and finished."""
 
     incarnation: int = 0
     claims: list[Claim] = field(default_factory=list)
     records: dict[int, CheckpointRecord] = field(default_factory=dict)
     ever: dict[int, CheckpointRecord] = field(default_factory=dict)
     deleted: set[int] = field(default_factory=set)
+    void: set[int] = field(default_factory=set)
+    intents: set[str] = field(default_factory=set)
+    done: set[str] = field(default_factory=set)
 
     def claim(self) -> int:
         """Compare-and-set of the incarnation."""
@@ -58,12 +62,13 @@ class Store:
         self.ever[record.checkpoint] = record
         return Answer.DONE
 
-    def delete(self, checkpoint: int) -> None:
-        if self.records.pop(checkpoint, None) is not None:
+    def delete(self, checkpoint: int, incarnation: int) -> None:
+        if may_write(self.incarnation, incarnation) and self.records.pop(checkpoint, None) is not None:
             self.deleted.add(checkpoint)
 
     def newest(self) -> CheckpointRecord | None:
-        return self.records[max(self.records)] if self.records else None
+        valid = self.records.keys() - self.void
+        return self.records[max(valid)] if valid else None
 
     def savepoints(self) -> list[CheckpointRecord]:
         return [record for record in self.records.values() if record.kind is RecordKind.SAVEPOINT]
@@ -71,9 +76,11 @@ class Store:
 
 @dataclass
 class Journal:
-    """What units took, by subtask and number (I39). ``floor``: what a record contains is forgotten up to here."""
+    """What units took, by subtask and number (I39). ``floor``: what a record contains is forgotten up to here;
+    ``completed``: the newest checkpoint for whose sake something was."""
 
     incarnation: int = 0
+    completed: int = 0
     entries: dict[Subtask, dict[int, Taken]] = field(default_factory=dict)
     fence: dict[Subtask, tuple[int, int]] = field(default_factory=dict)
     floor: dict[Subtask, int] = field(default_factory=dict)
@@ -86,6 +93,8 @@ class Journal:
         taken = restart.snapshot.taken if restart.snapshot else 0
         again = retaken(restart.replay, restart.snapshot, [mine[number] for number in sorted(mine) if number > taken])
         if restart.incarnation >= self.incarnation:
+            if restart.replay is JournalUse.VOID:
+                self.floor[subtask] = 0  # nothing before counts any more
             for number in [number for number in mine if number > taken + len(again)]:
                 del mine[number]
         return again
@@ -99,11 +108,14 @@ class Journal:
         mine[entry.number] = entry
         return Answer.DONE
 
-    def forget(self, subtask: Subtask, taken: int) -> None:
-        """The newest record contains what was taken up to here: no restart will ask for it (I40)."""
-        mine = self.entries.get(subtask, {})
+    def forget(self, record: CheckpointRecord, subtask: Subtask, incarnation: int) -> None:
+        """A completed checkpoint contains what was taken so far: no restart will ask for it (I40)."""
+        if incarnation < self.incarnation or subtask not in record.snapshots:
+            return
+        taken, mine = record.snapshots[subtask].taken, self.entries.get(subtask, {})
         for number in [number for number in mine if number <= taken]:
             del mine[number]
+        self.completed = max(record.checkpoint, self.completed)
         self.floor[subtask] = max(taken, self.floor.get(subtask, 0))
 
 
@@ -121,6 +133,7 @@ class Target:
     by_key: dict[tuple[int, ...], Row] = field(default_factory=dict)
     committed: list[int] = field(default_factory=list)
     applied: list[str] = field(default_factory=list)
+    emptied: int = 0
 
     def begin(self, subtask: Subtask, incarnation: int, epoch: int) -> None:
         """Fence: nothing of an older life of this subtask becomes visible any more (I35)."""
@@ -176,6 +189,12 @@ class Target:
     def drop(self, pieces: tuple[StagedPiece, ...]) -> None:
         for piece in pieces:
             self.staged.pop(piece.name, None)
+
+    def empty(self, unit: str) -> None:
+        """A start effect that nobody can take back: what is there is dropped."""
+        self.visible.clear()
+        self.by_key.clear()
+        self.emptied += 1
 
     def rows(self) -> list[Row]:
         """What a reader sees."""

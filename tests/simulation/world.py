@@ -17,7 +17,7 @@ from seatunnel_py.protocol import coordinator_commands as order
 from seatunnel_py.protocol import coordinator_events as report
 from seatunnel_py.protocol import participant_messages as task
 from seatunnel_py.protocol.backoff import Backoff
-from seatunnel_py.protocol.claims import Claim, RestoreRefused, claim_from
+from seatunnel_py.protocol.claims import Claim
 from seatunnel_py.protocol.coordinator import Coordinator
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import Operation, OperationKind, StagedPiece
@@ -25,6 +25,7 @@ from seatunnel_py.protocol.orphans import FoundPiece, orphans
 from seatunnel_py.protocol.participant import Participant
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.protocol.topology import Topology
 from seatunnel_py.protocol.trigger import CheckpointSettings
 from tests.simulation.checkers import CHECKERS
 from tests.simulation.choices import Choices
@@ -34,9 +35,11 @@ from tests.simulation.limits import CALM_AFTER_SECONDS, Limits
 from tests.simulation.observer import Observer
 from tests.simulation.pipelines import Pipeline, Role, generate
 from tests.simulation.rows import Machinery
+from tests.simulation.starts import start_driver
 from tests.simulation.storage import Journal, Store, Target
 from tests.simulation.trace import Trace
 from tests.simulation.violation import Violation
+from tests.simulation.work import Sources
 
 PATIENT_AFTER_DRIVERS = 3
 """Whoever starts a pipeline again and again gives it more time at last."""
@@ -58,7 +61,7 @@ class World:
         self.crc = 0
         self.counters: Counter[str] = Counter()
         self.trace = Trace() if trace else None
-        self.store, self.journal = Store(), Journal()
+        self.store, self.journal, self.sources = Store(), Journal(), Sources(self.pipeline)
         self.targets = {
             vertex.id: Target(vertex.id, vertex.sink)
             for vertex in self.pipeline.topology.vertices
@@ -69,6 +72,8 @@ class World:
         self.drivers: list[Driver] = []
         self.storing: list[tuple[Driver, CheckpointRecord]] = []
         self.finished = self.given_up = False
+        self.void = False
+        """Positions are void, and no record says so yet."""
         self.lied = False
         """A vertex that is declared determinate has made other rows of the same batch (F57)."""
         self.limit = 0
@@ -99,39 +104,39 @@ class World:
 
     # ---------------------------------------------------------------- machines
 
-    def make_participant(self, subtask: Subtask) -> Participant:
-        return Participant(subtask, self.pipeline.topology, self.settings.alignment_timeout or 0.0)
+    def make_participant(self, subtask: Subtask, topology: Topology) -> Participant:
+        return Participant(subtask, topology, self.settings.alignment_timeout or 0.0)
 
-    def make_coordinator(self, claim: Claim) -> Coordinator:
-        newest, settings = self.store.newest(), self.settings
+    def make_coordinator(self, driver: Driver, claim: Claim) -> Coordinator:
+        settings = self.settings
         if len(self.drivers) > PATIENT_AFTER_DRIVERS:
             settings = replace(settings, timeout=30.0, tolerable_failures=1000)
         return Coordinator(
-            self.pipeline.topology,
+            driver.pipeline.topology,
             settings,
             Backoff(retries=50, first=0.05, longest=0.4, reset_after=1.0),
-            record=newest,
+            record=driver.record,
             first_checkpoint=claim.first,
+            set_up=self.pipeline.set_up,
+            done=self.store.done,
+            replay=driver.replay,
         )
 
-    def start_driver(self) -> None:
-        """A new incarnation: fence, then read, then decide (I38)."""
-        incarnation = self.store.claim()
-        self.journal.incarnation = incarnation
-        for target in self.targets.values():
-            target.claim(incarnation, max(self.store.ever, default=0))
-        highest = max((target.ledger for target in self.targets.values()), default=0)
-        claim = claim_from(incarnation, self.store.claims, self.store.records.values(), highest)
-        if isinstance(claim, RestoreRefused):
-            raise self.violation("I17NewestIsRestored", claim.why)
-        self.store.claims.append(claim)
-        driver = Driver(self, incarnation, claim)
+    def take_graph(self, pipeline: Pipeline) -> None:
+        """The newest driver's graph."""
+        if pipeline is not self.pipeline:
+            self.pipeline, self.machinery = pipeline, Machinery(pipeline)
+
+    def begin(self, driver: Driver, claim: Claim) -> None:
+        """It is there, and may do something."""
         if any(other.alive for other in self.drivers):
             self.count("two drivers at once")
         self.drivers.append(driver)
         self.note(driver.name, f"starts from checkpoint {claim.continues}")
         self.tell("driver", driver, claim)
-        self.later(self.delay(0.05), driver.hear, report.Activated, incarnation)
+        self.later(self.delay(0.05), driver.hear, report.Activated, driver.incarnation)
+        if self.void:
+            self.later(0.0, self.void_positions)
 
     def sweep(self) -> None:
         """Drop what nobody will ever want (I33); also while a driver recovers."""
@@ -175,10 +180,17 @@ class World:
         self.count("a driver crashed")
         if driver is self.newest:
             self.limits.driver_ended("it crashed")
-            self.later(self.delay(0.5), self._start_again, driver)
+            self.start_later()
 
-    def _start_again(self, after: Driver) -> None:
-        if after is self.newest:
+    def start_driver(self) -> None:
+        start_driver(self)
+
+    def start_later(self) -> None:
+        """Another driver, unless somebody starts one before."""
+        self.later(self.delay(0.5), self._start_again, len(self.drivers))
+
+    def _start_again(self, drivers: int) -> None:
+        if len(self.drivers) == drivers:
             self.start_driver()
 
     def driver_ended(self, driver: Driver, ended: order.PipelineEnded) -> None:
@@ -193,6 +205,8 @@ class World:
             self.finished = True
             return
         driver.alive = False
+        if ended.reason is Reason.POSITIONS_VOID:
+            self.given_up = True  # a person has to begin anew
         if ended.savepoint:
             self.count("a pipeline was stopped with a savepoint")
         elif ended.reason is not Reason.CANCELLED:
@@ -201,7 +215,7 @@ class World:
         else:
             self.count("a pipeline was cancelled")
         self.limits.driver_ended(str(ended.reason or ended.savepoint))
-        self.later(self.delay(0.5), self._start_again, driver)
+        self.start_later()
 
     # ---------------------------------------------------------------- time, order, chance
 
@@ -261,6 +275,8 @@ class World:
         wishes = self.choices.wishes
         wish = wishes.pick(("", "", "", "", "savepoint", "stop", "cancel", "speed", "savepoint"))
         when = wishes.draw() * 0.8
+        if self.pipeline.elastic and not wish and self.choices.graph.chance(0.6):
+            wish = "stop"  # to be started again with another parallelism
         if wish == "savepoint":
             self.later(when, self._ask, report.SavepointRequested, "kept", False)
         elif wish == "stop":
@@ -269,6 +285,17 @@ class World:
             self.later(when, self._ask, report.CancelRequested)
         elif wish == "speed":
             self.later(when, self._ask, report.OperationRequested, Operation(OperationKind.SPEED, 100))
+        if self.choices.graph.chance(0.08):
+            self.later(self.choices.graph.draw() * 0.4, self.void_positions)
+
+    def void_positions(self) -> None:
+        """What positions refer to is gone. A later driver finds out as well, unless a record says so."""
+        self.void = True
+        driver = self.newest
+        if driver.alive and self.observer.known[driver.incarnation].epochs:
+            driver.hear(report.PositionsVoid, "the first generation")
+        elif not self.finished:
+            self.later(0.05, self.void_positions)
 
     def _ask(self, kind: type, *fields: Any) -> None:
         if self.newest.alive and self.newest.ended is None:
