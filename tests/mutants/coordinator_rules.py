@@ -19,8 +19,9 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a past life can be ready",
         "coordinator.py",
-        "        if self._stale(event):\n            return\n        if self.recovery.ready(event.subtask):\n",
-        "        self._stale(event)\n        if self.recovery.ready(event.subtask):\n",
+        "    def _ready(self, event: ev.SubtaskReady) -> None:\n",
+        "    def _ready(self, event: ev.SubtaskReady) -> None:\n"
+        "        event = replace(event, epoch=self.shared.epochs[event.subtask.vertex])\n",
         "CO2, I37",
         COORDINATOR,
     ),
@@ -67,8 +68,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "checkpoints are triggered while a region restarts",
         "checkpoints.py",
-        "            active=shared.state in ACTIVE,\n",
-        "            active=True,\n",
+        "active=shared.state in ACTIVE",
+        "active=shared.state in PIPELINE",
         "CO5, O4.1",
     ),
     Mutant(
@@ -178,8 +179,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "the first that is ready starts all",
         "recovery.py",
-        "        self.waiting.discard(subtask)\n        if self.waiting:\n            return False\n",
-        "        self.waiting.clear()\n",
+        "self.waiting.discard(subtask)",
+        "self.waiting.clear()",
         "RE4, O5.4",
     ),
     Mutant(
