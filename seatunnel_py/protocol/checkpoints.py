@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from seatunnel_py.protocol import stable
+from seatunnel_py.protocol.claims import Claim, may_use
 from seatunnel_py.protocol.coordinator_commands import (
     CancelTimer,
     CheckpointEnded,
@@ -27,13 +28,14 @@ from seatunnel_py.protocol.coordinator_commands import (
 )
 from seatunnel_py.protocol.coordinator_events import Acknowledged, Declined
 from seatunnel_py.protocol.failure_policy import FailedInARow, Verdict
-from seatunnel_py.protocol.isolation import isolate
 from seatunnel_py.protocol.items import OperationKind
+from seatunnel_py.protocol.leaving import Leaving
 from seatunnel_py.protocol.lifecycle import PIPELINE, CheckpointState, PipelineState, has_ended
 from seatunnel_py.protocol.pending import Outcome, PendingCheckpoint
 from seatunnel_py.protocol.pipeline_state import Shared
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.rejoining import Rejoining
 from seatunnel_py.protocol.retention import Retained, retained, subsumed, to_delete
 from seatunnel_py.protocol.trigger import (
     Run,
@@ -58,8 +60,12 @@ ACTIVE = frozenset({PipelineState.RUNNING, PipelineState.FINISHING, PipelineStat
 class Checkpoints:
     """``late`` counts answers without effect, to checkpoints that had ended or from past lives."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: Shared, leaving: Leaving, rejoining: Rejoining) -> None:
         self.shared = shared
+        self.leaving = leaving
+        self.rejoining = rejoining
+        self.begins = {OperationKind.ISOLATE: leaving.begin, OperationKind.ADD: rejoining.begin}
+        self.claim = Claim(shared.incarnation, first=shared.next_checkpoint)
         self.pending: dict[int, PendingCheckpoint] = {}
         self.asked_as: dict[int, TriggerRequest] = {}
         self.queue: tuple[TriggerRequest, ...] = ()
@@ -78,6 +84,11 @@ class Checkpoints:
         """What is under way, and what waits, by kind; of several of a kind the newest."""
         waiting = {request.kind: request for request in self.queue if request.kind is not TriggerKind.STOP}
         return waiting | {request.kind: request for request in self.asked_as.values()}
+
+    @property
+    def requests(self) -> tuple[TriggerRequest, ...]:
+        """All that is under way, and all that waits."""
+        return (*self.queue, *self.asked_as.values())
 
     # ---------------------------------------------------------------- requests
 
@@ -117,19 +128,22 @@ class Checkpoints:
         )
 
     def _start(self, request: TriggerRequest, run: Run) -> None:
-        shared = self.shared
+        shared, begin = self.shared, self.begins.get(run.operation.kind)
+        operation = begin(run.operation) if begin else run.operation
+        if operation is None:  # it has become impossible, and whoever asked was told
+            return
         number = shared.take_id()
         self.asked_as[number] = request
         self.pending[number] = PendingCheckpoint(
             number, shared.incarnation, shared.topology.subtasks(), shared.epochs, started_at=request.at,
-            expires_at=request.at + shared.settings.timeout, kind=run.kind, operation=run.operation,
+            expires_at=request.at + shared.settings.timeout, kind=run.kind, operation=operation,
             unaligned=run.unaligned, name=run.name,
         )  # fmt: skip
         shared.moved = False
         shared.say(SetTimer(f"{EXPIRE}{number}", shared.settings.timeout))
         for source in shared.sources:
             epoch = shared.epochs[source.vertex]
-            shared.say(SendTrigger(source, shared.incarnation, epoch, number, run.operation, run.unaligned))
+            shared.say(SendTrigger(source, shared.incarnation, epoch, number, operation, run.unaligned))
 
     # ---------------------------------------------------------------- answers
 
@@ -138,8 +152,8 @@ class Checkpoints:
         pending = self.pending.get(event.checkpoint)
         if pending is None or pending.acknowledge(event) is not Outcome.SUCCESS:
             self.late += 1
-            return
-        self._store_next()
+        else:
+            self._store_next(event.at)
 
     def declined(self, event: Declined) -> None:
         """A subtask will not; whoever is not waited for is not asked."""
@@ -159,21 +173,21 @@ class Checkpoints:
 
     # ---------------------------------------------------------------- ends
 
-    def _store_next(self) -> None:
+    def _store_next(self, at: float) -> None:
         """Hand the newest complete one to the store, unless one is there already (CK2)."""
         complete = [one for one in self.pending.values() if one.complete]
         if complete and self.storing is None:
             chosen = max(complete, key=lambda one: one.checkpoint)
+            if not self.rejoining.fits(chosen):
+                self.abort(chosen, Reason.NOT_POSSIBLE, at)
+                return
             self.shared.say(CancelTimer(f"{EXPIRE}{chosen.checkpoint}"), Persist(self._record(chosen)))
 
     def _record(self, pending: PendingCheckpoint) -> CheckpointRecord:
         shared, newest = self.shared, self.shared.newest
-        after, operation = shared.topology, pending.operation
-        if operation.kind is OperationKind.ISOLATE:
-            after, _ = isolate(after, str(operation.argument), None)
         record = CheckpointRecord(
             checkpoint=pending.checkpoint, incarnation=shared.incarnation, kind=pending.kind,
-            previous=newest.checkpoint if newest else 0, topology=after,
+            previous=newest.checkpoint if newest else 0, topology=shared.topology,
             epochs=dict(shared.epochs), snapshots=pending.store(), name=pending.name,
             set_up=frozenset(shared.set_up), plan=shared.plan,
             ledgers=dict(shared.commits.ledgers),
@@ -181,6 +195,7 @@ class Checkpoints:
         if pending.kind is RecordKind.FINAL and not stable.terminated(record, shared.topology):
             record = replace(record, kind=RecordKind.PERIODIC)
         final = record.kind is RecordKind.FINAL
+        record = self.rejoining.shown(self.leaving.kept(record), pending.operation)
         commits = shared.commits.uncommitted(pending.checkpoint, record.snapshots, shared.topology, final=final)
         shared.storing = replace(record, uncommitted=commits)
         return shared.storing
@@ -191,13 +206,13 @@ class Checkpoints:
         assert record is not None, f"checkpoint {checkpoint} is durable, but no record was on its way"
         pending.stored()
         everybody = shared.topology.subtasks()
-        # An isolation is durable with this record, and holds from here on (IS4).
-        shared.topology = replace(shared.topology, version=record.topology.version, detached=record.topology.detached)
         shared.kept = record.kind is RecordKind.FINAL or self.asked_as[checkpoint].kind is TriggerKind.STOP
         self._forget(pending, at)
         shared.storing, shared.newest = None, record
         self.failed = self.failed.completed()
         shared.say(CheckpointEnded(checkpoint, None))
+        self.leaving.completed(record, pending.operation)
+        self.rejoining.completed(record, pending.operation)
         for subtask in everybody:
             shared.say(SendCompleted(subtask, shared.incarnation, checkpoint))
         for older in subsumed(self.pending.values(), checkpoint):
@@ -206,7 +221,7 @@ class Checkpoints:
         shared.issue_commits()
         if shared.kept:
             self.close(at)
-        self._store_next()
+        self._store_next(at)
 
     def not_persisted(self, checkpoint: int, at: float) -> None:
         """There is no record: the checkpoint counts as failed, the pipeline goes on (F22)."""
@@ -215,15 +230,14 @@ class Checkpoints:
             self.shared.storing = None
             pending.not_stored()
             self._aborted(pending, at)
-            self._store_next()
+            self._store_next(at)
 
     def close(self, at: float) -> None:
         """There will be no other one: what is under way is given up, what waits is refused."""
         self.abort_all(Reason.OPERATION_ENDED, at)
         waiting, self.queue = self.queue, ()
-        for request in waiting:
-            if request.kind not in OURS:
-                self.shared.refuse(request.name or request.kind, Reason.SHUT_DOWN)
+        for request in (one for one in waiting if one.kind not in OURS):
+            self.shared.refuse(request.name or request.kind, Reason.SHUT_DOWN)
 
     def abort_all(self, reason: Reason, at: float) -> None:
         """Give up everything that is not in the store's hands (I24, CK4)."""
@@ -248,11 +262,17 @@ class Checkpoints:
         shared.say(CancelTimer(f"{EXPIRE}{pending.checkpoint}"), CheckpointEnded(pending.checkpoint, reason, missing))
         for subtask in shared.topology.subtasks():
             shared.say(SendAborted(subtask, shared.incarnation, pending.checkpoint))
+        self.rejoining.given_up(pending.operation)
         if request.kind in AGAIN and reason in FOR_OTHERS:
             self.queue = enqueue(self.queue, replace(request, at=at))
-        elif request.kind not in OURS:
+        elif request.kind not in OURS and not self._answered(request, reason):
             shared.refuse(request.name or request.kind, reason)
         shared.stop_failed |= request.kind is TriggerKind.STOP
+
+    @staticmethod
+    def _answered(request: TriggerRequest, reason: Reason) -> bool:
+        """Who leaves has left all the same (LE3); who cannot come back was told why (RJ3)."""
+        return request.operation.kind is OperationKind.ISOLATE or reason is Reason.NOT_POSSIBLE
 
     def _forget(self, pending: PendingCheckpoint, at: float) -> None:
         del self.pending[pending.checkpoint], self.asked_as[pending.checkpoint]
@@ -262,8 +282,10 @@ class Checkpoints:
 
     @property
     def too_many_failed(self) -> bool:
-        """One more than is borne (I15)."""
-        return self.failed.verdict(self.shared.settings.tolerable_failures) is Verdict.FAIL
+        """One more than is borne (I15), or as many as there are ids for (CL5)."""
+        shared = self.shared
+        left = may_use(shared.next_checkpoint, self.claim, shared.newest.checkpoint if shared.newest else 0)
+        return not left or self.failed.verdict(shared.settings.tolerable_failures) is Verdict.FAIL
 
     def keep(self, record: CheckpointRecord) -> None:
         """Retention has to know of this record."""
@@ -272,6 +294,7 @@ class Checkpoints:
     def sweep(self) -> None:
         """Delete what retention lets go (I18)."""
         unconfirmed = {commit.checkpoint for commit in self.shared.commits.waiting}
-        for checkpoint in to_delete(self.completed.values(), unconfirmed, self.shared.settings.max_retained):
+        gone = to_delete(self.completed.values(), unconfirmed, self.shared.settings.max_retained)
+        for checkpoint in (one for one in gone if one not in self.leaving.stood_at):
             del self.completed[checkpoint]
             self.shared.say(DeleteRecord(checkpoint))

@@ -21,14 +21,16 @@ from seatunnel_py.protocol.checkpoints import EXPIRE, TRIGGER, Checkpoints
 from seatunnel_py.protocol.committing import COMMIT, Committing
 from seatunnel_py.protocol.coordinator_commands import CoordinatorCommand, SetTimer
 from seatunnel_py.protocol.ending import Ending
-from seatunnel_py.protocol.failover import distrust
+from seatunnel_py.protocol.failover import FailurePolicy, distrust
 from seatunnel_py.protocol.isolation import isolable
 from seatunnel_py.protocol.items import OperationKind, Plain
+from seatunnel_py.protocol.leaving import Leaving
 from seatunnel_py.protocol.lifecycle import PIPELINE, PipelineState, has_ended
 from seatunnel_py.protocol.pipeline_state import Shared
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.recovery import RESTART, Recovery
+from seatunnel_py.protocol.rejoining import Rejoining
 from seatunnel_py.protocol.topology import Topology
 from seatunnel_py.protocol.trigger import (
     CheckpointSettings,
@@ -42,7 +44,8 @@ from seatunnel_py.protocol.trigger import (
 class Coordinator:
     """One pipeline's. ``record``: the newest of its store, None for a fresh one; ``first_checkpoint``: above every id
     that was ever used for it; ``set_up``: the set-up units, by name; ``done``: those with a done record; without
-    ``replay`` the journals are of another graph than the record, and void."""
+    ``replay`` the journals are of another graph than the record, and void; ``policy``: whether a table that fails for
+    good is left out, or fails the pipeline."""
 
     def __init__(
         self,
@@ -56,6 +59,7 @@ class Coordinator:
         done: Iterable[str] = (),
         replay: bool = True,
         plan: Plain = None,
+        policy: FailurePolicy = FailurePolicy.CONTINUE_OTHER_TABLES,
     ) -> None:
         if record is not None:
             topology = replace(topology, version=record.topology.version, detached=record.topology.detached)
@@ -66,10 +70,12 @@ class Coordinator:
         self.shared = Shared(topology, settings, newest=record, next_checkpoint=first_checkpoint)
         self.shared.plan = plan if record is None else record.plan
         self.shared.set_up = set(done) | (set(record.set_up) if record else set())
-        self.checkpoints = Checkpoints(self.shared)
+        self.leaving = Leaving(self.shared)
+        self.rejoining = Rejoining(self.shared, self.leaving)
+        self.checkpoints = Checkpoints(self.shared, self.leaving, self.rejoining)
         if record is not None:
             self.checkpoints.keep(record)
-        self.recovery = Recovery(self.shared, backoff or Backoff())
+        self.recovery = Recovery(self.shared, self.leaving, backoff or Backoff(), policy)
         self.recovery.void = not replay
         self.beginning = Beginning(self.shared, self.recovery, tuple(set_up))
         self.committing = Committing(self.shared, self.recovery.backoff)
@@ -99,11 +105,10 @@ class Coordinator:
         self.beginning.set_up_done(event.unit)
 
     def _ready(self, event: ev.SubtaskReady) -> None:
-        if self._stale(event):
-            return
-        if self.recovery.ready(event.subtask):
-            self._arm(event.at)
-            self._go_on(event.at)
+        if not self._stale(event):
+            self.recovery.ready(event.subtask)
+            if self.recovery.resumed:
+                self._go_on(event.at)
 
     # ---------------------------------------------------------------- checkpoints
 
@@ -138,7 +143,10 @@ class Coordinator:
 
     def _acknowledged(self, event: ev.Acknowledged) -> None:
         if not self._stale(event):
+            before = len(self.checkpoints.pending)
             self.checkpoints.acknowledged(event)
+            if len(self.checkpoints.pending) < before:
+                self._go_on(event.at)
 
     def _declined(self, event: ev.Declined) -> None:
         if not self._stale(event):
@@ -151,6 +159,8 @@ class Coordinator:
             return
         if storing.kind is not RecordKind.ZERO:
             self.checkpoints.persisted(event.checkpoint, event.at)
+            if joined := self.rejoining.take_joined():
+                self.recovery.join(joined)
         elif not self.beginning.zero_persisted(storing, event.at):
             self.ending.end(Reason.POSITIONS_VOID, event.at)
         self.checkpoints.keep(storing)
@@ -214,6 +224,10 @@ class Coordinator:
             return
         self.checkpoints.request(TriggerRequest(TriggerKind.OPERATION, event.at, "", event.operation))
 
+    def _rejoin(self, event: ev.RejoinRequested) -> None:
+        if request := self.rejoining.ask(event):
+            self.checkpoints.request(request)
+
     def _cancel(self, event: ev.CancelRequested) -> None:
         self.checkpoints.abort_all(Reason.CANCELLED, event.at)
         self.ending.end(Reason.CANCELLED, event.at)
@@ -242,8 +256,13 @@ class Coordinator:
         if self.recovery.hopeless:
             self.ending.end(Reason.CONTENT_CHANGED, at)
             return
+        if self.recovery.resumed:
+            self.recovery.resumed = False
+            self._arm(at)
         if not self.recovery.under_way:
             self.checkpoints.ask_queued(at)
+            if due := self.leaving.due(at, self.checkpoints.requests):
+                self.checkpoints.request(due)
             self.ending.approach(at)
 
     def _stale(
@@ -268,6 +287,7 @@ _HANDLERS: dict[type, Callable[[Coordinator, Any], None]] = {
     ev.SetUpDone: Coordinator._set_up_done,
     ev.SavepointRequested: Coordinator._savepoint,
     ev.OperationRequested: Coordinator._operation,
+    ev.RejoinRequested: Coordinator._rejoin,
     ev.CancelRequested: Coordinator._cancel,
     ev.PositionsVoid: Coordinator._void,
 }

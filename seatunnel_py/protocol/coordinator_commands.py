@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TypeAlias
 
 from seatunnel_py.protocol.ids import Channel, Subtask
@@ -59,6 +60,16 @@ class Restart:
     senders: Mapping[Channel, int]
     receivers: Mapping[Channel, int]
     replay: JournalUse = JournalUse.WHOLE
+
+
+@dataclass(frozen=True, slots=True)
+class EndLife:
+    """End whatever life below this epoch the subtask has, or is about to have, as Restart does, and begin no other: it
+    is left out. What is still sent to it is dropped, and keeps no sender waiting for room."""
+
+    subtask: Subtask
+    incarnation: int
+    epoch: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +157,45 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class Isolated:
+    """For people and the runtime: it is durable that these are left out. They have what checkpoint ``stand_at`` holds,
+    whose record stays until they are back; whoever reads for them begins where the sources stand in that one."""
+
+    vertices: tuple[str, ...]
+    checkpoint: int
+    stand_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rejoined:
+    """For people and the runtime: these take part again, from this checkpoint on."""
+
+    vertices: tuple[str, ...]
+    checkpoint: int
+
+
+class Lack(StrEnum):
+    """Why isolated vertices cannot come back. The value is what people read."""
+
+    STRANGERS = "nobody isolated them"
+    LEAVING = "it is not durable yet that they are left out"
+    COMPANY = "others, who feed them or finish with them, would have to come back too"
+    READ_ONCE = "their source cannot be read again from where it stood"
+    ROWS = "the sources went on without them, and nobody brought what they missed"
+    AHEAD = "at the checkpoint at which they stand one of them was ahead of a sender that was catching up"
+    BEHIND = "what was brought does not end at the barrier"
+
+
+@dataclass(frozen=True, slots=True)
+class RejoinRefused:
+    """These stay where they are; ``about`` names whom the reason is about."""
+
+    vertices: tuple[str, ...]
+    lack: Lack
+    about: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CheckpointEnded:
     """For people: how a checkpoint ended; ``missing`` names who had not answered."""
 
@@ -167,6 +217,7 @@ CoordinatorCommand: TypeAlias = (
     | SendAborted
     | SendCompleted
     | Restart
+    | EndLife
     | SendPeerRestarted
     | SendStart
     | Persist
@@ -177,6 +228,9 @@ CoordinatorCommand: TypeAlias = (
     | CancelTimer
     | SetUp
     | Refused
+    | Isolated
+    | Rejoined
+    | RejoinRefused
     | CheckpointEnded
     | PipelineEnded
 )

@@ -6,11 +6,12 @@ May not know: what an event leads to.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import Operation, SubtaskSnapshot
+from seatunnel_py.protocol.items import Operation, Plain, SubtaskSnapshot
 from seatunnel_py.protocol.reasons import Reason
 
 
@@ -149,10 +150,23 @@ class SavepointRequested:
 
 @dataclass(frozen=True, slots=True)
 class OperationRequested:
-    """By a person or the runtime: a control operation that shall travel with the next barrier (O6.2)."""
+    """By a person or the runtime: a control operation that shall travel with the next barrier (O6.2). ISOLATE names one
+    vertex: who leaves with it is found out here."""
 
     at: float
     operation: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class RejoinRequested:
+    """By a person or the runtime: these isolated vertices shall come back. ``brought``: their snapshots after somebody
+    else read for them what they had missed, up to where each source had ``reached``; nothing: they had sources of their
+    own, and go on from what the record holds."""
+
+    at: float
+    vertices: tuple[str, ...]
+    reached: Mapping[Subtask, Plain] = field(default_factory=dict)
+    brought: Mapping[Subtask, SubtaskSnapshot] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +200,7 @@ CoordinatorEvent: TypeAlias = (
     | SetUpDone
     | SavepointRequested
     | OperationRequested
+    | RejoinRequested
     | CancelRequested
     | PositionsVoid
 )

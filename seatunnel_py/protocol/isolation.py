@@ -2,8 +2,9 @@
 
 May not know: why a table is left out (``failover.py``), how rows are read a second time, how much a batch weighs.
 
-Rules. (IS1) Whoever is fed by an isolated vertex leaves with it: what it makes would lack rows. (IS2) Whoever feeds
-nobody that remains leaves as well, so that nothing runs for nothing. (IS3) An isolation after which nothing would
+Rules. (IS1) Whoever is fed by an isolated vertex leaves with it, since what it makes would lack rows, and whoever
+becomes visible together with it. (IS2) Whoever feeds nobody that remains leaves as well, so that nothing runs for
+nothing. (IS3) An isolation after which nothing would
 remain is refused: that is a failure of the pipeline. (IS4) An isolation and a rejoining are new versions of the
 topology; both become durable with a record (I10). (IS5) Each cut channel is detached behind the last batch that the
 record knows its receiver to have; everything after it is missing until the table has it again, once. (IS6) Where the
@@ -90,7 +91,8 @@ TABLE: Table[TableState, TableEvent] = {
 
 @dataclass(frozen=True, slots=True)
 class Detachment:
-    """Everything that a table needs to come back; it stands in every record until then.
+    """Everything that a table needs to come back. It is read off the record at which the table stands, which is kept
+    until then; what the table was stands in every later record too.
 
     ``positions``: for each cut channel the number behind which the table lacks everything; ``snapshots``: the table at
     ``checkpoint`` (0: it had none); ``sources``: those that go on without it, at the same cut: where a side reader
@@ -131,13 +133,22 @@ class Parked:
 
 def leaving(topology: Topology, vertex: str) -> frozenset[str]:
     """Who leaves the acknowledgement set when ``vertex`` is isolated (IS1, IS2)."""
-    fed = topology.descendants(vertex) | {vertex}
     feeding: dict[str, list[str]] = {name: [] for name in topology.by_id}
+    following = {name: [*finishing_with(topology, [name])] for name in topology.by_id}
     for edge in topology.edges:
         feeding[edge.receiver].append(edge.sender)
+        following[edge.sender].append(edge.receiver)
+    fed = reach(following, [vertex])
     inner = {edge.sender for edge in topology.edges}
     sinks = [one for one in topology.live if one not in inner or topology.vertex(one).sink is not SinkKind.NONE]
     return frozenset(topology.live) - reach(feeding, [one for one in sinks if one not in fed])
+
+
+def finishing_with(topology: Topology, vertices: Collection[str]) -> frozenset[str]:
+    """The sinks whose pieces become visible together with those of these."""
+    sinks = [one for one in topology.vertices if one.sink is not SinkKind.NONE]
+    scopes = {one.commit_scope for one in sinks if one.id in vertices}
+    return frozenset(one.id for one in sinks if one.commit_scope in scopes)
 
 
 def isolable(topology: Topology, vertex: str) -> bool:
@@ -151,46 +162,70 @@ def isolate(topology: Topology, vertex: str, record: CheckpointRecord | None) ->
     if not isolable(topology, vertex):
         raise OurMistake(f"{vertex} cannot be isolated: it is already, or nothing would remain")
     gone = leaving(topology, vertex)
-    after = replace(topology, version=topology.version + 1, detached=topology.detached | gone)
+    return without(topology, gone), detachment(topology, gone, record)
+
+
+def without(topology: Topology, gone: frozenset[str]) -> Topology:
+    """The topology from their leaving on (IS4)."""
+    return replace(topology, version=topology.version + 1, detached=topology.detached | gone)
+
+
+def detachment(topology: Topology, gone: frozenset[str], record: CheckpointRecord | None) -> Detachment:
+    """Where a table stands; ``topology`` is the one with it."""
     snapshots = record.snapshots if record else {}
-    above = frozenset[str]().union(*(topology.ancestors(name) for name in gone)) - gone
-    detachment = Detachment(
+    shared = [name for name in _above(topology, gone) if name in topology.sources]
+    return Detachment(
         gone,
         record.checkpoint if record else 0,
-        {
-            channel: restored_position(snapshots.get(channel.receiver), channel)
-            for channel in topology.channels
-            if channel.receiver.vertex in gone and channel.sender.vertex not in gone
-        },
+        {channel: restored_position(snapshots.get(channel.receiver), channel) for channel in cut(topology, gone)},
         {subtask: snapshot for subtask, snapshot in snapshots.items() if subtask.vertex in gone},
-        {
-            subtask: snapshot
-            for subtask, snapshot in snapshots.items()
-            if subtask.vertex in above and subtask.vertex in topology.sources
-        },
+        {subtask: snapshots[subtask] for subtask in topology.subtasks(shared) if subtask in snapshots},
     )
-    return after, detachment
+
+
+def cut(topology: Topology, gone: Collection[str]) -> tuple[Channel, ...]:
+    """The channels on which somebody else goes on to send to these; ``topology`` is the one with them."""
+    into = (channel for channel in topology.channels if channel.receiver.vertex in gone)
+    return tuple(channel for channel in into if channel.sender.vertex not in gone)
+
+
+def _above(topology: Topology, gone: Collection[str]) -> frozenset[str]:
+    """Everybody else whose rows reach these."""
+    return frozenset[str]().union(*(topology.ancestors(name) for name in gone)).difference(gone)
 
 
 def missing_to_rejoin(topology: Topology, vertices: Collection[str]) -> frozenset[str]:
-    """Isolated vertices that feed these and would have to rejoin with them, or before."""
-    feeding = {name for vertex in vertices for name in topology.ancestors(vertex)}
-    return (topology.detached & feeding).difference(vertices)
+    """Isolated vertices that would have to rejoin with these, or before: they feed them or finish with them (IS1)."""
+    needed = _above(topology, vertices) | finishing_with(topology, vertices)
+    return (topology.detached & needed).difference(vertices)
 
 
 def rejoin(topology: Topology, vertices: Collection[str]) -> Topology:
     """The topology from the joining barrier on (IS4). Raises OurMistake where somebody is missing."""
     if missing := missing_to_rejoin(topology, vertices):
-        raise OurMistake(f"{sorted(vertices)} cannot rejoin without {sorted(missing)}, which feed them")
+        raise OurMistake(f"{sorted(vertices)} cannot rejoin without {sorted(missing)}")
     if strangers := set(vertices) - topology.detached:
         raise OurMistake(f"{sorted(strangers)} cannot rejoin: nobody isolated them")
     return replace(topology, version=topology.version + 1, detached=topology.detached.difference(vertices))
 
 
-def behind(detachment: Detachment, record: CheckpointRecord, reached: Mapping[Subtask, Plain]) -> frozenset[Subtask]:
-    """Sources whose side reader does not stand exactly at the barrier of ``record``: no joining there (IS8)."""
-    positions = {subtask: record.snapshots[subtask].state for subtask in detachment.sources}
-    return frozenset(subtask for subtask, state in positions.items() if reached.get(subtask) != state)
+def behind(
+    topology: Topology,
+    vertices: Collection[str],
+    snapshots: Mapping[Subtask, SubtaskSnapshot],
+    reached: Mapping[Subtask, Plain],
+) -> frozenset[Subtask]:
+    """Who, at the barrier of these snapshots, stands elsewhere than the side readers, or has rows before it that are
+    still to come behind it: no joining there (IS8). ``topology`` is the one with the vertices."""
+    above = topology.subtasks(sorted(_above(topology, vertices)))
+    sources = [one for one in above if one.vertex in topology.sources]
+    elsewhere = {one for one in sources if one not in reached or snapshots[one].state != reached[one]}
+    between = [channel for channel in topology.channels if channel.receiver in above]
+    return frozenset(elsewhere).union(
+        channel.receiver
+        for channel in between
+        if snapshots[channel.receiver].applied.get(channel, 0) != snapshots[channel.sender].sent.get(channel, 0)
+    )
 
 
 def joined_by_reader(

@@ -5,7 +5,8 @@ waited for: it may be the one to restore. (RE3) Failures that come before all su
 under way: the region is that of all of them, the record is the same (I26). (RE4) Subtasks start only when all that
 restart are ready (O5.4). (RE5) Attempts are bounded and grow apart; a stable period gives them back. (RE6) A source
 that restarts has ended only if its snapshot says so (I46). (RE7) Where the newest record holds batches of a sender
-that will not make them again, nothing can be restored (I22).
+that will not make them again, nothing can be restored (I22). (RE8) A vertex whose attempts are used up is left out,
+where the policy wants that and something else remains to run: nobody restarts for it any longer.
 
 May not know: what is pending, and what a record contains beyond its snapshots.
 """
@@ -17,23 +18,27 @@ from dataclasses import replace
 
 from seatunnel_py.protocol.backoff import Backoff, Retries
 from seatunnel_py.protocol.coordinator_commands import SendStart, SetTimer
-from seatunnel_py.protocol.failover import Action, RetryLimits, decide
+from seatunnel_py.protocol.failover import Action, FailurePolicy, RetryLimits, decide
 from seatunnel_py.protocol.ids import Subtask
+from seatunnel_py.protocol.isolation import isolable
 from seatunnel_py.protocol.items import JournalUse
+from seatunnel_py.protocol.leaving import Leaving
 from seatunnel_py.protocol.lifecycle import PipelineEvent
 from seatunnel_py.protocol.pipeline_state import Shared
 from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.regions import plan_restart, unsound
+from seatunnel_py.protocol.regions import RestartPlan, plan_joining, plan_restart, unsound
 
 RESTART = "restart"
 
 
 class Recovery:
     """``retries`` are kept by vertex, and under no name for the whole. ``failed`` joins until all have started;
-    ``waiting`` are subtasks that begin a life and are not ready yet."""
+    ``waiting`` are subtasks that begin a life and are not ready yet; ``resumed``: all have started, just now."""
 
-    def __init__(self, shared: Shared, backoff: Backoff) -> None:
+    def __init__(self, shared: Shared, leaving: Leaving, backoff: Backoff, policy: FailurePolicy) -> None:
         self.shared = shared
+        self.leaving = leaving
+        self.policy = policy
         self.backoff = backoff
         self.retries: dict[str, Retries] = {}
         self.failed: set[str] = set()
@@ -42,6 +47,7 @@ class Recovery:
         self.due = False
         self.void = False
         self.hopeless = False
+        self.resumed = False
 
     @property
     def under_way(self) -> bool:
@@ -49,18 +55,27 @@ class Recovery:
         return bool(self.failed)
 
     def fail(self, vertex: str, at: float, reason: Reason) -> bool:
-        """This vertex failed: it begins again after a pause. False: not, for its reason or for want of attempts.
+        """This vertex failed: it begins again after a pause, or is left out (RE8). False: neither is possible.
 
-        Attempts of units are used up by then, and leaving a table out is asked for with a barrier.
+        Attempts of units are used up by then.
         """
-        limits = RetryLimits(restarts=self.backoff)
-        before = self.retries.get(vertex, Retries())
-        decision = decide(reason, limits, at=at, attempts=limits.attempts, restarts=before, isolable=False)
+        shared, limits = self.shared, RetryLimits(restarts=self.backoff, policy=self.policy)
+        before, others = self.retries.get(vertex, Retries()), isolable(shared.topology, vertex)
+        decision = decide(reason, limits, at=at, attempts=limits.attempts, restarts=before, isolable=others)
         self.retries[vertex] = decision.restarts
-        if decision.action is not Action.RESTART_REGION:
-            return False
-        self._pause([vertex], decision.delay)
-        return True
+        if decision.action is Action.ISOLATE_TABLE:
+            self._left(self.leaving.cut(vertex))
+        elif decision.action is Action.RESTART_REGION:
+            self._pause([vertex], decision.delay)
+        return decision.action is not Action.FAIL_PIPELINE
+
+    def _left(self, gone: frozenset[str]) -> None:
+        """Nobody waits for them any longer; should they come back, they have all their attempts."""
+        self.retries = {name: used for name, used in self.retries.items() if name not in gone}
+        self.beginning = tuple(one for one in self.beginning if one.vertex not in gone)
+        if self.waiting:
+            self.waiting = {one for one in self.waiting if one.vertex not in gone}
+            self._start_if_ready()
 
     def fail_all(self, at: float) -> bool:
         """Everything begins again after a pause. False: there is no attempt left."""
@@ -100,7 +115,20 @@ class Recovery:
         """Everything in the region of ``vertices`` begins from the newest record; the others are told."""
         shared = self.shared
         self.failed.update(vertices)
-        plan = plan_restart(shared.topology, self.failed, shared.epochs, shared.newest, shared.incarnation)
+        self._begin(plan_restart(shared.topology, self.failed, shared.epochs, shared.newest, shared.incarnation))
+
+    def join(self, vertices: Collection[str]) -> None:
+        """These come back with the newest record; beside the others, or with those who have failed meanwhile."""
+        shared = self.shared
+        assert shared.newest is not None, "they come back with a record"
+        if not self.under_way:
+            shared.advance(PipelineEvent.SUBTASK_FAILED)
+            shared.advance(PipelineEvent.BACKOFF_OVER)
+            self._begin(plan_joining(shared.topology, vertices, shared.epochs, shared.newest, shared.incarnation))
+        self.failed.update(vertices)
+
+    def _begin(self, plan: RestartPlan) -> None:
+        shared = self.shared
         shared.epochs = {**shared.epochs, **plan.epochs}
         for restart in plan.restarts:
             shared.ended.discard(restart.subtask)
@@ -117,18 +145,22 @@ class Recovery:
         self.waiting = set(self.beginning)
         shared.say(*plan.peers)
         shared.say(*restarts)
+        self._start_if_ready()
 
-    def ready(self, subtask: Subtask) -> bool:
-        """A subtask waits for the start. True: that was the last one, and all have been started (RE4)."""
-        if subtask not in self.waiting:
-            return False
-        self.waiting.discard(subtask)
+    def ready(self, subtask: Subtask) -> None:
+        """A subtask waits for the start."""
+        if subtask in self.waiting:
+            self.waiting.discard(subtask)
+            self._start_if_ready()
+
+    def _start_if_ready(self) -> None:
+        """Start all who begin, if that was the last one (RE4); nobody is left where those who failed have left."""
         if self.waiting:
-            return False
+            return
         shared = self.shared
         for one in self.beginning:
             shared.say(SendStart(one, shared.incarnation, shared.epochs[one.vertex]))
         self.failed.clear()
         self.void = False
         shared.advance(PipelineEvent.ALL_READY)
-        return True
+        self.resumed = True

@@ -224,7 +224,8 @@ GONE = isolate(graph(SIBLINGS), "a", AT_2)[1]
 @pytest.mark.parametrize(("reached", "late"), [({SRC: 50}, ()), ({SRC: 49}, (SRC,)), ({SRC: 51}, (SRC,)), ({}, (SRC,))])
 def test_a_side_reader_joins_exactly_at_the_barrier(reached: dict[Subtask, int], late: Iterable[Subtask]) -> None:
     """IS8: before it rows would be missing, after it they would be there twice."""
-    assert behind(GONE, AT_5, reached) == frozenset(late)
+    snapshots = {**AT_5.snapshots, B: SubtaskSnapshot(applied={TO_B: 9})}
+    assert behind(graph(SIBLINGS), ["a"], snapshots, reached) == frozenset(late)
 
 
 def test_a_table_brought_here_by_a_side_reader_has_everything_that_was_sent() -> None:

@@ -1,0 +1,98 @@
+"""Tables that are left out of a running pipeline: cut at once, asked for with a barrier, durable with its record.
+
+Rules. (LE1) Who leaves is found once, with everybody who leaves with it (IS1, IS2): the barrier names them all. (LE2)
+They are cut when they are asked to leave: nobody waits for them any longer, their lives are over, and what they still
+say is of a past life (I37). So a vertex that failed has to do nothing in order to leave, and a healthy one is no other
+case. (LE3) A barrier is asked for as long as no record of one shows that they are gone: the others still send to them.
+(LE4) Every record holds them as the last one did that they took part in, without the pieces that were committed with
+that one; what they did since counts for nothing. (LE5) That record stays while they stand at it: it says where the
+sources were (IS6, I40).
+
+May not know: why they leave, and whether they come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from seatunnel_py.protocol.coordinator_commands import EndLife, Isolated
+from seatunnel_py.protocol.isolation import isolable, leaving, without
+from seatunnel_py.protocol.items import Operation, OperationKind
+from seatunnel_py.protocol.pipeline_state import Shared
+from seatunnel_py.protocol.reasons import Reason
+from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.protocol.trigger import TriggerKind, TriggerRequest
+
+
+class Leaving:
+    """``going`` are cut, and no record of a barrier shows it yet."""
+
+    def __init__(self, shared: Shared) -> None:
+        self.shared = shared
+        self.going: frozenset[str] = frozenset()
+
+    def cut(self, vertex: str) -> frozenset[str]:
+        """It leaves now; returned is who leaves, itself included (LE1, LE2)."""
+        gone = leaving(self.shared.topology, vertex)
+        self.shared.topology = without(self.shared.topology, gone)
+        self.end_lives(gone)
+        return gone
+
+    def end_lives(self, gone: frozenset[str]) -> None:
+        """They are out of the topology: whatever they were doing is over (LE2)."""
+        shared, names = self.shared, sorted(gone)
+        self.going |= gone
+        shared.epochs = {**shared.epochs, **{name: shared.epochs[name] + 1 for name in names}}
+        shared.say(
+            *(EndLife(one, shared.incarnation, shared.epochs[one.vertex]) for one in shared.topology.subtasks(names))
+        )
+
+    def begin(self, operation: Operation) -> Operation | None:
+        """What the barrier carries that begins now: all who are going (LE1). None: it is not possible any longer."""
+        vertex = str(operation.argument)
+        if vertex not in self.going:
+            if not isolable(self.shared.topology, vertex):
+                self.shared.refuse(operation.kind, Reason.NOT_POSSIBLE)
+                return None
+            self.cut(vertex)
+        return Operation(OperationKind.ISOLATE, tuple(sorted(self.going)))
+
+    def due(self, at: float, asked: Iterable[TriggerRequest]) -> TriggerRequest | None:
+        """The request that has to be made until they are gone (LE3); None: it is among those that were, or they are."""
+        if not self.going or any(request.operation.kind is OperationKind.ISOLATE for request in asked):
+            return None
+        return TriggerRequest(TriggerKind.OPERATION, at, "", Operation(OperationKind.ISOLATE, min(self.going)))
+
+    def kept(self, record: CheckpointRecord) -> CheckpointRecord:
+        """The record with those who are left out (LE4)."""
+        newest, out = self.shared.newest, self.shared.topology.detached
+        if newest is None or not out:
+            return record
+        before = {subtask: snapshot for subtask, snapshot in newest.snapshots.items() if subtask.vertex in out}
+        stand = {
+            subtask: snapshot
+            if subtask.vertex in newest.topology.detached
+            else replace(snapshot, pieces=(), since=newest.checkpoint)
+            for subtask, snapshot in before.items()
+        }
+        return replace(record, snapshots={**record.snapshots, **stand})
+
+    def completed(self, record: CheckpointRecord, operation: Operation) -> None:
+        """This record is durable: those whom its barrier named are gone; behind a last one nobody needs a barrier."""
+        if operation.kind is not OperationKind.ISOLATE and not self.shared.kept:
+            return
+        gone = self.going & record.topology.detached
+        self.going -= gone
+        if gone:
+            stand_at = max((one.since for at, one in record.snapshots.items() if at.vertex in gone), default=0)
+            self.shared.say(Isolated(tuple(sorted(gone)), record.checkpoint, stand_at))
+
+    @property
+    def stood_at(self) -> frozenset[int]:
+        """The checkpoints whose records have to stay (LE5)."""
+        newest = self.shared.newest
+        if newest is None:
+            return frozenset()
+        out = newest.topology.detached
+        return frozenset(one.since for subtask, one in newest.snapshots.items() if subtask.vertex in out)
