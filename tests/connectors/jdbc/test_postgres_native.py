@@ -6,13 +6,15 @@ import os
 import socket
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from shutil import which
 from typing import Any
 
 import psycopg
 import pytest
 
-from seatunnel_py.api import NativeRefused, Position, RetriableError, SourceTable, Split, WriteContext
+from seatunnel_connectors.jdbc.postgres.passage import PostgresNativeReader
+from seatunnel_py.api import FatalError, NativeRefused, Position, RetriableError, SourceTable, Split, WriteContext
 from seatunnel_py.api.resources import close_all
 from seatunnel_py.work.chain import Chain, ChainSink, ChainSource
 from seatunnel_py.work.passage import passage_of
@@ -20,6 +22,7 @@ from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitId, UnitResult
 from tests.connectors.jdbc.conftest import PostgresPlace
 from tests.connectors.jdbc.copying import copy_tables, make_sink, make_source, same_rows
+from tests.servers.ports import free_port
 from tests.servers.postgres import PostgresServer
 
 pytestmark = pytest.mark.postgres
@@ -328,3 +331,33 @@ def test_an_encrypted_session_takes_the_usual_way(encrypted: PostgresServer, pas
         assert passed == []
         same_rows(pg.rows("SELECT * FROM a.t"), pg.rows("SELECT * FROM b.t"))
     close_all()
+
+
+def test_a_source_that_is_away_is_tried_again(pg: PostgresPlace) -> None:
+    """Not only while it sends: whoever connects again after a restart may come too early."""
+    pg.db.execute(TABLE.encode())
+    copy = Copy(pg)
+    source = copy.source
+    reader = PostgresNativeReader(replace(source.address, port=free_port()), copy.table)  # type: ignore[attr-defined]
+
+    with pytest.raises(RetriableError, match=r"reading table .*a\.t, split x: .*refused"):
+        next(reader.read(Split("x", copy.table.schema.path, {}), None))
+
+
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [
+        ({"user": "nobody_of_that_name"}, "correct username and password"),
+        ({"database": "no_such_database"}, "correct the database in the url"),
+    ],
+)
+def test_a_connection_that_is_refused_says_what_to_correct(
+    pg: PostgresPlace, options: dict[str, str], remedy: str
+) -> None:
+    """It has no SQLSTATE, and trying it again would only be refused again."""
+    pg.db.execute(TABLE.encode())
+    copy = Copy(pg)
+    reader = PostgresNativeReader(replace(copy.source.address, **options), copy.table)  # type: ignore[attr-defined]
+
+    with pytest.raises(FatalError, match=remedy):
+        next(reader.read(Split("x", copy.table.schema.path, {}), None))

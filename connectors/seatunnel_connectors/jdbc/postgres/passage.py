@@ -75,12 +75,13 @@ class PostgresNativeReader(NativeReader):
         sql = f"COPY ({reading.statement(hints_of(self.table), split, start, native=True)}) TO STDOUT (FORMAT binary)"
         if generation:
             sql = f"{reading.join_snapshot(generation)}; {sql}; COMMIT"
-        with stream(self.address) as session:
+        what = f"reading table {self.table.schema.path}, split {split.id}"
+        with explained(what), stream(self.address) as session:
             try:
                 yield from session.copy_out(sql)
             except psycopg.Error as error:
                 reading.check_snapshot(error, generation, self.table)
-                raise failure(error, f"reading table {self.table.schema.path}, split {split.id}") from error
+                raise
             self.rows = session.rows
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -208,6 +209,7 @@ def connect(address: Address) -> Statements:
 _RETRIABLE = ("08", "53", "57P", "40", "55P03", "25006")
 
 REMEDIES = {
+    "53300": "wait for other sessions to end, lower env.parallelism, or raise max_connections of the server",
     "28": "correct username and password, or the server's pg_hba.conf",
     "3D": "correct the database in the url, or create it",
     "3F": "create the schema, or correct the name",
@@ -223,13 +225,26 @@ REMEDIES = {
 
 def failure(error: Exception, what: str) -> PluginError:
     """The same error in our words: what failed, why, and whether trying again may help."""
-    state = str(getattr(error, "sqlstate", None) or "")
     reason = _reason(error)
+    state = str(getattr(error, "sqlstate", None) or "") or _state_of_refusal(reason)
     remedy = next((REMEDIES[state[:n]] for n in (5, 2) if state[:n] in REMEDIES), "")
     lost = not state and isinstance(error, psycopg.OperationalError | adbc.OperationalError)
     if lost or state.startswith(_RETRIABLE):
         return RetriableError(f"{what}: {reason}", remedy or "check that the server is up and can be reached")
     return FatalError(f"{what}: {reason}", remedy)
+
+
+# A connection that is refused has no SQLSTATE in libpq, only the server's words.
+_REFUSALS = (
+    (re.compile(r"password authentication failed|no password supplied|role \".*\" does not exist"), "28P01"),
+    (re.compile(r"no pg_hba\.conf entry|authentication failed for user"), "28000"),
+    (re.compile(r"database \".*\" does not exist"), "3D000"),
+    (re.compile(r"too many clients already|remaining connection slots|too many connections"), "53300"),
+)
+
+
+def _state_of_refusal(reason: str) -> str:
+    return next((state for pattern, state in _REFUSALS if pattern.search(reason)), "")
 
 
 def _reason(error: Exception) -> str:
