@@ -1,7 +1,11 @@
-"""Mutants for the rules of plans: who restarts from what, and how a record is read into another graph."""
+"""Mutants for the rules of plans: who restarts from what, and how a record is read into another graph.
+
+Those of the snapshots and failures that plans are made of stand in files of their own.
+"""
 
 from __future__ import annotations
 
+from tests.mutants import failure_rules, snapshot_rules
 from tests.mutants.mutant import Mutant
 
 REGIONS = "tests/protocol/test_regions.py"
@@ -9,6 +13,8 @@ PLAN = "tests/protocol/test_restart_plan.py"
 RESTORE = "tests/protocol/test_restore.py"
 
 MUTANTS: tuple[Mutant, ...] = (
+    *snapshot_rules.MUTANTS,
+    *failure_rules.MUTANTS,
     # ---- restart regions; more of them in simulated.py
     Mutant(
         "all vertices are one pipeline",
