@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from seatunnel_py.cli.numbers import count, seconds
+from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.home import Home, JobPlace
 from seatunnel_py.runtime.receipt import ExitCode
 
@@ -30,13 +31,24 @@ def listing(*, as_json: bool) -> int:
 
 
 def _about(place: JobPlace) -> dict[str, Any]:
-    job, receipt = place.read("job") or {}, place.read("receipt")
+    """What stands in a line; a job whose record cannot be read must not hide the others."""
+    try:
+        job, receipt = place.read("job") or {}, place.read("receipt")
+    except SeaTunnelError:
+        return {
+            "job_id": place.job_id,
+            "job_name": "",
+            "job_file": "",
+            "started": 0.0,
+            "state": "UNREADABLE",
+            "rows_read": 0,
+        }
     return {
         "job_id": place.job_id,
         "job_name": job.get("job_name", ""),
         "job_file": job.get("job_file", ""),
         "started": job.get("started", 0.0),
-        "state": receipt["state"] if receipt else "NOT_ENDED",
+        "state": receipt["state"] if receipt else "RUNNING" if place.running else "KILLED",
         "rows_read": receipt["totals"]["rows_read"] if receipt else 0,
     }
 
@@ -51,7 +63,7 @@ def show(job_id: str, *, as_json: bool) -> int:
     about = _about(place)
     typer.echo(f"{about['job_id']}  {about['state']}  {about['job_file']}")
     if receipt is None:
-        typer.echo("it has not ended, or its driver was killed")
+        typer.echo("it is running" if about["state"] == "RUNNING" else "its driver was killed before it ended")
         _tell_logs(place)
         return ExitCode.SUCCESS
     for table in receipt["tables"]:

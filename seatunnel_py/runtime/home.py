@@ -2,19 +2,21 @@
 
 ``jobs/ID/`` holds ``job.json`` (what was started, secrets left out), ``receipt.json`` once it ended, ``events.jsonl``
 (what happened), ``job.log`` (what Spark and the workers said), and ``exchange/`` while it runs. A job id is taken by
-create-if-absent, so that two drivers cannot both get it.
+create-if-absent, so that two drivers cannot both get it; ``lock`` is held while the driver lives, so that nobody takes
+a running job's place away.
 Directories are 0700 and files 0600: error texts and exchanged rows may hold personal data (S14, S15).
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import secrets
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,8 @@ HOME_VARIABLE = "SEATUNNEL_HOME"
 ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 ID_LENGTH_MAX = 100
 JOBS_NAMED_MAX = 5
+
+_locks: dict[Path, int] = {}  # what this process holds
 
 
 class JobIdError(SeaTunnelError):
@@ -51,6 +55,26 @@ class JobPlace:
     def exchange(self) -> Path:
         return self.path / "exchange"
 
+    @property
+    def running(self) -> bool:
+        """Whether a driver lives that has claimed it."""
+        try:
+            descriptor = os.open(self.path / "lock", os.O_WRONLY)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
+
+    def hold(self) -> None:
+        descriptor = os.open(self.path / "lock", os.O_WRONLY | os.O_CREAT, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        _locks[self.path] = descriptor
+
     def end(self, receipt: Receipt) -> None:
         """Write the receipt: from now on the job has ended."""
         _write_json(self.path / "receipt.json", receipt.to_plain())
@@ -58,17 +82,28 @@ class JobPlace:
     def clear(self) -> None:
         """Remove what only a running job needs; it holds rows."""
         shutil.rmtree(self.exchange, ignore_errors=True)
+        self._let_go()
 
     def forget(self) -> None:
         """Nothing was started: the job id is free again."""
         shutil.rmtree(self.path, ignore_errors=True)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if self.path in _locks:
+            os.close(_locks.pop(self.path))
 
     def read(self, name: str) -> dict[str, Any] | None:
-        """``job`` or ``receipt`` as it was written, or None."""
+        """``job`` or ``receipt`` as it was written, or None. SeaTunnelError where something else stands there."""
+        file = self.path / f"{name}.json"
         try:
-            loaded: dict[str, Any] = json.loads((self.path / f"{name}.json").read_text())
+            loaded = json.loads(file.read_text())
         except FileNotFoundError:
             return None
+        except (OSError, ValueError) as error:
+            raise SeaTunnelError(f"cannot read {file}: {error}", f"remove {self.path} to forget the job") from None
+        if not isinstance(loaded, dict):
+            raise SeaTunnelError(f"{file} is no {name} of a job", f"remove {self.path} to forget the job")
         return loaded
 
 
@@ -88,21 +123,35 @@ class Home:
         if not chosen or len(chosen) > ID_LENGTH_MAX or not ID_CHARACTERS.issuperset(chosen) or chosen.startswith("."):
             raise JobIdError(f"{chosen!r} is no job id", "use letters, digits, '-', '_' and '.'")
         jobs = self.path / "jobs"
-        for directory in (self.path, jobs):  # the mode of mkdir is not that of the parents it makes
-            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         place = JobPlace(chosen, jobs / chosen)
-        if fresh:
-            shutil.rmtree(place.path, ignore_errors=True)
-        try:
-            place.path.mkdir(mode=0o700)
-        except FileExistsError:
-            raise self._taken(place) from None
-        place.exchange.mkdir(mode=0o700)
-        _write_json(place.path / "job.json", {"job_id": chosen, "started": time.time(), **about})
+        with self._usable():
+            for directory in (self.path, jobs):  # the mode of mkdir is not that of the parents it makes
+                directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if fresh and not place.running:
+                shutil.rmtree(place.path, ignore_errors=True)
+            try:
+                place.path.mkdir(mode=0o700)
+            except FileExistsError:
+                raise self._taken(place) from None
+            place.hold()
+            place.exchange.mkdir(mode=0o700)
+            _write_json(place.path / "job.json", {"job_id": chosen, "started": time.time(), **about})
         return place
 
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise SeaTunnelError(
+                f"cannot keep jobs in {self.path}: {error.strerror or error}",
+                f"set {HOME_VARIABLE} to a directory that can be written to and has room",
+            ) from error
+
     def _taken(self, place: JobPlace) -> JobIdError:
-        state = "has ended" if place.read("receipt") else "was started and has not ended"
+        if place.running:
+            return JobIdError(f"the job {place.job_id!r} is running", "let it end, or use another `--job-id`")
+        state = "has ended" if place.read("receipt") else "was started, and its driver was killed"
         return JobIdError(
             f"the job {place.job_id!r} {state}",
             "`--fresh` forgets it and starts anew; `--job-id` with another name keeps both",

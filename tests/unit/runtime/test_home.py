@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from seatunnel_py.cli.jobs import listing
+from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.home import Home, JobIdError, JobPlace
 from seatunnel_py.runtime.receipt import Receipt, Seconds
 
@@ -38,13 +43,14 @@ def test_of_many_claims_one_wins(tmp_path: Path) -> None:
         assert sum(threads.map(attempt, range(40))) == 1
 
 
-@pytest.mark.parametrize(("ended", "words"), [(True, "has ended"), (False, "was started and has not ended")])
+@pytest.mark.parametrize(("ended", "words"), [(True, "has ended"), (False, "was started, and its driver was killed")])
 def test_a_used_id_is_refused_with_the_ways_on(tmp_path: Path, ended: bool, words: str) -> None:
     """The message says what became of the first one, and what to type."""
     home = Home(tmp_path)
     place = claim(home)
     if ended:
         place.end(RECEIPT)
+    place.clear()
 
     with pytest.raises(JobIdError, match=words) as caught:
         claim(home)
@@ -57,12 +63,59 @@ def test_fresh_forgets_everything_of_the_id(tmp_path: Path) -> None:
     home = Home(tmp_path)
     place = claim(home)
     place.end(RECEIPT)
+    place.clear()
+    place.exchange.mkdir()
     (place.exchange / "rows").write_text("personal")
 
     again = claim(home, fresh=True)
 
     assert again.read("receipt") is None
     assert list(again.exchange.iterdir()) == []
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_nobody_takes_the_place_of_a_running_job(tmp_path: Path, fresh: bool) -> None:
+    """Not even with --fresh, which would delete what it works on; once its process is gone it is nobody's."""
+    home = Home(tmp_path)
+    program = "import sys, time; from pathlib import Path; from seatunnel_py.runtime.home import Home;"
+    program += "Home(Path(sys.argv[1])).claim('x', fresh=False, about={}); print('claimed', flush=True); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE) as driver:
+        assert driver.stdout is not None and driver.stdout.readline() == b"claimed\n"
+        assert home.job("x").running
+        with pytest.raises(JobIdError, match="'x' is running"):
+            claim(home, fresh=fresh)
+        assert home.job("x").exchange.is_dir()
+        driver.kill()
+
+    assert not home.job("x").running
+    assert claim(home, fresh=True).running
+
+
+def test_a_home_that_cannot_be_used_is_named_with_the_variable(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(SeaTunnelError, match="cannot keep jobs in .*file") as caught:
+        claim(Home(tmp_path / "file"))
+
+    assert "SEATUNNEL_HOME" in caught.value.remedy
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "\0"])
+def test_a_record_that_cannot_be_read_is_named_and_hides_no_other_job(
+    tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SEATUNNEL_HOME", str(tmp_path))
+    home = Home(tmp_path)
+    for name in ("broken", "good"):
+        claim(home, name).end(RECEIPT)
+    broken = home.job("broken").path / "receipt.json"
+    broken.write_text(text)
+
+    with pytest.raises(SeaTunnelError, match=re.escape(str(broken))):
+        home.job("broken").read("receipt")
+    assert listing(as_json=False) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sorted(line.split()[:2] for line in lines) == [["broken", "UNREADABLE"], ["good", "SUCCESS"]]
 
 
 def test_a_forgotten_claim_is_free_again(tmp_path: Path) -> None:
@@ -85,7 +138,7 @@ def test_directories_are_0700_and_files_0600(tmp_path: Path, umask: int) -> None
         os.umask(before)
 
     assert [mode(path) for path in (home.path, home.path / "jobs", place.path, place.exchange)] == [0o700] * 4
-    assert [mode(path) for path in place.path.iterdir() if path.is_file()] == [0o600] * 2
+    assert [mode(path) for path in place.path.iterdir() if path.is_file()] == [0o600] * 3
 
 
 @pytest.mark.parametrize(
