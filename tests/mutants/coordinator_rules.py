@@ -215,6 +215,14 @@ MUTANTS: tuple[Mutant, ...] = (
         "RE7, I22",
         COORDINATOR,
     ),
+    Mutant(
+        "a table without an attempt left takes the pipeline along",
+        "recovery.py",
+        "restarts=before, isolable=others)",
+        "restarts=before, isolable=False)",
+        "RE8, I21",
+        "tests/protocol/test_isolating.py",
+    ),
     # ---- ending.py
     Mutant(
         "a stop ends before its commits are confirmed",

@@ -24,6 +24,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "        shared.storing = replace(record, ",
         "        shared.storing = shared.newest = replace(record, ",
         "PS2, I10",
+        COORDINATOR,
     ),
     # ---- hub.py
     Mutant(
