@@ -14,65 +14,16 @@ import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
 
-from seatunnel_py.protocol.checkpoints import EXPIRE
+from tests.model.explored_canon import Canon
 from tests.model.explored_checks import Violated
 from tests.model.explored_instances import BY_NAME, INSTANCES, Instance
-from tests.model.explored_machines import Machines
 from tests.model.explored_words import words
 from tests.model.explored_world import State, World
 
 HEAD = f"{'instance':<20} {'states':>10} {'transitions':>12} {'depth':>6} {'seconds':>8} {'states/s':>9}  verdict"
 
 HALF = 0.5
-
-
-class Canon:
-    """States of one exploration -> digests."""
-
-    def __init__(self, machines: Machines) -> None:
-        self.shapes, self.ids = machines.shapes, machines.ids
-
-    def digest(self, state: State) -> bytes:
-        """Forms without ids, then the ids as ranks: only their order matters (V2)."""
-        found: list[int] = []
-        ids = [0, state.highest, *state.open]
-        shapes, ids_of = self.shapes, self.ids
-
-        def add(number: int) -> None:
-            if number < 0:
-                found.append(-1)
-                return
-            found.append(shapes[number])
-            ids.extend(ids_of[number])
-
-        for number in (state.coordinator, *state.machines, state.store, state.journal, *state.targets):
-            add(number)
-        for node in state.nodes:
-            found.extend((-2, node.epoch, node.dead))
-            for number in (node.unit, node.shown_next, *node.timeouts):
-                add(number)
-        for channel in state.channels:
-            found.append(-3)
-            for number in channel:
-                add(number)
-        for group in (state.mail, state.flight):
-            found.append(-4)
-            for who, number in group:
-                found.append(who)
-                add(number)
-        names = []
-        for name in state.timers:
-            if name.startswith(EXPIRE):
-                ids.append(int(name.removeprefix(EXPIRE)))
-                name = EXPIRE
-            names.append(name)
-        found.extend((-5, state.incarnation, state.begun, len(state.open), state.triggers, state.faults, state.ended))
-        rank = {number: at for at, number in enumerate(sorted(set(ids)))}
-        ranks = [rank[number] for number in ids]
-        text = f"{found}{ranks}{names}"
-        return blake2b(text.encode(), digest_size=16).digest()
 
 
 @dataclass
@@ -107,7 +58,7 @@ class Result:
 
 def explore(instance: Instance, states_max: int = 10**9, seconds_max: float = 1e9) -> Result:
     """Breadth-first, so that the first violation is a nearest one; what is too large, depth-first from half-way on."""
-    world, result, start = World(instance), Result(instance), time.monotonic()
+    world, result, start = World(instance), Result(instance), time.process_time()
     digest, check = Canon(world.machines).digest, world.check
     first = world.initial()
     visited = {digest(first): 0}
@@ -138,13 +89,13 @@ def explore(instance: Instance, states_max: int = 10**9, seconds_max: float = 1e
             result.depth += bool(following)
         else:
             frontier.extend(following)
-        spent = max(len(visited) / states_max, (time.monotonic() - start) / seconds_max)
+        spent = max(len(visited) / states_max, (time.process_time() - start) / seconds_max)
         # What cannot be explored wholly is explored to its ends at least: the second half goes into the depth.
         breadth = spent < HALF
         if spent >= 1:
             break
     result.whole = not frontier and not result.violation
-    result.states, result.cut, result.seconds = len(visited), world.cut, time.monotonic() - start
+    result.states, result.cut, result.seconds = len(visited), world.cut, time.process_time() - start
     return result
 
 

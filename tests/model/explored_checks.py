@@ -8,6 +8,7 @@ from typing import Any
 from seatunnel_py.protocol.consistent_cut import misaligned, uncovered
 from seatunnel_py.protocol.coordinator_commands import CommitPieces
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.restore import KEY_GROUPS
 from tests.model.explored_instances import Instance
 
 
@@ -28,13 +29,14 @@ def check_record(instance: Instance, record: CheckpointRecord) -> None:
     """A record on its way to the store: whole (I9) and a consistent cut (I8, I47)."""
     if record.kind is RecordKind.ZERO:
         return
-    missing = set(instance.subtasks) ^ set(record.snapshots)
+    topology = record.topology
+    missing = set(topology.subtasks()) ^ set(record.snapshots)
     expect(not missing, "I9", f"checkpoint {record.checkpoint} is about {len(record.snapshots)} subtasks")
     # A receiver may be ahead of a sender that is catching up (the exception of I8): its contents are checked by I4.
-    faults = uncovered(instance.channels, record.snapshots, instance.channels)
+    faults = uncovered(topology.channels, record.snapshots, topology.channels)
     expect(not faults, "I8", f"checkpoint {record.checkpoint}: {'; '.join(faults)}")
     if instance.alignment is None:
-        wrong = misaligned(instance.topology, record.snapshots)
+        wrong = misaligned(topology, record.snapshots)
         expect(not wrong, "I8", f"checkpoint {record.checkpoint}: {'; '.join(wrong)}")
     for subtask, snapshot in record.snapshots.items():
         if subtask.vertex in "KL":
@@ -75,6 +77,40 @@ def check_visible(instance: Instance, target: Any, newest: CheckpointRecord | No
         expect(
             not more, "I5", f"{target.scope} shows {sorted(more)}, which checkpoint {newest.checkpoint} does not hold"
         )
+
+
+def check_stopped(target: Any, newest: CheckpointRecord) -> None:
+    """Behind a savepoint: what it holds is visible, and nothing else (I44)."""
+    held = [
+        row for subtask, one in newest.snapshots.items() if subtask.vertex == target.scope for row in one.state or ()
+    ]
+    shown = sorted(target.visible)
+    expect(shown == sorted(held), "I44", f"{target.scope} shows {shown} behind a savepoint that holds {sorted(held)}")
+
+
+def check_moved(before: CheckpointRecord, after: CheckpointRecord) -> None:
+    """Every split and every key group is there once, with what belonged to it, and where its rows are sent (I45)."""
+    if before.kind is RecordKind.ZERO:
+        return
+    kept, moved = _held(before), _held(after)
+    expect(kept == moved, "I45", f"of {kept} became {moved}")
+    for subtask, snapshot in after.snapshots.items():
+        if subtask.vertex == "G":
+            shares = after.topology.vertex("G").parallelism
+            astray = [one for one in snapshot.state or {} if int(one) * shares // KEY_GROUPS != subtask.index]
+            expect(not astray, "I45", f"{subtask} holds the key groups {astray}")
+
+
+def _held(record: CheckpointRecord) -> list[tuple[str, str]]:
+    """What the states of vertices that can be rescaled consist of."""
+    found = []
+    for subtask, snapshot in record.snapshots.items():
+        if subtask.vertex == "G":
+            found += [(f"G {group}", repr(value)) for group, value in (snapshot.state or {}).items()]
+        elif subtask.vertex == "S" and snapshot.state:
+            found += [(f"S {split}", repr(at)) for split, at in snapshot.state["assigned"].items()]
+            found += [(f"S {split}", "finished") for split in snapshot.state["finished"]]
+    return sorted(found)
 
 
 def check_end(instance: Instance, targets: list[Any]) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from seatunnel_py.protocol import coordinator_commands as order
 from seatunnel_py.protocol import coordinator_events as report
 from seatunnel_py.protocol import participant_messages as task
 from seatunnel_py.protocol.backoff import Backoff
-from seatunnel_py.protocol.claims import Claim, claim_from, may_write, next_incarnation
+from seatunnel_py.protocol.claims import Claim, RestoreRefused, claim_from, next_incarnation
 from seatunnel_py.protocol.coordinator import Coordinator
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import Batch, Taken
@@ -16,37 +17,19 @@ from seatunnel_py.protocol.lifecycle import Life
 from seatunnel_py.protocol.participant import Participant
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.restore import adapted
+from seatunnel_py.protocol.topology import Topology
 from seatunnel_py.protocol.trigger import CheckpointSettings
-from tests.model.explored_checks import Violated, check_commit, check_record, check_visible, expect
+from tests.model.explored_checks import Violated, check_commit, check_moved, check_record, check_visible, expect
+from tests.model.explored_durable import Answer
 from tests.model.explored_instances import Instance
+from tests.model.explored_state import State
 from tests.model.explored_values import Interned, clone
-from tests.simulation.storage import Answer
 
 AT = 1.0
 SHORTEST = 1e-300
 """The interval: added to a time it changes nothing, so that a checkpoint is due at any moment."""
 Effect = tuple[str, Any, Any]
-
-
-class Store:
-    """Claims, and the newest record (X4). A write is one act (I10)."""
-
-    def __init__(self) -> None:
-        self.owner = 0
-        self.claims: list[Claim] = []
-        self.record: CheckpointRecord | None = None
-
-    def write(self, record: CheckpointRecord, incarnation: int) -> Answer:
-        if not may_write(self.owner, incarnation):
-            return Answer.FENCED
-        newest = self.record
-        expect(
-            newest is None or newest.checkpoint < record.checkpoint,
-            "I11",
-            f"record {record.checkpoint} is no newer one",
-        )
-        self.record = record
-        return Answer.DONE
 
 
 class Machines(Interned):
@@ -61,10 +44,9 @@ class Machines(Interned):
         )  # fmt: skip
         self.backoff = Backoff(retries=10_000, first=0.0)
         self._done: dict[Any, Any] = {}
-        self.fresh = tuple(
-            self.number(Participant(subtask, instance.topology, instance.alignment or 0.0))
-            for subtask in instance.subtasks
-        )
+        self.nobody = self.number(None)
+        """In the place of a subtask that is not in the graph of the day."""
+        self.fresh = tuple(tuple(map(self._participant(graph), instance.subtasks)) for graph in instance.graphs)
         self.at = {subtask: number for number, subtask in enumerate(instance.subtasks)}
         self.channel_at = {channel: number for number, channel in enumerate(instance.channels)}
         self.targets_at = [vertex.id for vertex in instance.topology.vertices if vertex.id in "KL"]
@@ -72,6 +54,10 @@ class Machines(Interned):
         """Number of an envelope -> its receiver, and the life that it is for."""
         self.arrival: dict[int, int] = {}
         self.told: dict[int, int] = {}
+
+    def _participant(self, graph: Topology) -> Callable[[Subtask], int]:
+        live, timeout = graph.subtasks(), self.instance.alignment or 0.0
+        return lambda one: self.number(Participant(one, graph, timeout)) if one in live else self.nobody
 
     def _order(self, message: tuple[int, int]) -> tuple[Any, ...]:
         return message[0], self.shapes[message[1]], self.ids[message[1]]
@@ -109,7 +95,10 @@ class Machines(Interned):
             return [("ends", None, command.checkpoint)]
         if kind is order.PipelineEnded:
             expect(command.reason is None, "I1", f"the pipeline fails: {command.reason}")
-            return [("ended", None, None)]
+            assert newest is not None
+            if newest.kind is not RecordKind.FINAL:
+                expect(newest.kind is RecordKind.SAVEPOINT, "I43", f"success behind a {newest.kind}")
+            return [("ended", None, newest.kind is RecordKind.FINAL)]
         if kind is order.Restart:
             expect(
                 newest is not None and command.checkpoint == newest.checkpoint,
@@ -178,19 +167,20 @@ class Machines(Interned):
 
     # ---------------------------------------------------------------- units
 
-    def unit(self, command: int, incarnation: int, targets: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+    def unit(self, command: int, state: State) -> tuple[int, tuple[int, ...]]:
         """What a unit made; a sink's is staged."""
-        key = ("unit", command, incarnation, targets)
+        incarnation, targets = state.incarnation, state.targets
+        key = ("unit", command, incarnation, targets, state.graph)
         known = self._done.get(key)
         if known is None:
             run = self.values[command]
             name = f"{run.subtask}/{incarnation}.{run.epoch}/{run.number}"
-            done = self.instance.work(run, name)
+            done = self.instance.work(run, name, self.instance.graphs[state.graph])
             changed = list(targets)
             if run.subtask.vertex in self.targets_at:
                 at = self.targets_at.index(run.subtask.vertex)
                 target = clone(self.values[targets[at]])
-                target.write(run.subtask, incarnation, run.epoch, name, done.pieces[0].data)
+                target.staged[name] = done.pieces[0].data
                 changed[at] = self.number(target)
             known = self._done[key] = (self.number(done), tuple(changed))
         return known
@@ -200,48 +190,52 @@ class Machines(Interned):
         unit = self.values[machine].units.under_way
         return None if unit is None or unit.replayed else unit.entry(self.values[done])
 
-    def log(self, journal: int, subtask: Subtask, incarnation: int, epoch: int, entry: Taken) -> tuple[int, int]:
-        copy = clone(self.values[journal])
-        answer = copy.append(subtask, incarnation, epoch, entry)
-        expect(answer is Answer.DONE, "I39", f"the journal of {subtask} says {answer} to {entry.number}")
-        return self.number(copy), self.number(task.TakenLogged(AT, entry.number))
+    def log(self, journal: int, subtask: Subtask, epoch: int, entry: Taken) -> tuple[int, int]:
+        books = clone(self.values[journal])
+        books.append(subtask, entry)
+        return self.number(books), self.number(task.TakenLogged(AT, epoch, entry.number))
 
     # ---------------------------------------------------------------- durable things
 
-    def incarnate(self, store: int, targets: tuple[int, ...], journal: int) -> tuple[int, int, tuple[int, ...], int]:
-        """Fence, then read, then decide (I38): the store, a coordinator, the targets, the journal."""
+    def incarnate(self, store: int, journal: int, targets: tuple[int, ...]) -> tuple[Any, ...]:
+        """Fence, then read, then decide (I38): the store, a coordinator and its graph, the journal, the targets."""
         own, books = clone(self.values[store]), clone(self.values[journal])
         incarnation = own.owner = next_incarnation(own.owner, own.claims)
-        books.incarnation = incarnation
         every = [clone(self.values[one]) for one in targets]
         newest = 0 if own.record is None else own.record.checkpoint
         for target in every:
             target.claim(incarnation, newest)
+            target.sweep(own.record)
         highest = max(target.ledger for target in every)
         claim = claim_from(incarnation, own.claims, [] if own.record is None else [own.record], highest)
         if not isinstance(claim, Claim):
             raise Violated("I17", claim.why)
         own.claims.append(claim)
+        graph = min(incarnation, len(self.instance.graphs)) - 1
+        graph, record, replay = restored(self.instance, own.record, graph)
         machine = Coordinator(
-            self.instance.topology, self.settings, self.backoff, record=own.record, first_checkpoint=claim.first
-        )
-        return self.number(own), self.number(machine), tuple(map(self.number, every)), self.number(books)
+            self.instance.graphs[graph], self.settings, self.backoff, record=record, first_checkpoint=claim.first,
+            replay=replay,
+        )  # fmt: skip
+        if not replay:
+            books.void()
+        return self.number(own), self.number(machine), graph, self.number(books), tuple(map(self.number, every))
 
-    def begin(self, journal: int, targets: tuple[int, ...], command: order.Restart) -> tuple[int, tuple[int, ...], int]:
-        """A life of a subtask begins in the durable things: older ones write no more."""
-        books, subtask = clone(self.values[journal]), command.subtask
-        entries = books.begin(command)
-        changed = list(targets)
-        if subtask.vertex in self.targets_at:
-            at = self.targets_at.index(subtask.vertex)
+    def begin(
+        self, store: int, journal: int, targets: tuple[int, ...], command: order.Restart
+    ) -> tuple[int, tuple[int, ...], int]:
+        """A life of a subtask begins: the journal, the targets, and what the participant hears."""
+        books, vertex = clone(self.values[journal]), command.subtask.vertex
+        if vertex in self.targets_at:
+            at = self.targets_at.index(vertex)
             target = clone(self.values[targets[at]])
-            target.begin(subtask, command.incarnation, command.epoch)
-            changed[at] = self.number(target)
+            target.sweep(self.values[store].record)
+            targets = (*targets[:at], self.number(target), *targets[at + 1 :])
         event = task.Restored(
             AT, command.incarnation, command.epoch, command.checkpoint, command.snapshot, command.senders,
-            command.receivers, entries,
+            command.receivers, books.begin(command),
         )  # fmt: skip
-        return self.number(books), tuple(changed), self.number(event)
+        return self.number(books), targets, self.number(event)
 
     def perform(self, command: int, incarnation: int, store: int, journal: int, targets: tuple[int, ...]) -> Any:
         """A record reaches the store or a commit its target: the durable things, the answer, and the event it makes."""
@@ -251,16 +245,13 @@ class Machines(Interned):
             answer = own.write(record, incarnation)
             if answer is Answer.FENCED:
                 return store, journal, targets, answer, self.number(report.PersistFailed(AT, record.checkpoint, True))
-            for subtask, snapshot in record.snapshots.items():
-                books.forget(subtask, snapshot.taken)
+            books.forget(record)
             done = self.number(report.Persisted(AT, record.checkpoint))
             return self.number(own), self.number(books), targets, answer, done
         at = self.targets_at.index(what.scope)
         target, newest = clone(self.values[targets[at]]), self.values[store].record
         commit = Commit(what.scope, what.checkpoint, what.pieces)
         answer = target.commit(incarnation, commit, newest.checkpoint)
-        target.clean()
-        target.committed.clear()
         expect(answer is not Answer.LOST, "I31", f"{what.scope} finds no pieces of {what.checkpoint}")
         check_visible(self.instance, target, newest)
         about = (incarnation, what.scope, what.checkpoint)
@@ -278,6 +269,21 @@ class Machines(Interned):
             zero = what.record.kind is RecordKind.ZERO
             return self.number(report.PersistFailed(AT, what.record.checkpoint, False)), not zero
         return self.number(report.CommitFailed(AT, what.incarnation, what.scope, what.checkpoint)), False
+
+
+def restored(
+    instance: Instance, record: CheckpointRecord | None, graph: int
+) -> tuple[int, CheckpointRecord | None, bool]:
+    """The record as the graph wants it, and whether journals still hold. Where a channel stands in the way the driver
+    goes on with the graph of the record: only failures and unaligned cuts leave such channels (RS4, RS5)."""
+    if record is None:
+        return graph, None, True
+    after = adapted(record, instance.graphs[graph])
+    if isinstance(after, RestoreRefused):
+        expect("fail" in instance.faults or instance.alignment is not None, "I45", after.why)
+        return 0, record, True
+    check_moved(record, after)
+    return graph, after, after is record
 
 
 def _handle(machine: Any, event: Any) -> tuple[Any, ...]:
@@ -302,4 +308,4 @@ _REPORTS: dict[type, Any] = {
     task.ReportReady: lambda c: report.SubtaskReady(AT, c.incarnation, c.epoch, c.subtask),
     task.ReportEnded: lambda c: report.SourceEnded(AT, c.incarnation, c.epoch, c.subtask),
 }
-__all__ = ["Life", "Machines", "Store"]
+__all__ = ["Life", "Machines"]

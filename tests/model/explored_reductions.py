@@ -1,11 +1,14 @@
 """Steps that are taken alone, because they commute with every other one: fewer states, and none of interest is missed.
 
-(X7) What changes nothing when it is delivered is delivered at once: machines drop what is too old, and what is too
-old stays so. (X8) An acknowledgement that is not the last, and a subtask that is ready before the last one, are heard
-at once: they commute with whatever else the coordinator may hear, also with what makes them void. Whether the
-acknowledgement is lost or comes twice is explored all the same. (X9) When no fault is left and everybody runs, no
-life will end any more. Then, without unaligned barriers, a subtask with a single input takes its batches and ends its
-units at once: nobody sees what it does but behind its barrier, and its queue is FIFO.
+Whoever takes such a step first reaches every state again that the other order reaches, one step later; runs are finite,
+so no step is put off for ever. (X7) What changes nothing when it is delivered is delivered at once: machines drop what
+is too old, and what is too old stays so. (X8) An acknowledgement that is not the last, and a subtask that is ready or a
+source that has ended before the last one, are heard at once: they commute with whatever else the coordinator may hear,
+also with what makes them void. Whether an acknowledgement is lost or comes twice is explored all the same. (X9) Who
+stages nothing and keeps nothing for others hears of a completed checkpoint at once: it forgets only what a restart
+from before that checkpoint would need, and each restart is from the newest record (I17 is checked). (X10) to (X12) are
+about what a subtask does by itself, see ``calm``. (X15) While nobody runs, and nothing is on its way between subtasks,
+lives begin one after the other: there is nobody yet to whom it would make a difference.
 """
 
 from __future__ import annotations
@@ -13,10 +16,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seatunnel_py.protocol import coordinator_events as report
-from seatunnel_py.protocol.coordinator_commands import Restart
-from seatunnel_py.protocol.items import Batch
-from seatunnel_py.protocol.lifecycle import Life
-from tests.model.explored_state import TO_COORDINATOR, State, Step, without
+from seatunnel_py.protocol.coordinator_commands import Restart, SendAborted, SendCompleted, SendTrigger
+from seatunnel_py.protocol.items import Barrier, Batch
+from seatunnel_py.protocol.lifecycle import Life, PipelineState
+from seatunnel_py.protocol.topology import Topology
+from tests.model.explored_instances import Instance
+from tests.model.explored_state import TO_COORDINATOR, State, Step
 
 if TYPE_CHECKING:
     from tests.model.explored_world import World
@@ -24,42 +29,108 @@ if TYPE_CHECKING:
 COMMUTES = (report.Acknowledged, report.SubtaskReady)
 
 
+class Roles:
+    """What the subtasks of one graph are, by number."""
+
+    def __init__(self, instance: Instance, graph: Topology) -> None:
+        at = {subtask: number for number, subtask in enumerate(instance.subtasks)}
+        channels = {channel: number for number, channel in enumerate(instance.channels)}
+        self.present = [at[subtask] for subtask in graph.subtasks()]
+        self.sources = [at[subtask] for subtask in graph.subtasks(graph.sources)]
+        self.input_of = {
+            at[subtask]: channels[inputs[0]]
+            for subtask in graph.subtasks()
+            if len(inputs := graph.inputs(subtask)) == 1
+        }
+        """Of subtasks with a single one."""
+        keeping = {edge.sender for edge in graph.edges if edge.retained} | set("KL")
+        self.forgetful = {at[subtask] for subtask in graph.subtasks() if subtask.vertex not in keeping}
+
+
 def alone(world: World, state: State) -> list[Step]:
-    """A step that commutes with every other one, and what else may become of its message (X7, X8, X9)."""
-    machines = world.machines
+    """A step that commutes with every other one, and what else may become of its message."""
     for message in state.mail:
-        value = machines.values[message[1]]
-        if type(value) is Restart:
-            continue
-        step = next(world.mail(state, message))
-        after = step[1]
-        if message[0] == TO_COORDINATOR:
-            silent = after.mail == without(state.mail, message) and after[4:] == (after.mail, *state[5:])
-            if not (silent and (after.coordinator == state.coordinator or type(value) in COMMUTES)):
-                continue
-        elif state.nodes[message[0]].dead or after != state._replace(mail=without(state.mail, message)):
-            continue  # what a dead one does not hear may as well come after its restart
-        return [step, *world.astray(state._replace(faults=state.faults - 1), message)] if state.faults else [step]
-    return calm(world, state) if state.faults == 0 and world.instance.alignment is None else []
+        to, value = message
+        if _coordinator_may_hear(world, state, value) if to == TO_COORDINATOR else _may_hear(world, state, to, value):
+            step = next(world.mail(state, message))
+            return [step, *world.astray(state._replace(faults=state.faults - 1), message)] if state.faults else [step]
+    if not any(state.channels) and all(
+        state.nodes[at].dead or world.machines.values[state.machines[at]].life is Life.READY
+        for at in world.roles[state.graph].present
+    ):
+        for message in state.mail:
+            if type(world.machines.values[message[1]]) is Restart:
+                return list(world.mail(state, message))
+    return calm(world, state)
+
+
+def _coordinator_may_hear(world: World, state: State, value: int) -> bool:
+    machines = world.machines
+    machine, orders = machines.coordinator_step(state.coordinator, value, state.store)
+    if machine == state.coordinator or orders:
+        return not orders
+    kind = type(machines.values[value])
+    if kind is report.SourceEnded:
+        before, after = machines.values[state.coordinator].shared, machines.values[machine].shared
+        return before.state is after.state and not after.all_ended
+    return kind in COMMUTES
+
+
+def _may_hear(world: World, state: State, to: int, value: int) -> bool:
+    """What a dead one does not hear may as well come after its restart."""
+    machines = world.machines
+    if state.nodes[to].dead or value not in machines.told:
+        return False
+    machine, said = machines.participant_step(state.machines[to], machines.told[value], False)
+    forgets = type(machines.values[value]) is SendCompleted and to in world.roles[state.graph].forgetful
+    return not said and (machine == state.machines[to] or forgets)
 
 
 def calm(world: World, state: State) -> list[Step]:
-    """A batch of a subtask with a single input, once no life will end any more (X9)."""
-    machines = world.machines
-    if any(node.dead for node in state.nodes):
+    """A step of a subtask by itself, while everybody runs and barriers are aligned. (X10) A batch that reaches a subtask
+    with a single input: nobody sees it but behind a barrier or a unit, and its queue is FIFO. Not while a subtask may
+    fail by itself: its neighbours live on, and what they have not received yet is stale then; where all begin anew, it
+    is gone either way. (X11) Where no life will end any more, the unit of such a subtask ends at once; the unit of a
+    source does too, when no trigger can come before it has ended. (X12) There, and where nothing can be given up any
+    more, also a barrier of such a subtask passes at once; a sink, whose snapshot says what it has heard of completed
+    checkpoints, hears of these before.
+    """
+    kinds, left, graph = world.instance.faults, state.faults, world.roles[state.graph]
+    if world.instance.alignment is not None or (left and "fail" in kinds):
         return []
-    if any(machines.values[number].life is not Life.RUNNING for number in state.machines):
+    machines, values = world.machines, world.machines.values
+    if any(values[state.machines[at]].life is not Life.RUNNING or state.nodes[at].dead for at in graph.present):
         return []
-    if any(type(machines.values[value]) in (report.SubtaskFailed, Restart) for _, value in state.mail):
+    said = {type(values[value]) for _, value in state.mail}
+    if not said.isdisjoint((report.SubtaskFailed, Restart)):
         return []
-    for at in world.single:
-        node = state.nodes[at]
-        if node.unit >= 0:
+    shared = values[state.coordinator].shared
+    lasting = shared.state is not PipelineState.STOPPING and not (left and ("crash" in kinds or "stop" in kinds))
+    settled = lasting and not left and SendAborted not in said and report.Declined not in said
+    for at, channel in graph.input_of.items():
+        node, waiting = state.nodes[at], state.channels[channel]
+        if node.unit >= 0 and lasting:
             return [(f"ends {at}:{node.unit}", world.end_unit(state, at, node))]
-        channel = world.input_of[at]
-        waiting = state.channels[channel]
-        if waiting and type(machines.values[waiting[0]].envelope.item) is Batch:
+        if waiting and _passes(world, state, at, waiting[0], settled):
             channels = (*state.channels[:channel], waiting[1:], *state.channels[channel + 1 :])
             item = machines.arrival[waiting[0]]
             return [(f"arrives {channel}:{waiting[0]}", world.feed(state._replace(channels=channels), at, item))]
+    if settled and not state.triggers and SendTrigger not in said and not values[state.coordinator].checkpoints.queue:
+        for at in graph.sources:
+            node = state.nodes[at]
+            if node.unit >= 0:
+                return [(f"ends {at}:{node.unit}", world.end_unit(state, at, node))]
     return []
+
+
+def _passes(world: World, state: State, at: int, envelope: int, settled: bool) -> bool:
+    values = world.machines.values
+    item = type(values[envelope].envelope.item)
+    if item is Batch or item is not Barrier or not settled:
+        return item is Batch
+    if any(values[state.machines[one]].units.journal for one in world.roles[state.graph].present):
+        return False  # who takes its journal again may give a checkpoint up (G4)
+    return not any(to == at and type(values[value]) is SendCompleted for to, value in state.mail)
+
+
+__all__ = ["Roles", "alone"]

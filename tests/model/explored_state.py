@@ -19,7 +19,8 @@ class Node(NamedTuple):
 
 class State(NamedTuple):
     """``coordinator`` -1: none; ``mail``: (to, message); ``flight``: (incarnation, command) on its way to store or
-    target; ``highest``: the last checkpoint id that was used; ``begun``: how many were; ``open``: ids that have not ended."""
+    target; ``highest``: the last checkpoint id that was used; ``begun``: how many were; ``open``: ids that have not ended;
+    ``graph``: number of the one that the driver runs."""
 
     coordinator: int
     machines: tuple[int, ...]
@@ -38,6 +39,7 @@ class State(NamedTuple):
     triggers: int = 0
     faults: int = 0
     ended: bool = False
+    graph: int = 0
 
 
 Step = tuple[str, State]

@@ -6,7 +6,7 @@ computed once by the shipping code and remembered: machines are deterministic, a
 Reductions, and why they are sound. (X1) A unit's end, its journal entry and the showing of its outputs are one step
 where no fault can come between; nobody else sees what is between them. Otherwise they are two: a piece that is staged
 without an entry is an orphan that nothing names. (X2) The store's and a target's answers arrive with the act where no
-crash can come between. (X3) An envelope for a past life of its receiver is dropped at once: it would be dropped on
+crash can come between; what a dead driver had sent off arrives before the next one or is refused, whenever it arrives. (X3) An envelope for a past life of its receiver is dropped at once: it would be dropped on
 arrival, for epochs only grow. What a past life of a sender left in a channel stays there or is lost, both are
 explored. (X4) Of the records only the newest is kept: older ones are never read (I17); the journal keeps what is not
 in it. (X5) A checkpoint expires as a fault, or when nothing else can happen. (X6) Queues between subtasks have no
@@ -23,12 +23,12 @@ from seatunnel_py.protocol.checkpoints import EXPIRE, TRIGGER
 from seatunnel_py.protocol.coordinator_commands import Restart, SendCompleted, SendTrigger
 from seatunnel_py.protocol.lifecycle import Life, PipelineState
 from seatunnel_py.protocol.reasons import Reason
-from tests.model.explored_checks import Violated, check_end, expect
+from tests.model.explored_checks import Violated, check_end, check_stopped, expect
+from tests.model.explored_durable import Answer, Journal, Store, Target
 from tests.model.explored_instances import Instance
-from tests.model.explored_machines import Machines, Store
-from tests.model.explored_reductions import alone
+from tests.model.explored_machines import Machines
+from tests.model.explored_reductions import Roles, alone
 from tests.model.explored_state import TO_COORDINATOR, Node, State, Step, without
-from tests.simulation.storage import Answer, Journal, Target
 
 AT = 1.0
 LOSABLE = (report.Acknowledged, SendTrigger, SendCompleted)
@@ -41,11 +41,7 @@ class World:
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
         self.machines = Machines(instance)
-        self.at = {subtask: number for number, subtask in enumerate(instance.subtasks)}
-        self.channel_at = {channel: number for number, channel in enumerate(instance.channels)}
-        inputs = {at: instance.topology.inputs(subtask) for subtask, at in self.at.items()}
-        self.single = [at for at, channels in inputs.items() if len(channels) == 1]
-        self.input_of = {at: self.channel_at[inputs[at][0]] for at in self.single}
+        self.roles = tuple(Roles(instance, graph) for graph in instance.graphs)
         self.cut = 0
         """Steps that were not looked at because they would have taken too many checkpoint ids."""
 
@@ -54,7 +50,7 @@ class World:
     def initial(self) -> State:
         """Everybody runs: how a first life begins is explored where a second one does."""
         number, instance = self.machines.number, self.instance
-        targets = tuple(number(Target(v.id, v.sink)) for v in instance.topology.vertices if v.id in "KL")
+        targets = tuple(number(Target(v.id)) for v in instance.topology.vertices if v.id in "KL")
         state = self.start(
             State(-1, (), (), (), (), (), (), number(Store()), number(Journal()), targets, triggers=instance.triggers)
         )
@@ -66,12 +62,15 @@ class World:
         """A new incarnation: fence, then read, then decide (I38)."""
         machines = self.machines
         incarnation = state.incarnation + 1
-        store, coordinator, targets, journal = machines.incarnate(state.store, state.targets, state.journal)
+        store, coordinator, graph, journal, targets = machines.incarnate(state.store, state.journal, state.targets)
         count, instance = len(self.instance.subtasks), self.instance
         state = state._replace(
-            machines=machines.fresh, nodes=(Node(),) * count, channels=((),) * len(instance.channels),
-            mail=(), timers=(), store=store, targets=targets, journal=journal, incarnation=incarnation, open=(),
+            machines=machines.fresh[graph], nodes=(Node(),) * count, channels=((),) * len(instance.channels),
+            mail=(), timers=(), store=store, journal=journal, targets=targets, incarnation=incarnation, open=(),
+            graph=graph,
         )  # fmt: skip
+        while state.flight:  # of the driver before: refused whenever it comes (X2)
+            state = self.write(state, 0)
         return self.hear(state._replace(coordinator=coordinator), report.Activated(AT, incarnation))
 
     # ---------------------------------------------------------------- machines
@@ -110,10 +109,22 @@ class World:
             else:
                 ended = True
                 expect(not pending, "I12", f"the pipeline ends, and {sorted(pending)} have not")
+                if not value:
+                    return self._stopped(state)
         return state._replace(
             coordinator=machine, highest=highest, begun=begun, open=tuple(sorted(pending)), timers=tuple(sorted(timers)),
             mail=self.machines.sorted(mail), flight=tuple(flight), ended=ended,
         )  # fmt: skip
+
+    def _stopped(self, state: State) -> State:
+        """Behind its savepoint a pipeline is gone as behind a crash, but nothing is on its way any more."""
+        newest = self.machines.values[state.store].record
+        for target in state.targets:
+            check_stopped(self.machines.values[target], newest)
+        return self._gone(state)._replace(flight=())
+
+    def _gone(self, state: State) -> State:
+        return state._replace(coordinator=-1, machines=(), nodes=(), channels=(), mail=(), timers=(), open=())
 
     def feed(self, state: State, at: int, event: int, *, shown: bool = False) -> State:
         """A participant handles an event, and its commands are performed."""
@@ -217,9 +228,9 @@ class World:
             yield name, self.feed(state, at, event)
 
     def _begin(self, state: State, at: int, command: Restart) -> tuple[State, int]:
-        journal, targets, event = self.machines.begin(state.journal, state.targets, command)
-        state = self._node(state._replace(journal=journal, targets=targets), at, epoch=command.epoch, dead=False,
-                           unit=-1, shown_next=-1, timeouts=())  # fmt: skip
+        journal, targets, event = self.machines.begin(state.store, state.journal, state.targets, command)
+        state = self._node(state._replace(journal=journal, targets=targets), at, epoch=command.epoch, dead=False, unit=-1, shown_next=-1,
+                           timeouts=())  # fmt: skip
         return state, event
 
     def _work(self, state: State) -> Iterator[Step]:
@@ -237,14 +248,12 @@ class World:
 
     def end_unit(self, state: State, at: int, node: Node) -> State:
         """The unit is done; its entry, if it needs one, is durable (X1)."""
-        done, targets = self.machines.unit(node.unit, state.incarnation, state.targets)
+        done, targets = self.machines.unit(node.unit, state)
         after = self.feed(self._node(state._replace(targets=targets), at, unit=-1), at, done)
         entry = self.machines.entry(state.machines[at], done)
         if entry is None:
             return after
-        journal, shown = self.machines.log(
-            state.journal, self.instance.subtasks[at], state.incarnation, node.epoch, entry
-        )
+        journal, shown = self.machines.log(state.journal, self.instance.subtasks[at], node.epoch, entry)
         after = after._replace(journal=journal)
         if state.faults:
             return self._node(after, at, shown_next=shown)
@@ -301,10 +310,9 @@ class World:
                 if not node.dead:
                     yield f"FAULT: {self.instance.subtasks[at]} fails", self._fail(less, at, node)
         if "crash" in kinds:
-            yield (
-                "FAULT: the driver crashes",
-                less._replace(coordinator=-1, machines=(), nodes=(), channels=(), mail=(), timers=(), open=()),
-            )
+            yield "FAULT: the driver crashes", self._gone(less)
+        if "stop" in kinds:
+            yield "a stop is asked for", self.hear(less, report.SavepointRequested(AT, "savepoint", stop=True))
         for message in dict.fromkeys(state.mail):
             if isinstance(self.machines.values[message[1]], LOSABLE) and "lose" in kinds:
                 mail = list(state.mail)
@@ -365,10 +373,8 @@ class World:
         if state.ended:
             check_end(self.instance, [self.machines.values[one] for one in state.targets])
         elif state.coordinator >= 0:
-            for at, number in enumerate(state.machines):
-                machine = self.machines.values[number]
-                node = state.nodes[at]
-                if not node.dead and machine.life is Life.FAILED:
+            for number, node in zip(state.machines, state.nodes, strict=True):
+                if not node.dead and (machine := self.machines.values[number]).life is Life.FAILED:
                     raise Violated("I22", f"{machine.subtask} gave up: {machine._failure}")
 
 

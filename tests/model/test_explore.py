@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from seatunnel_py.protocol import restore
 from seatunnel_py.protocol.alignment import Alignment
 from seatunnel_py.protocol.claims import may_write
 from seatunnel_py.protocol.coordinator import Coordinator
 from seatunnel_py.protocol.data_ids import DataIds, Verdict
 from seatunnel_py.protocol.items import Batch
+from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.protocol.subtask_state import SubtaskState
-from tests.model import explored_machines
-from tests.model.explore import Canon, explore, main
+from tests.model import explored_durable, explored_machines
+from tests.model.explore import explore, main
+from tests.model.explored_canon import Canon
 from tests.model.explored_instances import BY_NAME, Instance
 from tests.model.explored_values import clone, form
 from tests.model.explored_world import World
@@ -21,7 +24,10 @@ SMALL = {
     "unaligned": Instance("small-unaligned", "", ("AK",), batches=2, alignment=0.0),
     "cyclic": Instance("small-cyclic", "", ("AT", "TT", "TK")),
     "crash": Instance("small-crash", "", ("AK",), faults=("crash",), budget=1),
-    "chain": Instance("small-chain", "", ("AD", "DK"), batches=2),
+    "chain": Instance("small-chain", "", ("AD", "DK"), batches=2, faults=("expire",), budget=1),
+    "rescale": Instance(
+        "small-rescale", "", ("SG", "GK"), triggers=0, faults=("stop",), budget=1, rescaled="S2 G2", checkpoints=2
+    ),
 }
 
 
@@ -30,7 +36,7 @@ def test_a_small_instance_is_explored_wholly_and_every_invariant_holds(instance:
     found = explore(instance)
     assert found.violation == "", "\n".join(found.path)
     assert found.whole
-    assert found.states > 500
+    assert found.states > 200
     assert found.ends > 0
 
 
@@ -38,6 +44,29 @@ def test_a_search_that_was_cut_short_says_so() -> None:
     found = explore(BY_NAME["join-failure"], states_max=2_000)
     assert not found.whole
     assert "truncated at" in found.verdict
+
+
+def records(instance: Instance) -> set[str]:
+    """Every record that becomes durable on some run, but for its checkpoint ids."""
+    world = World(instance)
+    digest, first = Canon(world.machines).digest, world.initial()
+    seen, waiting, found = {digest(first)}, [first], set()
+    while waiting:
+        state = waiting.pop()
+        found.add(form(world.machines.values[state.store].record)[0])
+        for _, after in world.successors(state):
+            if (key := digest(after)) not in seen:
+                seen.add(key)
+                waiting.append(after)
+    return found
+
+
+@pytest.mark.parametrize("name", ["cyclic", "crash"])
+def test_steps_that_are_taken_alone_leave_no_record_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """X7 to X15: the longer way reaches more states, and no other record."""
+    reduced = records(SMALL[name])
+    monkeypatch.setattr("tests.model.explored_world.alone", lambda world, state: [])
+    assert records(SMALL[name]) == reduced
 
 
 def test_checkpoint_ids_count_by_their_order_alone() -> None:
@@ -98,9 +127,28 @@ def test_pieces_that_an_abort_drops_are_found(monkeypatch: pytest.MonkeyPatch) -
     found(Instance("drop", "", ("AK",), faults=("expire",), budget=1), {"I1", "I14"})
 
 
+def test_a_split_that_is_dealt_to_everybody_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(restore, "deal", lambda splits, parallelism: (splits,) * parallelism)
+    found(Instance("dealt", "", ("SG", "GK"), triggers=0, faults=("stop",), budget=1, rescaled="S2"), {"I45"})
+
+
+def test_a_journal_of_another_graph_that_is_taken_again_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def whole(instance: Instance, record: CheckpointRecord | None, graph: int) -> tuple[object, ...]:
+        return (*KEPT_RESTORED(instance, record, graph)[:2], True)
+
+    monkeypatch.setattr(explored_machines, "restored", whole)
+    found(
+        Instance("journal", "", ("SG", "GK"), triggers=0, faults=("crash",), budget=1, parallel="G2", rescaled="S2"),
+        {"I1", "I2", "I8", "I13", "I22", "I23", "raised"},
+    )
+
+
+KEPT_RESTORED = explored_machines.restored
+
+
 def test_a_store_that_does_not_fence_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not may_write(2, 1)
-    monkeypatch.setattr(explored_machines, "may_write", lambda owner, incarnation: True)
+    monkeypatch.setattr(explored_durable, "may_write", lambda owner, incarnation: True)
     found(SMALL["crash"], {"I34", "I11"})
 
 
