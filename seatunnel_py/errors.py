@@ -5,6 +5,7 @@
     SeaTunnelError               message + remedy, safe to print
     ├── JobFileError             the job file is wrong: every problem at once        exit code 2
     ├── PlanError                the job is well-formed but cannot be run as asked   exit code 2
+    │   └── UnreachableError     … for now: a source or target is away               exit code 1
     ├── PluginError              a plugin reports a failure of the outside world
     │   ├── RetriableError       the same unit may work if it is tried again
     │   └── FatalError           trying again cannot help: the table fails at once
@@ -74,6 +75,10 @@ class JobFileError(SeaTunnelError):
 
 class PlanError(JobFileError):
     """The job file reads well, but what it asks for cannot be planned (schemas, wiring, guarantees)."""
+
+
+class UnreachableError(PlanError):
+    """The job could not be planned for what it reads or writes is away: the job file may be right. Exit code 1."""
 
 
 class PluginError(SeaTunnelError):

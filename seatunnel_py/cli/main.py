@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -185,7 +186,8 @@ def _variables(given: list[str] | None) -> dict[str, str]:
 
 
 def main() -> None:
-    """Entry point: errors of ours are told, not traced; anything else is a bug and keeps its trace."""
+    """Entry point: errors of ours are told, not traced, and so is a full disk; anything else is a bug and keeps its
+    trace."""
     try:
         app(color=False if os.environ.get("NO_COLOR") else None)
     except JobFileError as error:
@@ -194,4 +196,10 @@ def main() -> None:
         sys.exit(tell_problems(error))
     except SeaTunnelError as error:
         typer.echo(f"error: {error}", err=True)
+        sys.exit(1)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+            raise
+        typer.echo(f"error: {error.strerror}: {error.filename or 'where the output goes'}", err=True)
+        sys.stdout = None  # what it still holds cannot be written either
         sys.exit(1)

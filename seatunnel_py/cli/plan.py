@@ -9,6 +9,7 @@ from pathlib import Path
 import typer
 
 from seatunnel_py import app
+from seatunnel_py.cli.files import writing
 from seatunnel_py.plan import explain
 from seatunnel_py.plan.picture import svg as draw
 from seatunnel_py.runtime.receipt import ExitCode
@@ -20,6 +21,7 @@ def plan(path: Path, variables: Mapping[str, str], *, as_json: bool, svg: Path |
     described = explain.describe(planned.job, planned.graph, planned.pipelines, look=True)
     typer.echo(json.dumps(described, indent=1, default=str) if as_json else explain.text(described))
     if svg is not None:
-        svg.write_text(draw(described), encoding="utf-8")
+        with writing(svg):
+            svg.write_text(draw(described), encoding="utf-8")
         typer.echo(f"picture: {svg}", err=True)
     return ExitCode.SOME_TABLES_FAILED if explain.has_problem(described) else ExitCode.SUCCESS

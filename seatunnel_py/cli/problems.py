@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from seatunnel_py.errors import JobFileError, Problem
+from seatunnel_py.errors import JobFileError, Problem, UnreachableError
 from seatunnel_py.runtime.receipt import ExitCode
 
 
@@ -23,7 +23,12 @@ def tell_problems(error: JobFileError) -> int:
         typer.echo(_text(problem), err=True)
     count = len(error.problems)
     typer.echo(f"{count} problem{'s' if count > 1 else ''}; nothing was started", err=True)
-    return ExitCode.JOB_FILE_WRONG
+    return exit_code(error)
+
+
+def exit_code(error: JobFileError) -> int:
+    """A scheduler may try again what is away, but not what is wrong."""
+    return ExitCode.FAILED if isinstance(error, UnreachableError) else ExitCode.JOB_FILE_WRONG
 
 
 def _text(problem: Problem) -> str:

@@ -31,7 +31,7 @@ def receipt_text(receipt: Receipt, home: Home) -> str:
     for table in receipt.tables:
         if table.cause is not None and table.state is not TableState.STOPPED:
             console.print(_cause(table), soft_wrap=True)
-    if not receipt.total("rows_read") and not receipt.stopped_by:
+    if not receipt.total("rows_read") and all(table.state is TableState.DONE for table in receipt.tables):
         console.print("0 rows were read: the sources are empty, or their filters match nothing", style="yellow")
     for note in receipt.notes:
         console.print(f"note: {note}", style="dim", soft_wrap=True)

@@ -16,7 +16,7 @@ from typing import Any
 import typer
 
 from seatunnel_py import app
-from seatunnel_py.cli.problems import problems_plain, tell_problems
+from seatunnel_py.cli.problems import exit_code, problems_plain, tell_problems
 from seatunnel_py.cli.progress import progress
 from seatunnel_py.cli.receipt_view import receipt_text
 from seatunnel_py.errors import JobFileError, SeaTunnelError
@@ -54,8 +54,9 @@ def run(request: Request) -> int:
         return stopper.exit_code
     except JobFileError as error:
         if request.as_json:
-            typer.echo(json.dumps({"state": "JOB_FILE_WRONG", "problems": problems_plain(error)}, indent=1))
-            return ExitCode.JOB_FILE_WRONG
+            state = "JOB_FILE_WRONG" if exit_code(error) == ExitCode.JOB_FILE_WRONG else "FAILED"
+            typer.echo(json.dumps({"state": state, "problems": problems_plain(error)}, indent=1))
+            return exit_code(error)
         return tell_problems(error)
     except SeaTunnelError as error:
         if not request.as_json:

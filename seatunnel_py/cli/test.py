@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from seatunnel_py.cli.files import writing
 from seatunnel_py.cli.numbers import seconds
 from seatunnel_py.cli.suite import Case, Outcome, Verdict, outcomes
 from seatunnel_py.errors import SeaTunnelError
@@ -41,7 +42,8 @@ def test(paths: list[Path], variables: Mapping[str, str], junit: Path | None) ->
     passed = all(outcome.verdict is Verdict.PASSED for outcome in done)
     typer.echo(_table(done))
     if junit is not None:
-        _write_junit(done, junit)
+        with writing(junit):
+            _write_junit(done, junit)
     if passed:
         shutil.rmtree(place, ignore_errors=True)
         return ExitCode.SUCCESS
@@ -75,7 +77,7 @@ def _table(done: Sequence[Outcome]) -> str:
     table = Table(box=box.SIMPLE_HEAD, show_footer=True, pad_edge=False)
     failed = sum(outcome.verdict is not Verdict.PASSED for outcome in done)
     total = sum(outcome.seconds for outcome in done)
-    table.add_column("file", footer=f"{len(done)} files", overflow="fold")
+    table.add_column("file", footer=f"{len(done)} file{'s' * (len(done) != 1)}", overflow="fold")
     table.add_column("result", footer=f"{failed} failed" if failed else "all passed")
     table.add_column("time", justify="right", footer=seconds(total))
     table.add_column("cause", overflow="fold")

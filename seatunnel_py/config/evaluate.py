@@ -265,7 +265,8 @@ class Evaluation:
             self._charge(sum(len(node.items) for node in solid), joined.place)
             return Node([item for node in solid for item in node.items], joined.place)
         if any(isinstance(node.value, dict | list) for node in solid):
-            raise joined.place.error("an object or a list cannot be joined with something else")
+            remedy = "Put a comma or a line break where the next option begins."
+            raise solid[1].place.error("an object or a list cannot be joined with something else", remedy=remedy)
         texts = [_spelling(part, node) for part, node in pieces]
         self._charge(sum(map(len, texts)) // CHARACTERS_PER_VALUE, joined.place)
         return Node("".join(texts), joined.place) if texts else None

@@ -85,8 +85,8 @@ def parse_arguments(arguments: Iterable[str]) -> dict[str, str]:
             name = name.strip()
             if not equals or not name:
                 # The argument may be a secret with its name forgotten: it is not repeated.
-                message = f"-i takes name=value; argument {ordinal} has a part without a name"
-                remedy = "Put a value with commas in brackets or double quotes."
+                message = f"-i takes name=value; argument {ordinal} has a part without {'a name' if equals else '='}"
+                remedy = "Put a value with commas in brackets or double quotes." if "," in argument else ""
                 problems.append(Problem(message, "command line", remedy=remedy))
             elif not is_text(part):
                 problems.append(Problem(f"-i: argument {ordinal} is not UTF-8 text", "command line"))

@@ -22,7 +22,7 @@ from seatunnel_py.api.source import Source, SourceTable
 from seatunnel_py.api.step_options import RuleMatchMode
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.config.placeholders import Names, expand
-from seatunnel_py.errors import PlanError, Problem, SeaTunnelError
+from seatunnel_py.errors import PlanError, Problem, RetriableError, SeaTunnelError, UnreachableError
 from seatunnel_py.plan.registry import PluginKind, missing_extra
 from seatunnel_py.plan.sql import Analysis, CatalystFactory, SqlAnalyst
 from seatunnel_py.plan.steps import Job, Step
@@ -128,6 +128,7 @@ class _Builder:
         self.analyst = analyst
         self.graph = FlowGraph()
         self.problems: list[Problem] = []
+        self.away = 0  # of the problems: what another try may mend
         self.streams: dict[str, list[Stream]] = {}
 
     def build(self) -> FlowGraph:
@@ -142,7 +143,7 @@ class _Builder:
             else:
                 self._sink(step, [stream for _, stream in inputs])
         if self.problems:
-            raise PlanError(tuple(self.problems))
+            raise (UnreachableError if len(self.problems) == self.away else PlanError)(tuple(self.problems))
         return self.graph
 
     # ------------------------------------------------------------ sources
@@ -335,6 +336,7 @@ class _Builder:
 
     def _problem(self, step: Step, error: Exception, table: TableSchema | None = None) -> None:
         """Report a plugin's refusal; a text that begins with one of the step's options stands at that option."""
+        self.away += isinstance(error, RetriableError)
         remedy = error.remedy if isinstance(error, SeaTunnelError) else ""
         message = error.message if isinstance(error, SeaTunnelError) else str(error)
         option, found, rest = message.partition(": ")

@@ -142,9 +142,11 @@ def test_variable_arguments() -> None:
     assert given == {"a": "1", "b": "[x,y]", "c": "p,q", "d": "k=v"}
     with pytest.raises(JobFileError, match="system placeholders cannot be used"):
         parse_arguments(["table_name=x"])
-    with pytest.raises(JobFileError) as caught:
-        parse_arguments(["hunter2"])
-    assert "hunter2" not in str(caught.value)
+    with pytest.raises(JobFileError, match="argument 2 has a part without =") as caught:
+        parse_arguments(["a=1", "hunter2"])
+    assert "hunter2" not in str(caught.value) and "commas" not in str(caught.value)
+    with pytest.raises(JobFileError, match=r"without a name\n.*commas"):
+        parse_arguments(["a=1,=2"])
 
 
 def test_includes_stand_below_the_job_file(tmp_path: Path) -> None:
