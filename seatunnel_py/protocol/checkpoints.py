@@ -189,8 +189,7 @@ class Checkpoints:
             checkpoint=pending.checkpoint, incarnation=shared.incarnation, kind=pending.kind,
             previous=newest.checkpoint if newest else 0, topology=shared.topology,
             epochs=dict(shared.epochs), snapshots=pending.store(), name=pending.name,
-            set_up=frozenset(shared.set_up), plan=shared.plan,
-            ledgers=dict(shared.commits.ledgers),
+            set_up=frozenset(shared.set_up), plan=shared.plan, ledgers=dict(shared.commits.ledgers),
         )  # fmt: skip
         if pending.kind is RecordKind.FINAL and not stable.terminated(record, shared.topology):
             record = replace(record, kind=RecordKind.PERIODIC)
@@ -236,8 +235,9 @@ class Checkpoints:
         """There will be no other one: what is under way is given up, what waits is refused."""
         self.abort_all(Reason.OPERATION_ENDED, at)
         waiting, self.queue = self.queue, ()
-        for request in (one for one in waiting if one.kind not in OURS):
-            self.shared.refuse(request.name or request.kind, Reason.SHUT_DOWN)
+        for request in waiting:
+            if request.kind not in OURS:
+                self.shared.refuse(request.name or request.kind, Reason.SHUT_DOWN)
 
     def abort_all(self, reason: Reason, at: float) -> None:
         """Give up everything that is not in the store's hands (I24, CK4)."""
@@ -255,24 +255,19 @@ class Checkpoints:
         shared, reason = self.shared, pending.reason
         assert reason is not None, f"checkpoint {pending.checkpoint} ended without a reason"
         request = self.asked_as[pending.checkpoint]
-        missing = pending.missing
         self._forget(pending, at)
         self.failed = self.failed.aborted(pending.kind, reason)
         shared.moved = True
-        shared.say(CancelTimer(f"{EXPIRE}{pending.checkpoint}"), CheckpointEnded(pending.checkpoint, reason, missing))
+        shared.say(CancelTimer(f"{EXPIRE}{pending.checkpoint}"))
+        shared.say(CheckpointEnded(pending.checkpoint, reason, pending.missing))
         for subtask in shared.topology.subtasks():
             shared.say(SendAborted(subtask, shared.incarnation, pending.checkpoint))
         self.rejoining.given_up(pending.operation)
         if request.kind in AGAIN and reason in FOR_OTHERS:
             self.queue = enqueue(self.queue, replace(request, at=at))
-        elif request.kind not in OURS and not self._answered(request, reason):
+        elif request.kind not in OURS and not _answered(request, reason):
             shared.refuse(request.name or request.kind, reason)
         shared.stop_failed |= request.kind is TriggerKind.STOP
-
-    @staticmethod
-    def _answered(request: TriggerRequest, reason: Reason) -> bool:
-        """Who leaves has left all the same (LE3); who cannot come back was told why (RJ3)."""
-        return request.operation.kind is OperationKind.ISOLATE or reason is Reason.NOT_POSSIBLE
 
     def _forget(self, pending: PendingCheckpoint, at: float) -> None:
         del self.pending[pending.checkpoint], self.asked_as[pending.checkpoint]
@@ -298,3 +293,8 @@ class Checkpoints:
         for checkpoint in (one for one in gone if one not in self.leaving.stood_at):
             del self.completed[checkpoint]
             self.shared.say(DeleteRecord(checkpoint))
+
+
+def _answered(request: TriggerRequest, reason: Reason) -> bool:
+    """Who leaves has left all the same (LE3); who cannot come back was told why (RJ3)."""
+    return request.operation.kind is OperationKind.ISOLATE or reason is Reason.NOT_POSSIBLE

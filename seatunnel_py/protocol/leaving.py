@@ -92,7 +92,6 @@ class Leaving:
     def stood_at(self) -> frozenset[int]:
         """The checkpoints whose records have to stay (LE5)."""
         newest = self.shared.newest
-        if newest is None:
-            return frozenset()
+        assert newest is not None, "nothing is deleted before there is a record"
         out = newest.topology.detached
         return frozenset(one.since for subtask, one in newest.snapshots.items() if subtask.vertex in out)

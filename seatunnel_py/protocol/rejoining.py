@@ -71,9 +71,9 @@ class Rejoining:
 
     def ask(self, event: RejoinRequested) -> TriggerRequest | None:
         """The request for the barrier; None: it was refused."""
-        vertices = tuple(sorted(event.vertices))
         if self._refused(event):
             return None
+        vertices = tuple(sorted(event.vertices))
         self.asked[vertices] = event
         return TriggerRequest(TriggerKind.OPERATION, event.at, "", Operation(OperationKind.ADD, vertices))
 
@@ -96,8 +96,10 @@ class Rejoining:
         return Operation(OperationKind.ADD, dict(self.coming))
 
     def _event(self, operation: Operation) -> RejoinRequested:
-        assert isinstance(operation.argument, (tuple, Mapping)), "who comes back is named"
-        return self.asked[tuple(str(name) for name in operation.argument)]
+        """Who shall come back; where that was not asked for with anything that was brought, from what there is."""
+        named = operation.argument if isinstance(operation.argument, (list, tuple, Mapping)) else [operation.argument]
+        vertices = tuple(sorted(map(str, named)))
+        return self.asked.get(vertices, RejoinRequested(0.0, vertices))
 
     def fits(self, pending: PendingCheckpoint) -> bool:
         """Whether what was brought ends exactly here (RJ3)."""
@@ -129,7 +131,7 @@ class Rejoining:
         if operation.kind is not OperationKind.ADD:
             return
         shared, came = self.shared, frozenset(self.coming)
-        del self.asked[self._event(operation).vertices]
+        self.asked.pop(tuple(sorted(came)), None)
         self.coming = {}
         if missing_to_rejoin(shared.topology, came):
             self.leaving.end_lives(came)

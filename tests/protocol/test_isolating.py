@@ -1,0 +1,347 @@
+"""The coordinator leaves a table out: who leaves, what the barrier says, what the record holds, and who goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from seatunnel_py.protocol import coordinator_commands as cc
+from seatunnel_py.protocol import coordinator_events as ev
+from seatunnel_py.protocol.backoff import Backoff
+from seatunnel_py.protocol.claims import ID_RESERVE
+from seatunnel_py.protocol.failover import FailurePolicy
+from seatunnel_py.protocol.ids import Subtask
+from seatunnel_py.protocol.items import Operation, OperationKind, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.lifecycle import PipelineState
+from seatunnel_py.protocol.reasons import Reason
+from seatunnel_py.protocol.records import RecordKind
+from seatunnel_py.protocol.topology import Edge, SinkKind, Topology, Vertex
+from seatunnel_py.protocol.trigger import CheckpointSettings
+from tests.protocol.talk import FORK, SOURCE, Talk
+
+LEFT, RIGHT, BEHIND = Subtask("left"), Subtask("right"), Subtask("behind")
+ONCE = Backoff(retries=1, first=1.0)
+NEVER = Backoff(retries=0)
+ISOLATE_LEFT = Operation(OperationKind.ISOLATE, ("left",))
+TAIL = Topology((*FORK.vertices, Vertex("behind")), (*FORK.edges, Edge("left", "behind")))
+"""The left branch goes on to another vertex."""
+
+
+def talk(topology: Topology = FORK, backoff: Backoff = NEVER, **more: Any) -> Talk:
+    return Talk(topology, backoff=backoff, **more).start().progress()
+
+
+def ask(told: Talk, vertex: str) -> Talk:
+    return told.hear_and_return(ev.OperationRequested(told.at, Operation(OperationKind.ISOLATE, vertex)))
+
+
+def triggered(told: Talk) -> list[tuple[str, Operation]]:
+    return [(one.subtask.vertex, one.operation) for one in told.all(cc.SendTrigger)]
+
+
+# ---------------------------------------------------------------- by itself
+
+
+def test_a_vertex_whose_attempts_are_used_up_is_left_out_and_nobody_restarts_for_it() -> None:
+    """RE8, FO5, I21: the bounded attempts first, each a restart of the region; then the table, not the pipeline."""
+    told = talk(backoff=ONCE)
+    told.fail(LEFT)
+    assert told.last(cc.SetTimer).name == "restart"
+    told.timer("restart", 2.0).all_ready().forget()
+
+    told.fail(LEFT)
+
+    assert triggered(told) == [("source", ISOLATE_LEFT)]
+    assert not told.all(cc.Restart)
+    assert not told.all(cc.PipelineEnded)
+    assert told.coordinator.shared.state is PipelineState.RUNNING
+
+
+def test_a_stable_period_gives_the_attempts_back() -> None:
+    """RE5, B3: who failed long ago is restarted again, and not left out."""
+    told = talk(backoff=Backoff(retries=1, first=1.0, reset_after=100.0))
+    told.fail(LEFT).timer("restart", 2.0).all_ready().forget()
+    told.at = 500.0
+
+    told.fail(LEFT)
+
+    assert told.last(cc.SetTimer).name == "restart"
+    assert told.coordinator.shared.topology.detached == set()
+
+
+@pytest.mark.parametrize(
+    ("policy", "failed", "reason"),
+    [
+        (FailurePolicy.FAIL_FAST, LEFT, Reason.UNIT_FAILED),
+        # nothing would remain
+        (FailurePolicy.CONTINUE_OTHER_TABLES, SOURCE, Reason.UNIT_FAILED),
+        # no table's affair
+        (FailurePolicy.CONTINUE_OTHER_TABLES, LEFT, Reason.GAP),
+    ],
+)
+def test_where_a_table_cannot_be_left_out_the_pipeline_fails(
+    policy: FailurePolicy, failed: Subtask, reason: Reason
+) -> None:
+    """FO6, FO7, IS3."""
+    told = talk(policy=policy).fail(failed, reason)
+    assert told.last(cc.PipelineEnded) == cc.PipelineEnded(reason)
+
+
+def test_what_no_try_can_mend_leaves_at_once() -> None:
+    """FO5: attempts that are left are not used up for it."""
+    told = talk(backoff=Backoff(retries=5)).forget().fail(LEFT, Reason.UNIT_REFUSED)
+    assert triggered(told) == [("source", ISOLATE_LEFT)]
+
+
+def test_the_last_other_table_cannot_be_left_out() -> None:
+    """IS3: the second one fails the pipeline."""
+    told = talk().fail(LEFT).fail(RIGHT)
+    assert told.last(cc.PipelineEnded) == cc.PipelineEnded(Reason.UNIT_FAILED)
+
+
+# ---------------------------------------------------------------- who leaves, and how
+
+
+def test_all_who_leave_are_named_by_the_barrier_and_their_lives_are_over() -> None:
+    """LE1, LE2, IS1: who is fed by it leaves with it; nobody waits for them; what they still say is of a past life."""
+    told = talk(TAIL).forget().fail(LEFT)
+    number = told.last(cc.SendTrigger).checkpoint
+    assert triggered(told) == [("source", Operation(OperationKind.ISOLATE, ("behind", "left")))]
+    assert told.all(cc.EndLife) == [cc.EndLife(BEHIND, 1, 2), cc.EndLife(LEFT, 1, 2)]
+
+    stale = told.coordinator.shared.stale
+    for epoch, subtask in ((1, BEHIND), (1, LEFT)):
+        told.hear(ev.Acknowledged(0.0, 1, epoch, subtask, number, SubtaskSnapshot()))
+        told.hear(ev.SubtaskFailed(0.0, 1, epoch, subtask))
+    assert told.coordinator.shared.stale == stale + 4
+    told.ack(number, SOURCE, RIGHT).persisted()
+
+    assert told.last(cc.Isolated) == cc.Isolated(("behind", "left"), number, 0)
+
+
+def test_who_becomes_visible_together_leaves_together() -> None:
+    """IS1: half a table is none."""
+    topology = Topology(
+        (
+            Vertex("source"),
+            *(Vertex(name, sink=SinkKind.TWO_PHASE, scope="both") for name in ("left", "right")),
+            Vertex("other", sink=SinkKind.TWO_PHASE),
+        ),
+        (Edge("source", "left"), Edge("source", "right"), Edge("source", "other")),
+    )
+    told = talk(topology).fail(LEFT)
+    assert told.last(cc.SendTrigger).operation == Operation(OperationKind.ISOLATE, ("left", "right"))
+
+
+def test_a_healthy_table_leaves_in_the_same_way() -> None:
+    """LE2: it is cut with its trigger, so that what it staged since the last checkpoint is not committed."""
+    told = ask(talk().forget(), "left")
+    assert told.said[0] == cc.EndLife(LEFT, 1, 2)
+    told.ack(told.last(cc.SendTrigger).checkpoint, SOURCE, RIGHT, pieces=["p"]).persisted()
+
+    assert [(one.scope, one.pieces) for one in told.all(cc.CommitPieces)] == [("right", (StagedPiece("p"),))]
+    assert {one.subtask for one in told.all(cc.SendCompleted)} == {SOURCE, RIGHT}
+
+
+def test_an_isolation_that_waited_too_long_is_no_longer_possible() -> None:
+    """IS3, CO6: meanwhile the other table failed; asked again when the barrier would begin."""
+    told = talk()
+    told.timer("trigger", 10.0)
+    ask(told, "left")
+    told.forget().fail(RIGHT)
+
+    assert cc.Refused("isolate", Reason.NOT_POSSIBLE) in told.said
+    assert [operation.argument for _, operation in triggered(told)] == [("right",)]
+
+
+def test_one_isolation_on_demand_is_one_barrier() -> None:
+    """LE1: who failed in the meantime is named by the barrier that was asked for, and no second one follows."""
+    told = talk(TAIL)
+    told.timer("trigger", 10.0)
+    number = told.last(cc.SendTrigger).checkpoint
+    ask(told, "left")
+    told.ack(number, SOURCE, LEFT, RIGHT, BEHIND).forget()
+    told.fail(LEFT)
+    assert triggered(told) == [], "the store has not answered"
+    told.persisted(number)
+
+    assert triggered(told) == [("source", Operation(OperationKind.ISOLATE, ("behind", "left")))]
+    assert len(told.coordinator.checkpoints.requests) == 1
+
+
+# ---------------------------------------------------------------- while others restart
+
+
+def test_a_restart_goes_on_without_those_who_leave() -> None:
+    """RE4, RE8: the others of the region start when they are ready, and then the barrier follows."""
+    told = talk(backoff=ONCE)
+    told.fail(LEFT).timer("restart", 2.0)
+    assert {one.subtask for one in told.all(cc.Restart)[-2:]} == {SOURCE, LEFT}
+    told.forget().fail(LEFT, Reason.RESTORE_FAILED)
+    assert triggered(told) == []
+    assert not told.all(cc.SendStart)
+
+    told.all_ready_of(SOURCE)
+
+    assert [one.subtask for one in told.all(cc.SendStart)] == [SOURCE]
+    assert triggered(told) == [("source", ISOLATE_LEFT)]
+    assert told.coordinator.shared.state is PipelineState.RUNNING
+
+
+def test_the_last_one_that_was_waited_for_may_leave() -> None:
+    """RE4: then all who remain are ready, and periodic checkpoints go on (O4.1)."""
+    told = talk(backoff=ONCE)
+    told.fail(LEFT).timer("restart", 2.0).all_ready_of(SOURCE).forget().fail(LEFT, Reason.RESTORE_FAILED)
+
+    assert [one.subtask for one in told.all(cc.SendStart)] == [SOURCE]
+    assert [one.name for one in told.all(cc.SetTimer) if one.name == "trigger"] == ["trigger"]
+    assert triggered(told) == [("source", ISOLATE_LEFT)]
+
+
+def test_a_pause_that_ends_with_nobody_left_to_restart_is_just_over() -> None:
+    """RE8, R6: it failed once more in the pause; nobody begins a life."""
+    told = talk(backoff=ONCE).fail(LEFT).fail(LEFT).forget()
+    told.timer("restart", 2.0)
+
+    assert not told.all(cc.Restart)
+    assert told.coordinator.shared.state is PipelineState.RUNNING
+    assert triggered(told) == [("source", ISOLATE_LEFT)]
+
+
+# ---------------------------------------------------------------- the record
+
+
+def test_the_record_holds_those_who_left_as_they_were_last() -> None:
+    """LE4, I27: without the pieces that were committed then; what they did since counts for nothing."""
+    told = talk()
+    first = told.checkpoint(pieces=["p"], state="durable", taken=7)
+    told.fail(LEFT).ack(told.last(cc.SendTrigger).checkpoint, SOURCE, RIGHT, pieces=["q"]).persisted()
+    second = told.last(cc.Persist).record
+
+    assert (second.topology.detached, second.topology.version) == ({"left"}, first.topology.version + 1)
+    assert second.snapshots[LEFT] == SubtaskSnapshot("durable", taken=7, since=first.checkpoint)
+    assert told.last(cc.Isolated) == cc.Isolated(("left",), second.checkpoint, first.checkpoint)
+    told.progress().timer("trigger", 40.0).ack(told.last(cc.SendTrigger).checkpoint, SOURCE, RIGHT).persisted()
+    assert told.last(cc.Persist).record.snapshots[LEFT] == second.snapshots[LEFT]
+
+
+def test_the_record_at_which_a_table_stands_stays() -> None:
+    """LE5, IS6, I18: it says where the sources were; others go as always."""
+    told = talk()
+    stand_at = told.checkpoint().checkpoint
+    told.fail(LEFT)
+    for _ in range(8):
+        number = told.last(cc.SendTrigger).checkpoint
+        told.ack(number, SOURCE, RIGHT).persisted(number).progress().timer("trigger", told.at + 10.0)
+    deleted = {one.checkpoint for one in told.all(cc.DeleteRecord)}
+
+    assert stand_at not in deleted
+    assert stand_at + 1 in deleted
+
+
+def test_a_later_driver_knows_and_a_crash_before_the_record_undoes_it() -> None:
+    """IS4, I10: what was not durable was not; nothing behind it was committed either."""
+    told = talk()
+    before = told.checkpoint()
+    told.fail(LEFT).ack(told.last(cc.SendTrigger).checkpoint, SOURCE, RIGHT)
+    after = told.last(cc.Persist).record
+    restarted = [
+        {one.subtask for one in Talk(FORK, record=record, first_checkpoint=50).activate(2).all(cc.Restart)}
+        for record in (before, after)
+    ]
+    assert restarted == [{SOURCE, LEFT, RIGHT}, {SOURCE, RIGHT}]
+
+
+def test_a_table_that_leaves_while_a_record_is_stored_is_a_part_of_that_record() -> None:
+    """CK4, LE4: it had acknowledged; the topology of that record does not bring it back."""
+    told = talk()
+    told.timer("trigger", 10.0)
+    number = told.last(cc.SendTrigger).checkpoint
+    told.ack(number, state="last").fail(LEFT).persisted(number)
+    assert told.coordinator.shared.topology.detached == {"left"}
+
+    told.ack(told.last(cc.SendTrigger).checkpoint, SOURCE, RIGHT)
+    assert told.last(cc.Persist).record.snapshots[LEFT] == SubtaskSnapshot("last", since=number)
+
+
+def test_void_positions_leave_nothing_of_those_who_left() -> None:
+    """BE5: they stand nowhere, and are still out."""
+    told = talk(backoff=ONCE).fail(LEFT, Reason.UNIT_REFUSED).hear_and_return(ev.PositionsVoid(1.0, "g"))
+    told.persisted().timer("restart", 5.0).all_ready_of(SOURCE, RIGHT)
+    told.ack(told.last(cc.SendTrigger).checkpoint, SOURCE, RIGHT).persisted()
+
+    assert LEFT not in told.last(cc.Persist).record.snapshots
+    assert told.last(cc.Isolated).stand_at == 0
+
+
+# ---------------------------------------------------------------- until it is durable
+
+
+def test_the_barrier_is_asked_for_until_a_record_shows_it() -> None:
+    """LE3, I15: each attempt that fails counts; whoever asked is not told of the attempts."""
+    settings = CheckpointSettings(alignment_timeout=None, tolerable_failures=2)
+    told = talk(settings=settings).fail(LEFT)
+    for _ in range(2):
+        told.timer(f"expire {told.last(cc.SendTrigger).checkpoint}")
+    number = told.last(cc.SendTrigger).checkpoint
+    assert len(told.all(cc.SendTrigger)) == 3
+    assert not told.all(cc.Refused)
+
+    told.forget().timer(f"expire {number}")
+    assert told.last(cc.PipelineEnded) == cc.PipelineEnded(Reason.TOO_MANY_FAILED_CHECKPOINTS)
+
+
+def test_a_restart_of_others_comes_before_the_barrier() -> None:
+    """CO5: the attempt is given up with everything pending (I24), and made again; they leave all the same."""
+    told = talk(backoff=ONCE).fail(LEFT, Reason.UNIT_REFUSED).forget()
+    told.fail(RIGHT)
+    assert triggered(told) == []
+    told.timer("restart", 5.0).all_ready_of(SOURCE, RIGHT)
+
+    assert {one.subtask for one in told.all(cc.Restart)} == {SOURCE, RIGHT}
+    assert triggered(told) == [("source", ISOLATE_LEFT)]
+
+
+def test_a_final_record_shows_it_as_well() -> None:
+    """LE3, EN3: behind it nobody needs a barrier any more; success is that of those who remain."""
+    told = talk().end(SOURCE)
+    number = told.last(cc.SendTrigger).checkpoint
+    told.ack(number, ended=True).fail(LEFT)
+    told.persisted(number).confirm(number, "left").confirm(number, "right")
+    assert told.last(cc.Persist).record.kind is RecordKind.FINAL
+    assert told.last(cc.PipelineEnded) == cc.PipelineEnded(None), "it had acknowledged everything: it has arrived"
+
+    late = talk().fail(LEFT)
+    late.ack(late.last(cc.SendTrigger).checkpoint, SOURCE, RIGHT).persisted().end(SOURCE)
+    late.ack(late.last(cc.SendTrigger).checkpoint, SOURCE, RIGHT, ended=True).persisted()
+    assert late.last(cc.Persist).record.topology.detached == {"left"}
+    assert late.coordinator.leaving.going == set()
+
+
+def test_a_stop_that_is_broken_off_leaves_the_table_out_first() -> None:
+    """EN6: those who remain restart, and the barrier of the isolation follows."""
+    told = talk(backoff=ONCE)
+    told.hear(ev.SavepointRequested(1.0, "s", stop=True))
+    told.fail(LEFT, Reason.UNIT_REFUSED).forget().timer("restart", 5.0).all_ready_of(SOURCE, RIGHT)
+
+    assert {one.subtask for one in told.all(cc.Restart)} == {SOURCE, RIGHT}
+    assert triggered(told) == [("source", ISOLATE_LEFT)]
+
+
+# ---------------------------------------------------------------- ids
+
+
+def test_a_driver_uses_no_id_that_the_next_one_would_not_expect() -> None:
+    """CL5, I11: checkpoints that are given up without being counted use up ids too."""
+    told = talk(settings=CheckpointSettings(alignment_timeout=None), backoff=Backoff(retries=2 * ID_RESERVE))
+    told.hear(ev.OperationRequested(1.0, Operation(OperationKind.SPEED, 5)))
+    for _ in range(ID_RESERVE):
+        if told.all(cc.PipelineEnded):
+            break
+        told.said = told.all(cc.SendTrigger)[-1:]
+        told.fail(SOURCE).timer("restart")
+        told.all_ready_of(SOURCE, LEFT, RIGHT)
+
+    assert told.last(cc.PipelineEnded) == cc.PipelineEnded(Reason.TOO_MANY_FAILED_CHECKPOINTS)
+    assert told.coordinator.shared.next_checkpoint == 1 + ID_RESERVE
