@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from tests.mutants import (
+    channel_rules,
     checkpoint_rules,
     commit_rules,
     coordinator_rules,
     keeping_rules,
     participant_rules,
+    passage_rules,
     planning_rules,
     record_rules,
     simulated,
     state_rules,
+    unit_rules,
 )
 from tests.mutants.mutant import Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
     *simulated.MUTANTS,
+    *channel_rules.MUTANTS,
     *participant_rules.MUTANTS,
+    *unit_rules.MUTANTS,
+    *passage_rules.MUTANTS,
     *coordinator_rules.MUTANTS,
     *checkpoint_rules.MUTANTS,
     *keeping_rules.MUTANTS,
