@@ -6,6 +6,7 @@ local one's own. Instances are picklable and open nothing when they are made.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -65,7 +66,8 @@ def outside(action: str, path: str) -> Iterator[None]:
     except FINAL_ERRORS as error:
         raise FatalError(f"cannot {action} {path}: {error.strerror or error}") from error
     except OSError as error:
-        raise RetriableError(f"cannot {action} {path}: {error.strerror or error}") from error
+        remedy = "make room on its disk" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        raise RetriableError(f"cannot {action} {path}: {error.strerror or error}", remedy) from error
 
 
 @dataclass(frozen=True, slots=True)

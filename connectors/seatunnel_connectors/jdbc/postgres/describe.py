@@ -113,7 +113,8 @@ class Describer:
             return None
         if path.database and path.database != self.database and not request.query:
             self.problems.append(
-                f"table {path}: a connection to database {self.database!r} cannot read database {path.database!r}"
+                f"table {path}: a connection to database {self.database!r} cannot read database {path.database!r} "
+                "(a name that holds a dot is read with `query`)"
             )
             return None
         return TablePath(self.database, path.schema or self.schema, path.table)

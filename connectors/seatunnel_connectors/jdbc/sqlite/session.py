@@ -100,6 +100,8 @@ def failure(error: sqlite3.Error, what: str) -> PluginError:
     remedy = ""
     if code.startswith(("SQLITE_CONSTRAINT_PRIMARYKEY", "SQLITE_CONSTRAINT_UNIQUE")):
         remedy = "set primary_keys and enable_upsert = true, or remove the duplicates"
+    if code == "SQLITE_FULL":
+        remedy = "make room on its disk"
     return FatalError(f"{what}: {error}", remedy)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import shutil
 from pathlib import Path
@@ -19,6 +20,7 @@ from seatunnel_py.api import (
     CommitContext,
     FatalError,
     PrimaryKey,
+    RetriableError,
     TablePath,
     TableSchema,
     WriteContext,
@@ -372,3 +374,14 @@ def test_an_empty_file_is_written_only_when_there_was_no_row(kind: str, single: 
     commit(filled, [], 2)
     shown = [file for file in visible(tmp_path / "b") if ".seatunnel" not in file.parts]
     assert len(shown) == 1
+
+
+def test_a_full_disk_is_tried_again_and_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(storage: LocalStorage, file: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(LocalStorage, "sync", full)
+    made = sink(TABLE, path=str(tmp_path), file_format_type="json")
+
+    with pytest.raises(RetriableError, match=r"cannot write .*\.part: No space left on device\n.*make room"):
+        stage(made, [batch(1)])
