@@ -189,6 +189,14 @@ MUTANTS: tuple[Mutant, ...] = (
         ISOLATION,
     ),
     Mutant(
+        "whoever becomes visible together with an isolated sink stays",
+        "isolation.py",
+        "following = {name: [*finishing_with(topology, [name])] for name in topology.by_id}",
+        "following: dict[str, list[str]] = {name: [] for name in topology.by_id}",
+        "IS1",
+        ISOLATION,
+    ),
+    Mutant(
         "whoever feeds nobody goes on",
         "isolation.py",
         "return frozenset(topology.live) - reach(feeding, [one for one in sinks if one not in fed])",
@@ -250,6 +258,14 @@ MUTANTS: tuple[Mutant, ...] = (
         "batch.number > self.end(channel) + 1 or self.size + size > self.limit",
         "batch.number > self.end(channel) + 1",
         "IS7, I50",
+        ISOLATION,
+    ),
+    Mutant(
+        "a side reader joins wherever it stands",
+        "isolation.py",
+        "if one not in reached or snapshots[one].state != reached[one]}",
+        "if one not in reached}",
+        "IS8",
         ISOLATION,
     ),
     Mutant(

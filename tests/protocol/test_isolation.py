@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -68,6 +69,19 @@ def test_a_sink_that_also_feeds_others_remains_without_them() -> None:
     kinds = {"writes": SinkKind.TWO_PHASE}
     assert leaving(graph("src>writes writes>a", sinks=kinds), "a") == names("a")
     assert leaving(graph("src>writes writes>a"), "a") == names("src writes a")
+
+
+def test_sinks_that_become_visible_together_leave_and_come_back_together() -> None:
+    """IS1: with what only the other one was for."""
+    writes = {name: SinkKind.TWO_PHASE for name in ("a", "b", "c")}
+    topology = graph("src>a src>t t>b src>c", sinks=writes)
+    scoped = tuple(replace(one, scope="both") if one.id in ("a", "b") else one for one in topology.vertices)
+    left, detachment = isolate(replace(topology, vertices=scoped), "a", None)
+
+    assert leaving(topology, "a") == names("a")
+    assert detachment.vertices == names("a t b")
+    assert missing_to_rejoin(left, ["a"]) == names("b")
+    assert rejoin(left, ["a", "t", "b"]).detached == names("")
 
 
 def test_who_is_isolated_already_does_not_leave_again_and_keeps_nobody() -> None:
