@@ -73,7 +73,7 @@ def test_a_sink_that_also_feeds_others_remains_without_them() -> None:
 
 def test_sinks_that_become_visible_together_leave_and_come_back_together() -> None:
     """IS1: with what only the other one was for."""
-    writes = {name: SinkKind.TWO_PHASE for name in ("a", "b", "c")}
+    writes = dict.fromkeys(("a", "b", "c"), SinkKind.TWO_PHASE)
     topology = graph("src>a src>t t>b src>c", sinks=writes)
     scoped = tuple(replace(one, scope="both") if one.id in ("a", "b") else one for one in topology.vertices)
     left, detachment = isolate(replace(topology, vertices=scoped), "a", None)
