@@ -2,7 +2,8 @@
 
 Breadth-first over all states that `explored_world.py` can reach, each looked at once: it is known by a digest of 16
 bytes of its canonical form, in which no time and no absolute checkpoint id stands. The first violation is printed with
-its path, a shortest one in the first half of the budget; from half-way on the search goes into the depth. An instance is explored wholly, or the table says where it was cut short.
+its path, a shortest one in the first half of the budget; from half-way on the search goes into the depth. An instance
+is explored wholly, or the table says where it was cut short. Seconds are of the processor.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ HALF = 0.5
 
 @dataclass
 class Result:
-    """``path``: the steps to a violation; ``whole``: every state that can be reached was looked at."""
+    """``path``: the steps to a violation; ``whole``: every state that can be reached was looked at; ``ends``: what the
+    targets can show at the end, ``cut``: steps behind the bound of the instance that were not taken."""
 
     instance: Instance
     states: int = 0
@@ -145,8 +147,8 @@ def _parts(world: World, state: State) -> Iterator[Iterator[tuple[str, State]]]:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.model.explore", description=__doc__)
     parser.add_argument("--instance", choices=sorted(BY_NAME), action="append", help="only this one")
-    parser.add_argument("--states-max", type=int, default=1_000_000, metavar="N", help="of each instance")
-    parser.add_argument("--seconds-max", type=float, default=100.0, help="of each instance")
+    parser.add_argument("--states-max", type=int, default=3_000_000, metavar="N", help="of each instance")
+    parser.add_argument("--seconds-max", type=float, default=90.0, help="of each instance")
     options = parser.parse_args(arguments)
     chosen = [BY_NAME[name] for name in options.instance] if options.instance else INSTANCES
     print(HEAD, flush=True)

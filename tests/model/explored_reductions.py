@@ -19,6 +19,7 @@ from seatunnel_py.protocol import coordinator_events as report
 from seatunnel_py.protocol.coordinator_commands import Restart, SendAborted, SendCompleted, SendTrigger
 from seatunnel_py.protocol.items import Barrier, Batch
 from seatunnel_py.protocol.lifecycle import Life, PipelineState
+from seatunnel_py.protocol.participant import Participant
 from seatunnel_py.protocol.topology import Topology
 from tests.model.explored_instances import Instance
 from tests.model.explored_state import TO_COORDINATOR, State, Step
@@ -90,10 +91,10 @@ def calm(world: World, state: State) -> list[Step]:
     """A step of a subtask by itself, while everybody runs and barriers are aligned. (X10) A batch that reaches a subtask
     with a single input: nobody sees it but behind a barrier or a unit, and its queue is FIFO. Not while a subtask may
     fail by itself: its neighbours live on, and what they have not received yet is stale then; where all begin anew, it
-    is gone either way. (X11) Where no life will end any more, the unit of such a subtask ends at once; the unit of a
-    source does too, when no trigger can come before it has ended. (X12) There, and where nothing can be given up any
-    more, also a barrier of such a subtask passes at once; a sink, whose snapshot says what it has heard of completed
-    checkpoints, hears of these before.
+    is gone either way. (X11) Where no life will end any more, the unit of such a subtask ends at once, if no barrier
+    waits for that; the unit of a source does too, when no trigger can come before it has ended. (X12) There, and where
+    nothing can be given up any more, a barrier passes such a subtask at once too; a sink, whose snapshot says what it
+    has heard of completed checkpoints, hears of these before.
     """
     kinds, left, graph = world.instance.faults, state.faults, world.roles[state.graph]
     if world.instance.alignment is not None or (left and "fail" in kinds):
@@ -109,12 +110,14 @@ def calm(world: World, state: State) -> list[Step]:
     settled = lasting and not left and SendAborted not in said and report.Declined not in said
     for at, channel in graph.input_of.items():
         node, waiting = state.nodes[at], state.channels[channel]
-        if node.unit >= 0 and lasting:
+        passes = settled and _hears_nothing(world, state, at)
+        if node.unit >= 0 and lasting and (passes or not _holds_barrier(values[state.machines[at]])):
             return [(f"ends {at}:{node.unit}", world.end_unit(state, at, node))]
-        if waiting and _passes(world, state, at, waiting[0], settled):
+        item = type(values[waiting[0]].envelope.item) if waiting else None
+        if item is Batch or (item is Barrier and passes):
             channels = (*state.channels[:channel], waiting[1:], *state.channels[channel + 1 :])
-            item = machines.arrival[waiting[0]]
-            return [(f"arrives {channel}:{waiting[0]}", world.feed(state._replace(channels=channels), at, item))]
+            after = world.feed(state._replace(channels=channels), at, machines.arrival[waiting[0]])
+            return [(f"arrives {channel}:{waiting[0]}", after)]
     if settled and not state.triggers and SendTrigger not in said and not values[state.coordinator].checkpoints.queue:
         for at in graph.sources:
             node = state.nodes[at]
@@ -123,14 +126,18 @@ def calm(world: World, state: State) -> list[Step]:
     return []
 
 
-def _passes(world: World, state: State, at: int, envelope: int, settled: bool) -> bool:
+def _holds_barrier(machine: Participant) -> bool:
+    """Behind the unit under way there is a barrier, with which others have to do."""
+    queued = (type(item) is Barrier for queue in machine.inputs.queues.values() for item in queue)
+    return machine.checkpoints.current is not None or any(queued)
+
+
+def _hears_nothing(world: World, state: State, at: int) -> bool:
+    """Nothing is on its way that would change what a barrier finds here (X12); who takes its journal again may give a
+    checkpoint up (G4)."""
     values = world.machines.values
-    item = type(values[envelope].envelope.item)
-    if item is Batch or item is not Barrier or not settled:
-        return item is Batch
-    if any(values[state.machines[one]].units.journal for one in world.roles[state.graph].present):
-        return False  # who takes its journal again may give a checkpoint up (G4)
-    return not any(to == at and type(values[value]) is SendCompleted for to, value in state.mail)
+    replays = any(values[state.machines[one]].units.journal for one in world.roles[state.graph].present)
+    return not replays and not any(to == at and type(values[value]) is SendCompleted for to, value in state.mail)
 
 
 __all__ = ["Roles", "alone"]

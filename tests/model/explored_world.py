@@ -6,11 +6,12 @@ computed once by the shipping code and remembered: machines are deterministic, a
 Reductions, and why they are sound. (X1) A unit's end, its journal entry and the showing of its outputs are one step
 where no fault can come between; nobody else sees what is between them. Otherwise they are two: a piece that is staged
 without an entry is an orphan that nothing names. (X2) The store's and a target's answers arrive with the act where no
-crash can come between; what a dead driver had sent off arrives before the next one or is refused, whenever it arrives. (X3) An envelope for a past life of its receiver is dropped at once: it would be dropped on
-arrival, for epochs only grow. What a past life of a sender left in a channel stays there or is lost, both are
-explored. (X4) Of the records only the newest is kept: older ones are never read (I17); the journal keeps what is not
-in it. (X5) A checkpoint expires as a fault, or when nothing else can happen. (X6) Queues between subtasks have no
-bound, messages between coordinator and subtasks no order. (X7) to (X9) stand in ``explored_reductions.py``.
+crash can come between; what a dead driver had sent off arrives before the next one begins, or is refused whenever it
+arrives. (X3) An envelope for a past life of its receiver is dropped at once: it would be dropped on arrival, for epochs
+only grow. What a past life of a sender left in a channel stays there or is lost, both are explored. (X4) Of the records
+only the newest is kept: older ones are never read (I17); the journal keeps what is not in it. (X5) A checkpoint expires
+as a fault, or when nothing else can happen. (X6) Queues between subtasks have no bound, messages between coordinator
+and subtasks no order. The others stand in ``explored_reductions.py`` (X7 to X12, X15) and ``explored_durable.py``.
 """
 
 from __future__ import annotations

@@ -24,7 +24,8 @@ SMALL = {
     "unaligned": Instance("small-unaligned", "", ("AK",), batches=2, alignment=0.0),
     "cyclic": Instance("small-cyclic", "", ("AT", "TT", "TK")),
     "crash": Instance("small-crash", "", ("AK",), faults=("crash",), budget=1),
-    "chain": Instance("small-chain", "", ("AD", "DK"), batches=2, faults=("expire",), budget=1),
+    "chain": Instance("small-chain", "", ("AD", "DK"), faults=("expire",), budget=1),
+    "expiry": Instance("small-expiry", "", ("AK",), faults=("expire",), budget=1),
     "rescale": Instance(
         "small-rescale", "", ("SG", "GK"), triggers=0, faults=("stop",), budget=1, rescaled="S2 G2", checkpoints=2
     ),
@@ -61,7 +62,7 @@ def records(instance: Instance) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("name", ["cyclic", "crash"])
+@pytest.mark.parametrize("name", ["cyclic", "crash", "expiry"])
 def test_steps_that_are_taken_alone_leave_no_record_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """X7 to X15: the longer way reaches more states, and no other record."""
     reduced = records(SMALL[name])
