@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rich import box
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -17,6 +18,7 @@ from seatunnel_py.runtime.receipt import Receipt, TableReceipt, TableState
 
 LINES_MAX = 40  # a thousand tables are summed up; those that failed are always named
 PIPED_WIDTH = 160  # a file has no width; this keeps a line a line
+WIDTH_MAX = 10_000
 _COLOURS = {"SUCCESS": "bold green", "FAILED": "bold red", "SOME_TABLES_FAILED": "bold yellow", "STOPPED": "yellow"}
 
 
@@ -27,7 +29,11 @@ def receipt_text(receipt: Receipt, home: Home) -> str:
     # No markup: names of tables and files hold brackets.
     console = Console(file=StringIO(), force_terminal=real.is_terminal, width=width, markup=False, highlight=False)
     console.print(_heading(receipt))
-    console.print(_table(receipt))
+    grid = _table(receipt)
+    if Measurement.get(console, console.options.update(width=WIDTH_MAX), grid).minimum <= width:
+        console.print(grid)
+    else:
+        console.print(_lines(receipt), soft_wrap=True)
     for table in receipt.tables:
         if table.cause is not None and table.state is not TableState.STOPPED:
             console.print(_cause(table), soft_wrap=True)
@@ -80,6 +86,25 @@ def _table(receipt: Receipt) -> Table:
     if hidden:
         table.add_row(f"… and {hidden} more, done")
     return table
+
+
+def _lines(receipt: Receipt) -> Text:
+    """The same for a terminal that is too narrow for the table, where rich would cut names and numbers."""
+    lines = Text()
+    for row in _shown(receipt):
+        lines.append(f"\n{row.state.value.lower():8}", "green" if row.state is TableState.DONE else "red")
+        lines.append(f" {row.table}\n", "bold")
+        for into in row.targets:
+            lines.append(f"         -> {_short(into.target)}: {_known(into.rows_written, count)} written\n")
+        others = [(row.rows_filtered, "filtered"), (row.rows_rejected, "rejected")]
+        parts = [f"{count(row.rows_read)} read", *(f"{count(rows)} {what}" for rows, what in others if rows)]
+        lines.append(f"         {', '.join(parts)}; {size(row.bytes_written)}, {seconds(row.seconds)}\n")
+    hidden = len(receipt.tables) - len(_shown(receipt))
+    lines.append(f"… and {hidden} more, done\n" if hidden else "")
+    totals = [f"{count(receipt.total(f'rows_{what}'))} {what}" for what in ("read", "written", "filtered", "rejected")]
+    many = f"{len(receipt.tables)} table{'s' * (len(receipt.tables) != 1)}"
+    lines.append(f"\n{many}: {', '.join(totals)}; {seconds(receipt.seconds.total)}\n")
+    return lines
 
 
 def _known(number: int | None, shown: Callable[[float], str]) -> str:

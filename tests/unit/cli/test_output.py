@@ -12,7 +12,7 @@ from seatunnel_py.cli.files import writing
 from seatunnel_py.cli.receipt_view import receipt_text
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import Receipt, Seconds, TableReceipt, TableState
+from seatunnel_py.runtime.receipt import Receipt, Seconds, TableReceipt, TableState, TargetReceipt
 
 
 @pytest.mark.parametrize("arguments", [["plugins", "show", "Jdbc"], ["plugins", "list", "--json"], ["check", "--help"]])
@@ -41,3 +41,35 @@ def test_sources_are_called_empty_only_where_they_were_read_to_their_ends(
     receipt = Receipt("j", "job", (TableReceipt("t", (), state),), Seconds())
 
     assert ("the sources are empty" in receipt_text(receipt, Home(tmp_path))) is said
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 100, 120, 200])
+def test_no_terminal_is_too_narrow_for_names_and_numbers(
+    tmp_path: Path, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A number that is cut is another number."""
+    for name, value in {"FORCE_COLOR": "1", "NO_COLOR": "1", "TERM": "xterm", "COLUMNS": str(width)}.items():
+        monkeypatch.setenv(name, value)
+    targets = (TargetReceipt("shop.public.orders_of_last_year", 2_000_000, 4_000), TargetReceipt("lake", 1_234_567, 1))
+    rows = TableReceipt("warehouse.orders", targets, TableState.DONE, 7_654_321, 3_234_567, 5_000_000, 77, 4_001)
+    receipt = Receipt("j", "job", (rows, TableReceipt("t2", (), TableState.FAILED)), Seconds(75.0, 1.0, 1.0, 0.5))
+
+    text = receipt_text(receipt, Home(tmp_path))
+
+    assert "…" not in text
+    words = [
+        "2,000,000",
+        "1,234,567",
+        "7,654,321",
+        "5,000,000",
+        "77",
+        "lake",
+        "done",
+        "failed",
+        "1 min 15 s",
+        "2 tables",
+    ]
+    if "─" not in text:  # a table folds names
+        words += ["warehouse.orders", "shop.public.orders_of_last_year"]
+    assert width in (100, 120) or ("─" in text) is (width == 200)
+    assert [word for word in words if word not in text] == []
