@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from seatunnel_py.protocol import coordinator_commands as order
@@ -25,6 +26,11 @@ LATE = 3.0
 
 class Cut(Checker):
     """What I8 and I47 share: a channel in a completed record."""
+
+    def cut_by_barriers(self, driver: Driver, record: CheckpointRecord) -> Iterator[Channel]:
+        """Channels between those who took part; who comes back with this record did not."""
+        coming = self.facts.known[driver.incarnation].coming
+        return (one for one in record.topology.channels if not {one.sender.vertex, one.receiver.vertex} & coming)
 
     def channel(self, record: CheckpointRecord, channel: Channel, *, may_hold: bool) -> None:
         sender, receiver = record.snapshots[channel.sender], record.snapshots[channel.receiver]
@@ -59,15 +65,16 @@ class I8ConsistentCut(Cut):
             return
         back_edges = driver.machinery.back_edges
         aligned = (record.incarnation, record.checkpoint) not in self.facts.unaligned
-        for channel in driver.topology.channels:
+        for channel in self.cut_by_barriers(driver, record):
             if channel.edge not in back_edges:
                 self.channel(record, channel, may_hold=not aligned)
         if not aligned:
             self.world.count("an unaligned checkpoint completed")
         if any(waiting for one in record.snapshots.values() for waiting in one.channel_state.values()):
             self.world.count("channel state was not empty")
-        for subtask, snapshot in record.snapshots.items():
-            if snapshot.applied and not self.world.lied:
+        for subtask in record.topology.subtasks():
+            snapshot = record.snapshots.get(subtask)
+            if snapshot is not None and snapshot.applied and not self.world.lied:
                 self.state(record, subtask, snapshot)
 
     def state(self, record: CheckpointRecord, subtask: Subtask, snapshot: SubtaskSnapshot) -> None:
@@ -93,7 +100,7 @@ class I47BackEdges(Cut):
     def stored(self, driver: Driver, record: CheckpointRecord, answer: Answer) -> None:
         if answer is not Answer.DONE or record.kind is RecordKind.ZERO or driver is not self.world.newest:
             return
-        for channel in driver.topology.channels:
+        for channel in self.cut_by_barriers(driver, record):
             if channel.edge in driver.machinery.back_edges:
                 self.channel(record, channel, may_hold=True)
                 if record.snapshots[channel.receiver].channel_state.get(channel):
@@ -112,10 +119,13 @@ class I9Completeness(Checker):
         known = self.facts.known[driver.incarnation]
         heard = known.acknowledged.get(record.checkpoint, {})
         wanted = set(driver.topology.subtasks())
-        self.expect(
-            set(record.snapshots) == wanted, f"checkpoint {record.checkpoint} lacks {wanted - set(record.snapshots)}"
-        )
+        missing = wanted - set(record.snapshots)
+        self.expect(not missing, f"checkpoint {record.checkpoint} lacks {missing}")
         for subtask, snapshot in record.snapshots.items():
+            if subtask not in wanted:
+                left_out = subtask.vertex in record.topology.detached | known.coming
+                self.expect(left_out, f"{subtask} is in checkpoint {record.checkpoint}, and does not take part")
+                continue
             epoch, said = heard.get(subtask, (0, None))
             self.expect(said is snapshot, f"checkpoint {record.checkpoint} holds what {subtask} did not say")
             self.expect(
@@ -224,7 +234,10 @@ class I13AbortReachesEveryone(Checker):
         self.world.count("a trigger came before the start")
         said = [one for one in commands if type(one) is task.Decline and one.checkpoint == event.checkpoint]
         markers = [one for one in commands if type(one) is task.Emit and type(one.envelope.item) is CancelMarker]
-        right = bool(said) and len(markers) == len(node.outputs)
+        known = self.facts.known[driver.incarnation]
+        out = known.leaving | known.isolated
+        told = {one.envelope.channel for one in markers}
+        right = bool(said) and told >= {one for one in node.outputs if one.receiver.vertex not in out}
         self.expect(right, f"{node.name} cannot take part in {event.checkpoint}, and does not tell everybody")
 
     def handled(self, driver: Driver, node: Node | None, event: Any, commands: tuple[Any, ...]) -> None:

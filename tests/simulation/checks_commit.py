@@ -126,8 +126,9 @@ class I43EndOfInput(Checker):
                 record is not None and record.kind is RecordKind.FINAL,
                 f"success, but the newest record is {record and record.kind}",
             )
-            held = any(waiting for one in record.snapshots.values() for waiting in one.channel_state.values())
-            sources = record.topology.subtasks(record.topology.sources)
+            live = record.topology.subtasks()
+            held = any(waiting for one in live for waiting in record.snapshots[one].channel_state.values())
+            sources = [one for one in live if one.vertex in record.topology.sources]
             ended = all(record.snapshots[source].ended for source in sources)
             self.expect(ended and not held, "success, but the last cut is not an end")
         for commit in record.uncommitted:

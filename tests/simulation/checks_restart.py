@@ -68,10 +68,11 @@ class Regions(Checker):
     def closure(self, topology: Topology, failed: set[str]) -> set[str]:
         found = set(failed)
         while True:
-            more = {edge.sender for edge in topology.edges if edge.receiver in found and not edge.retained}
+            edges = [edge for edge in topology.edges if not {edge.sender, edge.receiver} & topology.detached]
+            more = {edge.sender for edge in edges if edge.receiver in found and not edge.retained}
             for name in found:
                 if self.differs(topology, name):
-                    more |= topology.descendants(name)
+                    more |= topology.descendants(name) - topology.detached
             if more <= found:
                 return found
             found |= more
@@ -79,7 +80,8 @@ class Regions(Checker):
     def differs(self, topology: Topology, name: str) -> bool:
         """Whether a second life may number other rows; of a source that can be read only once what is kept is not."""
         vertex = topology.vertex(name)
-        kept = all(edge.retained for edge in topology.edges if edge.sender == name)
+        out = topology.detached
+        kept = all(edge.retained for edge in topology.edges if edge.sender == name and edge.receiver not in out)
         return vertex.determinism is Determinism.INDETERMINATE or not (vertex.replayable or kept)
 
 

@@ -149,8 +149,8 @@ class VoidPositions(Checker):
 
     def __init__(self, world: Any) -> None:
         super().__init__(world)
-        self.epochs: dict[str, int] = {}
-        """Of lives whose positions are void."""
+        self.epochs: dict[int, dict[str, int]] = {}
+        """Of lives whose positions are void, by incarnation."""
 
     def said(self, driver: Driver, node: None, event: Any, commands: tuple[Any, ...]) -> None:
         zero = [one for one in commands if type(one) is order.Persist and one.record.kind is RecordKind.ZERO]
@@ -158,13 +158,15 @@ class VoidPositions(Checker):
         seen = sorted(name for name, target in self.world.targets.items() if target.committed)
         self.expect(not (zero and seen), f"everything begins anew, though rows are visible in {seen}")
         self.expect(bool(zero or ends or driver.ended), "positions are void, and nothing is done about it")
-        self.epochs = {subtask.vertex: epoch for subtask, epoch in self.facts.known[driver.incarnation].epochs.items()}
+        known = self.facts.known[driver.incarnation]
+        self.epochs[driver.incarnation] = {subtask.vertex: epoch for subtask, epoch in known.epochs.items()}
         self.world.count("positions were void" if zero else "positions were void too late")
 
     def stored(self, driver: Driver, record: CheckpointRecord, answer: Answer) -> None:
         if answer is not Answer.DONE or record.kind is RecordKind.ZERO:
             return
-        wrong = [name for name, epoch in record.epochs.items() if epoch <= self.epochs.get(name, -1)]
+        void = self.epochs.get(record.incarnation, {})
+        wrong = [name for name, epoch in record.epochs.items() if epoch <= void.get(name, -1)]
         self.expect(not wrong, f"checkpoint {record.checkpoint} holds positions of {sorted(wrong)} that are void")
 
 

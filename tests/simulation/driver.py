@@ -43,10 +43,10 @@ class Node:
     begun: int = 0
     held: task.RunUnit | None = None
     running: task.RunUnit | None = None
+    name: str = ""
 
-    @property
-    def name(self) -> str:
-        return str(self.subtask)
+    def __post_init__(self) -> None:
+        self.name = str(self.subtask)
 
 
 class Driver(Orders):
@@ -69,15 +69,17 @@ class Driver(Orders):
         self.alive = True
         self.ended: order.PipelineEnded | None = None
         detached = record.topology.detached if record else frozenset[str]()
-        self.topology = topology = replace(pipeline.topology, detached=detached)
+        whole = pipeline.topology
+        self.topology = topology = replace(whole, detached=detached)
+        """As the coordinator has said it is: without those who are left out."""
         self.nodes = {
             subtask: Node(
-                subtask, world.make_participant(subtask, topology), topology.inputs(subtask), topology.outputs(subtask)
+                subtask, world.make_participant(subtask, topology), whole.inputs(subtask), whole.outputs(subtask)
             )
-            for subtask in topology.subtasks()
+            for subtask in whole.subtasks()
         }
         self.coordinator = world.make_coordinator(self, claim)
-        self.channels: dict[Channel, deque[Envelope]] = {channel: deque() for channel in topology.channels}
+        self.channels: dict[Channel, deque[Envelope]] = {channel: deque() for channel in whole.channels}
         self.busy: set[Channel] = set()
         self.emitted: dict[Channel, int] = {}
         self.taken: dict[Channel, int] = {}
@@ -177,6 +179,7 @@ class Driver(Orders):
             self.emitted.get(channel, 0) - self.taken.get(channel, 0) < capacity
             for channel in node.outputs
             if channel.edge not in back_edges
+            and channel.receiver.vertex not in self.topology.detached
             and self.nodes[channel.receiver].begun >= self.nodes[channel.receiver].replays_until
         )
 

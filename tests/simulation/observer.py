@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.protocol import coordinator_commands as order
 from seatunnel_py.protocol import coordinator_events as report
 from seatunnel_py.protocol import participant_messages as task
 from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Barrier, Batch, Envelope, JournalUse, SubtaskSnapshot, Taken
+from seatunnel_py.protocol.items import Barrier, Batch, Envelope, JournalUse, OperationKind, SubtaskSnapshot, Taken
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import RecordKind
 from seatunnel_py.protocol.regions import restored_position
@@ -59,6 +59,13 @@ class Known:
     region: set[str] = field(default_factory=set)
     restored: int = -1
     unstarted: set[Subtask] = field(default_factory=set)
+    leaving: frozenset[str] = frozenset()
+    """Whom a barrier cuts off."""
+    gone: set[str] = field(default_factory=set)
+    """Whose lives were ended."""
+    isolated: frozenset[str] = frozenset()
+    coming: frozenset[str] = frozenset()
+    """Whom a barrier lets in."""
 
 
 class Observer:
@@ -93,6 +100,7 @@ class Observer:
             order.SendStart: self.start,
             order.SendTrigger: self.trigger,
             order.CheckpointEnded: self.ended,
+            order.EndLife: self.life_ended,
             task.ReportEnded: self.source_ended,
         }
 
@@ -100,13 +108,13 @@ class Observer:
         return self.lives[driver.incarnation, node.subtask]
 
     def driver(self, driver: Driver, claim: Any) -> None:
-        self.known[driver.incarnation] = Known()
+        self.known[driver.incarnation] = Known(isolated=driver.topology.detached)
         record = driver.record
         if record is None or not driver.replay:
             snapshots = record.snapshots if record else {}
             held = set(driver.topology.by_id) - set(driver.topology.sources)
             self.base = {subtask: total([one.state])[1] for subtask, one in snapshots.items() if subtask.vertex in held}
-            for channel in driver.topology.channels:
+            for channel in driver.pipeline.topology.channels:
                 self._anew(channel, snapshots.get(channel.receiver))
 
     def _anew(self, channel: Channel, snapshot: SubtaskSnapshot | None) -> None:
@@ -192,12 +200,21 @@ class Observer:
         known = self.known[driver.incarnation]
         if command.checkpoint not in known.triggered:
             known.triggered[command.checkpoint] = command
+            if command.operation.kind is OperationKind.ISOLATE:
+                known.leaving |= frozenset(command.operation.argument)
+                known.coming -= known.leaving
+            elif command.operation.kind is OperationKind.ADD:
+                known.coming |= frozenset(command.operation.argument)
+                known.leaving -= known.coming
             known.pending[command.checkpoint] = self.world.now
 
     def ended(self, driver: Driver, node: None, command: order.CheckpointEnded) -> None:
         known = self.known[driver.incarnation]
         known.pending.pop(command.checkpoint, None)
         known.ended[command.checkpoint] = command.reason
+
+    def life_ended(self, driver: Driver, node: None, command: order.EndLife) -> None:
+        self.known[driver.incarnation].epochs[command.subtask] = command.epoch
 
     def source_ended(self, driver: Driver, node: Node, command: task.ReportEnded) -> None:
         self.world.count("a source ended")
@@ -210,6 +227,7 @@ class Observer:
             self.arrived(*self.arriving.pop())
         if node is None:
             self._heard(driver, event)
+            self._membership(driver, commands)
             return
         life = self.lives.get((driver.incarnation, node.subtask))
         if life is None:
@@ -246,6 +264,27 @@ class Observer:
             known = self.known[driver.incarnation]
             if event.incarnation == driver.incarnation and known.epochs.get(event.subtask) == event.epoch:
                 known.failed.add(event.subtask.vertex)
+
+    def _membership(self, driver: Driver, commands: tuple[Any, ...]) -> None:
+        """Who takes part changes with what the coordinator says."""
+        known = self.known[driver.incarnation]
+        for command in commands:
+            if type(command) is order.EndLife:
+                vertex = command.subtask.vertex
+                known.gone.add(vertex)
+                known.unstarted.discard(command.subtask)
+                known.failed.discard(vertex)
+                known.region.discard(vertex)
+                driver.topology = replace(driver.topology, detached=driver.topology.detached | {vertex})
+            elif type(command) is order.Isolated:
+                known.isolated |= frozenset(command.vertices)
+            elif type(command) is order.Rejoined:
+                known.isolated -= frozenset(command.vertices)
+                known.coming -= frozenset(command.vertices)
+                known.failed.update(command.vertices)
+                driver.topology = replace(
+                    driver.topology, detached=driver.topology.detached.difference(command.vertices)
+                )
 
     def _anew_from(self, known: Known, driver: Driver, checkpoint: int) -> None:
         """A checkpoint 0 while lives go on: their positions are void, and everything begins again from there."""

@@ -19,6 +19,7 @@ from seatunnel_py.protocol.records import Commit, RecordKind
 from tests.simulation.storage import Answer
 
 if TYPE_CHECKING:
+    from seatunnel_py.protocol.topology import Topology
     from tests.simulation.driver import Node
     from tests.simulation.rows import Machinery
     from tests.simulation.world import World
@@ -29,6 +30,7 @@ class Orders:
 
     world: World
     machinery: Machinery
+    topology: Topology
     incarnation: int
     alive: bool
     ended: order.PipelineEnded | None
@@ -94,7 +96,10 @@ class Orders:
         node.epoch, node.dead, node.held, node.running = command.epoch, False, None, None
         taken = command.snapshot.taken if command.snapshot else 0
         journal = world.journal.begin(command)
-        if world.sources.restarted(command, self.machinery):
+        current = (
+            self.incarnation >= world.journal.incarnation
+        )  # an overtaken driver drops no journal, and loses nothing
+        if current and world.sources.restarted(command, self.machinery):
             world.tell("lost", self, command)
         node.begun, node.replays_until = taken, taken + len(journal)
         self._forget_channels(node, command)
@@ -257,6 +262,29 @@ class Orders:
             if world.faults.strikes("notice twice"):
                 self.hear(report.SetUpDone, command.unit)
 
+    def end_life(self, command: order.EndLife) -> None:
+        self.world.later(self.mail_delay(), self._end_life, command)
+        for node in self.nodes.values():
+            if node.held is not None and self.has_room(node):
+                held, node.held = node.held, None  # nobody waits for room towards who is left out
+                self.world.later(0.0, self.start_unit, node, held)
+
+    def _end_life(self, command: order.EndLife) -> None:
+        """It is left out, and whatever it was doing is over."""
+        node, world = self.nodes[command.subtask], self.world
+        if not self.alive or command.epoch <= node.epoch:
+            return
+        node.epoch, node.dead, node.held, node.running = command.epoch, True, None, None
+        world.journal.end(command.subtask, command.incarnation, command.epoch)
+        if command.subtask.vertex in world.targets:
+            world.targets[command.subtask.vertex].begin(command.subtask, command.incarnation, command.epoch)
+
+    def isolated(self, command: order.Isolated) -> None:
+        """Somebody wants the table back, sooner or later."""
+        more = self.world.choices.graph
+        if more.chance(0.8):
+            self.world.later(more.draw() * 0.1, self.hear, report.RejoinRequested, command.vertices)
+
     def nothing(self, command: object) -> None:
         """For people only."""
 
@@ -281,5 +309,9 @@ PERFORM: dict[type, Any] = {
     order.SetUp: Orders.set_up,
     order.Refused: Orders.nothing,
     order.CheckpointEnded: Orders.nothing,
+    order.EndLife: Orders.end_life,
+    order.Isolated: Orders.isolated,
+    order.Rejoined: Orders.nothing,
+    order.RejoinRefused: Orders.nothing,
     order.PipelineEnded: Orders.pipeline_ended,
 }

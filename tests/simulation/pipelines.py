@@ -48,11 +48,13 @@ SHAPES: dict[str, tuple[str, ...]] = {
     "tight loop": ("AT", "TT", "TK"),
     "loop behind join": ("AJ", "BJ", "JT", "TR", "RT", "TK", "JL"),
     "wide": ("AD", "BE", "DJ", "EJ", "JK", "JL", "EM"),
+    "tables": ("AK", "BL"),
+    "tables apart": ("AD", "DK", "BL", "BM"),
     "two joins": ("AJ", "BJ", "AG", "BG", "JK", "GL"),
 }
 WEIGHTED = (
     *("pair", "chain", "fan-out", "join", "diamond", "diamond", "loop", "loop behind join", "tight loop"),
-    *("base", "base", "base", "base", "wide", "wide", "two joins"),
+    *("base", "base", "base", "base", "wide", "wide", "two joins", "tables", "tables apart", "tables apart"),
 )
 SOURCES, SINKS = "AB", "KLM"
 SINK_KINDS = (

@@ -77,7 +77,7 @@ class Store:
 @dataclass
 class Journal:
     """What units took, by subtask and number (I39). ``floor``: what a record contains is forgotten up to here;
-    ``completed``: the newest checkpoint for whose sake something was."""
+    ``completed``: the newest checkpoint that it knows of, since something was forgotten or begun for its sake."""
 
     incarnation: int = 0
     completed: int = 0
@@ -93,11 +93,16 @@ class Journal:
         taken = restart.snapshot.taken if restart.snapshot else 0
         again = retaken(restart.replay, restart.snapshot, [mine[number] for number in sorted(mine) if number > taken])
         if restart.incarnation >= self.incarnation:
+            self.completed = max(restart.checkpoint, self.completed)
             if restart.replay is JournalUse.VOID:
                 self.floor[subtask] = 0  # nothing before counts any more
             for number in [number for number in mine if number > taken + len(again)]:
                 del mine[number]
         return again
+
+    def end(self, subtask: Subtask, incarnation: int, epoch: int) -> None:
+        """A life is over, and no other begins."""
+        self.fence[subtask] = max((incarnation, epoch), self.fence.get(subtask, (0, 0)))
 
     def append(self, subtask: Subtask, incarnation: int, epoch: int, entry: Taken) -> Answer:
         if incarnation < self.incarnation or (incarnation, epoch) < self.fence.get(subtask, (0, 0)):

@@ -19,8 +19,10 @@ from seatunnel_py.protocol import participant_messages as task
 from seatunnel_py.protocol.backoff import Backoff
 from seatunnel_py.protocol.claims import Claim
 from seatunnel_py.protocol.coordinator import Coordinator
+from seatunnel_py.protocol.failover import FailurePolicy
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import Operation, OperationKind, StagedPiece
+from seatunnel_py.protocol.lifecycle import PipelineState
 from seatunnel_py.protocol.orphans import FoundPiece, orphans
 from seatunnel_py.protocol.participant import Participant
 from seatunnel_py.protocol.reasons import Reason
@@ -53,6 +55,7 @@ class World:
         self.pipeline: Pipeline = generate(choices)
         self.machinery = Machinery(self.pipeline)
         self.settings = self._settings()
+        self.retries = choices.graph.pick((50, 50, 50, 1))
         self.faults = Faults(choices)
         self.faults.choose()
         self.now = 0.0
@@ -72,6 +75,8 @@ class World:
         self.drivers: list[Driver] = []
         self.storing: list[tuple[Driver, CheckpointRecord]] = []
         self.finished = self.given_up = False
+        self.looked_after = False
+        """A person has put the store in order."""
         self.void = False
         """Positions are void, and no record says so yet."""
         self.lied = False
@@ -114,12 +119,13 @@ class World:
         return Coordinator(
             driver.pipeline.topology,
             settings,
-            Backoff(retries=50, first=0.05, longest=0.4, reset_after=1.0),
+            Backoff(retries=self.retries, first=0.05, longest=0.4, reset_after=1.0),
             record=driver.record,
             first_checkpoint=claim.first,
             set_up=self.pipeline.set_up,
             done=self.store.done,
             replay=driver.replay,
+            policy=FailurePolicy.FAIL_FAST if self.pipeline.elastic else FailurePolicy.CONTINUE_OTHER_TABLES,
         )
 
     def take_graph(self, pipeline: Pipeline) -> None:
@@ -147,7 +153,8 @@ class World:
             for scope, target in self.targets.items()
             for name in target.staged
         ]
-        epochs = {subtask.vertex: epoch for subtask, epoch in known.epochs.items()}
+        out = driver.topology.detached
+        epochs = {subtask.vertex: epoch for subtask, epoch in known.epochs.items() if subtask.vertex not in out}
         gone = orphans(
             found,
             claims=self.store.claims,
@@ -285,8 +292,22 @@ class World:
             self.later(when, self._ask, report.CancelRequested)
         elif wish == "speed":
             self.later(when, self._ask, report.OperationRequested, Operation(OperationKind.SPEED, 100))
+        more = self.choices.graph
+        likely = 0.7 if "tables" in self.pipeline.shape else 0.2
+        if not self.pipeline.elastic and more.chance(likely):
+            vertex = more.pick([vertex.id for vertex in self.pipeline.topology.vertices])
+            self.later(more.draw() * 0.3, self._isolate, vertex)
         if self.choices.graph.chance(0.08):
             self.later(self.choices.graph.draw() * 0.4, self.void_positions)
+
+    def _isolate(self, vertex: str) -> None:
+        """As soon as the pipeline runs."""
+        if self.finished:
+            return
+        if self.newest.coordinator.shared.state is PipelineState.RUNNING:
+            self._ask(report.OperationRequested, Operation(OperationKind.ISOLATE, vertex))
+        elif self._heap:
+            self.later(0.05, self._isolate, vertex)
 
     def void_positions(self) -> None:
         """What positions refer to is gone. A later driver finds out as well, unless a record says so."""
