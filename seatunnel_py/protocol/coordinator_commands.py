@@ -159,7 +159,8 @@ class Refused:
 @dataclass(frozen=True, slots=True)
 class Isolated:
     """For people and the runtime: it is durable that these are left out. They have what checkpoint ``stand_at`` holds,
-    whose record stays until they are back; whoever reads for them begins where the sources stand in that one."""
+    whose record stays until they are back; whoever reads for them begins where the sources stand in that one (0: at
+    the beginning)."""
 
     vertices: tuple[str, ...]
     checkpoint: int

@@ -36,13 +36,13 @@ class Leaving:
         """It leaves now; returned is who leaves, itself included (LE1, LE2)."""
         gone = leaving(self.shared.topology, vertex)
         self.shared.topology = without(self.shared.topology, gone)
+        self.going |= gone
         self.end_lives(gone)
         return gone
 
     def end_lives(self, gone: frozenset[str]) -> None:
         """They are out of the topology: whatever they were doing is over (LE2)."""
         shared, names = self.shared, sorted(gone)
-        self.going |= gone
         shared.epochs = {**shared.epochs, **{name: shared.epochs[name] + 1 for name in names}}
         shared.say(
             *(EndLife(one, shared.incarnation, shared.epochs[one.vertex]) for one in shared.topology.subtasks(names))

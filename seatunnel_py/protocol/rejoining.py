@@ -3,10 +3,11 @@
 Rules. (RJ1) What the record holds of a table is enough where all its sources left with it and can be read again;
 otherwise somebody has to bring what it missed. What cannot be made good is refused, with what is lacking, and nobody
 notices. (RJ2) The barrier names the lives in which they come back: from it on the others number and send for them
-again, and what arrives early waits. An attempt that was given up leaves its lives unused for ever (I11). (RJ3) The
-record of the barrier shows them as parts of its cut, or there is no such record (IS8). (RJ4) Their lives begin when it
-is durable, from that record (IS4); the journals of the lives that were cut are void (R11). (RJ5) Where somebody who
-feeds them has left since, they are left out again, with what that record holds.
+again, and what arrives early waits. A number that a life which was cut had seen may mean another batch now: no life
+sees both. An attempt that was given up leaves its lives unused for ever (I11). (RJ3) The record of the barrier shows
+them as parts of its cut, or there is no such record (IS8). (RJ4) Their lives begin when it is durable, from that record
+(IS4); the journals of the lives that were cut are void (R11). (RJ5) Where somebody who feeds them has left since, they
+are left out again, with what that record holds.
 
 May not know: who reads for them in the meantime, and how.
 """
@@ -114,8 +115,13 @@ class Rejoining:
     def given_up(self, operation: Operation) -> None:
         """The barrier let them in, and there will be no record (RJ2)."""
         if operation.kind is OperationKind.ADD:
-            self.shared.epochs = {**self.shared.epochs, **self.coming}
-            self.coming = {}
+            self._never_begin()
+
+    def _never_begin(self) -> None:
+        """The lives that were announced will not be: what was sent to them keeps nobody waiting (RJ2)."""
+        self.shared.epochs = {**self.shared.epochs, **self.coming}
+        self.leaving.end_lives(frozenset(self.coming))
+        self.coming = {}
 
     def shown(self, record: CheckpointRecord, operation: Operation) -> CheckpointRecord:
         """The record with those who come back (RJ3)."""
@@ -132,10 +138,11 @@ class Rejoining:
             return
         shared, came = self.shared, frozenset(self.coming)
         self.asked.pop(tuple(sorted(came)), None)
-        self.coming = {}
         if missing_to_rejoin(shared.topology, came):
-            self.leaving.end_lives(came)
+            self.leaving.going |= came
+            self._never_begin()
             return
+        self.coming = {}
         shared.topology = rejoin(shared.topology, came)
         shared.say(Rejoined(tuple(sorted(came)), record.checkpoint))
         self.joined = came

@@ -242,9 +242,10 @@ def test_what_does_not_end_at_the_barrier_is_refused_and_nobody_notices(
     assert {one.subtask for one in told.all(cc.SendAborted)} == {SOURCE, RIGHT}
     assert told.coordinator.shared.topology.detached == {"left"}
     assert told.coordinator.checkpoints.failed.count == 0
+    assert told.last(cc.EndLife) == cc.EndLife(LEFT, 1, 4), "what was sent to the third life keeps nobody waiting"
 
     bring(told, reached=parts["source"].state)
-    assert told.last(cc.SendTrigger).operation.argument == {"left": 4}, "an unused life is used up (I11)"
+    assert told.last(cc.SendTrigger).operation.argument == {"left": 5}, "an unused life is used up (I11)"
 
 
 def test_rows_before_the_barrier_that_are_still_to_come_behind_it_would_come_twice() -> None:
@@ -286,7 +287,7 @@ def test_an_attempt_for_others_sake_given_up_is_made_again() -> None:
     """CK6, RJ2: in lives that were not announced before."""
     told = bring(without_left(backoff=Backoff(retries=1, first=1.0))).forget()
     told.fail(RIGHT).timer("restart", 30.0).all_ready_of(SOURCE, RIGHT)
-    assert told.last(cc.SendTrigger).operation.argument == {"left": 4}
+    assert told.last(cc.SendTrigger).operation.argument == {"left": 5}
 
 
 def test_an_attempt_that_is_not_acknowledged_is_answered() -> None:
@@ -342,7 +343,7 @@ def test_where_a_feeder_has_left_meanwhile_the_others_stay_out() -> None:
     told.ack(number, *others).fail(Subtask("between")).forget().persisted(number)
 
     assert told.last(cc.SendTrigger).operation.argument == ("between", "left", "other")
-    assert {one.subtask for one in told.all(cc.EndLife)} == {LEFT}
+    assert told.all(cc.EndLife) == [cc.EndLife(LEFT, 1, 4)], "also the life that was announced, which is the third"
     assert not told.all(cc.Rejoined)
     told.ack(told.last(cc.SendTrigger).checkpoint, SOURCE, RIGHT)
     record: CheckpointRecord = told.last(cc.Persist).record
