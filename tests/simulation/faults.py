@@ -22,7 +22,7 @@ SWITCHES: dict[str, tuple[float, str]] = {
     "driver crashes in store write": (0.08, "F7, F25"),
     "driver crashes in commit": (0.08, "F7"),
     "driver crashes in set-up": (0.1, "F7"),
-    "second driver": (0.004, "F8"),
+    "second driver": (0.01, "F8"),
     "ack lost": (0.03, "F14"),
     "ack twice": (0.06, "F14"),
     "ack late": (0.05, "F14, F15, F16"),

@@ -86,7 +86,7 @@ def generate(choices: Choices) -> Pipeline:
         if not moody or role in (Role.SINK, Role.RETRY) or name in "RX":
             level = Determinism.DETERMINATE
         sink = kind if role is Role.SINK else SinkKind.NONE
-        once = role is Role.SOURCE and more.chance(0.12)
+        once = role is Role.SOURCE and more.chance(0.15)
         vertices.append(Vertex(name, parallelism, level, sink, replayable=not once))
         if role is Role.SOURCE:
             splits[name] = parallelism + (more.below(3) if elastic else 0)
@@ -149,4 +149,5 @@ def _edge(edge: str, by_name: dict[str, Vertex], choice: Stream, retained: bool,
         spread = Spread.FORWARD
     elif u > 0.93 and "T" not in edge and "R" not in edge:
         spread = Spread.BROADCAST
-    return Edge(sender, receiver, spread, retained and kept)
+    once = not by_name[sender].replayable
+    return Edge(sender, receiver, spread, (retained or once) and kept)

@@ -86,18 +86,20 @@ class Journal:
     floor: dict[Subtask, int] = field(default_factory=dict)
 
     def begin(self, restart: Restart) -> tuple[Taken, ...]:
-        """A new life: older lives write no more; what it takes again. An overtaken driver drops nothing."""
+        """A new life: older lives write no more; what it takes again. An overtaken driver changes nothing, and is not
+        shown what a newer one wrote, which may be of another graph."""
         subtask, life = restart.subtask, (restart.incarnation, restart.epoch)
         self.fence[subtask] = max(life, self.fence.get(subtask, (0, 0)))
+        if restart.incarnation < self.incarnation:
+            return ()
         mine = self.entries.setdefault(subtask, {})
         taken = restart.snapshot.taken if restart.snapshot else 0
         again = retaken(restart.replay, restart.snapshot, [mine[number] for number in sorted(mine) if number > taken])
-        if restart.incarnation >= self.incarnation:
-            self.completed = max(restart.checkpoint, self.completed)
-            if restart.replay is JournalUse.VOID:
-                self.floor[subtask] = 0  # nothing before counts any more
-            for number in [number for number in mine if number > taken + len(again)]:
-                del mine[number]
+        self.completed = max(restart.checkpoint, self.completed)
+        if restart.replay is JournalUse.VOID:
+            self.floor[subtask] = 0  # nothing before counts any more
+        for number in [number for number in mine if number > taken + len(again)]:
+            del mine[number]
         return again
 
     def end(self, subtask: Subtask, incarnation: int, epoch: int) -> None:
