@@ -196,10 +196,9 @@ class Session:
             with JobLog(place.events, place.job_id, job.file.env.log_level.value, secrets_of(job)) as log:
                 tell = Listeners(log, (*hook_listeners(hooks()), listen))
                 receipt = _drive(planned.job, pipelines, engine, place, tell, on_driver, began)
-            place.end(receipt)
+            return _kept(receipt, place)
         finally:
             place.clear()
-        return receipt
 
     def close(self) -> None:
         """End the application."""
@@ -210,6 +209,16 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _kept(receipt: Receipt, place: JobPlace) -> Receipt:
+    """What the job did is done: a full disk must not keep the receipt from whoever waits for it."""
+    try:
+        place.end(receipt)
+    except OSError as error:
+        note = f"the receipt could not be kept in {place.path}: {error.strerror or error}"
+        return replace(receipt, notes=(*receipt.notes, note))
+    return receipt
 
 
 def _refuse_streaming(job: Job) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,8 +63,9 @@ class JobLog:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
-        """The job has ended; an exception that ended it is its last line."""
-        with self._file:
+        """The job has ended; an exception that ended it is its last line. A disk that is full does not change how it
+        ended."""
+        with suppress(OSError), self._file:
             if error is not None:
                 message, text = f"{type(error).__name__}: {error}", "".join(format_exception(error))
                 self.write("ERROR", "driver_failed", {"message": message, "trace": text})

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from seatunnel_py import app
 from seatunnel_py.cli.files import writing
 from seatunnel_py.cli.receipt_view import receipt_text
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.runtime.home import Home
+from seatunnel_py.runtime.home import Home, JobPlace
 from seatunnel_py.runtime.receipt import Receipt, Seconds, TableReceipt, TableState, TargetReceipt
 
 
@@ -73,3 +74,14 @@ def test_no_terminal_is_too_narrow_for_names_and_numbers(
         words += ["warehouse.orders", "shop.public.orders_of_last_year"]
     assert width in (100, 120) or ("─" in text) is (width == 200)
     assert [word for word in words if word not in text] == []
+
+
+def test_a_receipt_that_cannot_be_kept_is_shown_all_the_same(tmp_path: Path) -> None:
+    """The rows have arrived, and somebody waits for the news."""
+    receipt = Receipt("j", "job", (TableReceipt("t", (), TableState.DONE, 5),), Seconds())
+
+    shown = app._kept(receipt, JobPlace("j", tmp_path / "gone"))
+
+    assert shown.exit_code == 0
+    assert f"the receipt could not be kept in {tmp_path / 'gone'}: No such file" in receipt_text(shown, Home(tmp_path))
+    assert app._kept(receipt, JobPlace("j", tmp_path)) == receipt

@@ -237,3 +237,12 @@ def test_only_names_source_tables(tmp_path: Path, only: tuple[str, ...], problem
             run()
     else:
         assert run().exit_code == 0
+
+
+def test_a_full_disk_does_not_change_how_a_job_ended() -> None:
+    """Whoever writes is told (and told no more), but the end of the log is not the end of the job."""
+    with JobLog(Path("/dev/full"), "j", "DEBUG") as log, pytest.raises(OSError, match="No space left"):
+        log.write("INFO", "job_started", {})
+
+    with pytest.raises(ValueError, match="why"), JobLog(Path("/dev/full"), "j", "DEBUG"):
+        raise ValueError("why")
