@@ -125,6 +125,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "while kept and kept[0].number <= number:",
         "while kept:",
         "U2",
+        "tests/protocol/test_participant.py",
     ),
     Mutant(
         "numbers are counted over all outputs together",

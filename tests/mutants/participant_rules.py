@@ -26,6 +26,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "unit.done is not None or (event.epoch, event.number) != (self.epoch, unit.number):",
         "unit.done is not None or event.number != unit.number:",
         "S2, I37",
+        "tests/protocol/test_participant.py",
     ),
     Mutant(
         "an envelope of a receiver's past life is taken",
@@ -33,6 +34,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "            envelope.receiver_epoch < self.epoch\n            or self.life",
         "            self.life",
         "C4, S2, I37",
+        "tests/protocol/test_participant.py",
     ),
     Mutant(
         "what an isolated sender sends is taken",

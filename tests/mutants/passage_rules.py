@@ -48,6 +48,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "isinstance(item, Barrier) and item.checkpoint == checkpoint:\n            return",
         "isinstance(item, Barrier):\n            return",
         "A4, I8",
+        "tests/protocol/test_alignment.py",
     ),
     Mutant(
         "what is queued behind the barrier is recorded",
@@ -162,6 +163,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "        alignment.cut(self._state.inputs.queues, unaligned=unaligned)\n",
         "        alignment.cut(self._state.inputs.queues, unaligned=unaligned)\n        self._state.emit(self._state.outputs.broadcast(Barrier(event.checkpoint, event.operation, unaligned)))\n",
         "G2, I8",
+        "tests/protocol/test_passage.py",
     ),
     Mutant(
         "a cancel marker is not passed on",

@@ -1,0 +1,40 @@
+"""Every rule that a file of the protocol states has a mutant that drops it, and mutants name only rules that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.contracts.test_protocol import FILES, FOREIGN, known, rules
+from tests.mutants.all import MUTANTS
+
+LABEL = re.compile(r"([A-Z]{1,2})(\d+)(\.\d+)?")
+DROPPED = frozenset[str]().union(*(mutant.labels for mutant in MUTANTS))
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if rules(path)], ids=lambda path: path.name)
+def test_every_rule_has_a_mutant(path: Path) -> None:
+    """A rule whose removal nothing can notice is no rule."""
+    stated = {f"{letters}{number}" for letters, number in rules(path)}
+
+    assert sorted(stated - DROPPED) == []
+
+
+@pytest.mark.parametrize("label", sorted(DROPPED))
+def test_every_rule_that_a_mutant_names_exists(label: str) -> None:
+    """Invariants, origins and faults stand elsewhere; only those of origins have two numbers."""
+    found = LABEL.fullmatch(label)
+    assert found is not None
+    letters, number, part = found.groups()
+
+    assert (part is not None) == (letters == "O")
+    assert letters in FOREIGN or int(number) in known().get(letters, ())
+
+
+def test_mutants_that_tests_kill_name_a_file_of_tests() -> None:
+    """Where there are no tests nobody notices anything."""
+    root = Path(__file__).parents[2]
+
+    assert [mutant.name for mutant in MUTANTS if mutant.killer and not (root / mutant.killer).is_file()] == []
