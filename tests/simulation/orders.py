@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 
+TICK = 1e-6
+"""No timer is early: what is due is seen to be, however the sum of two times is rounded."""
+
+
 class Orders:
     """Base of ``Driver``; the fields are set there."""
 
@@ -232,7 +236,8 @@ class Orders:
     def set_timer(self, command: order.SetTimer) -> None:
         self._timer_count += 1
         self.timers[command.name] = self._timer_count
-        self.world.later(max(0.0, command.seconds), self._timer, command.name, self._timer_count)
+        seconds = max(0.0, command.seconds) + TICK
+        self.world.later(seconds, self._timer, command.name, self._timer_count)
 
     def _timer(self, name: str, number: int) -> None:
         if self.alive and self.timers.get(name) == number:
