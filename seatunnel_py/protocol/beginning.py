@@ -45,6 +45,8 @@ class Beginning:
             return
         # Those of vertices that are gone are kept: one that comes back must not live an epoch again.
         shared.epochs = {**dict.fromkeys(names, 0), **record.epochs}
+        if record.kind is RecordKind.ZERO and record.previous:
+            self.recovery.void = True  # journals may still hold what was taken before it (BE5)
         shared.commits = CommitQueue.restored(record)
         shared.issue_commits()
         self.go_on()

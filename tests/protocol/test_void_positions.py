@@ -6,7 +6,8 @@ import pytest
 
 from seatunnel_py.protocol import coordinator_commands as cc
 from seatunnel_py.protocol import coordinator_events as ev
-from seatunnel_py.protocol.records import RecordKind
+from seatunnel_py.protocol.items import JournalUse
+from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from tests.protocol.talk import Talk
 
 REQUESTS = (
@@ -36,3 +37,19 @@ def test_i24_nothing_is_pending_when_everything_begins_again() -> None:
     assert talk.all(cc.Restart) and not talk.coordinator.checkpoints.pending
     talk.all_ready().progress().forget().timer("trigger", 20.0)
     assert talk.all(cc.SendTrigger)
+
+
+def test_be5_a_later_driver_takes_nothing_again_that_was_taken_before_the_new_checkpoint_0() -> None:
+    """The driver that made it may have died before the journals were dropped."""
+    first = Talk().start().progress()
+    zero = first.last(cc.Persist).record
+    first.hear(ev.PositionsVoid(5.0, "g"))
+    anew = first.last(cc.Persist).record
+
+    assert {one.replay for one in later(zero).all(cc.Restart)} == {JournalUse.WHOLE}
+    assert {one.replay for one in later(anew).all(cc.Restart)} == {JournalUse.VOID}
+
+
+def later(record: CheckpointRecord) -> Talk:
+    """The next driver, from this record."""
+    return Talk(record=record, first_checkpoint=1000).activate(2)

@@ -166,7 +166,7 @@ class VoidPositions(Checker):
         if answer is not Answer.DONE or record.kind is RecordKind.ZERO:
             return
         void = self.epochs.get(record.incarnation, {})
-        wrong = [name for name, epoch in record.epochs.items() if epoch <= void.get(name, -1)]
+        wrong = [name for name in record.topology.live if record.epochs[name] <= void.get(name, -1)]
         self.expect(not wrong, f"checkpoint {record.checkpoint} holds positions of {sorted(wrong)} that are void")
 
 
