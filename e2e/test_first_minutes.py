@@ -157,7 +157,7 @@ def test_a_run_that_is_stopped_shows_nothing_in_its_target(tmp_path: Path, numbe
     assert run.code == code, run.err + run.out
     assert "stopping; once more aborts" in run.err
     assert "stopped" in run.out
-    assert "run it again: seatunnel run job.conf --job-id long --fresh" in run.out
+    assert "go on with it: seatunnel run job.conf --job-id long --restore latest" in run.out
     assert visible(tmp_path / "out") == []
     assert not (events.parent / "exchange").exists()
     assert no_trace(run)

@@ -7,7 +7,6 @@ what it needs as arguments; tests build their own.
 from __future__ import annotations
 
 import contextlib
-import secrets
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,11 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.api.factory import JobMode
-from seatunnel_py.config.env import FailurePolicy
 from seatunnel_py.config.job_file import load
 from seatunnel_py.engines import Engines, LocalEngines, SparkEngines, needs_catalyst
-from seatunnel_py.errors import JobFileError, PlanError, Problem
+from seatunnel_py.errors import JobFileError, PlanError, Problem, SeaTunnelError
 from seatunnel_py.plan.registry import hooks, installed
 from seatunnel_py.plan.sql import CatalystFactory
 from seatunnel_py.plan.steps import Job, understand
@@ -35,6 +32,10 @@ if TYPE_CHECKING:
     from seatunnel_py.runtime.receipt import Receipt
 
 PROCESS_STARTED = time.time()
+
+
+class NothingToDo(SeaTunnelError):
+    """What was asked for is done already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +116,13 @@ def _planned(job: Job, analyst: SqlAnalyst | None) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How to run, beside what the job file says. ``only`` restricts the job to some of its source tables."""
+    """How to run, beside what the job file says. ``only`` restricts the job to some of its source tables;
+    ``restore`` is ``latest``, to go on with the job of that id."""
 
     variables: Mapping[str, str]
     job_id: str | None = None
     fresh: bool = False
+    restore: str | None = None
     only: tuple[str, ...] = ()
     local: bool = False
 
@@ -131,28 +134,33 @@ def run(
 
     Raises SeaTunnelError for what is found before any table starts; afterwards tables fail, not the call.
     """
-    job = runnable(path, options.variables)
-    place = claim(job, home, options.job_id, fresh=options.fresh)
+    job = check(path, options.variables)
+    if options.restore is not None:
+        _can_restore(options, home)
+    place = claim(job, home, options.job_id, fresh=options.fresh, restore=options.restore is not None)
     try:
         with Session((job,), place.path, local=options.local, began=PROCESS_STARTED) as session:
             return session.run(job, place, listen, on_driver, options.only)
     except (JobFileError, KeyboardInterrupt):
         # Nothing was started (once there is a driver, a signal stops that): the job id is free again.
-        place.forget()
+        if options.restore is None:
+            place.forget()
         raise
 
 
-def runnable(path: Path, variables: Mapping[str, str] | None = None) -> Job:
-    """``check``, and that this version can run the job. Raises JobFileError."""
-    job = check(path, variables)
-    _refuse_streaming(job)
-    return job
+def _can_restore(options: RunOptions, home: Home) -> None:
+    if options.restore != "latest":
+        raise SeaTunnelError(f"--restore {options.restore} is not known", "write --restore latest")
+    if options.job_id is None:
+        raise SeaTunnelError("--restore latest needs to know which job", "add --job-id ID; `seatunnel jobs list`")
+    if home.finished(options.job_id):
+        raise NothingToDo(f"the job {options.job_id!r} has finished: there is nothing to do")
 
 
-def claim(job: Job, home: Home, job_id: str | None = None, *, fresh: bool = False) -> JobPlace:
+def claim(job: Job, home: Home, job_id: str | None = None, *, fresh: bool = False, restore: bool = False) -> JobPlace:
     """A job id and its directory, with what is started there written down."""
     about = {"job_file": job.file.path, "job_name": job.name, "config": job.file.redacted()}
-    return home.claim(job_id, fresh=fresh, about=about)
+    return home.claim(job_id, fresh=fresh, about=about, restore=restore)
 
 
 class Session:
@@ -188,6 +196,7 @@ class Session:
         from seatunnel_py.plan import selection
         from seatunnel_py.runtime.job_log import JobLog, secrets_of
         from seatunnel_py.runtime.listeners import Listeners, hook_listeners
+        from seatunnel_py.runtime.receipt import ExitCode
 
         try:
             planned = _planned(job, self._engines.analyst() if needs_catalyst(job) else None)
@@ -195,10 +204,14 @@ class Session:
             engine = self._engines.engine(place.exchange)
             with JobLog(place.events, place.job_id, job.file.env.log_level.value, secrets_of(job)) as log:
                 tell = Listeners(log, (*hook_listeners(hooks()), listen))
-                receipt = _drive(planned.job, pipelines, engine, place, tell, on_driver, began)
-            return _kept(receipt, place)
-        finally:
-            place.clear()
+                receipt, resumable = _drive(planned.job, pipelines, engine, place, tell, on_driver, began)
+            receipt = _kept(receipt, place)
+            place.clear(finished=receipt.exit_code == ExitCode.SUCCESS, rows=not resumable)
+        except BaseException:
+            begun = any(place.checkpoints.glob("records/*"))
+            place.clear(finished=not begun, rows=not begun)
+            raise
+        return receipt
 
     def close(self) -> None:
         """End the application."""
@@ -221,17 +234,6 @@ def _kept(receipt: Receipt, place: JobPlace) -> Receipt:
     return receipt
 
 
-def _refuse_streaming(job: Job) -> None:
-    if job.mode is JobMode.STREAMING:
-        problem = Problem(
-            "job.mode = STREAMING needs checkpoints, which this version does not have yet",
-            file=job.file.path,
-            path="env.job.mode",
-            remedy="run it with job.mode = BATCH",
-        )
-        raise PlanError((problem,))
-
-
 def _drive(
     job: Job,
     pipelines: tuple[Pipeline, ...],
@@ -240,24 +242,21 @@ def _drive(
     tell: Callable[[JobEvent], None],
     on_driver: Callable[[Any], None],
     began: float,
-) -> Receipt:
-    from seatunnel_py.runtime.attempts import RetryPolicy
-    from seatunnel_py.runtime.chains import JobIdentity
-    from seatunnel_py.runtime.driver import Driver, Settings
+) -> tuple[Receipt, bool]:
+    """The receipt, and whether the job can go on from where it stands."""
+    from seatunnel_py.runtime.checkpoint_store import DirectoryStore
     from seatunnel_py.runtime.events import JobEnded, JobStarted
+    from seatunnel_py.runtime.loop import Driver, keys
     from seatunnel_py.runtime.receipt import Receipt, Seconds
-    from seatunnel_py.work.unit import Budget
+    from seatunnel_py.runtime.settings import settings_of
+    from seatunnel_py.runtime.takeover import take_over
+    from seatunnel_py.runtime.unit_journal import JournalFile
 
-    env = job.file.env
-    settings = Settings(
-        RetryPolicy(env.job_retry_times, env.job_retry_interval),
-        Budget(env.unit_rows, env.unit_seconds or Budget().seconds),
-        env.channel_capacity,
-        env.failure_policy is FailurePolicy.FAIL_FAST,
-        env.exchange_location or place.exchange.as_uri(),
-    )
-    identity = JobIdentity(place.job_id, secrets.token_hex(16))
-    driver = Driver(pipelines, engine, identity, settings, _SystemClock(), tell)
+    settings = settings_of(job.file.env, place.exchange.as_uri())
+    store = DirectoryStore(place.checkpoints)
+    authority = take_over(store, keys(pipelines))
+    journal = JournalFile(place.journal, authority.incarnation)
+    driver = Driver(pipelines, engine, place.job_id, authority, store, journal, settings, _SystemClock(), tell)
     on_driver(driver)
     rows = [vertex.source.table.rows for line in pipelines for vertex in line.vertices if vertex.source]
     names = tuple(str(path) for line in pipelines for path in line.tables)
@@ -273,7 +272,7 @@ def _drive(
     seconds = Seconds(ended - began, started - began, data, first_row)
     receipt = Receipt(place.job_id, job.name, tables, seconds, job.notes, driver.stopped_by)
     tell(JobEnded(receipt, ended))
-    return receipt
+    return receipt, driver.resumable
 
 
 class _SystemClock:

@@ -62,6 +62,7 @@ from seatunnel_py.api.sink import (
     Piece,
     Setup,
     Sink,
+    Visible,
     WriteContext,
     Writer,
 )
@@ -127,6 +128,7 @@ __all__ = [
     "TransformCapabilities",
     "TransformFactory",
     "TransformOptions",
+    "Visible",
     "WriteContext",
     "Writer",
     "at_least_one",

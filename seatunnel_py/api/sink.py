@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from seatunnel_py.api.batch import Batch, Plain, SchemaChange
 
@@ -25,6 +26,15 @@ class Effect:
     destructive: bool = False
 
 
+class Visible(StrEnum):
+    """From when on people see what a sink wrote: as soon as it is staged, with each commit, with the last commit of a
+    bounded job (until then ``abort`` takes all of it back)."""
+
+    STAGED = "staged"
+    COMMITTED = "committed"
+    FINAL = "final"
+
+
 @dataclass(frozen=True, slots=True)
 class Setup:
     """What :meth:`Sink.plan_setup` decided. ``data`` holds the sink's own decisions (how to load, names drawn at
@@ -32,6 +42,7 @@ class Setup:
 
     effects: tuple[Effect, ...] = ()
     data: Mapping[str, Plain] = field(default_factory=dict)
+    visible: Visible = Visible.COMMITTED
 
 
 @dataclass(frozen=True, slots=True)

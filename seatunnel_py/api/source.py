@@ -28,7 +28,8 @@ class SourceTable:
 @dataclass(frozen=True, slots=True)
 class Split:
     """A part of one table that one reader reads in order. ``id`` is unique within the source step and stays the
-    same over restarts. ``payload`` is plain, versioned data that only the source understands."""
+    same over restarts. ``payload`` is plain, versioned data that only the source understands. ``generation`` names what
+    the split is valid for (an exported snapshot): what is not yet read of it is worth nothing once that is gone."""
 
     id: str
     table: TablePath
@@ -36,6 +37,7 @@ class Split:
     rows: int | None = None
     bytes: int | None = None
     version: int = 1
+    generation: str = ""
 
 
 class Reader(ABC):
@@ -63,6 +65,11 @@ class Enumerator(ABC):
     @abstractmethod
     def discover(self) -> Iterable[Split]:
         """Splits that were not returned before. A bounded source returns all of them at the first call."""
+
+    def renew(self, splits: Sequence[Split]) -> Sequence[Split]:
+        """What these splits are valid for is gone (their ``generation``): the same splits, under what is valid now.
+        Asked only where people accept that splits are read as of different moments."""
+        return splits
 
     def on_reader_event(self, split: Split, event: Plain) -> Iterable[Split]:
         """A reader reported something (a split to be divided, a log that ended); returns new splits."""

@@ -70,6 +70,9 @@ def run(
     variable: Variables = None,
     job_id: Annotated[str | None, typer.Option(help="a name for this run; default: a new one")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="forget what is known of the job id and start anew")] = False,
+    restore: Annotated[
+        str | None, typer.Option(metavar="latest", help="go on with the job of this id where its checkpoints stand")
+    ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(metavar="TABLE", help="only this source table, or the end of its name; may be repeated"),
@@ -82,7 +85,7 @@ def run(
     """
     from seatunnel_py.cli import run as command
 
-    request = command.Request(job, _variables(variable), job_id, fresh, tuple(only or ()), as_json)
+    request = command.Request(job, _variables(variable), job_id, fresh, restore, tuple(only or ()), as_json)
     raise typer.Exit(command.run(request))
 
 

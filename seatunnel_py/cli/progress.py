@@ -15,7 +15,15 @@ from rich.table import Table
 from rich.text import Text
 
 from seatunnel_py.cli.numbers import count, size
-from seatunnel_py.runtime.events import JobEnded, JobEvent, JobStarted, RowsMoved, TableChanged, UnitRetried
+from seatunnel_py.runtime.events import (
+    CheckpointDone,
+    JobEnded,
+    JobEvent,
+    JobStarted,
+    RowsMoved,
+    TableChanged,
+    UnitRetried,
+)
 from seatunnel_py.runtime.receipt import TableState
 
 SHOWN_MAX = 8  # tables under way that fit on a screen beside what the user did before
@@ -72,7 +80,7 @@ class _View:
                 return self._changed(event)
             case UnitRetried():
                 return Text(f"{event.name}: attempt {event.attempt}: {_first_line(event.failure.message)}", "yellow")
-            case JobEnded():
+            case JobEnded() | CheckpointDone():
                 return None
         return None
 

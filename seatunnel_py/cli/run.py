@@ -34,13 +34,14 @@ class Request:
     variables: Mapping[str, str]
     job_id: str | None
     fresh: bool
+    restore: str | None
     only: tuple[str, ...]
     as_json: bool
 
 
 def run(request: Request) -> int:
     """Run a job; returns the exit code."""
-    options = app.RunOptions(request.variables, request.job_id, request.fresh, request.only)
+    options = app.RunOptions(request.variables, request.job_id, request.fresh, request.restore, request.only)
     home = Home.of_environment()
     stopper = _Stopper()
     try:
@@ -58,6 +59,10 @@ def run(request: Request) -> int:
             typer.echo(json.dumps({"state": state, "problems": problems_plain(error)}, indent=1))
             return exit_code(error)
         return tell_problems(error)
+    except app.NothingToDo as nothing:
+        done = {"state": "SUCCESS", "message": nothing.message, "remedy": ""}
+        typer.echo(json.dumps(done, indent=1) if request.as_json else nothing.message)
+        return ExitCode.SUCCESS
     except SeaTunnelError as error:
         if not request.as_json:
             raise
@@ -65,8 +70,8 @@ def run(request: Request) -> int:
         typer.echo(json.dumps(failed, indent=1))
         return ExitCode.FAILED
     typer.echo(json.dumps(receipt.to_plain(), indent=1) if request.as_json else receipt_text(receipt, home))
-    if receipt.state == "STOPPED" and not request.as_json:
-        typer.echo(f"run it again: {_again(request, receipt.job_id)}")
+    if receipt.exit_code != ExitCode.SUCCESS and not request.as_json:
+        typer.echo(f"go on with it: {_again(request, receipt.job_id)}")
     return receipt.exit_code
 
 
@@ -74,7 +79,7 @@ def _again(request: Request, job_id: str) -> str:
     """The command to type. Variables are left to the reader: one may be a secret, and this may be a log."""
     words = ["seatunnel", "run", str(request.job), *(["-i", "…"] if request.variables else [])]
     words += [word for table in request.only for word in ("--only", table)]
-    return shlex.join([*words, *(["--job-id", job_id, "--fresh"] if request.job_id else [])]).replace("'…'", "…")
+    return shlex.join([*words, "--job-id", job_id, "--restore", "latest"]).replace("'…'", "…")
 
 
 class _Stopper:

@@ -87,7 +87,7 @@ def _application_place(home: Home) -> Path:
 def _read(case: Case) -> Job | Outcome:
     started = time.monotonic()
     try:
-        return app.runnable(case.path, case.variables)
+        return app.check(case.path, case.variables)
     except Exception as error:  # noqa: BLE001 - see _run
         return Outcome(case, Verdict.WRONG, time.monotonic() - started, _words(error))
 

@@ -57,10 +57,23 @@ class UnitRetried:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckpointDone:
+    """A checkpoint of a pipeline has ended: completed where ``reason`` is empty, else why not, and who had not
+    answered. Number 0 is a request that was refused."""
+
+    pipeline: str
+    name: str
+    checkpoint: int
+    reason: str
+    missing: tuple[str, ...]
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class JobEnded:
     receipt: Receipt
     at: float
     totals: dict[str, int] = field(default_factory=dict)
 
 
-JobEvent: TypeAlias = JobStarted | TableChanged | RowsMoved | UnitRetried | JobEnded
+JobEvent: TypeAlias = JobStarted | TableChanged | RowsMoved | UnitRetried | CheckpointDone | JobEnded

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.runtime.receipt import Receipt
+from seatunnel_py.runtime.receipt import ExitCode, Receipt
 
 HOME_VARIABLE = "SEATUNNEL_HOME"
 ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
@@ -56,6 +56,14 @@ class JobPlace:
         return self.path / "exchange"
 
     @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def journal(self) -> Path:
+        return self.path / "journal"
+
+    @property
     def running(self) -> bool:
         """Whether a driver lives that has claimed it."""
         try:
@@ -71,17 +79,24 @@ class JobPlace:
         return False
 
     def hold(self) -> None:
+        """Show that a driver lives. One that takes a job over from a living driver shows nothing: it fences it."""
         descriptor = os.open(self.path / "lock", os.O_WRONLY | os.O_CREAT, 0o600)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return
         _locks[self.path] = descriptor
 
     def end(self, receipt: Receipt) -> None:
         """Write the receipt: from now on the job has ended."""
         _write_json(self.path / "receipt.json", receipt.to_plain())
 
-    def clear(self) -> None:
-        """Remove what only a running job needs; it holds rows."""
-        shutil.rmtree(self.exchange, ignore_errors=True)
+    def clear(self, *, finished: bool = True, rows: bool = True) -> None:
+        """Remove what only a job needs that runs or can go on: its store, and the ``rows`` that it has exchanged."""
+        unwanted = [*([self.checkpoints, self.journal] if finished else []), *([self.exchange] if rows else [])]
+        for path in unwanted:
+            shutil.rmtree(path, ignore_errors=True)
         self._let_go()
 
     def forget(self) -> None:
@@ -117,8 +132,9 @@ class Home:
     def of_environment(cls) -> Home:
         return cls(Path(os.environ.get(HOME_VARIABLE) or ".seatunnel").absolute())
 
-    def claim(self, job_id: str | None, *, fresh: bool, about: dict[str, Any]) -> JobPlace:
-        """Take a job id (a new random one when None). Raises JobIdError for one that was used before."""
+    def claim(self, job_id: str | None, *, fresh: bool, about: dict[str, Any], restore: bool = False) -> JobPlace:
+        """Take a job id (a new random one when None). One that was used before is a JobIdError, unless it is begun
+        anew (``fresh``) or gone on with (``restore``)."""
         chosen = job_id if job_id is not None else f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
         if not chosen or len(chosen) > ID_LENGTH_MAX or not ID_CHARACTERS.issuperset(chosen) or chosen.startswith("."):
             raise JobIdError(f"{chosen!r} is no job id", "use letters, digits, '-', '_' and '.'")
@@ -132,9 +148,10 @@ class Home:
             try:
                 place.path.mkdir(mode=0o700)
             except FileExistsError:
-                raise self._taken(place) from None
+                if not restore:
+                    raise self._taken(place) from None
             place.hold()
-            place.exchange.mkdir(mode=0o700)
+            place.exchange.mkdir(mode=0o700, exist_ok=True)
             _write_json(place.path / "job.json", {"job_id": chosen, "started": time.time(), **about})
         return place
 
@@ -150,12 +167,20 @@ class Home:
 
     def _taken(self, place: JobPlace) -> JobIdError:
         if place.running:
-            return JobIdError(f"the job {place.job_id!r} is running", "let it end, or use another `--job-id`")
+            return JobIdError(
+                f"the job {place.job_id!r} is running",
+                "let it end, use another `--job-id`, or take it over with `--restore latest`",
+            )
         state = "has ended" if place.read("receipt") else "was started, and its driver was killed"
-        return JobIdError(
-            f"the job {place.job_id!r} {state}",
-            "`--fresh` forgets it and starts anew; `--job-id` with another name keeps both",
-        )
+        remedy = "`--fresh` forgets it and starts anew"
+        if not self.finished(place.job_id):
+            remedy = f"`--restore latest` goes on where it stood; {remedy}"
+        return JobIdError(f"the job {place.job_id!r} {state}", f"{remedy}; `--job-id` with another name keeps both")
+
+    def finished(self, job_id: str) -> bool:
+        """Whether a job of this id has ended with everything done."""
+        receipt = JobPlace(job_id, self.path / "jobs" / job_id).read("receipt")
+        return receipt is not None and receipt["exit_code"] == ExitCode.SUCCESS
 
     def jobs(self) -> Iterator[JobPlace]:
         """All known jobs, oldest first."""

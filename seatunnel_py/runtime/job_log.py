@@ -22,7 +22,15 @@ from pydantic import BaseModel, SecretStr
 
 from seatunnel_py.api.redaction import MASK, redacted_text
 from seatunnel_py.plan.steps import Job
-from seatunnel_py.runtime.events import JobEnded, JobEvent, JobStarted, RowsMoved, TableChanged, UnitRetried
+from seatunnel_py.runtime.events import (
+    CheckpointDone,
+    JobEnded,
+    JobEvent,
+    JobStarted,
+    RowsMoved,
+    TableChanged,
+    UnitRetried,
+)
 from seatunnel_py.runtime.receipt import ExitCode, TableState
 from seatunnel_py.work.unit import UnitFailure
 
@@ -122,6 +130,11 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
             about = {"pipeline": event.pipeline, "table": event.name, "unit": event.unit}
             again = {"attempt": event.attempt, "delay_seconds": event.delay_seconds}
             return "WARNING", "unit_retried", {**about, **again, **_cause(event.failure)}
+        case CheckpointDone():
+            which = {"pipeline": event.pipeline, "table": event.name, "checkpoint": event.checkpoint}
+            if not event.reason:
+                return "DEBUG", "checkpoint_completed", which
+            return "WARNING", "checkpoint_ended", {**which, "reason": event.reason, "missing": event.missing}
         case JobEnded(receipt):
             plain = receipt.to_plain()
             kept = {key: plain[key] for key in ("state", "exit_code", "totals", "seconds")}

@@ -131,10 +131,19 @@ class _Flow:
                 if not resumable or end is None:
                     continue
                 self.position = end
+                if self.unit.until is not None:
+                    if end.value == self.unit.until.value:
+                        break
+                    continue
                 if self.rows >= self.unit.budget.rows or time.perf_counter() >= deadline:
                     break
             else:
                 self.exhausted = True
+                if self.unit.until is not None:
+                    raise FatalError(
+                        f"the split of {self.unit.id} does not show again what was read of it before: it has changed",
+                        "set channel.retain = true",
+                    )
         for bound in self._transforms:
             self._check_balance(bound)
 

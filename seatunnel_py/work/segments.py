@@ -85,7 +85,7 @@ class SegmentWriter:
         if self._renames:
             self._files.move(self._written_path, self._path)
         return tuple(
-            Slice(channel, number, table, self.url, number, rows, size)
+            Slice(channel, number, table, self.url, number, rows, size, self._entries[number][2])
             for number, (table, rows, size) in enumerate(self._batches)
         )
 

@@ -27,15 +27,17 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, order=True)
 class UnitId:
-    """``sequence`` counts the units of a vertex; a second try of the same rows has the same id but ``attempt``."""
+    """``sequence`` counts the units of a subtask; a second try of the same rows has the same id but ``attempt``."""
 
     vertex: str
     sequence: int
     epoch: int = 0
     attempt: int = 0
+    subtask: int = 0
 
     def __str__(self) -> str:
-        return f"{self.vertex}#{self.sequence}.e{self.epoch}.a{self.attempt}"
+        who = f"{self.vertex}/{self.subtask}" if self.subtask else self.vertex
+        return f"{who}#{self.sequence}.e{self.epoch}.a{self.attempt}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,13 @@ class Slice:
     index: int
     rows: int
     bytes: int
+    crc: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One atomic piece of work: read ``split`` from ``start`` (or ``slices``), through the vertex's chain.
+    """One atomic piece of work: read ``split`` from ``start`` (or ``slices``), through the vertex's chain. With
+    ``until`` it is read exactly so far, whatever the budget says: an earlier life has shown these rows under a number.
 
     ``cost_seconds`` is the driver's estimate, used for packing only. ``deadline_seconds`` is hard.
     """
@@ -65,6 +69,7 @@ class Unit:
     budget: Budget = field(default_factory=Budget)
     cost_seconds: float = 0.0
     deadline_seconds: float = 600.0
+    until: Position | None = None
 
     @property
     def data_id(self) -> str:
@@ -72,7 +77,8 @@ class Unit:
         to it because several sources may feed one sink, and each numbers its splits by itself."""
         vertex = self.id.vertex
         if self.split is None:
-            return f"{vertex}/{self.slices[0].sequence if self.slices else 0}"
+            first = self.slices[0] if self.slices else None
+            return f"{vertex}/{first.channel}:{first.sequence}" if first else f"{vertex}/0"
         position = sorted(self.start.value.items()) if self.start else ()
         return f"{vertex}/{self.split.id}@" + ",".join(f"{key}={value}" for key, value in position)
 

@@ -13,7 +13,7 @@ Enumerator FatalError Guarantee Heartbeat JobMode Kind NativeForm NativeReader N
 NativeWriter NothingToCommit Options Piece Plain PluginError Position
 PrimaryKey Reader Rejected RetriableError RowKind SchemaChange Secret Setup Sink SinkCapabilities SinkFactory
 SinkOptions Source SourceCapabilities SourceFactory SourceOptions SourceTable Split StepContext TablePath
-TableSchema TransactionEnd Transform TransformCapabilities TransformFactory TransformOptions WriteContext Writer
+TableSchema TransactionEnd Transform TransformCapabilities TransformFactory TransformOptions Visible WriteContext Writer
 at_least_one at_most_one borrow exactly_one from_arrow option parse_type required_when schema_from_arrow to_arrow
 together
 """.split()

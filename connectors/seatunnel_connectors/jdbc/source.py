@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from seatunnel_connectors.jdbc.dialect import Dialect, Snapshot, dialect_of
@@ -116,6 +116,17 @@ class JdbcEnumerator(Enumerator):
         tables, self.tables = self.tables, []
         return [split for table in tables for split in self._divide(table)]
 
+    def renew(self, splits: Sequence[Split]) -> Sequence[Split]:
+        if not any(split.generation for split in splits):
+            return splits
+        generation = self._snapshot().generation
+        return [
+            replace(split, payload={**split.payload, "snapshot": generation}, generation=generation)
+            if split.generation
+            else split
+            for split in splits
+        ]
+
     def close(self) -> None:
         if self.kept is not None:
             self.kept.close()
@@ -161,6 +172,7 @@ class JdbcEnumerator(Enumerator):
                 {"low": part.low, "high": part.high, "nulls": part.nulls, "snapshot": snapshot.generation},
                 share,
                 size,
+                generation=snapshot.generation,
             )
             for at, part in enumerate(ranges)
         ]

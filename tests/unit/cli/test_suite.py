@@ -70,13 +70,13 @@ def test_what_a_job_prints_belongs_to_its_outcome(tmp_path: Path) -> None:
 
 def test_a_plan_that_fails_is_a_wrong_job_file(tmp_path: Path) -> None:
     """What only the planner finds out is reported like every other mistake in the file."""
-    streaming = "env { job.mode = STREAMING }" + JOB.format(rows=2, wanted=2)
-    write(tmp_path, {"streaming.conf": streaming})
+    wrong = JOB.format(rows=2, wanted=2) + "transform { FieldMapper { field_mapper = { nobody = x } } }"
+    write(tmp_path, {"wrong.conf": wrong})
 
-    (outcome,) = ran(tmp_path, "streaming.conf")
+    (outcome,) = ran(tmp_path, "wrong.conf")
 
     assert outcome.verdict is Verdict.WRONG
-    assert "STREAMING" in outcome.cause
+    assert "nobody" in outcome.cause
 
 
 def test_directories_are_searched_for_job_files(tmp_path: Path) -> None:

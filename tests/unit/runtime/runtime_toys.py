@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from seatunnel_py.api import (
@@ -38,7 +39,13 @@ from seatunnel_py.plan.flows import SinkNode, SourceNode, TransformNode
 from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
 from seatunnel_py.plan.registry import PluginKind
 from seatunnel_py.plan.steps import Step
+from seatunnel_py.runtime.checkpoint_store import DirectoryStore
+from seatunnel_py.runtime.events import JobEvent
+from seatunnel_py.runtime.loop import Driver, keys
 from seatunnel_py.runtime.ports import EngineEvent, UnitFinished, UnitLost, UnitStarted
+from seatunnel_py.runtime.settings import Settings
+from seatunnel_py.runtime.takeover import take_over
+from seatunnel_py.runtime.unit_journal import JournalFile
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.unit import FailureKind, SinkPiece, Slice, StepCount, Unit, UnitFailure, UnitId, UnitResult
 
@@ -262,3 +269,18 @@ class ScriptedEngine:
 class Clock:
     def now(self) -> float:
         return time.monotonic()
+
+
+def driver_of(
+    pipelines: Sequence[Pipeline],
+    engine: Any,
+    settings: Settings,
+    clock: Any,
+    listen: Callable[[JobEvent], None],
+    place: Path,
+) -> Driver:
+    """A driver over a store in ``place``: the first one there, or the one that goes on after others."""
+    store = DirectoryStore(place / "checkpoints")
+    authority = take_over(store, keys(pipelines))
+    journal = JournalFile(place / "journal", authority.incarnation)
+    return Driver(tuple(pipelines), engine, "j", authority, store, journal, settings, clock, listen)

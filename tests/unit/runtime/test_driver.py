@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from runtime_toys import driver_of
 
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.local.engine import LocalEngine
@@ -13,10 +14,9 @@ from seatunnel_py.plan import flows, pipelines
 from seatunnel_py.plan.registry import installed
 from seatunnel_py.plan.steps import understand
 from seatunnel_py.runtime.attempts import RetryPolicy
-from seatunnel_py.runtime.chains import JobIdentity
-from seatunnel_py.runtime.driver import Driver, Settings
 from seatunnel_py.runtime.events import JobEvent, TableChanged
 from seatunnel_py.runtime.receipt import TableReceipt, TableState
+from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.work.unit import Budget
 
 
@@ -30,7 +30,7 @@ def drive(text: str, exchange: Path, rows: int = 250) -> tuple[tuple[TableReceip
     events: list[JobEvent] = []
     engine = LocalEngine(2)
     settings = Settings(RetryPolicy(3, 0.1), Budget(rows, 5.0), exchange=exchange.as_uri())
-    driver = Driver(pipelines.divide(graph), engine, JobIdentity("j", "l"), settings, Clock(), events.append)
+    driver = driver_of(pipelines.divide(graph), engine, settings, Clock(), events.append, exchange / "job")
     try:
         return driver.run(), events
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import pytest
 from runtime_toys import ToySink, ToySource, failed, filter_node, forked, sink_node, source_node, worked
@@ -12,9 +13,10 @@ from seatunnel_py.cli.receipt_view import receipt_text
 from seatunnel_py.plan.flows import SqlNode
 from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
 from seatunnel_py.plan.sql import Analysis, Determinism
-from seatunnel_py.runtime.counts import Counts, TableCount
+from seatunnel_py.runtime.counts import Counts
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.receipt import ExitCode, Receipt, Seconds, TableReceipt, TableState, TargetReceipt
+from seatunnel_py.runtime.tallies import Counting, Tally
 from seatunnel_py.work.unit import Budget, SinkPiece, Slice, StepCount, Unit, UnitId, UnitResult
 
 DONE, FAILED, STOPPED, ISOLATED = TableState.DONE, TableState.FAILED, TableState.STOPPED, TableState.ISOLATED
@@ -58,33 +60,34 @@ def receiving(vertex: str, rows: int) -> Unit:
     return Unit(UnitId(vertex, 0), slices=(Slice("c", 0, X, "mem:", 0, rows, rows),))
 
 
-def only(counts: Counts) -> TableCount:
-    (table,) = counts.tables.values()
-    return table
+def counted(pipeline: Pipeline, *results: UnitResult, attempts: dict[str, int] | None = None) -> Sequence[TableReceipt]:
+    """The receipts of a pipeline whose units have given these results."""
+    counting = {vertex.id: Counting(vertex) for vertex in pipeline.vertices}
+    tallies: dict[str, Tally] = {}
+    for result in results:
+        vertex = result.id.vertex
+        tallies[vertex] = tallies.get(vertex, Tally()).plus(counting[vertex].of(result))
+    return Counts(pipeline).receipts(tallies, attempts or {}, DONE, 1.0, None)
 
 
 def test_a_table_with_two_targets_counts_into_each() -> None:
     """A row that two sinks take is read once, and written once into each."""
     pipeline = forked("x", ToySource((10,)), [ToySink("one"), ToySink("two")])
-    counts = Counts(pipeline)
+    behind = [worked(receiving(vertex.id, 10), vertex) for vertex in pipeline.vertices[1:]]
 
-    counts.add(worked(unit("x", 10), pipeline.vertices[0]))
-    for vertex in pipeline.vertices[1:]:
-        counts.add(worked(receiving(vertex.id, 10), vertex))
+    (table,) = counted(pipeline, worked(unit("x", 10), pipeline.vertices[0]), *behind)
 
-    table = only(counts)
     assert (table.rows_read, table.rows_written, table.rows_filtered) == (10, 20, 0)
-    assert table.receipts() == (TargetReceipt("one", 10, 80), TargetReceipt("two", 10, 80))
+    assert table.targets == (TargetReceipt("one", 10, 80), TargetReceipt("two", 10, 80))
 
 
 def test_filtered_rows_are_counted_where_they_are_dropped() -> None:
     """Read is written and filtered; a sink that writes less than it got is not a filter."""
     vertex = Vertex("x", (source_node("x"), filter_node("even", "x"), sink_node("out", "x")))
-    counts = Counts(Pipeline("p", "x", (vertex,)))
 
-    counts.add(worked(unit("x", 10), vertex, filtered=4))
+    (table,) = counted(Pipeline("p", "x", (vertex,)), worked(unit("x", 10), vertex, filtered=4))
 
-    assert (only(counts).rows_read, only(counts).rows_written, only(counts).rows_filtered) == (10, 6, 4)
+    assert (table.rows_read, table.rows_written, table.rows_filtered) == (10, 6, 4)
 
 
 def test_rows_that_leave_by_a_side_output_are_not_filtered() -> None:
@@ -93,36 +96,32 @@ def test_rows_that_leave_by_a_side_output_are_not_filtered() -> None:
     vertex = Vertex(
         "x", (source_node("x"), filter_node("check", "x"), sink_node("out", "x"), sink_node("bad", "errors"))
     )
-    counts = Counts(Pipeline("p", "x", (vertex,)))
     pieces = (SinkPiece("out", X, Piece(7)), SinkPiece("bad", errors, Piece(2)))
+    result = UnitResult(UnitId("x", 0), rows=10, pieces=pieces, counts=(StepCount("check", X, 10, 9),))
 
-    counts.add(UnitResult(UnitId("x", 0), rows=10, pieces=pieces, counts=(StepCount("check", X, 10, 9),)))
+    (table,) = counted(Pipeline("p", "x", (vertex,)), result)
 
-    table = only(counts)
     assert (table.rows_read, table.rows_filtered) == (10, 1)
-    assert [target.rows_written for target in table.receipts()] == [7, 2]
+    assert [target.rows_written for target in table.targets] == [7, 2]
 
 
 def test_a_step_that_makes_other_rows_filters_nothing() -> None:
     """Ten rows that become one sum have not been dropped."""
     vertex = Vertex("x", (source_node("x"), filter_node("sum", "x", Cardinality.ANY), sink_node("out", "x")))
-    counts = Counts(Pipeline("p", "x", (vertex,)))
 
-    counts.add(worked(unit("x", 10), vertex, filtered=9))
+    (table,) = counted(Pipeline("p", "x", (vertex,)), worked(unit("x", 10), vertex, filtered=9))
 
-    assert (only(counts).rows_written, only(counts).rows_filtered) == (1, 0)
+    assert (table.rows_written, table.rows_filtered) == (1, 0)
 
 
 def test_a_union_shows_what_each_table_brought() -> None:
     """Two sources of one table name are two lines, each with its own rows."""
     first = Vertex("a", (source_node("x"), sink_node("out", "x")))
     second = Vertex("b", (source_node("x"), sink_node("out", "x")))
-    counts = Counts(Pipeline("p", "x", (first, second)))
 
-    counts.add(worked(unit("a", 10), first))
-    counts.add(worked(unit("b", 5), second))
+    tables = counted(Pipeline("p", "x", (first, second)), worked(unit("a", 10), first), worked(unit("b", 5), second))
 
-    assert [(table.rows_read, table.rows_written) for table in counts.tables.values()] == [(10, 10), (5, 5)]
+    assert [(table.rows_read, table.rows_written) for table in tables] == [(10, 10), (5, 5)]
 
 
 def test_a_target_belongs_to_the_tables_that_lead_to_it() -> None:
@@ -131,12 +130,10 @@ def test_a_target_belongs_to_the_tables_that_lead_to_it() -> None:
         Vertex(name, (source_node(name), sink_node("count", name, ToySink(f"count of {name}"), spans=True)))
         for name in ("x", "y")
     )
-    counts = Counts(Pipeline("p", "x", vertices))
 
-    assert [[each.target for each in table.receipts()] for table in counts.tables.values()] == [
-        ["count of x"],
-        ["count of y"],
-    ]
+    tables = counted(Pipeline("p", "x", vertices))
+
+    assert [[each.target for each in table.targets] for table in tables] == [["count of x"], ["count of y"]]
 
 
 def test_rows_behind_a_channel_belong_to_the_source_that_feeds_it() -> None:
@@ -148,16 +145,16 @@ def test_rows_behind_a_channel_belong_to_the_source_that_feeds_it() -> None:
         Vertex("b", (source_node("second"), filter_node("rename", "second")), (), (channel,)),
         Vertex("b>", (sink_node("out", "renamed"),), (channel,)),
     )
-    counts = Counts(Pipeline("p", "first", vertices))
 
-    counts.add(worked(receiving("b>", 8), vertices[2]))
-    counts.attempt("b>")
+    a, b = counted(
+        Pipeline("p", "first", vertices), worked(receiving("b>", 8), vertices[2]), attempts={"b": 1, "b>": 2}
+    )
 
-    assert (counts.tables["a"].rows_written, counts.tables["a"].attempts) == (0, 0)
-    assert (counts.tables["b"].rows_written, counts.tables["b"].attempts) == (8, 1)
+    assert (a.rows_written, a.attempts) == (0, 0)
+    assert (b.rows_written, b.attempts) == (8, 3)
 
 
-def joined() -> tuple[Counts, Vertex]:
+def joined() -> tuple[Pipeline, Vertex]:
     """A query over two tables, and its sink."""
     left, right, out = Channel("l", "a", "q", X, "l"), Channel("r", "b", "q", X, "r"), Channel("o", "q", "s", X)
     head = source_node("x")
@@ -170,21 +167,21 @@ def joined() -> tuple[Counts, Vertex]:
         Vertex("q", (query,), (left, right), (out,)),
         last,
     )
-    return Counts(Pipeline("p", "orders", vertices)), last
+    return Pipeline("p", "orders", vertices), last
 
 
 def test_rows_of_a_join_stand_with_its_first_table() -> None:
     """Nobody can say whose they are; the other table says that it does not know, not that nothing was written."""
-    counts, last = joined()
+    pipeline, last = joined()
+    of_query = UnitResult(UnitId("q", 0), rows=99, counts=(StepCount("x-in", X, 99, 6),))
 
-    counts.add(UnitResult(UnitId("q", 0), rows=99, counts=(StepCount("x-in", X, 99, 6),)))
-    counts.add(worked(receiving("s", 6), last))
+    tables = counted(pipeline, of_query, worked(receiving("s", 6), last))
 
-    assert [table.receipts() for table in counts.tables.values()] == [
+    assert [table.targets for table in tables] == [
         (TargetReceipt("out", 6, 48),),
         (TargetReceipt("out", None, None),),
     ]
-    assert [(table.rows_read, table.rows_filtered) for table in counts.tables.values()] == [(0, 0), (0, 0)]
+    assert [(table.rows_read, table.rows_filtered) for table in tables] == [(0, 0), (0, 0)]
 
 
 def filled() -> Receipt:

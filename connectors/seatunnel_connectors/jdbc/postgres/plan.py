@@ -23,7 +23,7 @@ from seatunnel_connectors.jdbc.target import (
     misfits,
     target_name,
 )
-from seatunnel_py.api import Effect, FatalError, JobMode, Plain, Setup, TableSchema, to_arrow
+from seatunnel_py.api import Effect, FatalError, JobMode, Plain, Setup, TableSchema, Visible, to_arrow
 
 SHADOW = "shadow"
 TABLE = "table"
@@ -109,7 +109,8 @@ def plan(request: SinkRequest, target: Target) -> Setup:
         fresh=chosen.create or chosen.truncate or not target.has_rows,
     )  # fmt: skip
     effects, before, finish = _effects(request, target, chosen, load, names, key)
-    return Setup(tuple(effects), replace(load, before=before, finish=finish).to_plain())
+    visible = Visible.FINAL if how == SHADOW else Visible.STAGED
+    return Setup(tuple(effects), replace(load, before=before, finish=finish).to_plain(), visible)
 
 
 def place_of(request: SinkRequest, schema: str, table: str) -> tuple[object, ...]:

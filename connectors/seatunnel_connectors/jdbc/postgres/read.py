@@ -146,6 +146,7 @@ def places(table: SourceTable, parts: int, generation: str) -> list[Split]:
             {"first": first, "until": first + step if at + 1 < count else None, "snapshot": generation},
             None if table.rows is None else max(1, table.rows // count),
             None if table.bytes is None else table.bytes // count,
+            generation=generation,
         )
         for at, first in enumerate(firsts)
     ]

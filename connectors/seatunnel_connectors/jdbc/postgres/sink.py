@@ -29,6 +29,7 @@ from seatunnel_py.api import (
     Setup,
     Sink,
     TablePath,
+    Visible,
     WriteContext,
     Writer,
 )
@@ -51,7 +52,7 @@ class PostgresSink(Sink, NativeSink):
 
     def plan_setup(self) -> Setup:
         if self.request.options.query:
-            return Setup()
+            return Setup(visible=Visible.STAGED)
         path = self._path()
         with explained(f"looking at the sink table {path}"), statements(self.address) as db:
             return plan(self.request, look(db, path.schema, path.table))

@@ -24,6 +24,7 @@ from seatunnel_py.api import (
     Plain,
     Setup,
     Sink,
+    Visible,
     WriteContext,
     Writer,
 )
@@ -77,7 +78,7 @@ class StatementSink(Sink):
 
     def plan_setup(self) -> Setup:
         if self.request.options.query:
-            return Setup()
+            return Setup(visible=Visible.STAGED)
         database, table = self._place()
         with (
             self.flavor.explained(f"looking at the sink table {table}"),
@@ -118,7 +119,7 @@ class StatementSink(Sink):
             target.database, target.table, token, tuple(names.values()), tuple(names[name] for name in key),
             options.enable_upsert, books, tuple(renew), tuple(prepare),
         )  # fmt: skip
-        return Setup(tuple(effects), load.to_plain())
+        return Setup(tuple(effects), load.to_plain(), Visible.STAGED)
 
     def _refuse(self, target: TargetTable, chosen: Plan, shown: str, key: Sequence[str], names: dict[str, str]) -> None:
         problems = []

@@ -1,0 +1,294 @@
+"""The only loop: it takes what has happened, hands it to the pipeline that it concerns, and performs what follows.
+
+Nothing blocks here. Units run in the engine; preparing and committing run on a few side threads; records and journals
+are written by one thread; all of them report back through one queue. Pipelines share nothing, so what ends one of them
+cannot reach another.
+"""
+
+from __future__ import annotations
+
+import heapq
+import queue
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import count
+from typing import Any
+
+from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.protocol.coordinator_events import CoordinatorEvent
+from seatunnel_py.protocol.hub import Addressed, Hub, HubCommand, PersistTogether
+from seatunnel_py.protocol.ids import Subtask
+from seatunnel_py.protocol.items import Taken
+from seatunnel_py.runtime.chains import JobIdentity
+from seatunnel_py.runtime.checkpoint_store import CheckpointStore, FencedOff
+from seatunnel_py.runtime.effects import as_failure
+from seatunnel_py.runtime.events import JobEvent
+from seatunnel_py.runtime.graph import graph_of
+from seatunnel_py.runtime.orders import perform
+from seatunnel_py.runtime.pipeline_life import PipelineLife
+from seatunnel_py.runtime.ports import Clock, Engine, EngineEvent, UnitFinished, UnitLost
+from seatunnel_py.runtime.receipt import ExitCode, TableReceipt, TableState
+from seatunnel_py.runtime.resuming import Past
+from seatunnel_py.runtime.settings import Settings
+from seatunnel_py.runtime.takeover import Authority
+from seatunnel_py.runtime.unit_journal import JournalFile
+from seatunnel_py.work.chain import Chain
+from seatunnel_py.work.unit import FailureKind, Unit, UnitFailure, UnitId
+
+SIDE_THREADS = 4  # statements in flight against targets beside the data; more only queues up inside the target
+PIPELINES_OPEN_MAX = 128  # prepared, but not done: bounds staged tables, connections and memory with 1,000 tables
+
+
+class Driver:
+    """Runs the pipelines of one job to their ends. ``stop`` may be called from any thread or signal handler."""
+
+    def __init__(
+        self,
+        pipelines: tuple[Pipeline, ...],
+        engine: Engine,
+        job_id: str,
+        authority: Authority,
+        store: CheckpointStore,
+        journal: JournalFile,
+        settings: Settings,
+        clock: Clock,
+        listen: Callable[[JobEvent], None],
+    ) -> None:
+        self._engine = engine
+        self._settings = settings
+        self._clock = clock
+        self._listen = listen
+        self._store = store
+        self._journal = journal
+        self._authority = authority
+        kept = journal.journal
+        job = JobIdentity(job_id, authority.lineage, authority.incarnation)
+        self._lives: dict[str, PipelineLife] = {}
+        self._by_id: dict[str, PipelineLife] = {}
+        for key, pipeline in keys(pipelines).items():
+            done = frozenset(kept.done.get(key, ()))
+            past = Past(authority.records.get(key), done, key in kept.dropped, settings.per_split)
+            graph = graph_of(pipeline, settings.retain)
+            life = PipelineLife(key, pipeline, graph, self, settings, job, authority.claims[key], past)
+            self._lives[key] = self._by_id[pipeline.id] = life
+        self._owner = {vertex.id: life for life in self._lives.values() for vertex in life.pipeline.vertices}
+        self._hub = Hub({})
+        self._queue: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._timers: list[tuple[float, int, tuple[Any, ...], Callable[[], None]]] = []
+        self._current: dict[tuple[Any, ...], int] = {}
+        self._numbers = count()
+        self._waiting = deque(self._lives.values())
+        self._open: set[str] = set()
+        self._side = ThreadPoolExecutor(SIDE_THREADS, thread_name_prefix="side")
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self._lines: list[Mapping[str, Any]] = []
+        self._logged: list[Callable[[], None]] = []
+        self._logging = False
+        self._failed_fast = False
+        self._broken: BaseException | None = None
+        self.stopped_by = 0
+        self.first_unit_at: float | None = None
+        self.last_commit_at: float | None = None
+        self.first_row_at: float | None = None  # wall clock: measured by workers
+
+    # ---------------------------------------------------------------- from outside
+
+    def stop(self, exit_code: int = ExitCode.INTERRUPTED) -> None:
+        """End the job. The first call lets streaming pipelines end behind a savepoint; a second one ends at once."""
+        self._queue.put(lambda: self._stop_all(exit_code, "the job was stopped"))
+
+    def run(self) -> tuple[TableReceipt, ...]:
+        """Run to the end and say what arrived. Raises only for failures of the loop itself."""
+        self._engine.start(lambda event: self._queue.put(lambda: self._from_engine(event)))
+        try:
+            self._admit()
+            while self._open or self._waiting:
+                self._next()
+                self._admit()
+        finally:
+            self._side.shutdown(wait=True)
+            self._writer.shutdown(wait=True)
+            self._journal.close()
+        now = self.now()
+        return tuple(receipt for life in self._lives.values() for receipt in life.receipts(now))
+
+    @property
+    def resumable(self) -> bool:
+        """Whether a pipeline that is not done has a checkpoint to go on from."""
+        return any(life.resumable and life.state is not TableState.DONE for life in self._lives.values())
+
+    # ---------------------------------------------------------------- events
+
+    def _next(self) -> None:
+        """Wait for something to happen, and for timers."""
+        timeout = max(0.0, self._timers[0][0] - self.now()) if self._timers else None
+        with suppress(queue.Empty):
+            self._queue.get(timeout=timeout)()
+        while self._timers and self._timers[0][0] <= self.now():
+            _, number, key, call = heapq.heappop(self._timers)
+            if self._current.get(key) == number:
+                del self._current[key]
+                call()
+
+    def _from_engine(self, event: EngineEvent) -> None:
+        match event:
+            case UnitFinished(result):
+                if result.failure is None and result.first_row_at:
+                    self.first_row_at = min(self.first_row_at or result.first_row_at, result.first_row_at)
+                self._owner[result.id.vertex].finished(result)
+            case UnitLost(unit, reason):
+                self._owner[unit.vertex].lost(unit, reason)
+            case _:
+                pass  # that a unit has started is told for information
+
+    def _stop_all(self, exit_code: int, why: str) -> None:
+        again = bool(self.stopped_by)
+        self.stopped_by = self.stopped_by or exit_code
+        failure = UnitFailure(FailureKind.FATAL, why)
+        waiting, self._waiting = self._waiting, deque()
+        for life in waiting:
+            life.stop(failure, keep=False)
+        for life in list(self._lives.values()):
+            life.stop(failure, keep=not life.bounded and not again)
+
+    def _admit(self) -> None:
+        while self._waiting and len(self._open) < PIPELINES_OPEN_MAX:
+            life = self._waiting.popleft()
+            self._open.add(life.id)
+            life.begin()
+
+    # ---------------------------------------------------------------- the world of a pipeline
+
+    def now(self) -> float:
+        return self._clock.now()
+
+    def register(self, chain: Chain) -> None:
+        self._engine.register(chain)
+
+    def submit(self, unit: Unit) -> None:
+        if self.first_unit_at is None:
+            self.first_unit_at = self.now()
+        self._engine.submit(unit)
+
+    def cancel(self, unit: UnitId) -> None:
+        self._engine.cancel(unit)
+
+    def after(self, key: tuple[Any, ...], seconds: float, call: Callable[[], None]) -> None:
+        number = self._current[key] = next(self._numbers)
+        heapq.heappush(self._timers, (self.now() + seconds, number, key, call))
+
+    def forget(self, key: tuple[Any, ...]) -> None:
+        self._current.pop(key, None)
+
+    def aside(
+        self, task: Callable[[], Any], then: Callable[[Any], None], failed: Callable[[UnitFailure], None]
+    ) -> None:
+        def work() -> None:
+            try:
+                value = task()
+            except BaseException as error:  # noqa: BLE001 - whatever a plugin raises ends its table, not the loop
+                failure = as_failure(error)
+                self._queue.put(lambda: failed(failure))
+            else:
+                self._queue.put(lambda: then(value))
+
+        self._side.submit(work)
+
+    def to_coordinator(self, pipeline: str, event: CoordinatorEvent) -> None:
+        if pipeline not in self._hub.coordinators:
+            coordinator = self._lives[pipeline].coordinator
+            assert coordinator is not None, f"{pipeline} has no coordinator yet"
+            self._hub.coordinators[pipeline] = coordinator
+        self._perform(self._hub.handle(pipeline, event))
+
+    def _perform(self, commands: Iterable[HubCommand]) -> None:
+        for command in commands:
+            if isinstance(command, Addressed):
+                perform(self._lives[command.pipeline], command.command)
+            else:
+                self._persist(command)
+
+    def delete_record(self, pipeline: str, checkpoint: int) -> None:
+        self._write(lambda: self._store.delete(pipeline, checkpoint), lambda _: None)
+
+    def tell(self, event: JobEvent) -> None:
+        self._listen(event)
+
+    def ended(self, pipeline: str) -> None:
+        life = self._by_id[pipeline]
+        self._open.discard(pipeline)
+        if life.state is TableState.DONE:
+            self.last_commit_at = life.ended_at
+        if life.state is TableState.FAILED and self._settings.fail_fast and not self._failed_fast:
+            self._failed_fast = True
+            self._stop_all(ExitCode.FAILED, f"stopped because {life.pipeline.name} failed")
+
+    # ---------------------------------------------------------------- durable things
+
+    def _write(self, task: Callable[[], Any], then: Callable[[BaseException | None], None]) -> None:
+        """On the store's own thread, one after the other."""
+
+        def work() -> None:
+            error: BaseException | None = None
+            try:
+                task()
+            except Exception as caught:  # noqa: BLE001 - the protocol decides what follows
+                error = caught
+            self._queue.put(lambda: then(error))
+
+        self._writer.submit(work)
+
+    def _persist(self, command: PersistTogether) -> None:
+        def stored(error: BaseException | None) -> None:
+            if error is not None and not isinstance(error, SeaTunnelError):
+                self._broken = error
+            fenced = isinstance(error, FencedOff)
+            self._perform(self._hub.stored(self.now(), command.number, ok=error is None, fenced=fenced))
+
+        records, incarnation = dict(command.records), self._authority.incarnation
+        self._write(lambda: self._store.write(incarnation, records), stored)
+
+    def taken(self, pipeline: str, subtask: Subtask) -> tuple[Taken, ...]:
+        mine = self._journal.journal.taken.get((pipeline, subtask), {})
+        return tuple(mine[number] for number in sorted(mine))
+
+    def log(self, lines: Iterable[Mapping[str, Any]], then: Callable[[], None]) -> None:
+        """Lines that come while the disk is busy go to it together."""
+        new = tuple(lines)
+        if not new:
+            then()
+            return
+        self._lines.extend(new)
+        self._logged.append(then)
+        self._log()
+
+    def _log(self) -> None:
+        if self._logging or not self._lines:
+            return
+        self._logging = True
+        lines, calls = self._lines, self._logged
+        self._lines, self._logged = [], []
+
+        def logged(error: BaseException | None) -> None:
+            self._logging = False
+            if error is not None:
+                raise error  # without its journal no unit can ever be shown: the job ends, resumable
+            for line in lines:
+                self._journal.journal.apply(line)
+            for call in calls:
+                call()
+            self._log()
+
+        self._write(lambda: self._journal.append(lines), logged)
+
+
+def keys(pipelines: Iterable[Pipeline]) -> dict[str, Pipeline]:
+    """Pipelines under names that stay the same from run to run: their tables, numbered where several share one."""
+    found: dict[str, Pipeline] = {}
+    for pipeline in pipelines:
+        names = (pipeline.name if at == 1 else f"{pipeline.name}#{at}" for at in count(1))
+        found[next(name for name in names if name not in found)] = pipeline
+    return found

@@ -1,0 +1,275 @@
+"""What a coordinator and its participants ask for, performed for one pipeline.
+
+Rules. (1) Messages between coordinator and participants never leave the driver. (2) What a journal may not hold any
+longer is dropped durably before the life begins that could meet it. (3) Nothing here decides: what may pass is tried
+again by the coordinator, and only a bounded job gives up in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.protocol import coordinator_commands as order
+from seatunnel_py.protocol import coordinator_events as report
+from seatunnel_py.protocol import participant_messages as task
+from seatunnel_py.protocol.failure_policy import explain
+from seatunnel_py.protocol.reasons import Reason
+from seatunnel_py.protocol.records import RecordKind
+from seatunnel_py.protocol.trigger import TriggerKind
+from seatunnel_py.protocol.units import retaken
+from seatunnel_py.runtime import effects
+from seatunnel_py.runtime.events import CheckpointDone
+from seatunnel_py.runtime.receipt import TableState
+from seatunnel_py.runtime.subtask_run import SubtaskRun
+from seatunnel_py.runtime.unit_journal import done_line, kept_line, taken_line
+from seatunnel_py.work.unit import FailureKind, UnitFailure
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.pipeline_life import PipelineLife
+
+
+def perform(life: PipelineLife, command: order.CoordinatorCommand) -> None:
+    """Something that the coordinator has asked for."""
+    _PERFORM[type(command)](life, command)
+
+
+def perform_task(life: PipelineLife, run: SubtaskRun, command: task.ParticipantCommand) -> None:
+    """Something that a participant has asked for."""
+    _PERFORM_TASK[type(command)](life, run, command)
+
+
+# ---------------------------------------------------------------- what the coordinator asks for
+
+
+def _trigger(life: PipelineLife, command: order.SendTrigger) -> None:
+    life.post(
+        command.subtask,
+        task.Triggered(
+            life.now(), command.incarnation, command.epoch, command.checkpoint, command.operation,
+            command.unaligned,
+        ),
+    )  # fmt: skip
+
+
+def _aborted(life: PipelineLife, command: order.SendAborted) -> None:
+    life.post(command.subtask, task.CheckpointAborted(life.now(), command.incarnation, command.checkpoint))
+
+
+def _completed(life: PipelineLife, command: order.SendCompleted) -> None:
+    life.post(command.subtask, task.CheckpointCompleted(life.now(), command.incarnation, command.checkpoint))
+
+
+def _restart(life: PipelineLife, command: order.Restart) -> None:
+    """End one life, begin another: what its journal may not hold any longer is dropped first."""
+    run, snapshot = life.subtasks[command.subtask], command.snapshot
+    run.stop()
+    life.left_out.discard(command.subtask)
+    first = (snapshot.taken if snapshot else 0) + 1
+    written = [entry for entry in life.world.taken(life.key, command.subtask) if entry.number >= first]
+    again = retaken(command.replay, snapshot, written)
+    restored = task.Restored(
+        life.now(), command.incarnation, command.epoch, command.checkpoint, snapshot, command.senders,
+        command.receivers, again,
+    )  # fmt: skip
+    if life.state is TableState.RUNNING:
+        life.change(TableState.RETRYING, life.failure)
+    if len(again) == len(written):
+        life.post(command.subtask, restored)
+    else:
+        line = kept_line(life.key, command.subtask, first, first + len(again) - 1)
+        life.world.log([line], lambda: life.post(command.subtask, restored))
+
+
+def _peer(life: PipelineLife, command: order.SendPeerRestarted) -> None:
+    event = task.PeerRestarted(life.now(), command.incarnation, command.epochs, command.deliver_after)
+    life.post(command.subtask, event)
+
+
+def _start(life: PipelineLife, command: order.SendStart) -> None:
+    if life.state is not TableState.RUNNING:
+        life.change(TableState.RUNNING)
+    life.post(command.subtask, task.Started(life.now(), command.incarnation, command.epoch))
+
+
+def _commit(life: PipelineLife, command: order.CommitPieces) -> None:
+    newest = life.newest
+    assert newest is not None, "a commit before any record"
+    final = newest.kind is RecordKind.FINAL and newest.checkpoint == command.checkpoint
+    if final and life.state is TableState.RUNNING:
+        life.change(TableState.COMMITTING)
+    job, setups = life.job, life.prepared.setups
+    groups = life.graph.scopes[command.scope]
+    life.aside(
+        f"commit {command.scope}",
+        partial(effects.commit, groups, command.pieces, setups, job, command.checkpoint, final=final),
+        lambda _: life.hear(report.CommitConfirmed(life.now(), command.incarnation, command.scope, command.checkpoint)),
+        partial(_commit_failed, life, command),
+        retried=False,
+    )
+
+
+def _commit_failed(life: PipelineLife, command: order.CommitPieces, failure: UnitFailure) -> None:
+    """What may pass is tried again by the coordinator: in a bounded job so often as anything is."""
+    life.tries[command.scope] += 1
+    life.failed_with(failure)
+    hopeless = life.settings.retry.delay(failure, life.tries[command.scope] - 1) is None
+    final = failure.kind is not FailureKind.RETRIABLE or (life.bounded and hopeless)
+    reason = Reason.COMMIT_REFUSED if final else Reason.COMMIT_FAILED
+    if not final:
+        tries = life.tries[command.scope]
+        life.retrying("commit", tries, life.settings.restarts.pause(tries - 1), failure)
+    life.hear(report.CommitFailed(life.now(), command.incarnation, command.scope, command.checkpoint, reason))
+
+
+def _set_up(life: PipelineLife, command: order.SetUp) -> None:
+    nodes, setups = life.groups[command.unit], life.prepared.setups
+    done = report.SetUpDone(life.now(), command.unit)
+    life.aside(
+        f"set up {command.unit}",
+        partial(effects.set_up, nodes, setups),
+        lambda _: life.world.log([done_line(life.key, command.unit)], lambda: life.hear(done)),
+        life.give_up,
+    )
+
+
+def _set_timer(life: PipelineLife, command: order.SetTimer) -> None:
+    name = command.name
+    life.world.after((life.key, name), command.seconds, lambda: life.hear(report.Timer(life.now(), name)))
+
+
+def _cancel_timer(life: PipelineLife, command: order.CancelTimer) -> None:
+    life.world.forget((life.key, command.name))
+
+
+def _delete(life: PipelineLife, command: order.DeleteRecord) -> None:
+    life.world.delete_record(life.key, command.checkpoint)
+
+
+def _refused(life: PipelineLife, command: order.Refused) -> None:
+    if command.what in (TriggerKind.PERIODIC, TriggerKind.FINAL):
+        return  # nobody has asked
+    life.tell(CheckpointDone(life.id, life.pipeline.name, 0, f"{command.what}: {command.reason}", (), life.now()))
+
+
+def _checkpoint_ended(life: PipelineLife, command: order.CheckpointEnded) -> None:
+    reason = "" if command.reason is None else str(command.reason)
+    missing = tuple(map(str, command.missing))
+    life.tell(CheckpointDone(life.id, life.pipeline.name, command.checkpoint, reason, missing, life.now()))
+
+
+def _end_life(life: PipelineLife, command: order.EndLife) -> None:
+    life.subtasks[command.subtask].stop()
+    life.left_out.add(command.subtask)
+
+
+def _not_asked_for(life: PipelineLife, command: order.CoordinatorCommand) -> None:
+    raise AssertionError(f"nobody has asked for this: {command}")
+
+
+def _ended(life: PipelineLife, command: order.PipelineEnded) -> None:
+    for run in life.subtasks.values():
+        run.stop()
+    if command.reason is None:
+        life.failure = None
+        life.change(TableState.STOPPED if command.savepoint else TableState.DONE)
+        life.end(life.release)
+        return
+    if command.reason is not Reason.CANCELLED and life.failure is None:
+        life.failure = UnitFailure(FailureKind.FATAL, explain(command.reason))
+    life.change(life.ending or TableState.FAILED, life.failure)
+    life.end(life.release if life.resumable else life.abort)
+
+
+# ---------------------------------------------------------------- what participants ask for
+
+
+def _run_unit(life: PipelineLife, run: SubtaskRun, command: task.RunUnit) -> None:
+    run.run_unit(command)
+    if command.channel is not None:
+        life.subtasks[command.channel.sender].begin_if_room()
+
+
+def _log_taken(life: PipelineLife, run: SubtaskRun, command: task.LogTaken) -> None:
+    logged = task.TakenLogged(life.now(), command.epoch, command.entry.number)
+    if run.journaled:
+        line = taken_line(life.key, run.subtask, command.entry)
+        life.world.log([line], lambda: life.post(run.subtask, logged))
+    else:
+        life.post(run.subtask, logged)
+
+
+def _emit(life: PipelineLife, run: SubtaskRun, command: task.Emit) -> None:
+    life.post(command.envelope.channel.receiver, task.Arrived(life.now(), command.envelope))
+
+
+def _acknowledge(life: PipelineLife, run: SubtaskRun, command: task.Acknowledge) -> None:
+    life.hear(
+        report.Acknowledged(
+            life.now(), command.incarnation, command.epoch, command.subtask, command.checkpoint, command.snapshot
+        )
+    )
+
+
+def _decline(life: PipelineLife, run: SubtaskRun, command: task.Decline) -> None:
+    life.hear(
+        report.Declined(
+            life.now(), command.incarnation, command.epoch, command.subtask, command.checkpoint, command.reason
+        )
+    )
+
+
+def _ready(life: PipelineLife, run: SubtaskRun, command: task.ReportReady) -> None:
+    life.hear(report.SubtaskReady(life.now(), command.incarnation, command.epoch, command.subtask))
+
+
+def _subtask_failed(life: PipelineLife, run: SubtaskRun, command: task.ReportFailed) -> None:
+    run.stop()
+    life.hear(report.SubtaskFailed(life.now(), command.incarnation, command.epoch, command.subtask, command.reason))
+
+
+def _source_ended(life: PipelineLife, run: SubtaskRun, command: task.ReportEnded) -> None:
+    life.hear(report.SourceEnded(life.now(), command.incarnation, command.epoch, command.subtask))
+
+
+def _time_alignment(life: PipelineLife, run: SubtaskRun, command: task.TimeAlignment) -> None:
+    life.world.after(
+        (life.key, "align", command.subtask, command.checkpoint),
+        command.seconds,
+        lambda: life.post(command.subtask, task.AlignmentTimedOut(life.now(), command.epoch, command.checkpoint)),
+    )
+
+
+_PERFORM: Mapping[type, Any] = {
+    order.SendTrigger: _trigger,
+    order.SendAborted: _aborted,
+    order.SendCompleted: _completed,
+    order.Restart: _restart,
+    order.SendPeerRestarted: _peer,
+    order.SendStart: _start,
+    order.CommitPieces: _commit,
+    order.EndLife: _end_life,
+    order.Isolated: _not_asked_for,
+    order.Rejoined: _not_asked_for,
+    order.RejoinRefused: _not_asked_for,
+    order.DropPieces: _not_asked_for,
+    order.DeleteRecord: _delete,
+    order.SetTimer: _set_timer,
+    order.CancelTimer: _cancel_timer,
+    order.SetUp: _set_up,
+    order.Refused: _refused,
+    order.CheckpointEnded: _checkpoint_ended,
+    order.PipelineEnded: _ended,
+}
+_PERFORM_TASK: Mapping[type, Any] = {
+    task.RunUnit: _run_unit,
+    task.LogTaken: _log_taken,
+    task.Emit: _emit,
+    task.Acknowledge: _acknowledge,
+    task.Decline: _decline,
+    task.ReportReady: _ready,
+    task.ReportFailed: _subtask_failed,
+    task.ReportEnded: _source_ended,
+    task.TimeAlignment: _time_alignment,
+}

@@ -1,0 +1,399 @@
+"""One pipeline while it runs: what its coordinator and its participants ask for is performed here.
+
+Theory. A pipeline is *prepared* (its sinks plan, its splits are found; nothing is changed), then its coordinator takes
+over: checkpoint 0, start effects, lives, units, checkpoints, commits, the end. Messages between coordinator and
+participants never leave the driver: they go through one queue, so that each machine handles one event at a time.
+Whatever ends a pipeline, nothing of it may still be at work when it is closed; it is closed once.
+
+Rules. (1) What a unit of a past life still does is waited for, and worth nothing. (2) A pipeline that ends without
+success and has a checkpoint to go on from keeps what that checkpoint names; without one everything staged is dropped.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from seatunnel_py.api.sink import Visible
+from seatunnel_py.plan.pipelines import Pipeline, Vertex
+from seatunnel_py.protocol import coordinator_events as report
+from seatunnel_py.protocol import participant_messages as task
+from seatunnel_py.protocol.claims import Claim
+from seatunnel_py.protocol.coordinator import Coordinator
+from seatunnel_py.protocol.failover import FailurePolicy
+from seatunnel_py.protocol.ids import Channel, Subtask
+from seatunnel_py.protocol.items import Batch
+from seatunnel_py.protocol.participant import Participant
+from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.runtime import channel_data, effects
+from seatunnel_py.runtime.chains import JobIdentity, chain_of
+from seatunnel_py.runtime.counts import Counts
+from seatunnel_py.runtime.effects import Prepared
+from seatunnel_py.runtime.events import JobEvent, TableChanged, UnitRetried
+from seatunnel_py.runtime.graph import Graph
+from seatunnel_py.runtime.orders import perform_task
+from seatunnel_py.runtime.reading import deal
+from seatunnel_py.runtime.receipt import TableReceipt, TableState
+from seatunnel_py.runtime.resuming import Past, Start, start
+from seatunnel_py.runtime.settings import Settings
+from seatunnel_py.runtime.subtask_run import SubtaskRun
+from seatunnel_py.runtime.tallies import Tally
+from seatunnel_py.runtime.unit_journal import dropped_line
+from seatunnel_py.runtime.world import World
+from seatunnel_py.work.unit import FailureKind, SinkPiece, Unit, UnitFailure, UnitId, UnitResult
+
+
+class PipelineLife:
+    """``key`` names the pipeline in the store; ``past`` is what earlier drivers have left of it there."""
+
+    def __init__(
+        self,
+        key: str,
+        pipeline: Pipeline,
+        graph: Graph,
+        world: World,
+        settings: Settings,
+        job: JobIdentity,
+        claim: Claim,
+        past: Past,
+    ) -> None:
+        self.key = key
+        self.id = pipeline.id
+        self.pipeline = pipeline
+        self.graph = graph
+        self.settings = settings
+        self.job = job
+        self.bounded = all(vertex.source is None or vertex.source.capabilities.bounded for vertex in pipeline.vertices)
+        self.ordered = True
+        self.says_ends = any(vertex.query is not None for vertex in pipeline.vertices)
+        self.state = TableState.PENDING
+        self.failure: UnitFailure | None = None
+        self.started_at: float | None = None
+        self.ended_at: float | None = None
+        self.coordinator: Coordinator | None = None
+        self.counts = Counts(pipeline)
+        self.world = world
+        self._claim = claim
+        self._past = past
+        self.groups = {
+            f"{scope}/{number}": group for scope, groups in graph.scopes.items() for number, group in enumerate(groups)
+        }
+        self.prepared = Prepared({}, {})
+        self.subtasks: dict[Subtask, SubtaskRun] = {}
+        self.left_out: set[Subtask] = set()
+        self._running: dict[UnitId, SubtaskRun | None] = {}
+        self._failures: Counter[str] = Counter()
+        self.tries: Counter[str] = Counter()
+        self._asides = 0
+        self._over: Callable[[], None] | None = None
+        self.ending: TableState | None = None
+        self._strays: list[SinkPiece] = []
+        self._mail: deque[tuple[Subtask | None, Any]] = deque()
+        self._delivering = False
+
+    # ---------------------------------------------------------------- beginning
+
+    def begin(self) -> None:
+        """It is this pipeline's turn."""
+        self.started_at = self.now()
+        begin = partial(start, self.pipeline, self.groups, self.job, self._past)
+        self.aside("prepare", begin, self._is_prepared, self._cannot_begin)
+
+    def _is_prepared(self, outcome: Start) -> None:
+        self.prepared = outcome.prepared
+        try:
+            for vertex in self.pipeline.vertices:
+                self.world.register(chain_of(vertex, self.prepared.setups, self.job, self.settings.exchange))
+        except Exception as error:  # noqa: BLE001 - a plugin that cannot travel concerns its own table
+            self._cannot_begin(effects.as_failure(error))
+            return
+        self.coordinator = Coordinator(
+            self.graph.topology,
+            self.settings.checkpoints(bounded=self.bounded, early=self._shows_nothing_early()),
+            self.settings.restarts,
+            record=outcome.record,
+            first_checkpoint=self._claim.first,
+            policy=FailurePolicy.FAIL_FAST,  # a table is a pipeline: what fails is left out as a whole
+            set_up=tuple(self.groups),
+            done=outcome.done,
+            plan=self.prepared.to_plain(),
+        )
+        for vertex in self.pipeline.vertices:
+            self.subtasks |= self._subtasks_of(vertex)
+        self.world.log([dropped_line(self.key)] if outcome.anew else [], self._activate)
+
+    def _activate(self) -> None:
+        if self._over is None:
+            self.hear(report.Activated(self.now(), self.job.incarnation))
+
+    def _shows_nothing_early(self) -> bool:
+        """Whether checkpoints before the last one change nothing that people see."""
+        return all(setup.visible is not Visible.COMMITTED for setup in self.prepared.setups.values())
+
+    def _subtasks_of(self, vertex: Vertex) -> dict[Subtask, SubtaskRun]:
+        topology, splits = self.graph.topology, self.prepared.splits.get(vertex.id, ())
+        own = topology.subtasks([vertex.id])
+        hands = deal(splits, len(own))
+        timeout = self.settings.alignment_timeout
+        return {
+            subtask: SubtaskRun(
+                self, vertex, subtask, Participant(subtask, topology, timeout), [splits[at] for at in hand]
+            )
+            for subtask, hand in zip(own, hands, strict=True)
+        }
+
+    def _cannot_begin(self, failure: UnitFailure) -> None:
+        if self._over is None:
+            self.failed_with(failure)
+            self.change(TableState.FAILED, failure)
+            self.end(self.release)
+
+    # ---------------------------------------------------------------- messages
+
+    def hear(self, event: report.CoordinatorEvent) -> None:
+        """An event for the coordinator."""
+        self._mail.append((None, event))
+        self._deliver()
+
+    def post(self, subtask: Subtask, event: task.ParticipantEvent) -> None:
+        """An event for a participant."""
+        self._mail.append((subtask, event))
+        self._deliver()
+
+    def _deliver(self) -> None:
+        if self._delivering:
+            return
+        self._delivering = True
+        try:
+            while self._mail:
+                subtask, event = self._mail.popleft()
+                if subtask is None:
+                    self.world.to_coordinator(self.key, event)
+                    continue
+                run = self.subtasks[subtask]
+                if subtask in self.left_out:
+                    continue
+                for command in run.participant.handle(event):
+                    perform_task(self, run, command)
+        finally:
+            self._delivering = False
+
+    # ---------------------------------------------------------------- units
+
+    def has_room(self, channels: Sequence[Channel], back_edges: frozenset[int]) -> bool:
+        """Whether a unit may give something to all these channels."""
+        return all(self._room(channel) for channel in channels if channel.edge not in back_edges)
+
+    def _room(self, channel: Channel) -> bool:
+        receiver = self.subtasks[channel.receiver].participant
+        if channel.receiver in self.left_out:
+            return True
+        if receiver.units.replay is not None or channel not in receiver.inputs.queues:
+            return True
+        queued = sum(channel_data.size(one) for one in receiver.inputs.queues[channel] if isinstance(one, Batch))
+        return queued < self.settings.channel_capacity
+
+    def submit(self, run: SubtaskRun, unit: Unit) -> None:
+        self._running[unit.id] = run
+        self.world.submit(unit)
+
+    def retry(self, run: SubtaskRun, unit: Unit, delay: float, failure: UnitFailure) -> None:
+        """Another attempt, after a pause."""
+        self.retrying(str(unit.id), unit.id.attempt, delay, failure)
+
+        def again() -> None:
+            if delay and self.state is TableState.RETRYING:
+                self.change(TableState.RUNNING)
+            self.submit(run, unit)
+
+        self.world.after((self.key, unit.id), delay, again)
+
+    def cancel(self, unit: UnitId) -> None:
+        """Whatever it does is worth nothing; it is waited for nevertheless."""
+        self.world.forget((self.key, unit))
+        if unit in self._running:
+            self._running[unit] = None
+            self.world.cancel(unit)
+
+    def finished(self, result: UnitResult) -> None:
+        """The engine has ended a unit."""
+        run = self._running.pop(result.id)
+        if run is not None:
+            run.finished(result)
+        else:
+            self._strays += result.pieces
+        self._close_if_idle()
+
+    def lost(self, unit: UnitId, reason: str) -> None:
+        """The unit's worker died without a word."""
+        run = self._running.pop(unit)
+        if run is not None:
+            run.failed(UnitFailure(FailureKind.LOST, f"the worker of unit {unit} was lost: {reason}"))
+        self._close_if_idle()
+
+    # ---------------------------------------------------------------- ending
+
+    def stop(self, failure: UnitFailure, *, keep: bool) -> None:
+        """A person wants this pipeline to end: behind a savepoint where ``keep``, else at once. One that is at its last
+        commit is left to it: nobody can call that back, and its end is near."""
+        if self._over is not None or self.state is TableState.COMMITTING or self.state.ended:
+            return
+        self.ending = TableState.STOPPED
+        if keep and self.coordinator is not None:
+            self.hear(report.SavepointRequested(self.now(), "stop", stop=True))
+            return
+        self.failure = failure
+        self._cancel_all()
+
+    def give_up(self, failure: UnitFailure) -> None:
+        """What has failed cannot be mended by a restart."""
+        self.failed_with(failure)
+        self.ending = TableState.FAILED
+        self._cancel_all()
+
+    def _cancel_all(self) -> None:
+        if self.coordinator is not None:
+            self.hear(report.CancelRequested(self.now()))
+            return
+        self.change(self.ending or TableState.STOPPED, self.failure)
+        self.end(self.release)
+
+    def end(self, close: Callable[[], None]) -> None:
+        """Close as soon as nothing of the pipeline is at work."""
+        self._over = close
+        self._close_if_idle()
+
+    def _close_if_idle(self) -> None:
+        if self._over is None or self._running or self._asides:
+            return
+        close, self._over = self._over, _closed
+        if close is not _closed:
+            close()
+
+    def release(self) -> None:
+        self._last(partial(effects.release, self.prepared.enumerators))
+
+    def abort(self) -> None:
+        groups, strays = tuple(self.groups.values()), tuple(self._staged())
+        prepared = self.prepared
+        self.world.log([dropped_line(self.key)], _closed)
+        self._last(partial(effects.abort, groups, strays, prepared.setups, self.job, prepared.enumerators))
+
+    def _last(self, task: Callable[[], None]) -> None:
+        """What is left behind must be known, but the outcome stands."""
+        over = partial(self.world.ended, self.id)
+
+        def left_behind(failure: UnitFailure) -> None:
+            self._tell_state(failure)
+            over()
+
+        self.world.aside(task, lambda _: over(), left_behind)
+
+    def _staged(self) -> Iterable[SinkPiece]:
+        """Everything that was staged and is not in a record, failed attempts included."""
+        for run in self.subtasks.values():
+            yield from run.strays
+            yield from map(effects.piece_of, run.participant.pieces)
+        yield from self._strays
+
+    @property
+    def newest(self) -> CheckpointRecord | None:
+        return None if self.coordinator is None else self.coordinator.shared.newest
+
+    @property
+    def resumable(self) -> bool:
+        newest = self.newest
+        return newest is not None and newest.kind is not RecordKind.ZERO
+
+    # ---------------------------------------------------------------- other threads
+
+    def aside(
+        self,
+        what: str,
+        job: Callable[[], Any],
+        then: Callable[[Any], None],
+        failed: Callable[[UnitFailure], None],
+        *,
+        retried: bool = True,
+    ) -> None:
+        """Run what blocks; where trying again may help it is tried as often as a unit is."""
+        self._asides += 1
+
+        def done(value: Any) -> None:
+            self._asides -= 1
+            self.tries.pop(what, None)
+            if self._over is None:
+                then(value)
+            elif isinstance(value, Start):
+                self.prepared = value.prepared
+            self._close_if_idle()
+
+        def not_done(failure: UnitFailure) -> None:
+            self._asides -= 1
+            delay = self.settings.retry.delay(failure, self.tries[what]) if retried else None
+            if self._over is not None or delay is None or failure.kind is not FailureKind.RETRIABLE:
+                if self._over is None:
+                    failed(failure)
+                self._close_if_idle()
+                return
+            self.tries[what] += 1
+            self.retrying(what, self.tries[what], delay, failure)
+            again = partial(self.aside, what, job, then, failed)
+            self.world.after((self.key, "aside", what), delay, again)
+
+        self.world.aside(job, done, not_done)
+
+    # ---------------------------------------------------------------- for people
+
+    def now(self) -> float:
+        return self.world.now()
+
+    def after(self, key: tuple[Any, ...], seconds: float, call: Callable[[], None]) -> None:
+        self.world.after((self.key, *key), seconds, call)
+
+    def tell(self, event: JobEvent) -> None:
+        self.world.tell(event)
+
+    def progressed(self) -> None:
+        self.hear(report.Progressed(self.now()))
+
+    def retrying(self, what: str, attempt: int, delay: float, failure: UnitFailure) -> None:
+        """Something will be tried again after a pause."""
+        if delay:
+            self.change(TableState.RETRYING, failure)
+        self.tell(UnitRetried(self.id, self.pipeline.name, what, attempt, delay, failure, self.now()))
+
+    def attempts(self, vertex: Vertex) -> None:
+        """An attempt at a unit of this vertex failed."""
+        self._failures[vertex.id] += 1
+
+    def failed_with(self, failure: UnitFailure) -> None:
+        """What people will read if the pipeline ends now."""
+        self.failure = failure
+
+    def change(self, state: TableState, failure: UnitFailure | None = None) -> None:
+        if self.state is state and not failure:
+            return
+        self.state = state
+        if state.ended:
+            self.ended_at = self.now()
+        self._tell_state(failure)
+
+    def _tell_state(self, failure: UnitFailure | None) -> None:
+        tables = tuple(map(str, self.pipeline.tables))
+        self.tell(TableChanged(self.id, self.pipeline.name, self.state, self.now(), failure, tables))
+
+    def receipts(self, at: float) -> tuple[TableReceipt, ...]:
+        """What became of each of its source tables."""
+        tallies: dict[str, Tally] = {}
+        for subtask, run in self.subtasks.items():
+            tallies[subtask.vertex] = tallies.get(subtask.vertex, Tally()).plus(run.tally(self.newest))
+        state = self.state if self.state.ended else TableState.STOPPED
+        seconds = (self.ended_at or at) - self.started_at if self.started_at is not None else 0.0
+        return self.counts.receipts(tallies, self._failures, state, seconds, self.failure)
+
+
+def _closed() -> None:
+    return None

@@ -1,0 +1,91 @@
+"""Which splits a source's subtask reads, how far it has come, and what it reads next. Pure.
+
+Rules. (1) The splits of a source are dealt out once: the largest first, each to whoever has the fewest rows, so that
+the deal follows from the splits and every driver comes to the same. (2) A bounded subtask reads its splits one after
+the other, an unbounded one takes turns. (3) How far it has come is plain data: it is the subtask's state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from seatunnel_py.api.batch import Position
+from seatunnel_py.api.source import Split
+
+ROWS_UNKNOWN = 1
+
+
+def deal(splits: Sequence[Split], hands: int) -> tuple[tuple[int, ...], ...]:
+    """The numbers of the splits that each of so many subtasks reads, in the source's order."""
+    dealt: list[list[int]] = [[] for _ in range(hands)]
+    rows = [0] * hands
+    sizes = [(split.rows if split.rows is not None else ROWS_UNKNOWN, -at) for at, split in enumerate(splits)]
+    for size, minus_at in sorted(sizes, reverse=True):
+        hand = min(range(hands), key=lambda one: (rows[one], len(dealt[one]), one))
+        dealt[hand].append(-minus_at)
+        rows[hand] += size
+    return tuple(tuple(sorted(hand)) for hand in dealt)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """``finished``: splits that were read to their ends, counted from the first where they are read in order, else by
+    name in ``ended``; ``at``: where the others stand, by split id, once they were begun; ``turn`` counts units."""
+
+    finished: int = 0
+    ended: tuple[str, ...] = ()
+    at: Mapping[str, Position] = field(default_factory=dict)
+    turn: int = 0
+
+    def next(self, splits: Sequence[Split], *, bounded: bool) -> Split | None:
+        """The split to read from next; None: everything was read."""
+        if bounded:
+            return splits[self.finished] if self.finished < len(splits) else None
+        left = [split for split in splits if split.id not in self.ended]
+        return left[self.turn % len(left)] if left else None
+
+    def after(self, split: Split, end: Position | None, *, done: bool, bounded: bool) -> Reading:
+        """A unit has read from this split: to its end, or as far as ``end``."""
+        at = {name: position for name, position in self.at.items() if name != split.id}
+        if done:
+            more = () if bounded else (split.id,)
+            return Reading(self.finished + bounded, self.ended + more, at, self.turn + 1)
+        return replace(self, at=at if end is None else {**at, split.id: end}, turn=self.turn + 1)
+
+    def to_plain(self) -> list[Any]:
+        at = {name: position_plain(position) for name, position in self.at.items()}
+        return [self.finished, list(self.ended), at, self.turn]
+
+
+def reading_of(plain: Any) -> Reading:
+    """The inverse of ``Reading.to_plain``; None is a beginning."""
+    if plain is None:
+        return Reading()
+    finished, ended, at, turn = plain
+    return Reading(finished, tuple(ended), {name: Position(**position) for name, position in at.items()}, turn)
+
+
+def position_of(plain: Any) -> Position | None:
+    """The inverse of ``position_plain``."""
+    return None if plain is None else Position(plain["value"], plain["generation"], plain["version"])
+
+
+def position_plain(position: Position | None) -> Any:
+    """A position as records and journals hold it."""
+    if position is None:
+        return None
+    return {"value": dict(position.value), "generation": position.generation, "version": position.version}
+
+
+def splits_plain(splits: Sequence[Split]) -> list[Any]:
+    """Splits as a record holds them."""
+    return [asdict(split) for split in splits]
+
+
+def splits_of(plain: Any) -> tuple[Split, ...]:
+    """The inverse of ``splits_plain``."""
+    from seatunnel_py.api.schema import TablePath
+
+    return tuple(Split(**{**one, "table": TablePath(**one["table"])}) for one in plain)

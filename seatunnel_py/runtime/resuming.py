@@ -1,0 +1,74 @@
+"""How a pipeline begins in this driver: for the first time, where its newest record stands, or anew.
+
+Rules. (1) A pipeline goes on from its record, with the decisions of its checkpoint 0. (2) One whose staged rows were
+all taken back begins anew. (3) So does one whose splits were read as of one moment: that snapshot died with the driver
+that held it, and positions under it are worth nothing. Where rows of them may be visible it is refused. (4) Where
+splits may be read as of different moments (``source.consistency = per-split``) they go on under a new snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from seatunnel_py.api.capabilities import Guarantee
+from seatunnel_py.api.sink import Visible
+from seatunnel_py.errors import FatalError
+from seatunnel_py.plan.flows import SinkNode
+from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.runtime import effects
+from seatunnel_py.runtime.chains import JobIdentity
+from seatunnel_py.runtime.effects import Prepared
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What earlier drivers have left of a pipeline."""
+
+    record: CheckpointRecord | None = None
+    done: frozenset[str] = frozenset()
+    dropped: bool = False
+    per_split: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How it begins: ``record`` is None where it does so from nothing; ``anew``: what earlier drivers left in the
+    journal is worth nothing."""
+
+    prepared: Prepared
+    record: CheckpointRecord | None = None
+    done: frozenset[str] = frozenset()
+    anew: bool = False
+
+
+def start(pipeline: Pipeline, groups: Mapping[str, Sequence[SinkNode]], job: JobIdentity, past: Past) -> Start:
+    """On another thread: look before anything is changed. FatalError where the pipeline cannot go on."""
+    record = past.record
+    if record is None or past.dropped:
+        return Start(effects.prepare(pipeline), anew=past.dropped)
+    before = effects.prepared_of(record.plan)
+    if record.kind is RecordKind.FINAL or past.per_split or not _of_one_moment(before):
+        prepared = effects.resume(pipeline, before, tuple(groups.values()), job, record)
+        return Start(prepared, record, past.done)
+    if record.snapshots and any(_cannot_be_taken_back(node, before) for node in pipeline.sinks):
+        raise FatalError(
+            f"{pipeline.name} was read as of one moment, and that snapshot died with the driver that held it; rows of "
+            "it are visible already, and would be there twice",
+            "empty its target and run it with --fresh; source.consistency = per-split makes such a job go on",
+        )
+    effects.abort(tuple(groups.values()), (), before.setups, job, ())
+    return Start(effects.prepare(pipeline), anew=True)
+
+
+def _of_one_moment(before: Prepared) -> bool:
+    splits: Any = (split for dealt in before.splits.values() for split in dealt)
+    return any(split.generation for split in splits)
+
+
+def _cannot_be_taken_back(node: SinkNode, before: Prepared) -> bool:
+    """Rows of an at-least-once or keyed sink may come again; staged ones that nobody has seen are dropped."""
+    once = node.capabilities.guarantee is Guarantee.TWO_PHASE_COMMIT
+    return once and before.setups[node.id].visible is not Visible.FINAL

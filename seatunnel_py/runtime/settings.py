@@ -1,0 +1,80 @@
+"""What the loop needs to know of ``env``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from seatunnel_py.api.factory import JobMode
+from seatunnel_py.config.env import Consistency, EnvOptions, FailurePolicy, Retain
+from seatunnel_py.protocol.backoff import Backoff
+from seatunnel_py.protocol.trigger import CheckpointSettings
+from seatunnel_py.runtime.attempts import RetryPolicy
+from seatunnel_py.work.unit import Budget
+
+PROGRESS_SECONDS = 10.0  # between the checkpoints of a bounded job that asks for none
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """``checkpoint`` is what ``env`` says of checkpoints; its interval may be absent."""
+
+    retry: RetryPolicy
+    budget: Budget
+    channel_capacity: int = 16
+    fail_fast: bool = False
+    exchange: str = ""
+    retain: Retain = Retain.AUTO
+    checkpoint: CheckpointSettings = field(default_factory=CheckpointSettings)
+    restarts: Backoff = field(default_factory=Backoff)
+    per_split: bool = False
+
+    @property
+    def alignment_timeout(self) -> float:
+        """As participants want it."""
+        return self.checkpoint.alignment_timeout or 0.0
+
+    def checkpoints(self, *, bounded: bool, early: bool) -> CheckpointSettings:
+        """For one pipeline. Without an interval a bounded one takes checkpoints only where these show nothing
+        (``early``), an unbounded one always."""
+        if self.checkpoint.interval is not None or (bounded and not early):
+            return self.checkpoint
+        return replace(self.checkpoint, interval=PROGRESS_SECONDS)
+
+
+STREAMING_UNIT_SECONDS = 0.2
+QUARTER = 4  # of an interval: a barrier waits for the unit that is under way
+
+
+def settings_of(env: EnvOptions, exchange: str) -> Settings:
+    """The settings of a job; ``exchange`` is where channels lie unless ``env`` says another place."""
+    streaming = env.job_mode is JobMode.STREAMING
+    interval = None if env.checkpoint_interval is None else env.checkpoint_interval / 1000
+    seconds = env.unit_seconds or (STREAMING_UNIT_SECONDS if streaming else Budget().seconds)
+    if interval is not None and env.unit_seconds is None:
+        seconds = min(seconds, interval / QUARTER)
+    alignment = env.checkpoint_alignment_timeout
+    return Settings(
+        RetryPolicy(env.job_retry_times, env.job_retry_interval),
+        Budget(env.unit_rows, seconds),
+        env.channel_capacity,
+        env.failure_policy is FailurePolicy.FAIL_FAST,
+        env.exchange_location or exchange,
+        env.channel_retain,
+        CheckpointSettings(
+            interval=interval,
+            timeout=env.checkpoint_timeout / 1000,
+            min_pause=env.checkpoint_min_pause / 1000,
+            max_concurrent=env.checkpoint_max_concurrent,
+            tolerable_failures=env.checkpoint_tolerable_failures,
+            max_retained=env.checkpoint_max_retained,
+            max_uncommitted=env.checkpoint_max_uncommitted,
+            alignment_timeout=None if alignment < 0 else alignment / 1000,
+        ),
+        Backoff(
+            retries=env.job_retry_times,
+            first=env.job_retry_interval / 8,
+            longest=max(env.job_retry_interval, env.job_retry_interval / 8),
+            reset_after=env.job_retry_reset_after,
+        ),
+        env.source_consistency is Consistency.PER_SPLIT,
+    )

@@ -1,0 +1,248 @@
+"""One subtask while it runs: its participant, the unit under way, and the attempts at it.
+
+Rules. (1) What the participant calls a unit becomes a unit for a worker: for a source the next piece of a split, else
+the slices of one batch. Words that something has ended need no worker. (2) A unit waits while a channel behind it is
+full; a back-edge never is, nor a channel to a receiver that repeats its journal (I47). (3) A wide query needs its
+inputs whole: batches are put aside, and the query runs when the last sender has ended. (4) Attempts at a unit are made
+here, the participant hears of the last one only (I7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.api.source import Split
+from seatunnel_py.plan.pipelines import Vertex
+from seatunnel_py.protocol.ids import Channel, Subtask
+from seatunnel_py.protocol.items import StagedPiece
+from seatunnel_py.protocol.participant import Participant
+from seatunnel_py.protocol.participant_messages import RunUnit, UnitDone, UnitFailed
+from seatunnel_py.protocol.reasons import Reason
+from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.runtime import channel_data
+from seatunnel_py.runtime.effects import piece_plain
+from seatunnel_py.runtime.events import RowsMoved
+from seatunnel_py.runtime.reading import position_of, position_plain, reading_of
+from seatunnel_py.runtime.tallies import Counting, Tally, tally_of
+from seatunnel_py.work.unit import Budget, FailureKind, SinkPiece, Slice, Unit, UnitFailure, UnitId, UnitResult
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.pipeline_life import PipelineLife
+
+ROWS_PER_SECOND_GUESS = 200_000  # what a chain moves on one core; only packing depends on it
+UNIT_SECONDS_MIN = 0.01  # begin, commit and a round trip or two
+UNIT_SECONDS_UNKNOWN = 0.2  # a split without an estimate: several to a pack, but not hundreds
+_UNBOUNDED = Budget(rows=1 << 62, seconds=float("inf"))
+IDLE_SECONDS = 0.1  # before an unbounded split that gave nothing is looked at again
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """A subtask's state as plain data: where its splits stand, its sums, what a query has gathered, who has ended."""
+
+    reading: Any = None
+    tally: Any = None
+    gathered: tuple[Any, ...] = ()
+    ended: int = 0
+
+    def to_plain(self) -> list[Any]:
+        return [self.reading, self.tally, list(self.gathered), self.ended]
+
+
+def _state_of(plain: Any) -> _State:
+    return _State() if plain is None else _State(plain[0], plain[1], tuple(plain[2]), plain[3])
+
+
+class SubtaskRun:
+    """``strays`` are pieces of attempts that failed: staged before the failure, and worth nothing."""
+
+    def __init__(
+        self, line: PipelineLife, vertex: Vertex, subtask: Subtask, participant: Participant, splits: Sequence[Split]
+    ) -> None:
+        self.line = line
+        self.vertex = vertex
+        self.subtask = subtask
+        self.participant = participant
+        self.splits = tuple(splits)
+        self.command: RunUnit | None = None
+        self.unit: Unit | None = None
+        self.held = False
+        self.idle = False
+        self.strays: list[SinkPiece] = []
+        self._counting = Counting(vertex)
+        self._by_id = {split.id: split for split in splits}
+        self._inputs = line.graph.topology.inputs(subtask)
+        self._outputs = line.graph.topology.outputs(subtask)
+        self._back_edges = line.graph.topology.back_edges
+        source = vertex.source
+        self._bounded = source is None or source.capabilities.bounded
+
+    def tally(self, record: CheckpointRecord | None) -> Tally:
+        """Its sums, as its state knows them; where it had nothing left to do, as ``record`` does."""
+        if self.participant.epoch or record is None or self.subtask not in record.snapshots:
+            return tally_of(_state_of(self.participant.units.state).tally)
+        return tally_of(_state_of(record.snapshots[self.subtask].state).tally)
+
+    @property
+    def journaled(self) -> bool:
+        """Whether anybody ever sees how its batches are numbered."""
+        return bool(self._outputs)
+
+    # ---------------------------------------------------------------- units
+
+    def run_unit(self, command: RunUnit) -> None:
+        """The participant asks for a unit."""
+        self.command = command
+        self.held = True
+        if self.idle:
+            self.idle = False
+            self.line.after(("idle", self.subtask), IDLE_SECONDS, self.begin_if_room)
+        else:
+            self.begin_if_room()
+
+    def begin_if_room(self) -> None:
+        """Begin the unit that waits, unless a channel behind it is full."""
+        command = self.command
+        if not self.held or command is None or not self.line.has_room(self._outputs, self._back_edges):
+            return
+        self.held = False
+        work = self._work(command, _state_of(command.state))
+        if isinstance(work, Unit):
+            self.unit = work
+            self.line.submit(self, work)
+        else:
+            self.line.post(self.subtask, work)
+
+    def stop(self) -> None:
+        """The life is over: what is under way is worth nothing."""
+        self.command, self.held, self.idle = None, False, False
+        if self.unit is not None:
+            self.line.cancel(self.unit.id)
+            self.unit = None
+
+    def _work(self, command: RunUnit, state: _State) -> Unit | UnitDone:
+        unit = UnitId(self.vertex.id, command.number, command.epoch, 0, self.subtask.index)
+        budget = self.line.settings.budget
+        if command.channel is None or command.batch is None:
+            return self._read(unit, command, state)
+        if channel_data.is_end(command.batch):
+            ended = replace(state, ended=state.ended + 1)
+            if ended.ended < len(self._inputs):
+                return self._done(command, ended)
+            if self.vertex.query is None:
+                return self._done(command, ended, channel_data.ending(self._outputs))
+            slices = tuple(channel_data.slice_of(one) for one in state.gathered)
+            return Unit(unit, slices=slices, budget=budget, cost_seconds=_cost(slices))
+        slices = channel_data.slices_of(command.batch, command.channel)
+        if self.vertex.query is not None:
+            gathered = (*state.gathered, *map(channel_data.slice_plain, self._named(slices, command.channel)))
+            return self._done(command, replace(state, gathered=gathered))
+        return Unit(unit, slices=slices, budget=budget, cost_seconds=_cost(slices))
+
+    def _named(self, slices: Sequence[Slice], channel: Channel) -> Sequence[Slice]:
+        """A query knows its inputs by the plan's channels."""
+        name = self.line.graph.channels[channel.edge].id
+        return [replace(one, channel=name) for one in slices]
+
+    def _read(self, unit: UnitId, command: RunUnit, state: _State) -> Unit | UnitDone:
+        reading = reading_of(state.reading)
+        again: Any = command.range
+        split = reading.next(self.splits, bounded=self._bounded) if again is None else self._by_id[again[0]]
+        if split is None:
+            return self._done(command, state, self._last_words(), ended=True)
+        budget = self.line.settings.budget
+        cost = UNIT_SECONDS_UNKNOWN if split.rows is None else min(split.rows, budget.rows) / ROWS_PER_SECOND_GUESS
+        cost = max(UNIT_SECONDS_MIN, cost)
+        if again is not None:
+            return Unit(unit, split, position_of(again[1]), (), _UNBOUNDED, cost, until=position_of(again[2]))
+        return Unit(unit, split, reading.at.get(split.id), (), budget, cost)
+
+    def _done(self, command: RunUnit, state: _State, outputs: Any = (), *, ended: bool = False) -> UnitDone:
+        return UnitDone(self.line.now(), command.epoch, command.number, state.to_plain(), outputs, ended=ended)
+
+    def _last_words(self) -> Any:
+        return channel_data.ending(self._outputs) if self.line.says_ends else ()
+
+    # ---------------------------------------------------------------- results
+
+    def finished(self, result: UnitResult) -> None:
+        """The unit ended by itself."""
+        unit, command = self.unit, self.command
+        assert unit is not None and command is not None, f"{result.id} was not under way"
+        if result.failure is not None:
+            self.strays += result.pieces
+            self.failed(result.failure)
+            return
+        self.unit = self.command = None
+        state = _state_of(command.state)
+        state = replace(state, tally=tally_of(state.tally).plus(self._counting.of(result)).to_plain())
+        taken: Any = None
+        outputs = list(self._outputs_of(result))
+        ended = False
+        if unit.split is not None:
+            reading = reading_of(state.reading).after(unit.split, result.next, done=result.done, bounded=self._bounded)
+            ended = reading.next(self.splits, bounded=self._bounded) is None
+            taken = [unit.split.id, position_plain(unit.start), None if result.done else position_plain(result.next)]
+            state = replace(state, reading=reading.to_plain())
+            self.idle = not self._bounded and not result.rows
+            outputs += self._last_words() if ended else ()
+        elif self.vertex.query is not None:
+            state = replace(state, gathered=(), ended=state.ended + 1)
+            outputs += channel_data.ending(self._outputs)
+        at = self.line.now()
+        done = UnitDone(
+            at, command.epoch, command.number, state.to_plain(), tuple(outputs), self._pieces(result), taken, ended
+        )
+        rows = result.rows if self.vertex.source is not None else 0
+        size = sum(piece.piece.bytes for piece in result.pieces)
+        self.line.tell(RowsMoved(self.line.id, self.line.pipeline.name, rows, size, at))
+        self.line.post(self.subtask, done)
+        self.line.progressed()
+
+    def _pieces(self, result: UnitResult) -> tuple[StagedPiece, ...]:
+        """Pieces under names that say who staged them."""
+        who = f"{self.line.job.incarnation}.{result.id}"
+        return tuple(StagedPiece(f"{who}/{number}", piece_plain(one)) for number, one in enumerate(result.pieces))
+
+    def _outputs_of(self, result: UnitResult) -> Sequence[tuple[Channel, Any, int, int]]:
+        """What the unit gave to each channel, as one batch."""
+        found = []
+        for edge, ways in self._ways().items():
+            table = self.line.graph.channels[edge].table
+            slices = [one for one in result.slices if one.table == table]
+            if slices:
+                # One sender always goes to one receiver: rows of a split stay in order.
+                way = ways[self.subtask.index % len(ways)]
+                found.append(channel_data.output(way, slices, ordered=self.line.ordered))
+        return found
+
+    def _ways(self) -> dict[int, list[Channel]]:
+        ways: dict[int, list[Channel]] = {}
+        for channel in self._outputs:
+            ways.setdefault(channel.edge, []).append(channel)
+        return ways
+
+    # ---------------------------------------------------------------- attempts
+
+    def failed(self, failure: UnitFailure) -> None:
+        """An attempt failed: try again after a pause, or say that the unit cannot be done."""
+        unit, command = self.unit, self.command
+        assert unit is not None and command is not None, "no unit was under way"
+        line, at = self.line, self.line.now()
+        line.attempts(self.vertex)
+        delay = line.settings.retry.delay(failure, unit.id.attempt)
+        if delay is None:
+            self.unit = self.command = None
+            final = failure.kind is FailureKind.FATAL or line.bounded
+            line.failed_with(failure)
+            reason = Reason.UNIT_REFUSED if final else Reason.UNIT_FAILED
+            line.post(self.subtask, UnitFailed(at, command.epoch, command.number, reason))
+            return
+        self.unit = replace(unit, id=replace(unit.id, attempt=unit.id.attempt + 1))
+        line.retry(self, self.unit, delay, failure)
+
+
+def _cost(slices: Sequence[Slice]) -> float:
+    return max(UNIT_SECONDS_MIN, sum(one.rows for one in slices) / ROWS_PER_SECOND_GUESS)

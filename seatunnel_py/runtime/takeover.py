@@ -1,0 +1,65 @@
+"""How a driver becomes the one: fence, then read, then decide (I38).
+
+Rules. (1) The incarnation is taken first: from then on nobody else's write counts (I34). (2) What is read afterwards is
+therefore all there is. (3) The claim that says from where it goes on is durable before anything is done.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.protocol.claims import Claim, RestoreRefused, claim_from, newest, next_incarnation
+from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.runtime.checkpoint_store import CheckpointStore
+
+TRIES_MAX = 20  # each lost race means that another driver has just started
+
+
+class NotRestored(SeaTunnelError):
+    """The job cannot go on from its store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """Who the driver is, and from which records it goes on, by pipeline; none: from nothing."""
+
+    incarnation: int
+    lineage: str
+    claims: Mapping[str, Claim]
+    records: Mapping[str, CheckpointRecord]
+
+
+def take_over(store: CheckpointStore, pipelines: Iterable[str]) -> Authority:
+    """Take the next incarnation of a job. Raises NotRestored, naming every pipeline that cannot go on."""
+    for _ in range(TRIES_MAX):
+        before = store.read()
+        lineage = before.lineage or secrets.token_hex(16)
+        incarnation = next_incarnation(before.owner)
+        if store.take(incarnation, lineage):
+            break
+    else:
+        raise NotRestored("the job is started again and again by somebody else")
+    found = store.read()
+    claims: dict[str, Claim] = {}
+    records: dict[str, CheckpointRecord] = {}
+    problems = []
+    for pipeline in pipelines:
+        known, stored = found.claims.get(pipeline, ()), found.records.get(pipeline, ())
+        claim = claim_from(incarnation, known, stored)
+        record = newest(known, stored)
+        if isinstance(claim, RestoreRefused):
+            problems.append(f"{pipeline}: {claim.why}")
+            continue
+        claims[pipeline] = claim
+        if isinstance(record, CheckpointRecord):
+            records[pipeline] = record
+    if problems:
+        raise NotRestored(
+            "the job cannot go on from its checkpoints:\n  " + "\n  ".join(problems),
+            "give the store back what is missing, or begin anew with --fresh",
+        )
+    store.claim(incarnation, claims)
+    return Authority(incarnation, lineage, claims, records)

@@ -1,0 +1,54 @@
+"""What the run of one pipeline needs of the loop, as a protocol: time, workers, other threads, durable things."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+from seatunnel_py.protocol.coordinator_events import CoordinatorEvent
+from seatunnel_py.protocol.ids import Subtask
+from seatunnel_py.protocol.items import Taken
+from seatunnel_py.runtime.events import JobEvent
+from seatunnel_py.work.chain import Chain
+from seatunnel_py.work.unit import Unit, UnitFailure, UnitId
+
+
+class World(Protocol):
+    """Whatever is reported back is reported on the loop's own thread."""
+
+    def now(self) -> float: ...
+
+    def register(self, chain: Chain) -> None:
+        """Units of this vertex run this chain from now on. May raise whatever a plugin that cannot travel raises."""
+
+    def submit(self, unit: Unit) -> None: ...
+
+    def cancel(self, unit: UnitId) -> None: ...
+
+    def to_coordinator(self, pipeline: str, event: CoordinatorEvent) -> None:
+        """Hand an event to the pipeline's coordinator; what it says comes to ``PipelineRun.perform``."""
+
+    def after(self, key: tuple[Any, ...], seconds: float, call: Callable[[], None]) -> None:
+        """Call later; a second one under the same key takes the place of the first."""
+
+    def forget(self, key: tuple[Any, ...]) -> None:
+        """Do not call what waits under this key."""
+
+    def aside(
+        self, task: Callable[[], Any], then: Callable[[Any], None], failed: Callable[[UnitFailure], None]
+    ) -> None:
+        """Run something that blocks on another thread."""
+
+    def log(self, lines: Iterable[Mapping[str, Any]], then: Callable[[], None]) -> None:
+        """Make these lines of the journal durable, then call."""
+
+    def taken(self, pipeline: str, subtask: Subtask) -> tuple[Taken, ...]:
+        """The journal of a subtask, in order."""
+
+    def delete_record(self, pipeline: str, checkpoint: int) -> None: ...
+
+    def tell(self, event: JobEvent) -> None:
+        """For people and logs."""
+
+    def ended(self, pipeline: str) -> None:
+        """Nothing of this pipeline is at work any more."""

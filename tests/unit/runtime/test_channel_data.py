@@ -1,0 +1,95 @@
+"""What a batch carries: slices come out as they went in, named after the batch; the digest tells other rows apart."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seatunnel_py.api import TablePath
+from seatunnel_py.protocol.ids import Channel, Subtask
+from seatunnel_py.protocol.items import Batch
+from seatunnel_py.runtime import channel_data
+from seatunnel_py.work.unit import Slice, Unit, UnitId
+
+WAY = Channel(3, Subtask("a", 1), Subtask("b", 2))
+numbers = st.integers(0, 2**40)
+slices = st.builds(
+    Slice,
+    st.text(max_size=5),
+    st.integers(0, 99),
+    st.builds(TablePath, st.text(max_size=5), st.text(max_size=5), st.text(max_size=5)),
+    st.text(max_size=9),
+    st.integers(0, 99),
+    numbers,
+    numbers,
+    st.integers(0, 2**32 - 1),
+)
+
+
+def sent(given: list[Slice], number: int = 1, *, ordered: bool = True) -> Batch:
+    """The batch that the other end sees, after it lay in a record."""
+    channel, payload, rows, digest = channel_data.output(WAY, given, ordered=ordered)
+    assert channel == WAY
+    return Batch(number, rows, digest, json.loads(json.dumps(payload)))
+
+
+@given(st.lists(slices), st.integers(1, 99))
+def test_slices_come_out_as_they_went_in_named_after_their_batch(given: list[Slice], number: int) -> None:
+    """Also after they lay in a record, where channel state keeps them."""
+    batch = sent(given, number)
+    found = channel_data.slices_of(batch, WAY)
+
+    assert [replace(one, channel="", sequence=0) for one in found] == [
+        replace(one, channel="", sequence=0) for one in given
+    ]
+    assert {(one.channel, one.sequence) for one in found} <= {(found[0].channel, number)} if found else not given
+    assert channel_data.size(batch) == len(given)
+    assert batch.rows == sum(one.rows for one in given)
+    assert not channel_data.is_end(batch)
+
+
+def test_the_data_id_of_a_batch_says_who_sent_what_to_whom() -> None:
+    """Another batch, sender, receiver or edge is another id: a sink tells "again" from "more" by it."""
+    one = [Slice("c", 0, TablePath.parse("x"), "mem:", 0, 1, 1)]
+    ways = [WAY, replace(WAY, edge=4), replace(WAY, sender=Subtask("a", 2)), replace(WAY, receiver=Subtask("b"))]
+    ids = {
+        Unit(UnitId("b", 1), slices=channel_data.slices_of(sent(one, number), way)).data_id
+        for way in ways
+        for number in (1, 2)
+    }
+
+    assert len(ids) == 8
+
+
+@given(st.lists(slices))
+def test_word_of_an_end_is_an_end_and_holds_no_rows(given: list[Slice]) -> None:
+    ends = channel_data.ending([WAY, replace(WAY, edge=4)])
+
+    assert [channel for channel, *_ in ends] == [WAY, replace(WAY, edge=4)]
+    for _, payload, rows, digest in ends:
+        batch = Batch(1, rows, digest, json.loads(json.dumps(payload)))
+        assert channel_data.is_end(batch)
+        assert (channel_data.size(batch), channel_data.slices_of(batch, WAY), batch.rows) == (0, (), 0)
+
+
+@given(st.lists(slices, min_size=1), st.data())
+def test_the_digest_tells_other_rows_apart_and_not_where_they_lie(given: list[Slice], data: st.DataObject) -> None:
+    """A second run writes the same rows into another segment."""
+    at = data.draw(st.integers(0, len(given) - 1))
+    moved = [replace(one, segment=f"{one.segment}+") for one in given]
+    changed = [replace(one, crc=one.crc ^ 1) if number == at else one for number, one in enumerate(given)]
+
+    assert sent(moved).digest == sent(given).digest
+    assert sent(changed).digest != sent(given).digest
+
+
+@given(st.lists(slices, min_size=1), st.randoms())
+def test_where_order_may_change_the_digest_is_their_number(given: list[Slice], random: st.DataObject) -> None:
+    """Rows that come in another order have other checksums, but not another number."""
+    again = [replace(one, crc=one.crc ^ 1) for one in given]
+    random.shuffle(again)  # type: ignore[attr-defined]
+
+    assert sent(again, ordered=False).digest == sent(given, ordered=False).digest == sum(one.rows for one in given)

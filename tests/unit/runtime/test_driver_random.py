@@ -1,0 +1,644 @@
+"""The whole driver under every order of events: units fail, get lost, end late, people stop it, and it dies."""
+
+from __future__ import annotations
+
+import heapq
+import random
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from runtime_toys import Clock, Target, ToySink, ToySource, driver_of, filter_node, sink_node, source_node, straight
+
+from seatunnel_py.api import CommitContext, Committer, Piece, Position, Setup, TablePath
+from seatunnel_py.api.sink import Visible
+from seatunnel_py.plan.flows import SqlNode
+from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
+from seatunnel_py.plan.sql import Analysis, Determinism
+from seatunnel_py.protocol.trigger import CheckpointSettings
+from seatunnel_py.runtime.attempts import RetryPolicy
+from seatunnel_py.runtime.events import JobEvent, TableChanged
+from seatunnel_py.runtime.ports import EngineEvent, UnitFinished, UnitLost
+from seatunnel_py.runtime.receipt import TableReceipt, TableState
+from seatunnel_py.runtime.settings import Settings
+from seatunnel_py.work.chain import Chain
+from seatunnel_py.work.unit import Budget, FailureKind, SinkPiece, Slice, Unit, UnitFailure, UnitId, UnitResult
+
+Row: TypeAlias = tuple[str, str, int]  # vertex of the source, split, number
+SECONDS_MAX = 20.0
+DONE, FAILED, STOPPED = TableState.DONE, TableState.FAILED, TableState.STOPPED
+
+
+# ---------------------------------------------------------------- targets that know what they hold
+
+
+@dataclass
+class Ledger(Target):
+    """Commits by checkpoint, as a real target records them."""
+
+    commits: dict[int, list[Piece]] = field(default_factory=dict)
+    dropped: list[list[Piece]] = field(default_factory=list)
+    after_abort: list[str] = field(default_factory=list)
+
+    def tell(self, what: str) -> None:
+        if self.dropped:
+            self.after_abort.append(what)
+        super().tell(what)
+
+    @property
+    def rows(self) -> list[Row]:
+        pieces = [piece for commit in self.commits.values() for piece in commit]
+        return [as_row(row) for piece in pieces for row in piece.data["rows"]]  # type: ignore[union-attr]
+
+
+def as_row(plain: Any) -> Row:
+    vertex, split, number = plain
+    return vertex, split, number
+
+
+@dataclass(frozen=True)
+class LedgerSink(ToySink):
+    visible: Visible = Visible.COMMITTED
+
+    def plan_setup(self) -> Setup:
+        self.state.tell("plan")
+        return Setup(visible=self.visible)
+
+    def committer(self) -> Committer:
+        return _Committer(self.state)  # type: ignore[arg-type]
+
+
+class _Committer(Committer):
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        self._ledger.tell("commit")
+        again = self._ledger.commits.setdefault(context.checkpoint, list(pieces))
+        assert again == list(pieces), "the same checkpoint was committed with other pieces"
+
+    def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        self._ledger.tell("abort")
+        self._ledger.dropped.append(list(pieces))
+
+    def recover(self, context: CommitContext) -> int | None:
+        return max(self._ledger.commits, default=None)
+
+
+# ---------------------------------------------------------------- workers
+
+
+@dataclass
+class Fates:
+    """How units end: drawn by chance, from a seed."""
+
+    random: random.Random
+    wrong: float = 0.0
+    kinds: Sequence[FailureKind] = tuple(FailureKind)
+    slowest: float = 0.002
+
+    def next(self) -> tuple[FailureKind | None, float]:
+        kind = self.random.choice(list(self.kinds)) if self.random.random() < self.wrong else None
+        return kind, self.random.random() * self.slowest
+
+
+class RandomEngine:
+    """The engine port: units end in any order, well or not; one that is cancelled may still end well. ``exchange`` is
+    where rows lie between vertices: it outlives the engine."""
+
+    slots = 4
+
+    def __init__(self, pipelines: Iterable[Pipeline], fates: Fates, exchange: dict[str, list[Row]]) -> None:
+        self.vertices = {vertex.id: vertex for line in pipelines for vertex in line.vertices}
+        self.exchange = exchange
+        self.staged: list[tuple[str, Piece]] = []  # by sink, what good units have staged
+        self.under_way: dict[UnitId, Unit] = {}
+        self.mute = False
+        self._fates = fates
+        self._due: list[tuple[float, int, Unit, FailureKind | None]] = []
+        self._count = 0
+        self._changed = threading.Condition()
+        self._over = False
+        self._registered: set[str] = set()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self, report: Callable[[EngineEvent], None]) -> None:
+        self._report = report
+        self._thread.start()
+
+    def register(self, chain: Chain) -> None:
+        self._registered.add(chain.vertex)
+
+    def submit(self, unit: Unit) -> None:
+        assert unit.id.vertex in self._registered
+        with self._changed:
+            same = [one for one in self.under_way if (one.vertex, one.subtask) == (unit.id.vertex, unit.id.subtask)]
+            assert not [one for one in same if one.epoch == unit.id.epoch], f"{unit.id} beside {same}"
+            self.under_way[unit.id] = unit
+            kind, delay = self._fates.next()
+            self._count += 1
+            heapq.heappush(self._due, (time.monotonic() + delay, self._count, unit, kind))
+            self._changed.notify()
+
+    def cancel(self, unit: UnitId) -> None:
+        """It ends when it ends: how is what chance had said."""
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                if self._over:
+                    return
+                left = self._due[0][0] - time.monotonic() if self._due else None
+                if left is None or left > 0:
+                    self._changed.wait(left)
+                    continue
+                _, _, unit, kind = heapq.heappop(self._due)
+                if self.mute:
+                    continue
+                del self.under_way[unit.id]
+                event = self._end(unit, kind)
+            self._report(event)
+
+    def _end(self, unit: Unit, kind: FailureKind | None) -> EngineEvent:
+        if kind is FailureKind.LOST:
+            return UnitLost(unit.id, "killed")
+        worked = self.work(unit)
+        if kind is None:
+            self.staged += [(f"{piece.step}[{piece.table}]", piece.piece) for piece in worked.pieces]
+            return UnitFinished(worked)
+        failure = UnitFailure(kind, f"{unit.id} went wrong")
+        return UnitFinished(UnitResult(unit.id, done=False, pieces=worked.pieces[:1], failure=failure))
+
+    def work(self, unit: Unit) -> UnitResult:
+        vertex = self.vertices[unit.id.vertex]
+        following = None
+        if unit.split is not None:
+            assert unit.split.rows is not None
+            start = int(str(unit.start.value["n"])) if unit.start else 0
+            stop = min(start + unit.budget.rows, unit.split.rows)
+            if unit.until is not None:
+                stop = int(str(unit.until.value["n"]))
+            rows: list[Row] = [(vertex.id, unit.split.id, number) for number in range(start, stop)]
+            following = Position({"n": stop}) if stop < unit.split.rows else None
+        else:
+            rows = [row for one in unit.slices for row in self.exchange[one.segment]]
+        if vertex.query is not None:
+            rows.sort()
+        pieces = tuple(
+            SinkPiece(
+                node.step.id, node.table.path, Piece(len(rows), len(rows) * 8, data={"rows": list(map(list, rows))})
+            )
+            for node in vertex.sinks
+        )
+        return UnitResult(
+            unit.id, following is None, following, len(rows), pieces=pieces, slices=self._slices(unit, vertex, rows)
+        )
+
+    def _slices(self, unit: Unit, vertex: Vertex, rows: list[Row]) -> tuple[Slice, ...]:
+        if not (vertex.outputs and rows):
+            return ()
+        segment = f"mem:{len(self.exchange)}"
+        self.exchange[segment] = rows
+        crc = hash(tuple(rows)) & 0xFFFFFFFF
+        return (Slice(vertex.id, 0, vertex.outputs[0].table, segment, 0, len(rows), len(rows) * 8, crc),)
+
+    def stop(self) -> None:
+        with self._changed:
+            self._over = True
+            self._changed.notify()
+        self._thread.join(SECONDS_MAX)
+
+
+# ---------------------------------------------------------------- pipelines
+
+
+def query_node(name: str, inputs: Sequence[str]) -> SqlNode:
+    head = source_node(name)
+    analysis = Analysis(name, (), False, Determinism.DETERMINATE)
+    return SqlNode(name, head.step, analysis, tuple((each, head.table.schema) for each in inputs), head.table.schema)
+
+
+def sink_of(name: str, table: str, visible: Visible) -> Any:
+    return sink_node(name, table, LedgerSink(name, Ledger(), visible))
+
+
+def chain(name: str, rows: tuple[int, ...], parallelism: int, visible: Visible) -> Pipeline:
+    return straight(name, ToySource(rows, Target()), LedgerSink(f"{name}-out", Ledger(), visible), parallelism)
+
+
+def fork(name: str, rows: tuple[int, ...], parallelism: int, sinks: int, visible: Visible) -> Pipeline:
+    """Receivers are as parallel as the sender, or not parallel."""
+    ids = [f"{name}>{number}" for number in range(sinks)]
+    channels = [Channel(f"c-{each}", name, each, TablePath.parse(name)) for each in ids]
+    head = Vertex(name, (source_node(name, ToySource(rows, Target())),), (), tuple(channels), parallelism)
+    behind = [
+        Vertex(each, (sink_of(f"{each}-out", name, visible),), (channel,), (), parallelism if number % 2 else 1)
+        for number, (each, channel) in enumerate(zip(ids, channels, strict=True))
+    ]
+    return Pipeline(f"p-{name}", name, (head, *behind))
+
+
+def union(name: str, rows: tuple[int, ...], parallelism: int, visible: Visible) -> Pipeline:
+    """Two sources into one sink."""
+    sink = sink_of(f"{name}-out", name, visible)
+    halves = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+    vertices = tuple(
+        Vertex(f"{name}{number}", (source_node(name, ToySource(half, Target())), sink), (), (), parallelism)
+        for number, half in enumerate(halves)
+    )
+    return Pipeline(f"p-{name}", name, vertices)
+
+
+def query(name: str, rows: tuple[int, ...], parallelism: int, visible: Visible) -> Pipeline:
+    """A wide query over two sources, one of them behind a further vertex, and its sink."""
+    path = TablePath.parse(name)
+    a, b, q, f = f"{name}-a", f"{name}-b", f"{name}-q", f"{name}-f"
+    left, middle = Channel(f"{a}>", a, q, path, "l"), Channel(f"{b}>", b, f, path)
+    right, out = Channel(f"{f}>", f, q, path, "r"), Channel(f"{q}>", q, f"{name}-s", path)
+    halves = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+    sources = [source_node(name, ToySource(half, Target())) for half in halves]
+    vertices = (
+        Vertex(a, (sources[0],), (), (left,), parallelism),
+        Vertex(b, (sources[1],), (), (middle,), parallelism),
+        Vertex(f, (filter_node(f, name),), (middle,), (right,), parallelism),
+        Vertex(q, (query_node(q, ["l", "r"]),), (left, right), (out,), parallelism),
+        Vertex(f"{name}-s", (sink_of(f"{name}-out", name, visible),), (out,)),
+    )
+    return Pipeline(f"p-{name}", name, vertices)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A pipeline in few words; ``rows`` of each split."""
+
+    kind: str
+    rows: tuple[int, ...]
+    parallelism: int
+    visible: Visible
+    sinks: int = 2
+
+    def build(self, name: str) -> Pipeline:
+        if self.kind == "fork":
+            return fork(name, self.rows, self.parallelism, self.sinks, self.visible)
+        return {"chain": chain, "union": union, "query": query}[self.kind](
+            name, self.rows, self.parallelism, self.visible
+        )
+
+
+def shapes_of(*kinds: str) -> st.SearchStrategy[Shape]:
+    rows = st.lists(st.integers(1, 30), max_size=4).map(tuple)
+    visible = st.sampled_from([Visible.COMMITTED, Visible.FINAL])
+    return st.builds(Shape, st.sampled_from(kinds), rows, st.integers(1, 3), visible, st.integers(2, 3))
+
+
+jobs = st.lists(shapes_of("chain", "fork", "union", "query"), min_size=1, max_size=3)
+
+
+def built(job: Sequence[Shape]) -> list[Pipeline]:
+    return [shape.build(name) for name, shape in zip("xyz", job, strict=False)]
+
+
+def rows_of(pipeline: Pipeline) -> list[Row]:
+    """Every row that the sources of a pipeline hold."""
+    found = []
+    for vertex in pipeline.vertices:
+        if vertex.source is not None:
+            assert isinstance(vertex.source.source, ToySource)
+            splits = enumerate(vertex.source.source.rows)
+            found += [(vertex.id, f"s{split}", number) for split, rows in splits for number in range(rows)]
+    return sorted(found)
+
+
+def ledgers(pipeline: Pipeline) -> dict[str, Ledger]:
+    return {node.id: node.sink.state for node in pipeline.sinks}  # type: ignore[attr-defined]
+
+
+def sources(pipeline: Pipeline) -> list[Target]:
+    return [vertex.source.source.state for vertex in pipeline.vertices if vertex.source]  # type: ignore[attr-defined]
+
+
+# ---------------------------------------------------------------- a job
+
+
+class Died(Exception):
+    pass
+
+
+class Job:
+    """One driver over a place; several drivers may follow one another over the same one."""
+
+    def __init__(
+        self,
+        pipelines: list[Pipeline],
+        place: Path,
+        fates: Fates,
+        exchange: dict[str, list[Row]],
+        *,
+        interval: float | None = None,
+        dies_at: int | None = None,
+        capacity: int = 2,
+    ) -> None:
+        self.pipelines = pipelines
+        self.engine = RandomEngine(pipelines, fates, exchange)
+        self.events: list[JobEvent] = []
+        self._dies_at = dies_at
+        checkpoint = CheckpointSettings(interval=interval)
+        told = Settings(RetryPolicy(3, 0.004), Budget(7, 1.0), capacity, exchange="mem:", checkpoint=checkpoint)
+        self.driver = driver_of(pipelines, self.engine, told, Clock(), self._listen, place)
+        self.tables: tuple[TableReceipt, ...] = ()
+        self.error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _listen(self, event: JobEvent) -> None:
+        self.events.append(event)
+        if self._dies_at is not None and len(self.events) >= self._dies_at:
+            raise Died
+
+    def _run(self) -> None:
+        try:
+            self.tables = self.driver.run()
+        except BaseException as error:  # noqa: BLE001 - told by the thread that waits
+            self.error = error
+
+    def run(self, stop_after: float | None = None, then: Callable[[], None] = lambda: None) -> None:
+        self._thread.start()
+        if stop_after is not None:
+            time.sleep(stop_after)
+            self.driver.stop()
+            then()
+        self._thread.join(SECONDS_MAX)
+        hangs = self._thread.is_alive()
+        self.engine.stop()
+        assert not hangs, "the job hangs"
+        if self.error is not None and not isinstance(self.error, Died):
+            raise self.error
+
+    def states(self, pipeline: Pipeline) -> list[TableState]:
+        changes = [one for one in self.events if isinstance(one, TableChanged) and one.pipeline == pipeline.id]
+        return [one.state for one in changes]
+
+    def state(self, pipeline: Pipeline) -> TableState:
+        (ended,) = [state for state in self.states(pipeline) if state.ended]
+        return ended
+
+
+seeds = st.integers(0, 2**32)
+INTERVALS = st.sampled_from([None, 0.004])
+
+
+def settled(job: Job, pipeline: Pipeline) -> None:
+    """What holds of every pipeline that has ended, however it did."""
+    ended = [state for state in job.states(pipeline) if state.ended]
+    assert len(ended) == 1, f"{pipeline.name} ended as {ended}"
+    assert job.states(pipeline)[-1] is ended[0]
+    for target in sources(pipeline):
+        assert target.told.count("close") == target.told.count("discover")
+    for ledger in ledgers(pipeline).values():
+        assert len(ledger.dropped) <= 1
+        assert ledger.after_abort == [], "something came after the abort"
+        assert len(set(ledger.rows)) == len(ledger.rows), "rows are there twice"
+    if ended[0] is DONE:
+        wanted = rows_of(pipeline)
+        staged = Counter(node for node, _ in job.engine.staged)
+        for node, ledger in ledgers(pipeline).items():
+            assert sorted(ledger.rows) == wanted
+            assert sum(len(pieces) for pieces in ledger.commits.values()) == staged[node]
+            assert not ledger.dropped
+
+
+@given(jobs, seeds, INTERVALS)
+@settings(max_examples=25)
+def test_without_failures_every_row_is_committed_once(shapes: list[Shape], seed: int, interval: float | None) -> None:
+    """Through chains, forks, unions and queries; the receipt says the same."""
+    pipelines = built(shapes)
+    with tempfile.TemporaryDirectory() as place:
+        job = Job(pipelines, Path(place), Fates(random.Random(seed)), {}, interval=interval)
+        job.run()
+
+    for pipeline in pipelines:
+        settled(job, pipeline)
+        assert job.state(pipeline) is DONE
+    assert sum(table.rows_read for table in job.tables) == sum(len(rows_of(pipeline)) for pipeline in pipelines)
+    written = sum(len(ledger.rows) for pipeline in pipelines for ledger in ledgers(pipeline).values())
+    assert sum(table.rows_written for table in job.tables) == written
+
+
+def end_cleanly(shapes: list[Shape], seed: int, wrong: float, stop_after: float | None, interval: float | None) -> None:
+    """Units fail in every way, are lost, and end late; the job is stopped at any time: every pipeline ends once,
+    nothing is at work afterwards, a success has exactly the pieces of good units, and what fails commits nothing after
+    its last record."""
+    pipelines = built(shapes)
+    with tempfile.TemporaryDirectory() as place:
+        job = Job(pipelines, Path(place), Fates(random.Random(seed), wrong), {}, interval=interval)
+        job.run(stop_after)
+
+    assert job.engine.under_way == {}
+    for pipeline in pipelines:
+        settled(job, pipeline)
+        if interval is None and job.state(pipeline) is not DONE:
+            ran = [ledger for ledger in ledgers(pipeline).values() if "setup" in ledger.told]
+            assert all(len(ledger.dropped) == 1 for ledger in ran)
+            assert all(not ledger.commits for ledger in ran)
+    told = {table.table: table.state for table in job.tables}
+    assert told == {pipeline.name: job.state(pipeline) for pipeline in pipelines}
+
+
+stops = st.none() | st.floats(0, 0.04)
+
+
+@given(st.lists(shapes_of("chain", "union"), min_size=1, max_size=3), seeds, st.floats(0, 0.4), stops, INTERVALS)
+@settings(max_examples=30)
+def test_whatever_happens_every_pipeline_ends_once_and_cleanly(
+    shapes: list[Shape], seed: int, wrong: float, stop_after: float | None, interval: float | None
+) -> None:
+    """Where rows go from the source into the sink in one unit."""
+    end_cleanly(shapes, seed, wrong, stop_after, interval)
+
+
+@pytest.mark.xfail(reason="a journal entry that becomes durable behind the end begins a unit: test_driver_late.py")
+@given(jobs, seeds, st.floats(0, 0.4), stops, INTERVALS)
+@settings(max_examples=30)
+def test_whatever_happens_pipelines_with_channels_end_once_and_cleanly(
+    shapes: list[Shape], seed: int, wrong: float, stop_after: float | None, interval: float | None
+) -> None:
+    end_cleanly(shapes, seed, wrong, stop_after, interval)
+
+
+@given(jobs, seeds, INTERVALS)
+@settings(max_examples=25)
+def test_attempts_that_fail_now_and_then_cost_nothing(shapes: list[Shape], seed: int, interval: float | None) -> None:
+    """Lost and retriable units only, and never four times in a row: the result is that of an undisturbed run."""
+    pipelines = built(shapes)
+    kinds = (FailureKind.LOST, FailureKind.RETRIABLE)
+    with tempfile.TemporaryDirectory() as place:
+        fates = Rarely(random.Random(seed), 0.3, kinds)
+        job = Job(pipelines, Path(place), fates, {}, interval=interval)
+        job.run()
+
+    for pipeline in pipelines:
+        settled(job, pipeline)
+        assert job.state(pipeline) is DONE
+    assert sum(table.attempts for table in job.tables) == fates.failed
+
+
+@dataclass
+class Rarely(Fates):
+    """After a failure two units end well."""
+
+    failed: int = 0
+    well: int = 0
+
+    def next(self) -> tuple[FailureKind | None, float]:
+        kind, delay = super().next()
+        if self.well:
+            self.well -= 1
+            return None, delay
+        if kind is not None:
+            self.failed, self.well = self.failed + 1, 2
+        return kind, delay
+
+
+@given(jobs, seeds, st.lists(st.integers(1, 25), min_size=1, max_size=3), INTERVALS, st.floats(0, 0.1))
+@settings(max_examples=40)
+def test_a_driver_that_goes_on_after_others_have_died_brings_every_row_once(
+    shapes: list[Shape], seed: int, deaths: list[int], interval: float | None, wrong: float
+) -> None:
+    """Drivers die in the middle of anything, one after the other; exchanged rows and the store are still there."""
+    pipelines = built(shapes)
+    chance = random.Random(seed)
+    exchange: dict[str, list[Row]] = {}
+    with tempfile.TemporaryDirectory() as place:
+        for dies_at in deaths:
+            fates = Fates(chance, wrong, (FailureKind.LOST,))
+            died = Job(pipelines, Path(place), fates, exchange, interval=interval, dies_at=dies_at)
+            died.run()
+            if died.error is None:
+                break
+        last = Job(pipelines, Path(place), Fates(chance), exchange, interval=interval)
+        last.run()
+
+    for pipeline in pipelines:
+        assert last.state(pipeline) is DONE, last.tables
+        for ledger in ledgers(pipeline).values():
+            assert sorted(ledger.rows) == rows_of(pipeline)
+            assert not ledger.dropped
+    ran = {pipeline.name for pipeline in pipelines if TableState.RUNNING in last.states(pipeline)}
+    for table in last.tables:  # of those that had only a commit left the next test tells
+        if table.table in ran:
+            wanted = sum(len(rows_of(pipeline)) for pipeline in pipelines if pipeline.name == table.table)
+            same = [other for other in last.tables if other.table == table.table]
+            assert sum(other.rows_read for other in same) == wanted
+
+
+@given(jobs, seeds, st.floats(0, 0.03), INTERVALS)
+@settings(max_examples=15)
+def test_a_driver_that_takes_over_from_a_living_one_brings_every_row_once(
+    shapes: list[Shape], seed: int, after: float, interval: float | None
+) -> None:
+    """The old one is fenced: it ends by itself, whether it had finished or not, and takes nothing back."""
+    pipelines = built(shapes)
+    chance, exchange = random.Random(seed), {}
+    with tempfile.TemporaryDirectory() as place:
+        old = Job(pipelines, Path(place), Fates(chance), exchange, interval=interval)
+        old.engine.mute = False
+        thread = threading.Thread(target=old.run)
+        thread.start()
+        time.sleep(after)
+        new = Job(pipelines, Path(place), Fates(chance), exchange, interval=interval)
+        new.run()
+        thread.join(SECONDS_MAX)
+
+    for pipeline in pipelines:
+        assert new.state(pipeline) is DONE
+        for ledger in ledgers(pipeline).values():
+            assert sorted(ledger.rows) == rows_of(pipeline)
+
+
+DEATHS = [
+    pytest.param(
+        at,
+        marks=[]
+        if at < 3
+        else pytest.mark.xfail(
+            strict=True, reason="SubtaskRun.tally takes an epoch of -1, before the first life, for a life"
+        ),
+    )
+    for at in range(1, 6)
+]
+
+
+@pytest.mark.parametrize("dies_at", DEATHS)
+def test_the_receipt_of_a_driver_that_goes_on_counts_all_rows(tmp_path: Path, dies_at: int) -> None:
+    """From the first event to the last; also where nothing was left to do but the last commit."""
+    pipelines = [chain("x", (5,), 1, Visible.COMMITTED)]
+    exchange: dict[str, list[Row]] = {}
+    Job(pipelines, tmp_path, Fates(random.Random(0)), exchange, dies_at=dies_at).run()
+    last = Job(pipelines, tmp_path, Fates(random.Random(0)), exchange)
+    last.run()
+
+    (table,) = last.tables
+    assert (table.state, table.rows_read, table.rows_written) == (DONE, 5, 5)
+
+
+# ---------------------------------------------------------------- beginning anew
+
+
+@dataclass(frozen=True)
+class Changing(ToySource):
+    """Whoever looks for splits finds others; ``moment``: they are of one."""
+
+    moment: str = ""
+    seen: list[int] = field(default_factory=list)
+
+    def enumerator(self, tables: Any, state: Any) -> Any:
+        self.seen.append(len(self.seen))
+        found = super().enumerator(tables, state)
+        discover, name = found.discover, f"look{len(self.seen)}"
+        found.discover = lambda: [
+            replace(split, id=f"{name}-{split.id}", generation=self.moment and name) for split in discover()
+        ]
+        return found
+
+
+@dataclass
+class FailsAt(Fates):
+    """One unit is refused, the one of this number."""
+
+    at: int = 4
+    count: int = 0
+
+    def next(self) -> tuple[FailureKind | None, float]:
+        self.count += 1
+        return (FailureKind.FATAL if self.count == self.at else None), 0.0
+
+
+LOST = pytest.mark.xfail(reason="that it was dropped is not always written: test_driver_late.py")
+
+
+@pytest.mark.parametrize("moment", [pytest.param("", marks=LOST), "of one moment"])
+def test_a_pipeline_that_begins_anew_reads_nothing_of_the_run_before(tmp_path: Path, moment: str) -> None:
+    """Its rows were taken back, or its snapshot has died: splits are found again, and may be others."""
+    shape = fork("x", (30, 30), 1, 2, Visible.COMMITTED)
+    node = shape.vertices[0].source
+    assert node is not None
+    head = replace(shape.vertices[0], nodes=(replace(node, source=Changing((30, 30), Target(), moment)),))
+    pipelines = [replace(shape, vertices=(head, *shape.vertices[1:]))]
+    exchange: dict[str, list[Row]] = {}
+    fates = Fates(random.Random(0)) if moment else FailsAt(random.Random(0))
+    Job(pipelines, tmp_path, fates, exchange, dies_at=5 if moment else None).run()
+
+    last = Job(pipelines, tmp_path, Fates(random.Random(0)), exchange)
+    last.run()
+
+    assert [table.state for table in last.tables] == [DONE]
+    for ledger in ledgers(pipelines[0]).values():
+        assert {split.partition("-")[0] for _, split, _ in ledger.rows} == {"look2"}
+        assert len(set(ledger.rows)) == len(ledger.rows) == 60

@@ -1,0 +1,198 @@
+"""How a driver becomes the one: each has a number of its own, and goes on from what the one before had completed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from seatunnel_py.protocol.claims import Claim
+from seatunnel_py.protocol.ids import Subtask
+from seatunnel_py.protocol.items import SubtaskSnapshot
+from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.topology import Topology, Vertex
+from seatunnel_py.runtime.checkpoint_store import Contents, DirectoryStore, FencedOff
+from seatunnel_py.runtime.takeover import TRIES_MAX, Authority, NotRestored, take_over
+
+
+def record(checkpoint: int, incarnation: int) -> CheckpointRecord:
+    snapshots = {Subtask("a"): SubtaskSnapshot(f"{incarnation}-{checkpoint}")}
+    return CheckpointRecord(
+        checkpoint, incarnation, RecordKind.PERIODIC, checkpoint - 1, Topology((Vertex("a"),)), {}, snapshots
+    )
+
+
+def driver(place: Path, *pipelines: str) -> tuple[DirectoryStore, Authority]:
+    store = DirectoryStore(place)
+    return store, take_over(store, pipelines or ("x",))
+
+
+def test_the_first_driver_begins_from_nothing(tmp_path: Path) -> None:
+    _, authority = driver(tmp_path, "x", "y")
+
+    assert authority.incarnation == 1
+    assert len(authority.lineage) == 32
+    assert authority.claims == {"x": Claim(1), "y": Claim(1)}
+    assert authority.records == {}
+
+
+def test_the_lineage_of_a_job_is_kept_and_no_other_job_has_it(tmp_path: Path) -> None:
+    """It is part of every name that is staged in a target."""
+    lineages = {driver(tmp_path / "one")[1].lineage for _ in range(3)}
+
+    assert len(lineages) == 1
+    assert driver(tmp_path / "two")[1].lineage not in lineages
+
+
+def test_each_driver_goes_on_from_the_newest_record_of_the_one_before(tmp_path: Path) -> None:
+    """Claims chain: the first says nothing, each later one names a checkpoint and whose it is; ids are above all."""
+    store, first = driver(tmp_path)
+    store.write(1, {"x": record(1, 1)})
+    store.write(1, {"x": record(2, 1)})
+    store, second = driver(tmp_path)
+    _, third = driver(tmp_path)
+    assert second.claims["x"].continues_of == third.claims["x"].continues_of == 1
+
+    at = third.claims["x"].first
+    store, fourth = driver(tmp_path)
+    store.write(4, {"x": record(fourth.claims["x"].first, 4)})
+    _, fifth = driver(tmp_path)
+
+    assert [one.incarnation for one in (first, second, third, fourth, fifth)] == [1, 2, 3, 4, 5]
+    assert second.records == third.records == fourth.records == {"x": record(2, 1)}
+    assert (fifth.claims["x"].continues, fifth.claims["x"].continues_of) == (fourth.claims["x"].first, 4)
+    assert 2 < second.claims["x"].first < at < fourth.claims["x"].first < fifth.claims["x"].first
+
+
+def test_the_claim_is_durable_before_anything_is_done(tmp_path: Path) -> None:
+    store, authority = driver(tmp_path, "x", "y")
+
+    assert store.read().claims == {name: (claim,) for name, claim in authority.claims.items()}
+
+
+def test_what_an_overtaken_driver_still_wrote_is_not_gone_on_from(tmp_path: Path) -> None:
+    """It lay in the store before the fence was seen; the driver that took over had not read it (I34)."""
+    old, _ = driver(tmp_path)
+    old.write(1, {"x": record(1, 1)})
+    driver(tmp_path)
+    late = DirectoryStore(tmp_path)
+    late.write(9, {"x": record(2, 1)})  # the fence is looked at by number: this one is let through
+    (tmp_path / "records" / "00000009-00000001").rename(tmp_path / "records" / "00000001-00000002")
+
+    with pytest.raises(FencedOff):
+        old.write(1, {"x": record(3, 1)})
+    assert driver(tmp_path)[1].records == {"x": record(1, 1)}
+
+
+def test_a_pipeline_that_is_new_begins_from_nothing_beside_the_others(tmp_path: Path) -> None:
+    store, _ = driver(tmp_path, "x")
+    store.write(1, {"x": record(1, 1)})
+
+    _, authority = driver(tmp_path, "x", "new")
+
+    assert authority.records == {"x": record(1, 1)}
+    assert authority.claims["new"].continues is None
+
+
+def test_a_pipeline_that_is_left_out_for_a_while_comes_back_where_it_stood(tmp_path: Path) -> None:
+    """A job file may lose a table and get it again."""
+    store, _ = driver(tmp_path, "x", "y")
+    store.write(1, {"x": record(1, 1), "y": record(1, 1)})
+    driver(tmp_path, "x")
+
+    assert driver(tmp_path, "x", "y")[1].records == {"x": record(1, 1), "y": record(1, 1)}
+
+
+def test_a_refusal_names_every_pipeline_that_cannot_go_on(tmp_path: Path) -> None:
+    """And what is wrong with each; nothing older is tried, and nothing is claimed (I17)."""
+    names = ("x", "y", "z")
+    store, _ = driver(tmp_path, *names)
+    for number in (1, 2):
+        for name in names:
+            store.write(1, {name: record(number, 1)})
+    driver(tmp_path, *names)
+    for file in ("00000001-00000004", "00000001-00000006"):
+        (tmp_path / "records" / file).unlink()  # the newest ones of x and z
+
+    with pytest.raises(NotRestored) as refused:
+        driver(tmp_path, *names)
+
+    told = refused.value.message
+    assert "x: checkpoint 2" in told and "z: checkpoint 2" in told and "y:" not in told
+    assert "--fresh" in refused.value.remedy
+    assert max(claim.incarnation for claim in store.read().claims["y"]) == 2
+    with pytest.raises(NotRestored):
+        driver(tmp_path, *names)
+
+
+class Racing(DirectoryStore):
+    """Another driver takes the next number so often, each time just before this one does."""
+
+    def __init__(self, path: Path, lost: int) -> None:
+        super().__init__(path)
+        self.left = lost
+
+    def take(self, incarnation: int, lineage: str) -> bool:
+        if self.left:
+            self.left -= 1
+            assert super().take(incarnation, "theirs")
+        return super().take(incarnation, lineage)
+
+
+@pytest.mark.parametrize("lost", [1, TRIES_MAX - 1])
+def test_who_loses_a_race_takes_the_next_number(tmp_path: Path, lost: int) -> None:
+    """And the lineage of whoever was first."""
+    authority = take_over(Racing(tmp_path, lost), ["x"])
+
+    assert (authority.incarnation, authority.lineage) == (lost + 1, "theirs")
+
+
+def test_who_always_loses_gives_up(tmp_path: Path) -> None:
+    with pytest.raises(NotRestored, match="again and again"):
+        take_over(Racing(tmp_path, TRIES_MAX), ["x"])
+
+
+def test_a_driver_that_is_overtaken_before_its_claim_does_nothing(tmp_path: Path) -> None:
+    class Overtaken(DirectoryStore):
+        reads = 0
+
+        def read(self) -> Contents:
+            self.reads += 1
+            if self.reads == 2:
+                assert super().take(2, "l")
+            return super().read()
+
+    with pytest.raises(FencedOff):
+        take_over(Overtaken(tmp_path), ["x"])
+    assert DirectoryStore(tmp_path).read().claims == {}
+
+
+def test_of_several_at_once_one_wins_each_number(tmp_path: Path) -> None:
+    """All but the last may learn that they are overtaken; nobody shares a number, and the lineage is one."""
+    stores = [DirectoryStore(tmp_path) for _ in range(6)]
+    barrier = threading.Barrier(len(stores))
+    won: list[Authority] = []
+    fenced: list[FencedOff] = []
+
+    def start(store: DirectoryStore) -> None:
+        barrier.wait(30)
+        try:
+            won.append(take_over(store, ["x"]))
+        except FencedOff as error:
+            fenced.append(error)
+
+    threads = [threading.Thread(target=start, args=(store,)) for store in stores]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+
+    numbers = [authority.incarnation for authority in won]
+    found = stores[0].read()
+    assert len(won) + len(fenced) == len(stores)
+    assert len(set(numbers)) == len(numbers) and max(numbers) == found.owner == len(stores)
+    assert {authority.lineage for authority in won} == {found.lineage}
+    claims: Mapping[str, tuple[Claim, ...]] = found.claims
+    assert {claim.incarnation for claim in claims["x"]} >= set(numbers)

@@ -1,0 +1,202 @@
+"""The journal: what a driver wrote is what the next one reads, whatever happened in between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seatunnel_py.protocol.ids import Channel, Subtask
+from seatunnel_py.protocol.items import Taken
+from seatunnel_py.runtime import unit_journal
+from seatunnel_py.runtime.unit_journal import Journal, JournalFile, done_line, dropped_line, kept_line, taken_line
+
+A, B = Subtask("a"), Subtask("b", 1)
+WAY = Channel(2, A, B)
+
+subtasks = st.sampled_from([A, B])
+pipelines = st.sampled_from(["x", "y#2", "ü"])
+entries = st.builds(
+    Taken, st.integers(1, 9), st.none(), st.just(0), st.lists(st.none() | st.integers() | st.text(max_size=5))
+) | st.builds(Taken, st.integers(1, 9), st.just(WAY), st.integers(1, 99))
+lines = st.one_of(
+    st.builds(taken_line, pipelines, subtasks, entries),
+    st.builds(done_line, pipelines, st.sampled_from(["s/0", "t/0"])),
+    st.builds(dropped_line, pipelines),
+    st.builds(kept_line, pipelines, subtasks, st.integers(1, 9), st.integers(0, 9)),
+)
+
+
+def journal_of(written: Sequence[Mapping[str, Any]]) -> Journal:
+    journal = Journal()
+    for line in written:
+        journal.apply(line)
+    return journal
+
+
+def meaning(journal: Journal) -> Any:
+    """What a driver asks it for."""
+    return {key: mine for key, mine in journal.taken.items() if mine}, journal.done, journal.dropped
+
+
+def begun(directory: Path, incarnation: int, *written: Mapping[str, Any]) -> JournalFile:
+    """The file of a driver that has written these lines, and has died."""
+    file = JournalFile(directory, incarnation)
+    file.append(written)
+    file.close()
+    return file
+
+
+def read(directory: Path, incarnation: int) -> Any:
+    file = JournalFile(directory, incarnation)
+    file.close()
+    return meaning(file.journal)
+
+
+def test_the_first_driver_finds_nothing(tmp_path: Path) -> None:
+    assert read(tmp_path / "journal", 1) == ({}, {}, set())
+
+
+@given(st.lists(st.lists(lines, max_size=6), max_size=4))
+@settings(max_examples=40)
+def test_a_driver_takes_over_what_counts(
+    tmp_path_factory: pytest.TempPathFactory, drivers: list[list[Mapping[str, Any]]]
+) -> None:
+    """From driver to driver, with numbers left out where one of them wrote nothing; one file is left at the end."""
+    directory = tmp_path_factory.mktemp("journal")
+    for number, written in enumerate(drivers):
+        begun(directory, 1 + 2 * number, *written)
+
+    assert read(directory, 99) == meaning(journal_of([line for written in drivers for line in written]))
+    assert [file.name for file in directory.iterdir()] == ["00000099"]
+
+
+@given(st.lists(lines, max_size=12))
+def test_a_journal_is_made_of_its_own_lines(written: list[Mapping[str, Any]]) -> None:
+    journal = journal_of(written)
+
+    assert meaning(journal_of(list(journal.lines()))) == meaning(journal)
+
+
+@given(st.lists(lines, min_size=1, max_size=5), st.data())
+@settings(max_examples=60)
+def test_a_torn_tail_ends_the_file(
+    tmp_path_factory: pytest.TempPathFactory, written: list[Mapping[str, Any]], data: st.DataObject
+) -> None:
+    """What was cut counts as far as whole lines go; never is anything else read."""
+    directory = tmp_path_factory.mktemp("journal")
+    begun(directory, 1)
+    whole_before = (directory / "00000001").stat().st_size
+    begun(directory, 2, *written)
+    (file,) = directory.iterdir()
+    size = data.draw(st.integers(whole_before, file.stat().st_size))
+    kept = file.read_bytes()[:size]
+    file.write_bytes(kept)
+    told = max(0, len(kept[whole_before:].splitlines()) - (not kept.endswith(b"\n")))
+
+    found = read(directory, 3)
+
+    possible = [meaning(journal_of(written[:number])) for number in (told, told + 1)]
+    assert found in possible
+
+
+def test_what_stands_behind_a_changed_line_does_not_count(tmp_path: Path) -> None:
+    begun(tmp_path, 1, *(taken_line("x", A, Taken(number)) for number in (1, 2, 3)))
+    file = tmp_path / "00000001"
+    changed = file.read_bytes().splitlines(keepends=True)
+    changed[2] = changed[2].replace(b'"n":2', b'"n":7')
+    file.write_bytes(b"".join(changed))
+
+    assert read(tmp_path, 2) == ({("x", A): {1: Taken(1)}}, {}, set())
+
+
+def test_the_half_begun_file_of_a_dead_driver_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It died before it had taken everything over: the older file still counts, and is still there."""
+    begun(tmp_path, 1, *(taken_line("x", A, Taken(number)) for number in (1, 2, 3)))
+    whole = (tmp_path / "00000001").read_bytes()
+    for size in range(len(whole)):
+        (tmp_path / "00000001").write_bytes(whole)
+        (tmp_path / "00000002").write_bytes(whole.replace(b"complete", b"completE")[:size])
+
+        assert unit_journal._newest(tmp_path, 3).taken == {("x", A): {1: Taken(1), 2: Taken(2), 3: Taken(3)}}
+
+
+def test_a_driver_that_dies_while_it_takes_over_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun(tmp_path, 1, taken_line("x", A, Taken(1)))
+
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as dying:
+        dying.setattr(unit_journal.os, "write", full)
+        with pytest.raises(OSError, match="No space"):
+            JournalFile(tmp_path, 2)
+
+    assert read(tmp_path, 3) == ({("x", A): {1: Taken(1)}}, {}, set())
+
+
+def test_an_overtaken_driver_can_write_what_it_likes(tmp_path: Path) -> None:
+    """Its file was read and is gone; a later driver does not see it either."""
+    old = JournalFile(tmp_path, 1)
+    old.append([taken_line("x", A, Taken(1))])
+    new = JournalFile(tmp_path, 2)
+    old.append([taken_line("x", A, Taken(2)), dropped_line("x")])
+    new.append([taken_line("x", A, Taken(2, range=["s0", 1]))])
+    old.close()
+    new.close()
+
+    assert read(tmp_path, 3) == ({("x", A): {1: Taken(1), 2: Taken(2, range=["s0", 1])}}, {}, set())
+
+
+def test_an_overtaken_driver_that_begins_late_is_not_heard(tmp_path: Path) -> None:
+    """It took its number first, and its file second: a newer driver was faster."""
+    begun(tmp_path, 1, taken_line("x", A, Taken(1)))
+    begun(tmp_path, 3, taken_line("x", A, Taken(2)))
+    begun(tmp_path, 2, taken_line("x", A, Taken(7)))
+
+    assert read(tmp_path, 4) == ({("x", A): {1: Taken(1), 2: Taken(2)}}, {}, set())
+
+
+def test_entries_that_are_void_are_gone_for_all_drivers(tmp_path: Path) -> None:
+    """Of this subtask of this pipeline; the number is then given anew."""
+    for_all = [taken_line(name, who, Taken(number)) for name in "xy" for who in (A, B) for number in (1, 2, 3, 4)]
+    begun(tmp_path, 1, *for_all, kept_line("x", A, 2, 3), taken_line("x", A, Taken(4, range=["again"])))
+
+    taken, _, _ = read(tmp_path, 2)
+
+    assert taken["x", A] == {2: Taken(2), 3: Taken(3), 4: Taken(4, range=["again"])}
+    assert all(len(mine) == 4 for key, mine in taken.items() if key != ("x", A))
+
+
+def test_set_up_is_done_once_for_all_drivers(tmp_path: Path) -> None:
+    begun(tmp_path, 1, done_line("x", "s/0"), done_line("x", "t/0"), done_line("y", "s/0"))
+
+    assert read(tmp_path, 2) == ({}, {"x": {"s/0", "t/0"}, "y": {"s/0"}}, set())
+
+
+def test_a_pipeline_whose_rows_were_taken_back_is_set_up_anew(tmp_path: Path) -> None:
+    """It begins from nothing, until it has begun: other pipelines are not concerned."""
+    begun(tmp_path, 1, done_line("x", "s/0"), done_line("y", "s/0"), dropped_line("x"))
+    assert read(tmp_path, 2) == ({}, {"y": {"s/0"}}, {"x"})
+
+    begun(tmp_path, 3, done_line("x", "s/0"))
+    assert read(tmp_path, 4) == ({}, {"x": {"s/0"}, "y": {"s/0"}}, set())
+
+
+def test_what_units_took_of_rows_that_were_taken_back_is_worth_nothing(tmp_path: Path) -> None:
+    """The next run begins anew, with splits and numbers of its own."""
+    begun(tmp_path, 1, taken_line("x", A, Taken(1)), taken_line("y", A, Taken(1)), dropped_line("x"))
+
+    assert read(tmp_path, 2) == ({("y", A): {1: Taken(1)}}, {}, {"x"})
+
+
+def test_nobody_else_can_read_it(tmp_path: Path) -> None:
+    """Positions may hold values of keys (S14)."""
+    begun(tmp_path / "journal", 1)
+
+    assert (tmp_path / "journal").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "journal" / "00000001").stat().st_mode & 0o777 == 0o600
