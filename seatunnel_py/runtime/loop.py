@@ -88,7 +88,6 @@ class Driver:
         self._logged: list[Callable[[], None]] = []
         self._logging = False
         self._failed_fast = False
-        self._broken: BaseException | None = None
         self.stopped_by = 0
         self.first_unit_at: float | None = None
         self.last_commit_at: float | None = None
@@ -244,7 +243,7 @@ class Driver:
     def _persist(self, command: PersistTogether) -> None:
         def stored(error: BaseException | None) -> None:
             if error is not None and not isinstance(error, SeaTunnelError):
-                self._broken = error
+                raise error  # no answer of a store, but a mistake of ours
             fenced = isinstance(error, FencedOff)
             self._perform(self._hub.stored(self.now(), command.number, ok=error is None, fenced=fenced))
 

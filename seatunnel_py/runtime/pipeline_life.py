@@ -98,7 +98,7 @@ class PipelineLife:
     def begin(self) -> None:
         """It is this pipeline's turn."""
         self.started_at = self.now()
-        begin = partial(start, self.pipeline, self.groups, self.job, self._past)
+        begin = partial(start, self.pipeline, self.graph.topology, self.groups, self.job, self._past)
         self.aside("prepare", begin, self._is_prepared, self._cannot_begin)
 
     def _is_prepared(self, outcome: Start) -> None:

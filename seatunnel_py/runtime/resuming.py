@@ -3,7 +3,8 @@
 Rules. (1) A pipeline goes on from its record, with the decisions of its checkpoint 0. (2) One whose staged rows were
 all taken back begins anew. (3) So does one whose splits were read as of one moment: that snapshot died with the driver
 that held it, and positions under it are worth nothing. Where rows of them may be visible it is refused. (4) Where
-splits may be read as of different moments (``source.consistency = per-split``) they go on under a new snapshot.
+splits may be read as of different moments (``source.consistency = per-split``) they go on under a new snapshot. (5) A
+record of another graph is refused: its states would be read as what they are not.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from seatunnel_py.errors import FatalError
 from seatunnel_py.plan.flows import SinkNode
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.topology import Topology
 from seatunnel_py.runtime import effects
 from seatunnel_py.runtime.chains import JobIdentity
 from seatunnel_py.runtime.effects import Prepared
@@ -44,11 +46,18 @@ class Start:
     anew: bool = False
 
 
-def start(pipeline: Pipeline, groups: Mapping[str, Sequence[SinkNode]], job: JobIdentity, past: Past) -> Start:
+def start(
+    pipeline: Pipeline, topology: Topology, groups: Mapping[str, Sequence[SinkNode]], job: JobIdentity, past: Past
+) -> Start:
     """On another thread: look before anything is changed. FatalError where the pipeline cannot go on."""
     record = past.record
     if record is None or past.dropped:
         return Start(effects.prepare(pipeline), anew=past.dropped)
+    if changes := _changes(record.topology, topology):
+        raise FatalError(
+            f"{pipeline.name}: its checkpoint was made by another job: {'; '.join(changes)}",
+            "give the job file its old steps and parallelism back, or begin anew with --fresh",
+        )
     before = effects.prepared_of(record.plan)
     if record.kind is RecordKind.FINAL or past.per_split or not _of_one_moment(before):
         prepared = effects.resume(pipeline, before, tuple(groups.values()), job, record)
@@ -61,6 +70,21 @@ def start(pipeline: Pipeline, groups: Mapping[str, Sequence[SinkNode]], job: Job
         )
     effects.abort(tuple(groups.values()), (), before.setups, job, ())
     return Start(effects.prepare(pipeline), anew=True)
+
+
+def _changes(before: Topology, now: Topology) -> list[str]:
+    """What is different, in words."""
+    old, new = before.by_id, now.by_id
+    found = [f"the step {name} is gone" for name in old if name not in new]
+    found += [f"the step {name} is new" for name in new if name not in old]
+    found += [
+        f"{name} has parallelism {new[name].parallelism}, it had {old[name].parallelism}"
+        for name in old
+        if name in new and old[name].parallelism != new[name].parallelism
+    ]
+    if not found and (before.vertices, before.edges) != (now.vertices, now.edges):
+        found.append("its steps are connected in another way, or promise something else")
+    return found
 
 
 def _of_one_moment(before: Prepared) -> bool:

@@ -29,6 +29,8 @@ from seatunnel_py.plan.pipelines import Pipeline, Vertex
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import SubtaskSnapshot
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.topology import Topology
+from seatunnel_py.protocol.topology import Vertex as ProtocolVertex
 from seatunnel_py.runtime.chains import JobIdentity
 from seatunnel_py.runtime.effects import prepare, prepared_of
 from seatunnel_py.runtime.graph import graph_of
@@ -123,7 +125,8 @@ class Case:
 
     def start(self, record: CheckpointRecord | None = None, **past: Any) -> Start:
         ((group,),) = self.graph.scopes.values()
-        return start(self.pipeline, {"out[x]/0": group}, JOB, Past(record, DONE if record else frozenset(), **past))
+        past_of = Past(record, DONE if record else frozenset(), **past)
+        return start(self.pipeline, self.graph.topology, {"out[x]/0": group}, JOB, past_of)
 
 
 def test_the_first_driver_plans_and_finds_the_splits() -> None:
@@ -271,6 +274,24 @@ def test_a_source_that_cannot_be_opened_leaves_none_open(anew: bool) -> None:
     away.act = refuse
     groups = {str(at): group for groups in graph.scopes.values() for at, group in enumerate(groups)}
     with pytest.raises(FatalError, match="away"):
-        start(pipeline, groups, JOB, Past(None if anew else record, per_split=True))
+        start(pipeline, graph.topology, groups, JOB, Past(None if anew else record, per_split=True))
 
     assert first.told == ["discover" if anew else "renew", "close"]
+
+
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [
+        (Topology((ProtocolVertex("y"),)), "the step y is gone; the step x is new"),
+        (Topology((ProtocolVertex("x", 4),)), "x has parallelism 1, it had 4"),
+        (Topology((ProtocolVertex("x"),)), "connected in another way, or promise something else"),
+    ],
+)
+def test_a_checkpoint_of_another_job_is_refused(before: Topology, words: str) -> None:
+    """Its states would be read as what they are not; nothing is opened for it."""
+    case = Case()
+
+    with pytest.raises(FatalError, match=words):
+        case.start(replace(case.record(), topology=before))
+
+    assert case.source.state.told == case.sink.state.told == []
