@@ -84,7 +84,7 @@ class PipelineLife:
         self.subtasks: dict[Subtask, SubtaskRun] = {}
         self.left_out: set[Subtask] = set()
         self._running: dict[UnitId, SubtaskRun | None] = {}
-        self._failures: Counter[str] = Counter()
+        self.failures: Counter[str] = Counter()
         self.tries: Counter[str] = Counter()
         self._asides = 0
         self._over: Callable[[], None] | None = None
@@ -173,8 +173,8 @@ class PipelineLife:
                     self.world.to_coordinator(self.key, event)
                     continue
                 run = self.subtasks[subtask]
-                if subtask in self.left_out:
-                    continue
+                if self._over is not None or subtask in self.left_out:
+                    continue  # what comes late begins nothing any more
                 for command in run.participant.handle(event):
                     perform_task(self, run, command)
         finally:
@@ -211,7 +211,7 @@ class PipelineLife:
         self.world.after((self.key, unit.id), delay, again)
 
     def cancel(self, unit: UnitId) -> None:
-        """Whatever it does is worth nothing; it is waited for nevertheless."""
+        """Whatever it still does is worth nothing, but is waited for."""
         self.world.forget((self.key, unit))
         if unit in self._running:
             self._running[unit] = None
@@ -278,8 +278,9 @@ class PipelineLife:
     def abort(self) -> None:
         groups, strays = tuple(self.groups.values()), tuple(self._staged())
         prepared = self.prepared
-        self.world.log([dropped_line(self.key)], _closed)
-        self._last(partial(effects.abort, groups, strays, prepared.setups, self.job, prepared.enumerators))
+        drop = partial(effects.abort, groups, strays, prepared.setups, self.job, prepared.enumerators)
+        # First the word, then the deed: a later driver must not go on with what may be gone.
+        self.world.log([dropped_line(self.key)], partial(self._last, drop))
 
     def _last(self, task: Callable[[], None]) -> None:
         """What is left behind must be known, but the outcome stands."""
@@ -300,6 +301,7 @@ class PipelineLife:
 
     @property
     def newest(self) -> CheckpointRecord | None:
+        """Its newest completed checkpoint."""
         return None if self.coordinator is None else self.coordinator.shared.newest
 
     @property
@@ -340,10 +342,14 @@ class PipelineLife:
                 return
             self.tries[what] += 1
             self.retrying(what, self.tries[what], delay, failure)
-            again = partial(self.aside, what, job, then, failed)
-            self.world.after((self.key, "aside", what), delay, again)
+            self.world.after((self.key, "aside", what), delay, partial(self._again, what, job, then, failed))
 
         self.world.aside(job, done, not_done)
+
+    def _again(self, *again: Any) -> None:
+        """The pause before another try is over."""
+        if self._over is None:
+            self.aside(*again)
 
     # ---------------------------------------------------------------- for people
 
@@ -356,18 +362,11 @@ class PipelineLife:
     def tell(self, event: JobEvent) -> None:
         self.world.tell(event)
 
-    def progressed(self) -> None:
-        self.hear(report.Progressed(self.now()))
-
     def retrying(self, what: str, attempt: int, delay: float, failure: UnitFailure) -> None:
         """Something will be tried again after a pause."""
         if delay:
             self.change(TableState.RETRYING, failure)
         self.tell(UnitRetried(self.id, self.pipeline.name, what, attempt, delay, failure, self.now()))
-
-    def attempts(self, vertex: Vertex) -> None:
-        """An attempt at a unit of this vertex failed."""
-        self._failures[vertex.id] += 1
 
     def failed_with(self, failure: UnitFailure) -> None:
         """What people will read if the pipeline ends now."""
@@ -392,7 +391,7 @@ class PipelineLife:
             tallies[subtask.vertex] = tallies.get(subtask.vertex, Tally()).plus(run.tally(self.newest))
         state = self.state if self.state.ended else TableState.STOPPED
         seconds = (self.ended_at or at) - self.started_at if self.started_at is not None else 0.0
-        return self.counts.receipts(tallies, self._failures, state, seconds, self.failure)
+        return self.counts.receipts(tallies, self.failures, state, seconds, self.failure)
 
 
 def _closed() -> None:

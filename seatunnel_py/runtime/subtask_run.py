@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.source import Split
 from seatunnel_py.plan.pipelines import Vertex
+from seatunnel_py.protocol.coordinator_events import Progressed
 from seatunnel_py.protocol.ids import Channel, Subtask
 from seatunnel_py.protocol.items import StagedPiece
 from seatunnel_py.protocol.participant import Participant
@@ -81,7 +82,7 @@ class SubtaskRun:
 
     def tally(self, record: CheckpointRecord | None) -> Tally:
         """Its sums, as its state knows them; where it had nothing left to do, as ``record`` does."""
-        if self.participant.epoch or record is None or self.subtask not in record.snapshots:
+        if self.participant.epoch > 0 or record is None or self.subtask not in record.snapshots:
             return tally_of(_state_of(self.participant.units.state).tally)
         return tally_of(_state_of(record.snapshots[self.subtask].state).tally)
 
@@ -199,7 +200,7 @@ class SubtaskRun:
         size = sum(piece.piece.bytes for piece in result.pieces)
         self.line.tell(RowsMoved(self.line.id, self.line.pipeline.name, rows, size, at))
         self.line.post(self.subtask, done)
-        self.line.progressed()
+        self.line.hear(Progressed(at))
 
     def _pieces(self, result: UnitResult) -> tuple[StagedPiece, ...]:
         """Pieces under names that say who staged them."""
@@ -231,7 +232,7 @@ class SubtaskRun:
         unit, command = self.unit, self.command
         assert unit is not None and command is not None, "no unit was under way"
         line, at = self.line, self.line.now()
-        line.attempts(self.vertex)
+        line.failures[self.vertex.id] += 1
         delay = line.settings.retry.delay(failure, unit.id.attempt)
         if delay is None:
             self.unit = self.command = None

@@ -473,7 +473,6 @@ def test_whatever_happens_every_pipeline_ends_once_and_cleanly(
     end_cleanly(shapes, seed, wrong, stop_after, interval)
 
 
-@pytest.mark.xfail(reason="a journal entry that becomes durable behind the end begins a unit: test_driver_late.py")
 @given(jobs, seeds, st.floats(0, 0.4), stops, INTERVALS)
 @settings(max_examples=30)
 def test_whatever_happens_pipelines_with_channels_end_once_and_cleanly(
@@ -572,17 +571,7 @@ def test_a_driver_that_takes_over_from_a_living_one_brings_every_row_once(
             assert sorted(ledger.rows) == rows_of(pipeline)
 
 
-DEATHS = [
-    pytest.param(
-        at,
-        marks=[]
-        if at < 3
-        else pytest.mark.xfail(
-            strict=True, reason="SubtaskRun.tally takes an epoch of -1, before the first life, for a life"
-        ),
-    )
-    for at in range(1, 6)
-]
+DEATHS = range(1, 6)
 
 
 @pytest.mark.parametrize("dies_at", DEATHS)
@@ -630,10 +619,7 @@ class FailsAt(Fates):
         return (FailureKind.FATAL if self.count == self.at else None), 0.0
 
 
-LOST = pytest.mark.xfail(reason="that it was dropped is not always written: test_driver_late.py")
-
-
-@pytest.mark.parametrize("moment", [pytest.param("", marks=LOST), "of one moment"])
+@pytest.mark.parametrize("moment", ["", "of one moment"])
 def test_a_pipeline_that_begins_anew_reads_nothing_of_the_run_before(tmp_path: Path, moment: str) -> None:
     """Its rows were taken back, or its snapshot has died: splits are found again, and may be others."""
     shape = fork("x", (30, 30), 1, 2, Visible.COMMITTED)
