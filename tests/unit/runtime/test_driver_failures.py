@@ -23,6 +23,7 @@ from runtime_toys import (
 
 from seatunnel_py.api import FatalError, Piece, RetriableError, TablePath
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
+from seatunnel_py.protocol.backoff import Backoff
 from seatunnel_py.runtime.attempts import RetryPolicy
 from seatunnel_py.runtime.events import JobEvent, RowsMoved, TableChanged, UnitRetried
 from seatunnel_py.runtime.loop import PIPELINES_OPEN_MAX
@@ -41,7 +42,13 @@ class Job:
     def __init__(self, pipelines: Sequence[Pipeline], *, fail_fast: bool = False, retry: float = 0.01) -> None:
         self.engine = ScriptedEngine(pipelines)
         self.events: list[JobEvent] = []
-        settings = Settings(RetryPolicy(3, retry), Budget(10, 1.0), fail_fast=fail_fast, exchange="mem:")
+        settings = Settings(
+            RetryPolicy(3, retry),
+            Budget(10, 1.0),
+            fail_fast=fail_fast,
+            exchange="mem:",
+            restarts=Backoff(3, retry / 8, longest=retry),
+        )
         self._place = tempfile.TemporaryDirectory()
         place = Path(self._place.name)
         self.driver = driver_of(pipelines, self.engine, settings, Clock(), self._listen, place)

@@ -13,6 +13,7 @@ from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driv
 
 from seatunnel_py.api import RetriableError
 from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.protocol.backoff import Backoff
 from seatunnel_py.runtime.attempts import RetryPolicy
 from seatunnel_py.runtime.events import JobEvent, UnitRetried
 from seatunnel_py.runtime.settings import Settings
@@ -28,7 +29,8 @@ class Job:
     def __init__(self, pipelines: list[Pipeline], place: Path, retry: float = 0.01) -> None:
         self.engine = ScriptedEngine(pipelines)
         self.events: list[JobEvent] = []
-        settings = Settings(RetryPolicy(3, retry), Budget(10, 1.0), exchange="mem:")
+        restarts = Backoff(3, retry / 8, longest=retry)
+        settings = Settings(RetryPolicy(3, retry), Budget(10, 1.0), exchange="mem:", restarts=restarts)
         self.driver = driver_of(pipelines, self.engine, settings, Clock(), self.events.append, place)
         self.thread = threading.Thread(target=self.driver.run, daemon=True)
 
