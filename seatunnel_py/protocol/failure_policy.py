@@ -60,7 +60,7 @@ POLICIES: Mapping[Reason, Policy] = {
     # An id beyond the next one is a fatal gap (I23): a restart would only hide that a batch got lost.
     Reason.GAP: Policy(NO, YES, NO, "run the job again with --restore latest, and report this: it is an error of ours"),
     # The receiver and its descendants go back to the checkpoint, and then take what comes (I22).
-    Reason.CONTENT_CHANGED: Policy(NO, NO, YES, "set channel.retain = true, or source.consistency = snapshot"),
+    Reason.CONTENT_CHANGED: Policy(NO, NO, YES, "set channel.retain = always, or source.consistency = snapshot"),
     Reason.COMMIT_FAILED: Policy(NO, NO, YES, "look whether the target is reachable and takes writes"),
     Reason.COMMIT_REFUSED: Policy(NO, YES, NO, "mend what the target names, then go on with --restore latest"),
     Reason.LOST: Policy(NO, YES, NO, "compare the target with the staged names in the record before going on (I31)"),

@@ -104,7 +104,7 @@ class Driver:
         self._engine.start(lambda event: self._queue.put(lambda: self._from_engine(event)))
         try:
             self._admit()
-            while self._open or self._waiting:
+            while self._open or self._waiting or self._logging:
                 self._next()
                 self._admit()
         finally:
@@ -244,6 +244,9 @@ class Driver:
         def stored(error: BaseException | None) -> None:
             if error is not None and not isinstance(error, SeaTunnelError):
                 raise error  # no answer of a store, but a mistake of ours
+            if error is not None:
+                for pipeline in command.records:
+                    self._lives[pipeline].failed_with(as_failure(error))
             fenced = isinstance(error, FencedOff)
             self._perform(self._hub.stored(self.now(), command.number, ok=error is None, fenced=fenced))
 

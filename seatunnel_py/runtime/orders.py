@@ -179,7 +179,8 @@ def _ended(life: PipelineLife, command: order.PipelineEnded) -> None:
     if command.reason is not Reason.CANCELLED and life.failure is None:
         life.failure = UnitFailure(FailureKind.FATAL, explain(command.reason))
     life.change(life.ending or TableState.FAILED, life.failure)
-    life.end(life.release if life.resumable else life.abort)
+    overtaken = command.reason is Reason.FENCED  # what is staged is the newer driver's
+    life.end(life.release if life.resumable or overtaken else life.abort)
 
 
 # ---------------------------------------------------------------- what participants ask for

@@ -1,7 +1,8 @@
 """How a driver becomes the one: fence, then read, then decide (I38).
 
 Rules. (1) The incarnation is taken first: from then on nobody else's write counts (I34). (2) What is read afterwards is
-therefore all there is. (3) The claim that says from where it goes on is durable before anything is done.
+therefore all there is. (3) The claim that says from where it goes on is durable before anything is done. (4) What older drivers left is of no
+use then: records that are no savepoint and not gone on from are deleted.
 """
 
 from __future__ import annotations
@@ -62,4 +63,8 @@ def take_over(store: CheckpointStore, pipelines: Iterable[str]) -> Authority:
             "give the store back what is missing, or begin anew with --fresh",
         )
     store.claim(incarnation, claims)
+    for pipeline, stored in found.records.items():
+        for one in stored:
+            if one != records.get(pipeline) and not (isinstance(one, CheckpointRecord) and one.name):
+                store.delete(pipeline, one.checkpoint)
     return Authority(incarnation, lineage, claims, records)

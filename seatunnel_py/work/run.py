@@ -142,7 +142,7 @@ class _Flow:
                 if self.unit.until is not None:
                     raise FatalError(
                         f"the split of {self.unit.id} does not show again what was read of it before: it has changed",
-                        "set channel.retain = true",
+                        "set channel.retain = always",
                     )
         for bound in self._transforms:
             self._check_balance(bound)

@@ -57,7 +57,6 @@ def test_an_overtaken_driver_commits_nothing(tmp_path: Path) -> None:
     assert source.told == ["discover", "close"]
 
 
-@pytest.mark.xfail(strict=True, reason="PipelineEnded(FENCED) with no record but checkpoint 0 is closed by abort")
 def test_an_overtaken_driver_takes_nothing_back(tmp_path: Path) -> None:
     """What is staged belongs to the driver that took over: its staging tables would be dropped under it (I34)."""
     target = Target()
@@ -92,7 +91,6 @@ def test_without_checkpoint_0_nothing_is_changed(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("kind", [RecordKind.ZERO, RecordKind.FINAL])
-@pytest.mark.xfail(strict=True, reason="Driver._persist keeps what the store said to itself")
 def test_people_learn_why_the_store_could_not_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: RecordKind
 ) -> None:
