@@ -152,7 +152,8 @@ class SubtaskRun:
         again: Any = command.range
         split = reading.next(self.splits, bounded=self._bounded) if again is None else self._by_id[again[0]]
         if split is None:
-            return self._done(command, state, self._last_words(), ended=True)
+            self.idle = not self._bounded  # it stays open: there may be more some day
+            return self._done(command, state, self._last_words() if self._bounded else (), ended=self._bounded)
         budget = self.line.settings.budget
         cost = UNIT_SECONDS_UNKNOWN if split.rows is None else min(split.rows, budget.rows) / ROWS_PER_SECOND_GUESS
         cost = max(UNIT_SECONDS_MIN, cost)
@@ -184,7 +185,7 @@ class SubtaskRun:
         ended = False
         if unit.split is not None:
             reading = reading_of(state.reading).after(unit.split, result.next, done=result.done, bounded=self._bounded)
-            ended = reading.next(self.splits, bounded=self._bounded) is None
+            ended = self._bounded and reading.next(self.splits, bounded=True) is None
             taken = [unit.split.id, position_plain(unit.start), None if result.done else position_plain(result.next)]
             state = replace(state, reading=reading.to_plain())
             self.idle = not self._bounded and not result.rows

@@ -1,8 +1,8 @@
 """How a driver becomes the one: fence, then read, then decide (I38).
 
 Rules. (1) The incarnation is taken first: from then on nobody else's write counts (I34). (2) What is read afterwards is
-therefore all there is. (3) The claim that says from where it goes on is durable before anything is done. (4) What older drivers left is of no
-use then: records that are no savepoint and not gone on from are deleted.
+therefore all there is. (3) The claim that says from where it goes on is durable before anything is done. (4) What older
+drivers left is of no use then: records that are no savepoint and not gone on from are deleted.
 """
 
 from __future__ import annotations

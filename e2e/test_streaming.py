@@ -1,0 +1,55 @@
+"""A streaming job: rows become visible while it runs, a stop ends it behind a savepoint, and it goes on from there."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from pathlib import Path
+
+from e2e.conftest import Databases
+from e2e.support import finish, start, wait_for, write_job
+
+ROWS = 30_000
+
+
+def begin(home: Path, *more: str) -> subprocess.Popen[str]:
+    return start(home, "run", "job.conf", "--job-id", "stream", *more)
+
+
+def test_a_stream_is_stopped_and_gone_on_with(tmp_path: Path, databases: Databases) -> None:
+    """I44: what is visible after the stop is what the savepoint holds, and nothing comes twice afterwards."""
+    write_job(
+        tmp_path,
+        f"""
+        env {{ job.mode = STREAMING, checkpoint.interval = 300 }}
+        source {{ FakeSource {{ row.num = {ROWS}, split.num = 100, split.read-interval = 50,
+                    schema {{ table = "shop.events", fields {{ id = bigint, name = string }},
+                              primaryKey {{ name = pk, columnNames = [id] }} }},
+                    bigint.fake.mode = range, auto.increment.enabled = true }} }}
+        sink {{ Jdbc {{ {databases.jdbc(databases.target)}, generate_sink_sql = true,
+                        database = {databases.target}, table = "public.events" }} }}
+        """,
+    )
+
+    def rows() -> int:
+        with databases.connect(databases.target) as connection:
+            if connection.execute("SELECT to_regclass('public.events')").fetchone() == (None,):
+                return 0
+            found = connection.execute("SELECT count(*) FROM events").fetchone()
+            return int(found[0]) if found else 0
+
+    process = begin(tmp_path)
+    wait_for("rows while it runs", lambda: process.poll() is not None or rows() > 0)
+    assert process.poll() is None, process.communicate()
+    process.send_signal(signal.SIGTERM)
+    first = finish(process)
+    assert first.code == 143 and "go on with it: seatunnel run job.conf --job-id stream --restore latest" in first.out
+    seen = rows()
+    assert 0 < seen < ROWS
+
+    process = begin(tmp_path, "--restore", "latest")
+    wait_for("all rows", lambda: process.poll() is not None or rows() >= ROWS)
+    assert process.poll() is None, "it stays open: there may be more some day"
+    process.send_signal(signal.SIGINT)
+    assert finish(process).code == 130
+    assert rows() == ROWS
