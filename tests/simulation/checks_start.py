@@ -151,6 +151,8 @@ class VoidPositions(Checker):
         super().__init__(world)
         self.epochs: dict[int, dict[str, int]] = {}
         """Of lives whose positions are void, by incarnation."""
+        self.zero = 0
+        """The newest checkpoint 0: a snapshot that names pieces since an older checkpoint was made before it."""
 
     def said(self, driver: Driver, node: None, event: Any, commands: tuple[Any, ...]) -> None:
         zero = [one for one in commands if type(one) is order.Persist and one.record.kind is RecordKind.ZERO]
@@ -163,10 +165,16 @@ class VoidPositions(Checker):
         self.world.count("positions were void" if zero else "positions were void too late")
 
     def stored(self, driver: Driver, record: CheckpointRecord, answer: Answer) -> None:
-        if answer is not Answer.DONE or record.kind is RecordKind.ZERO:
+        if answer is not Answer.DONE:
+            return
+        if record.kind is RecordKind.ZERO:
+            self.zero = record.checkpoint
             return
         void = self.epochs.get(record.incarnation, {})
-        wrong = [name for name in record.topology.live if record.epochs[name] <= void.get(name, -1)]
+        coming = self.facts.known[driver.incarnation].coming
+        # Who is out, or comes back with this record, said nothing in it: it stands where an older record has it.
+        wrong = {at.vertex for at, one in record.snapshots.items() if one.since < self.zero}
+        wrong |= {name for name in set(record.topology.live) - coming if record.epochs[name] <= void.get(name, -1)}
         self.expect(not wrong, f"checkpoint {record.checkpoint} holds positions of {sorted(wrong)} that are void")
 
 
