@@ -176,18 +176,6 @@ class Observer:
         known.epochs[command.subtask] = command.epoch
         known.restored = command.checkpoint
         known.unstarted.add(command.subtask)
-        if self.world.lied and command.replay is JournalUse.VOID and driver is self.world.newest:
-            self._look_ahead(driver, command)
-
-    def _look_ahead(self, driver: Driver, command: order.Restart) -> None:
-        """A record in which a receiver is ahead of one whose replay differs cannot be gone on from: a person has to."""
-        record = self.record(driver, command.checkpoint)
-        for channel in driver.nodes[command.subtask].outputs if record and record.snapshots else ():
-            receiver = record.snapshots[channel.receiver]
-            held = receiver.channel_state.get(channel, ())
-            seen = held[-1].number if held else receiver.applied.get(channel, 0)
-            if seen > record.snapshots[command.subtask].sent.get(channel, 0):
-                self.world.give_up()
 
     def start(self, driver: Driver, node: None, command: order.SendStart) -> None:
         known = self.known[driver.incarnation]

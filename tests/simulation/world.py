@@ -171,11 +171,6 @@ class World:
         if self._heap:  # else nobody else has anything to do: a sweep must not hide that
             self.later(0.2 + self.delay(0.4), self.sweep)
 
-    def give_up(self) -> None:
-        """A vertex broke its word in a way that nobody can repair: what follows proves nothing."""
-        self.given_up = True
-        self.count("a broken word could not be repaired")
-
     @property
     def newest(self) -> Driver:
         return self.drivers[-1]
