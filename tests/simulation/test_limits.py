@@ -14,6 +14,7 @@ from tests.simulation.violation import Violation
 from tests.simulation.world import World
 
 SEED, MODE = 5, "aligned"
+CRASH = ""
 
 
 def lasting() -> World:
@@ -61,20 +62,42 @@ def test_virtual_time_that_goes_on_and_on() -> None:
     assert "no end after 200 s" in violated(world).text
 
 
-def test_drivers_that_all_end_for_the_same_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pipeline that never can go on is a finding, and no endless loop of new drivers."""
-    monkeypatch.setitem(PERFORM, Persist, lambda driver, command: driver.world.crash(driver))
+def ends_for(reasons: tuple[str, ...]) -> Callable[[Driver, Persist], None]:
+    """A pipeline that ends whenever something should be stored: for these reasons in turn."""
 
-    assert "6 drivers in a row have ended without a checkpoint, because it crashed" in violated(lasting()).text
-
-
-def test_drivers_that_end_for_one_reason_and_another(monkeypatch: pytest.MonkeyPatch) -> None:
     def ends(driver: Driver, command: Persist) -> None:
         world = driver.world
         driver.alive = False
-        world.limits.driver_ended(f"reason {len(world.drivers) % 2}")
+        why = reasons[len(world.drivers) % len(reasons)]
+        if why == CRASH:
+            world.limits.driver_crashed()
+        else:
+            world.limits.driver_ended(why)
         world.later(0.1, world.start_driver)
 
-    monkeypatch.setitem(PERFORM, Persist, ends)
+    return ends
+
+
+def test_drivers_that_all_end_for_the_same_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipeline that never can go on is a finding, and no endless loop of new drivers."""
+    monkeypatch.setitem(PERFORM, Persist, ends_for(("it must",)))
+
+    assert "6 drivers in a row have ended without a checkpoint, because it must" in violated(lasting()).text
+
+
+def test_crashes_do_not_hide_that_drivers_end_for_the_same_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PERFORM, Persist, ends_for(("it must", CRASH)))
+
+    assert "6 drivers in a row have ended without a checkpoint, because it must" in violated(lasting()).text
+
+
+def test_drivers_that_end_for_one_reason_and_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PERFORM, Persist, ends_for(("one", "another")))
+
+    assert "40 drivers did not bring it to an end" in violated(lasting()).text
+
+
+def test_drivers_that_crash_are_a_finding_only_if_they_never_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PERFORM, Persist, lambda driver, command: driver.world.crash(driver))
 
     assert "40 drivers did not bring it to an end" in violated(lasting()).text

@@ -181,7 +181,7 @@ class World:
         self.note(driver.name, "crashes")
         self.count("a driver crashed")
         if driver is self.newest:
-            self.limits.driver_ended("it crashed")
+            self.limits.driver_crashed()
             self.start_later()
 
     def start_driver(self) -> None:
