@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from e2e.conftest import Databases
 from e2e.support import finish, kill9, python_workers, start, wait_for, write_job
 
-ROWS = 400_000
+ROWS = 600_000
 AS_READ, AS_MAPPED = "read", "mapped"
 NEWLINE = "\n"
 SLOWLY = """transform { FieldMapper { plugin_input = read, plugin_output = mapped,
@@ -34,7 +35,7 @@ class Job:
                              table_path = "{self.databases.source}.public.big", partition_num = {parts} }}"""
         took = AS_MAPPED if slowly else AS_READ
         text = f"""
-            env {{ checkpoint.interval = 200, unit.rows = 2000{env and ", "}{env} }}
+            env {{ checkpoint.interval = 200, unit.rows = 1000{env and ", "}{env} }}
             source {{ {source} }}
             {SLOWLY if slowly else ""}
             sink {{ {NEWLINE.join(sink.replace("TOOK", took) for sink in sinks)} }}"""
@@ -75,7 +76,8 @@ class Job:
         kill9(process.pid)
         process.communicate()
         for worker in workers:
-            kill9(worker)
+            with suppress(ProcessLookupError):  # it has noticed that its driver is gone
+                kill9(worker)
 
     def check_table(self) -> None:
         wanted = self.databases.rows(self.databases.source, "big")

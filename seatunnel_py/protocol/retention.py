@@ -2,12 +2,13 @@
 
 Rules. (RT1) A savepoint is pinned: retention neither deletes nor counts it (I44); so is checkpoint 0, which says what
 was decided at the start, until another one takes its place (void positions). (RT2) What a savepoint refers to stays.
-(RT3) A checkpoint with an unconfirmed commit stays: its pieces are all that is left of those rows (I29). (RT4) A
-checkpoint goes only when a newer one has completed and all commits of that are confirmed (I18); so the newest always
-stays (I17). (RT5) The newest ``max_retained`` stay besides. (RT6) The answer follows from what is listed, in whatever
-order: what failed to be deleted and is listed again is named again (F26). (RT7) A completed checkpoint makes every
-older one needless that can still be given up (O4.10); savepoints too, because commits of a scope go in order (I30):
-whoever asked for one gets a new one.
+(RT3) A checkpoint with an unconfirmed commit of its own stays: its pieces are all that is left of those rows (I29).
+What it carries on of earlier ones does not keep it, for the newest carries that too (CM5): else a target that is away
+would keep every record. (RT4) A checkpoint goes only when a newer one has completed and all commits of that one itself
+are confirmed (I18); so the newest always stays (I17). (RT5) The newest ``max_retained`` stay besides. (RT6) The answer
+follows from what is listed, in whatever order: what failed to be deleted and is listed again is named again (F26).
+(RT7) A completed checkpoint makes every older one needless that can still be given up (O4.10); savepoints too, because
+commits of a scope go in order (I30): whoever asked for one gets a new one.
 
 May not know: the store, and whether deleting worked.
 """

@@ -86,19 +86,23 @@ class I30CommitsInOrder(Checker):
 
 
 class I33NamedStays(Checker):
-    """What a record names is not dropped while the record is there, and not before it is visible."""
+    """What a record names is not dropped while the record is there, and what it commits not before it is visible."""
 
     after: ClassVar = {order.DropPieces: "drop"}
 
     def drop(self, driver: Driver, node: None, command: order.DropPieces) -> None:
-        wanted = {piece.name for piece in command.pieces}
+        wanted, ledger = {piece.name for piece in command.pieces}, self.world.targets[command.scope].ledger
         for record in self.facts.completed:
-            needed = record.checkpoint in self.world.store.records
-            if needed or self.world.targets[command.scope].ledger < record.checkpoint:
-                named = {piece.name for one in record.snapshots.values() for piece in one.pieces}
-                named |= {piece.name for commit in record.uncommitted for piece in commit.pieces}
-                wrong = sorted(named & wanted)
-                self.expect(not wrong, f"{wrong} are dropped, though checkpoint {record.checkpoint} names them")
+            # A scope that has nothing new in a record has no commit of it: its ledger never comes to stand there.
+            there = record.checkpoint in self.world.store.records
+            due = [
+                one for one in record.uncommitted if there or (one.scope == command.scope and one.checkpoint > ledger)
+            ]
+            named = {piece.name for commit in due for piece in commit.pieces}
+            if there:
+                named |= {piece.name for one in record.snapshots.values() for piece in one.pieces}
+            wrong = sorted(named & wanted)
+            self.expect(not wrong, f"{wrong} are dropped, though checkpoint {record.checkpoint} names them")
         self.world.count("orphans were dropped")
 
 

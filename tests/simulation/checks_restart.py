@@ -8,7 +8,7 @@ from seatunnel_py.protocol import coordinator_commands as order
 from seatunnel_py.protocol import coordinator_events as report
 from seatunnel_py.protocol import participant_messages as task
 from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.records import RecordKind
+from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
 from seatunnel_py.protocol.topology import Determinism, SinkKind, Topology
 from tests.simulation.checker import Checker
 from tests.simulation.storage import Answer
@@ -39,7 +39,8 @@ class I17NewestIsRestored(Checker):
 
 
 class I18Retention(Checker):
-    """A record goes when a newer one is completed, all its commits are confirmed, and no savepoint needs it."""
+    """A record goes when its own commits and those of a newer one are confirmed, and no savepoint needs it; of what it
+    only carried on nothing is lost."""
 
     after: ClassVar = {order.DeleteRecord: "delete"}
 
@@ -50,16 +51,27 @@ class I18Retention(Checker):
         record = world.store.ever.get(number)
         self.expect(record is not None, f"record {number} is deleted, but was never there")
         self.expect(record.kind is not RecordKind.SAVEPOINT, f"savepoint {number} is deleted")
-        self.expect(max(world.store.ever) > number, f"record {number} is deleted and is the newest")
-        for commit in record.uncommitted:
-            ledger = world.targets[commit.scope].ledger
-            self.expect(ledger >= commit.checkpoint, f"record {number} is deleted, {commit.scope} stands at {ledger}")
+        valid = [one for other, one in world.store.records.items() if other not in world.store.void]
+        newer = sorted((one for one in valid if one.checkpoint > number), key=lambda one: one.checkpoint)
+        self.expect(bool(newer), f"record {number} is deleted and is the newest")
+        self.expect(any(map(self.confirmed, newer)), f"record {number} is deleted, and no newer one is confirmed")
+        for commit in self.waiting(record):
+            about = f"record {number} is deleted, {commit.scope} waits for {commit.checkpoint}"
+            self.expect(commit.checkpoint != number, about)
+            self.expect(commit in newer[-1].uncommitted, f"{about}, and the newest does not name it")
         for kept in world.store.savepoints():
             self.expect(
                 all(one.checkpoint != number for one in kept.uncommitted),
                 f"savepoint {kept.checkpoint} refers to {number}",
             )
         world.count("a record was deleted")
+
+    def waiting(self, record: CheckpointRecord) -> list[Commit]:
+        """What it names that its targets do not hold yet: its own, and what it carries on."""
+        return [one for one in record.uncommitted if self.world.targets[one.scope].ledger < one.checkpoint]
+
+    def confirmed(self, record: CheckpointRecord) -> bool:
+        return all(one.checkpoint != record.checkpoint for one in self.waiting(record))
 
 
 class Regions(Checker):
