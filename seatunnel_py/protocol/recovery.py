@@ -6,7 +6,8 @@ under way: the region is that of all of them, the record is the same (I26). (RE4
 restart are ready (O5.4). (RE5) Attempts are bounded and grow apart; a stable period gives them back. (RE6) A source
 that restarts has ended only if its snapshot says so (I46). (RE7) Where the newest record holds batches of a sender
 that will not make them again, nothing can be restored (I22). (RE8) A vertex whose attempts are used up is left out,
-where the policy wants that and something else remains to run: nobody restarts for it any longer.
+where the policy wants that and something else remains to run: nobody restarts for it any longer. (RE9) What lives that
+were cut took stays void until those who join have started, however often they have to begin (RJ4).
 
 May not know: what is pending, and what a record contains beyond its snapshots.
 """
@@ -33,7 +34,8 @@ RESTART = "restart"
 
 class Recovery:
     """``retries`` are kept by vertex, and under no name for the whole. ``failed`` joins until all have started;
-    ``waiting`` are subtasks that begin a life and are not ready yet; ``resumed``: all have started, just now."""
+    ``waiting`` are subtasks that begin a life and are not ready yet; ``joining`` come back, and have not started yet
+    (RE9); ``resumed``: all have started, just now."""
 
     def __init__(self, shared: Shared, leaving: Leaving, backoff: Backoff, policy: FailurePolicy) -> None:
         self.shared = shared
@@ -42,6 +44,7 @@ class Recovery:
         self.backoff = backoff
         self.retries: dict[str, Retries] = {}
         self.failed: set[str] = set()
+        self.joining: set[str] = set()
         self.waiting: set[Subtask] = set()
         self.beginning: tuple[Subtask, ...] = ()
         self.due = False
@@ -121,6 +124,7 @@ class Recovery:
         """These come back with the newest record; beside the others, or with those who have failed meanwhile."""
         shared = self.shared
         assert shared.newest is not None, "they come back with a record"
+        self.joining.update(vertices)
         if not self.under_way:
             shared.advance(PipelineEvent.SUBTASK_FAILED)
             shared.advance(PipelineEvent.BACKOFF_OVER)
@@ -134,9 +138,11 @@ class Recovery:
             shared.ended.discard(restart.subtask)
             if restart.snapshot is not None and restart.snapshot.ended:
                 shared.ended.add(restart.subtask)
-        restarts = plan.restarts
-        if self.void:
-            restarts = tuple(replace(restart, replay=JournalUse.VOID) for restart in restarts)
+        void = plan.vertices if self.void else self.joining
+        restarts = tuple(
+            replace(restart, replay=JournalUse.VOID) if restart.subtask.vertex in void else restart
+            for restart in plan.restarts
+        )
         self.hopeless = bool(unsound(shared.topology, shared.newest, restarts))
         if self.hopeless:
             return
@@ -161,6 +167,7 @@ class Recovery:
         for one in self.beginning:
             shared.say(SendStart(one, shared.incarnation, shared.epochs[one.vertex]))
         self.failed.clear()
+        self.joining.clear()
         self.void = False
         shared.advance(PipelineEvent.ALL_READY)
         self.resumed = True

@@ -104,10 +104,16 @@ def _commit(life: PipelineLife, command: order.CommitPieces) -> None:
     life.aside(
         f"commit {command.scope}",
         partial(effects.commit, groups, command.pieces, setups, job, command.checkpoint, final=final),
-        lambda _: life.hear(report.CommitConfirmed(life.now(), command.incarnation, command.scope, command.checkpoint)),
+        lambda _: _committed(life, command),
         partial(_commit_failed, life, command),
         retried=False,
     )
+
+
+def _committed(life: PipelineLife, command: order.CommitPieces) -> None:
+    if life.tries.pop(command.scope, 0):
+        life.failure = None  # what had failed is done
+    life.hear(report.CommitConfirmed(life.now(), command.incarnation, command.scope, command.checkpoint))
 
 
 def _commit_failed(life: PipelineLife, command: order.CommitPieces, failure: UnitFailure) -> None:

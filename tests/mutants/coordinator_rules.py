@@ -223,6 +223,14 @@ MUTANTS: tuple[Mutant, ...] = (
         "RE8, I21",
         "tests/protocol/test_isolating.py",
     ),
+    Mutant(
+        "who comes back while others restart takes the journal of a life that was cut",
+        "recovery.py",
+        "        self.joining.update(vertices)\n",
+        "",
+        "RE9, RJ4",
+        "tests/protocol/test_rejoining.py",
+    ),
     # ---- ending.py
     Mutant(
         "a stop ends before its commits are confirmed",

@@ -328,6 +328,30 @@ def test_who_fails_while_the_record_is_stored_restarts_together_with_those_who_c
     assert told.coordinator.shared.state is PipelineState.RUNNING
 
 
+def uses(told: Talk) -> dict[Subtask, JournalUse]:
+    return {one.subtask: one.replay for one in told.all(cc.Restart)}
+
+
+def test_what_was_taken_before_they_left_is_void_also_where_others_restart_with_them() -> None:
+    """RE9, RJ4: what was brought has numbers of its own."""
+    told = bring(without_left(backoff=Backoff(retries=1, first=1.0)).forget())
+    number = told.last(cc.SendTrigger).checkpoint
+    live(told, number).fail(RIGHT).persisted(number).timer("restart", 30.0)
+
+    assert uses(told) == {SOURCE: JournalUse.WHOLE, RIGHT: JournalUse.WHOLE, LEFT: JournalUse.VOID}
+
+
+def test_what_was_taken_before_they_left_is_void_until_they_have_started() -> None:
+    """RE9, RE3: a first attempt may not have begun everywhere; what the new life took itself counts again."""
+    told = without_left(APART, Backoff(retries=3, first=1.0))
+    live(ask(told, "own", "left"), told.last(cc.SendTrigger).checkpoint).persisted()
+    told.fail(OWN).forget().timer("restart", 30.0)
+    assert uses(told) == {OWN: JournalUse.VOID, LEFT: JournalUse.VOID}
+
+    told.all_ready().fail(OWN).forget().timer("restart", 60.0)
+    assert uses(told) == {OWN: JournalUse.WHOLE}
+
+
 def test_where_a_feeder_has_left_meanwhile_the_others_stay_out() -> None:
     """RJ5: with what the record of their barrier holds; the next barrier names them again."""
     topology = Topology(
