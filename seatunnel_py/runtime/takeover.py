@@ -63,8 +63,10 @@ def take_over(store: CheckpointStore, pipelines: Iterable[str]) -> Authority:
             "give the store back what is missing, or begin anew with --fresh",
         )
     store.claim(incarnation, claims)
-    for pipeline, stored in found.records.items():
-        for one in stored:
-            if one != records.get(pipeline) and not (isinstance(one, CheckpointRecord) and one.name):
+    for pipeline, record in records.items():
+        if record.topology.detached:
+            continue  # tables that were left out stand where an older record says (LE5)
+        for one in found.records[pipeline]:
+            if one != record and not (isinstance(one, CheckpointRecord) and one.name):
                 store.delete(pipeline, one.checkpoint)
     return Authority(incarnation, lineage, claims, records)
