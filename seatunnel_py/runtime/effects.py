@@ -7,7 +7,7 @@ either into an event.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -18,7 +18,7 @@ from seatunnel_py.api.sink import CommitContext, Effect, Piece, Setup, Visible
 from seatunnel_py.api.source import Enumerator, Split
 from seatunnel_py.errors import FatalError, RetriableError, SeaTunnelError
 from seatunnel_py.plan.flows import SinkNode
-from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.plan.pipelines import Pipeline, Vertex
 from seatunnel_py.protocol.items import StagedPiece
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.chains import JobIdentity
@@ -54,16 +54,22 @@ def prepared_of(plain: Any) -> Prepared:
 
 
 def prepare(pipeline: Pipeline) -> Prepared:
-    """Plan every sink of the pipeline and find the splits; nothing is changed anywhere. What fails half-way leaves no
-    enumerator open."""
+    """Plan every sink of the pipeline and find the splits; nothing is changed anywhere."""
     setups = {node.id: node.sink.plan_setup() for node in pipeline.sinks}
+    return _opened(pipeline, setups, lambda vertex, enumerator: enumerator.discover())
+
+
+def _opened(
+    pipeline: Pipeline, setups: Mapping[str, Setup], find: Callable[[Vertex, Enumerator], Iterable[Split]]
+) -> Prepared:
+    """Open every source and ``find`` its splits. What fails half-way leaves no enumerator open."""
     splits: dict[str, tuple[Split, ...]] = {}
     enumerators: list[Enumerator] = []
     try:
         for vertex in pipeline.vertices:
             if vertex.source is not None:
                 enumerators.append(vertex.source.source.enumerator([vertex.source.table], None))
-                splits[vertex.id] = tuple(enumerators[-1].discover())
+                splits[vertex.id] = tuple(find(vertex, enumerators[-1]))
     except BaseException:
         with suppress(Exception):  # why it failed is what people need to know
             release(enumerators)
@@ -89,18 +95,7 @@ def resume(
             )
     if record.kind is RecordKind.FINAL:
         return before
-    splits: dict[str, tuple[Split, ...]] = {}
-    enumerators: list[Enumerator] = []
-    try:
-        for vertex in pipeline.vertices:
-            if vertex.source is not None:
-                enumerators.append(vertex.source.source.enumerator([vertex.source.table], None))
-                splits[vertex.id] = tuple(enumerators[-1].renew(before.splits[vertex.id]))
-    except BaseException:
-        with suppress(Exception):  # why it failed is what people need to know
-            release(enumerators)
-        raise
-    return Prepared(before.setups, splits, tuple(enumerators))
+    return _opened(pipeline, before.setups, lambda vertex, enumerator: enumerator.renew(before.splits[vertex.id]))
 
 
 def set_up(nodes: Sequence[SinkNode], setups: Mapping[str, Setup]) -> None:

@@ -246,7 +246,7 @@ class Driver:
                 raise error  # no answer of a store, but a mistake of ours
             if error is not None:
                 for pipeline in command.records:
-                    self._lives[pipeline].failed_with(as_failure(error))
+                    self._lives[pipeline].failure = as_failure(error)
             fenced = isinstance(error, FencedOff)
             self._perform(self._hub.stored(self.now(), command.number, ok=error is None, fenced=fenced))
 

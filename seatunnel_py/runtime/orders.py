@@ -119,7 +119,7 @@ def _committed(life: PipelineLife, command: order.CommitPieces) -> None:
 def _commit_failed(life: PipelineLife, command: order.CommitPieces, failure: UnitFailure) -> None:
     """What may pass is tried again by the coordinator: in a bounded job so often as anything is."""
     life.tries[command.scope] += 1
-    life.failed_with(failure)
+    life.failure = failure
     hopeless = life.settings.retry.delay(failure, life.tries[command.scope] - 1) is None
     final = failure.kind is not FailureKind.RETRIABLE or (life.bounded and hopeless)
     reason = Reason.COMMIT_REFUSED if final else Reason.COMMIT_FAILED

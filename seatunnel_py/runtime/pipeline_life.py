@@ -5,7 +5,7 @@ over: checkpoint 0, start effects, lives, units, checkpoints, commits, the end. 
 participants never leave the driver: they go through one queue, so that each machine handles one event at a time.
 Whatever ends a pipeline, nothing of it may still be at work when it is closed; it is closed once.
 
-Rules. (1) What a unit of a past life still does is waited for, and worth nothing. (2) A pipeline that ends without
+Rule. A pipeline that ends without
 success and has a checkpoint to go on from keeps what that checkpoint names; without one everything staged is dropped.
 """
 
@@ -33,6 +33,7 @@ from seatunnel_py.runtime.counts import Counts
 from seatunnel_py.runtime.effects import Prepared
 from seatunnel_py.runtime.events import JobEvent, TableChanged, UnitRetried
 from seatunnel_py.runtime.graph import Graph
+from seatunnel_py.runtime.in_flight import InFlight
 from seatunnel_py.runtime.orders import perform_task
 from seatunnel_py.runtime.reading import deal
 from seatunnel_py.runtime.receipt import TableReceipt, TableState
@@ -46,7 +47,8 @@ from seatunnel_py.work.unit import FailureKind, SinkPiece, Unit, UnitFailure, Un
 
 
 class PipelineLife:
-    """``key`` names the pipeline in the store; ``past`` is what earlier drivers have left of it there."""
+    """``key`` names the pipeline in the store; ``past`` is what earlier drivers have left of it there; ``failure`` is
+    what people will read if it ends now."""
 
     def __init__(
         self,
@@ -66,7 +68,6 @@ class PipelineLife:
         self.settings = settings
         self.job = job
         self.bounded = all(vertex.source is None or vertex.source.capabilities.bounded for vertex in pipeline.vertices)
-        self.ordered = True
         self.says_ends = any(vertex.query is not None for vertex in pipeline.vertices)
         self.state = TableState.PENDING
         self.failure: UnitFailure | None = None
@@ -83,13 +84,12 @@ class PipelineLife:
         self.prepared = Prepared({}, {})
         self.subtasks: dict[Subtask, SubtaskRun] = {}
         self.left_out: set[Subtask] = set()
-        self._running: dict[UnitId, SubtaskRun | None] = {}
+        self.units = InFlight(world)
         self.failures: Counter[str] = Counter()
         self.tries: Counter[str] = Counter()
         self._asides = 0
         self._over: Callable[[], None] | None = None
         self.ending: TableState | None = None
-        self._strays: list[SinkPiece] = []
         self._mail: deque[tuple[Subtask | None, Any]] = deque()
         self._delivering = False
 
@@ -146,7 +146,7 @@ class PipelineLife:
 
     def _cannot_begin(self, failure: UnitFailure) -> None:
         if self._over is None:
-            self.failed_with(failure)
+            self.failure = failure
             self.change(TableState.FAILED, failure)
             self.end(self.release)
 
@@ -195,10 +195,6 @@ class PipelineLife:
         queued = sum(channel_data.size(one) for one in receiver.inputs.queues[channel] if isinstance(one, Batch))
         return queued < self.settings.channel_capacity
 
-    def submit(self, run: SubtaskRun, unit: Unit) -> None:
-        self._running[unit.id] = run
-        self.world.submit(unit)
-
     def retry(self, run: SubtaskRun, unit: Unit, delay: float, failure: UnitFailure) -> None:
         """Another attempt, after a pause."""
         self.retrying(str(unit.id), unit.id.attempt, delay, failure)
@@ -206,31 +202,23 @@ class PipelineLife:
         def again() -> None:
             if delay and self.state is TableState.RETRYING:
                 self.change(TableState.RUNNING)
-            self.submit(run, unit)
+            self.units.submit(run, unit)
 
         self.world.after((self.key, unit.id), delay, again)
 
     def cancel(self, unit: UnitId) -> None:
         """Whatever it still does is worth nothing, but is waited for."""
         self.world.forget((self.key, unit))
-        if unit in self._running:
-            self._running[unit] = None
-            self.world.cancel(unit)
+        self.units.cancel(unit)
 
     def finished(self, result: UnitResult) -> None:
         """The engine has ended a unit."""
-        run = self._running.pop(result.id)
-        if run is not None:
-            run.finished(result)
-        else:
-            self._strays += result.pieces
+        self.units.finished(result)
         self._close_if_idle()
 
     def lost(self, unit: UnitId, reason: str) -> None:
         """The unit's worker died without a word."""
-        run = self._running.pop(unit)
-        if run is not None:
-            run.failed(UnitFailure(FailureKind.LOST, f"the worker of unit {unit} was lost: {reason}"))
+        self.units.lost(unit, reason)
         self._close_if_idle()
 
     # ---------------------------------------------------------------- ending
@@ -249,7 +237,7 @@ class PipelineLife:
 
     def give_up(self, failure: UnitFailure) -> None:
         """What has failed cannot be mended by a restart."""
-        self.failed_with(failure)
+        self.failure = failure
         self.ending = TableState.FAILED
         self._cancel_all()
 
@@ -266,7 +254,7 @@ class PipelineLife:
         self._close_if_idle()
 
     def _close_if_idle(self) -> None:
-        if self._over is None or self._running or self._asides:
+        if self._over is None or self.units or self._asides:
             return
         close, self._over = self._over, _closed
         if close is not _closed:
@@ -297,7 +285,7 @@ class PipelineLife:
         for run in self.subtasks.values():
             yield from run.strays
             yield from map(effects.piece_of, run.participant.pieces)
-        yield from self._strays
+        yield from self.units.strays
 
     @property
     def newest(self) -> CheckpointRecord | None:
@@ -367,10 +355,6 @@ class PipelineLife:
         if delay:
             self.change(TableState.RETRYING, failure)
         self.tell(UnitRetried(self.id, self.pipeline.name, what, attempt, delay, failure, self.now()))
-
-    def failed_with(self, failure: UnitFailure) -> None:
-        """What people will read if the pipeline ends now."""
-        self.failure = failure
 
     def change(self, state: TableState, failure: UnitFailure | None = None) -> None:
         if self.state is state and not failure:

@@ -9,7 +9,7 @@ here, the participant hears of the last one only (I7).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from seatunnel_py.protocol.participant import Participant
 from seatunnel_py.protocol.participant_messages import RunUnit, UnitDone, UnitFailed
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.protocol.topology import Determinism
 from seatunnel_py.runtime import channel_data
 from seatunnel_py.runtime.effects import piece_plain
 from seatunnel_py.runtime.events import RowsMoved
@@ -76,6 +77,8 @@ class SubtaskRun:
         self._by_id = {split.id: split for split in splits}
         self._inputs = line.graph.topology.inputs(subtask)
         self._outputs = line.graph.topology.outputs(subtask)
+        self._ways = _ways(subtask, self._outputs)
+        self._ordered = line.graph.topology.vertex(vertex.id).determinism is Determinism.DETERMINATE
         self._back_edges = line.graph.topology.back_edges
         source = vertex.source
         self._bounded = source is None or source.capabilities.bounded
@@ -112,7 +115,7 @@ class SubtaskRun:
         work = self._work(command, _state_of(command.state))
         if isinstance(work, Unit):
             self.unit = work
-            self.line.submit(self, work)
+            self.line.units.submit(self, work)
         else:
             self.line.post(self.subtask, work)
 
@@ -211,20 +214,12 @@ class SubtaskRun:
     def _outputs_of(self, result: UnitResult) -> Sequence[tuple[Channel, Any, int, int]]:
         """What the unit gave to each channel, as one batch."""
         found = []
-        for edge, ways in self._ways().items():
-            table = self.line.graph.channels[edge].table
+        for way in self._ways:
+            table = self.line.graph.channels[way.edge].table
             slices = [one for one in result.slices if one.table == table]
             if slices:
-                # One sender always goes to one receiver: rows of a split stay in order.
-                way = ways[self.subtask.index % len(ways)]
-                found.append(channel_data.output(way, slices, ordered=self.line.ordered))
+                found.append(channel_data.output(way, slices, ordered=self._ordered))
         return found
-
-    def _ways(self) -> dict[int, list[Channel]]:
-        ways: dict[int, list[Channel]] = {}
-        for channel in self._outputs:
-            ways.setdefault(channel.edge, []).append(channel)
-        return ways
 
     # ---------------------------------------------------------------- attempts
 
@@ -238,12 +233,20 @@ class SubtaskRun:
         if delay is None:
             self.unit = self.command = None
             final = failure.kind is FailureKind.FATAL or line.bounded
-            line.failed_with(failure)
+            line.failure = failure
             reason = Reason.UNIT_REFUSED if final else Reason.UNIT_FAILED
             line.post(self.subtask, UnitFailed(at, command.epoch, command.number, reason))
             return
         self.unit = replace(unit, id=replace(unit.id, attempt=unit.id.attempt + 1))
         line.retry(self, self.unit, delay, failure)
+
+
+def _ways(subtask: Subtask, outputs: Iterable[Channel]) -> tuple[Channel, ...]:
+    """For each edge the one channel that this sender's rows take: so rows of a split stay in order."""
+    by_edge: dict[int, list[Channel]] = {}
+    for channel in outputs:
+        by_edge.setdefault(channel.edge, []).append(channel)
+    return tuple(ways[subtask.index % len(ways)] for ways in by_edge.values())
 
 
 def _cost(slices: Sequence[Slice]) -> float:
