@@ -26,6 +26,7 @@ from seatunnel_py.api.capabilities import (
     TransformCapabilities,
 )
 from seatunnel_py.api.factory import JobMode, SinkFactory, SourceFactory, StepContext, TransformFactory
+from seatunnel_py.api.failpoints import Failpoint, failpoint
 from seatunnel_py.api.native import (
     NativeForm,
     NativeReader,
@@ -85,6 +86,7 @@ __all__ = [
     "Effect",
     "Element",
     "Enumerator",
+    "Failpoint",
     "FatalError",
     "Guarantee",
     "Heartbeat",
@@ -135,6 +137,7 @@ __all__ = [
     "at_most_one",
     "borrow",
     "exactly_one",
+    "failpoint",
     "from_arrow",
     "option",
     "parse_type",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_py.api import failpoints
 from seatunnel_py.errors import EngineError
 from seatunnel_py.spark.daemon import PANDAS_VARIABLE, PRELOAD_VARIABLE
 from seatunnel_py.spark.jvm import Jvm, JvmRequest, start_jvm
@@ -175,6 +176,7 @@ def _context(settings: SparkSettings, master: str, *, local: bool) -> SparkConte
     if not local:
         travelling = shipment(settings.preload, settings.extras, settings.cache, catalyst=settings.catalyst)
         merged |= {f"spark.{key}": value for key, value in travelling.items()}
+        merged |= {f"spark.executorEnv.{name}": value for name, value in failpoints.environment().items()}
     merged |= {f"spark.{key}": value for key, value in settings.given.items() if key not in ("master", "app.name")}
     merged |= _ALWAYS
     for key, value in merged.items():
