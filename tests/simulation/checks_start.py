@@ -151,8 +151,8 @@ class VoidPositions(Checker):
         super().__init__(world)
         self.epochs: dict[int, dict[str, int]] = {}
         """Of lives whose positions are void, by incarnation."""
-        self.zero = 0
-        """The newest checkpoint 0: a snapshot that names pieces since an older checkpoint was made before it."""
+        self.zeros = [0]
+        """Checkpoints 0: a snapshot that names pieces since a checkpoint before the newest one was made before it."""
 
     def said(self, driver: Driver, node: None, event: Any, commands: tuple[Any, ...]) -> None:
         zero = [one for one in commands if type(one) is order.Persist and one.record.kind is RecordKind.ZERO]
@@ -168,12 +168,13 @@ class VoidPositions(Checker):
         if answer is not Answer.DONE:
             return
         if record.kind is RecordKind.ZERO:
-            self.zero = record.checkpoint
+            self.zeros.append(record.checkpoint)
             return
         void = self.epochs.get(record.incarnation, {})
         coming = self.facts.known[driver.incarnation].coming
         # Who is out, or comes back with this record, said nothing in it: it stands where an older record has it.
-        wrong = {at.vertex for at, one in record.snapshots.items() if one.since < self.zero}
+        zero = max(zero for zero in self.zeros if zero not in self.world.store.void)
+        wrong = {at.vertex for at, one in record.snapshots.items() if one.since < zero}
         wrong |= {name for name in set(record.topology.live) - coming if record.epochs[name] <= void.get(name, -1)}
         self.expect(not wrong, f"checkpoint {record.checkpoint} holds positions of {sorted(wrong)} that are void")
 

@@ -22,8 +22,9 @@ IDLE_STEPS = 5_000
 """Steps in a row in which no machine hears anything."""
 DRIVERS = 40
 """Also of those that crashed; faults strike far less often."""
-SAME_ENDS = 6
-"""Ends in a row that the pipeline gave one reason for, while no checkpoint completed: the next will have it as well."""
+CALM_AFTER_ENDS, SAME_ENDS = 4, 6
+"""Ends in a row that the pipeline gave one reason for, while no checkpoint completed. Behind the first of the two nothing
+fails any more, since faults may strike in a row by chance; behind the second the next will have it as well."""
 
 
 class Limits:
@@ -48,7 +49,12 @@ class Limits:
 
     @property
     def calm(self) -> bool:
-        return self.world.events > CALM_AFTER_EVENTS or self.world.now > CALM_AFTER_SECONDS
+        world = self.world
+        return self.same(CALM_AFTER_ENDS) or world.events > CALM_AFTER_EVENTS or world.now > CALM_AFTER_SECONDS
+
+    def same(self, ends: int) -> bool:
+        """Whether so many drivers in a row came to the same end."""
+        return len(self.ends) >= ends and len(set(self.ends[-ends:])) == 1
 
     def driver_crashed(self) -> None:
         """A driver is gone, and another one will start."""
@@ -60,7 +66,7 @@ class Limits:
         """As after a crash, but the pipeline itself says why: crashes are injected, and say nothing about it."""
         self.driver_crashed()
         self.ends.append((why, len(self.world.observer.completed)))
-        if len(set(self.ends[-SAME_ENDS:])) == 1 and len(self.ends) >= SAME_ENDS:
+        if self.same(SAME_ENDS):
             raise self.violation(f"{SAME_ENDS} drivers in a row have ended without a checkpoint, because {why}")
 
     def violation(self, why: str) -> Violation:

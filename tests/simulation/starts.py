@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from seatunnel_py.protocol.claims import DamagedRecord, RestoreRefused, Stored, claim_from
 from seatunnel_py.protocol.record_format import RecordRefused, decode, encode
-from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.restore import adapted
 from seatunnel_py.protocol.topology import Topology
 from tests.simulation.driver import Driver
@@ -55,6 +55,8 @@ def start_driver(world: World) -> None:
         world.count("a start went on from before a record that nobody had heard of")
         store.void.add(reading.hidden.checkpoint)
         world.observer.completed = [one for one in world.observer.completed if one is not reading.hidden]
+        if reading.hidden.kind is RecordKind.ZERO and len(store.ever) > 1:
+            world.void = True  # what was lost is lost still, and no record says so any more
     store.claims.append(claim)
     record = store.newest()
     before = world.pipeline
