@@ -48,7 +48,9 @@ class Setup:
 @dataclass(frozen=True, slots=True)
 class WriteContext:
     """Who writes. ``data_id`` names the rows (split and start position): two attempts at the same rows have the same
-    one. ``incarnation``, ``epoch`` and ``attempt`` are the fence, and part of every staged name."""
+    one. ``incarnation``, ``epoch`` and ``attempt`` are the fence, and part of every staged name. ``staging`` is a location
+    (URL) that workers and driver share, for pieces that the target itself cannot hold: it outlives the driver, and a
+    committer empties what its sink put there."""
 
     job_id: str
     lineage: str
@@ -59,6 +61,7 @@ class WriteContext:
     epoch: int = 0
     attempt: int = 0
     setup: Mapping[str, Plain] = field(default_factory=dict)
+    staging: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,8 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class CommitContext:
-    """``checkpoint`` grows by one for each commit of this sink and table; ``final`` is the last of a bounded job."""
+    """``checkpoint`` grows with each commit of this sink and table; ``final`` is the last of a bounded job;
+    ``staging`` is what the writers had."""
 
     job_id: str
     lineage: str
@@ -84,6 +88,7 @@ class CommitContext:
     incarnation: int = 1
     final: bool = True
     setup: Mapping[str, Plain] = field(default_factory=dict)
+    staging: str = ""
 
 
 class Writer(ABC):

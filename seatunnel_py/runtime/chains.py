@@ -21,11 +21,12 @@ from seatunnel_py.work.chain import (
 
 @dataclass(frozen=True, slots=True)
 class JobIdentity:
-    """Who runs: part of every chain, and of every name that is staged in a target."""
+    """Who runs: part of every chain, and of every name that is staged in a target; and where sinks may stage."""
 
     job_id: str
     lineage: str
     incarnation: int = 1
+    staging: str = ""
 
 
 def chain_of(vertex: Vertex, setups: Mapping[str, Setup], job: JobIdentity, exchange: str) -> Chain:
@@ -49,6 +50,7 @@ def chain_of(vertex: Vertex, setups: Mapping[str, Setup], job: JobIdentity, exch
         tuple(transforms),
         sinks,
         output,
+        job.staging,
     )
 
 

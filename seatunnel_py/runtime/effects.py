@@ -150,7 +150,7 @@ def _abort(node: SinkNode, pieces: list[Piece], context: CommitContext) -> None:
 def context_of(
     node: SinkNode, setup: Mapping[str, Plain], job: JobIdentity, checkpoint: int, *, final: bool
 ) -> CommitContext:
-    return CommitContext(job.job_id, job.lineage, node.step.id, checkpoint, job.incarnation, final, setup)
+    return CommitContext(job.job_id, job.lineage, node.step.id, checkpoint, job.incarnation, final, setup, job.staging)
 
 
 def piece_plain(piece: SinkPiece) -> Any:

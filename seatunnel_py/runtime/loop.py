@@ -22,6 +22,8 @@ from seatunnel_py.protocol.coordinator_events import CoordinatorEvent
 from seatunnel_py.protocol.hub import Addressed, Hub, HubCommand, PersistTogether
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import Taken
+from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.runtime import crash_points
 from seatunnel_py.runtime.chains import JobIdentity
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore, FencedOff
 from seatunnel_py.runtime.effects import as_failure
@@ -65,7 +67,8 @@ class Driver:
         self._journal = journal
         self._authority = authority
         kept = journal.journal
-        job = JobIdentity(job_id, authority.lineage, authority.incarnation)
+        staging = f"{settings.exchange.rstrip('/')}/staged"
+        job = JobIdentity(job_id, authority.lineage, authority.incarnation, staging)
         self._lives: dict[str, PipelineLife] = {}
         self._by_id: dict[str, PipelineLife] = {}
         for key, pipeline in keys(pipelines).items():
@@ -211,7 +214,11 @@ class Driver:
                 self._persist(command)
 
     def delete_record(self, pipeline: str, checkpoint: int) -> None:
-        self._write(lambda: self._store.delete(pipeline, checkpoint), lambda _: None)
+        def delete() -> None:
+            self._store.delete(pipeline, checkpoint)
+            crash_points.CLEANED.hit()
+
+        self._write(delete, lambda _: None)
 
     def tell(self, event: JobEvent) -> None:
         self._listen(event)
@@ -250,8 +257,14 @@ class Driver:
             fenced = isinstance(error, FencedOff)
             self._perform(self._hub.stored(self.now(), command.number, ok=error is None, fenced=fenced))
 
-        records, incarnation = dict(command.records), self._authority.incarnation
-        self._write(lambda: self._store.write(incarnation, records), stored)
+        records = dict(command.records)
+        self._write(lambda: self._store_records(records), stored)
+
+    def _store_records(self, records: Mapping[str, CheckpointRecord]) -> None:
+        crash_points.BEFORE_RECORD.hit()
+        self._store.write(self._authority.incarnation, records)
+        for record in records.values():
+            crash_points.completed(record.kind).hit()
 
     def taken(self, pipeline: str, subtask: Subtask) -> tuple[Taken, ...]:
         mine = self._journal.journal.taken.get((pipeline, subtask), {})
@@ -284,7 +297,12 @@ class Driver:
                 call()
             self._log()
 
-        self._write(lambda: self._journal.append(lines), logged)
+        self._write(lambda: self._append(lines), logged)
+
+    def _append(self, lines: Iterable[Mapping[str, Any]]) -> None:
+        crash_points.BEFORE_JOURNAL.hit()
+        self._journal.append(lines)
+        crash_points.JOURNALLED.hit()
 
 
 def keys(pipelines: Iterable[Pipeline]) -> dict[str, Pipeline]:

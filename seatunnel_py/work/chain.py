@@ -85,3 +85,4 @@ class Chain:
     transforms: tuple[ChainTransform | ChainSql, ...] = ()
     sinks: tuple[ChainSink, ...] = ()
     output: ChainChannel | None = None
+    staging: str = ""

@@ -91,6 +91,7 @@ def write_context(unit: Unit, chain: Chain, bound: ChainSink) -> WriteContext:
 
 
 def passage_of(unit: Unit, chain: Chain) -> Passage | None:
+        staging=chain.staging,
     """The passage that this unit can take; None: its rows go through Arrow."""
     head = chain.head
     if not isinstance(head, ChainSource) or chain.transforms or chain.output or len(chain.sinks) != 1:
