@@ -30,6 +30,7 @@ from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.protocol.claims import Claim, DamagedRecord, Stored
 from seatunnel_py.protocol.record_format import RecordRefused, decode, encode
 from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.runtime import crash_points
 
 _MAGIC = b"STREC\x00\x00\x01"
 _COUNT = struct.Struct("<I")
@@ -210,6 +211,7 @@ def _put(path: Path, data: bytes, *, new: bool = False) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+        crash_points.DRAFTED.hit()
         if new:
             os.link(temporary, path)
         else:

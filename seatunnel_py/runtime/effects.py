@@ -9,7 +9,8 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from seatunnel_py.api.batch import Plain
@@ -18,11 +19,12 @@ from seatunnel_py.api.sink import CommitContext, Effect, Piece, Setup, Visible
 from seatunnel_py.api.source import Enumerator, Split
 from seatunnel_py.errors import FatalError, RetriableError, SeaTunnelError
 from seatunnel_py.plan.flows import SinkNode
-from seatunnel_py.plan.pipelines import Pipeline, Vertex
+from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.items import StagedPiece
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.runtime import crash_points
 from seatunnel_py.runtime.chains import JobIdentity
-from seatunnel_py.runtime.reading import splits_of, splits_plain
+from seatunnel_py.runtime.reading import Round, rounds_of, rounds_plain
 from seatunnel_py.work.unit import FailureKind, SinkPiece, UnitFailure
 
 Groups = Sequence[Sequence[SinkNode]]
@@ -31,16 +33,26 @@ Groups = Sequence[Sequence[SinkNode]]
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """What was decided before anything happened, for checkpoint 0: the sinks' decisions by node id, the splits by
-    vertex id. ``enumerators`` stay open while their splits are read (one may hold a snapshot that readers share)."""
+    vertex id, in rounds: what was found at the start, and what was found since. ``enumerators`` stay open while their
+    splits are read (one may hold a snapshot that readers share)."""
 
     setups: Mapping[str, Setup]
-    splits: Mapping[str, tuple[Split, ...]]
-    enumerators: tuple[Enumerator, ...] = ()
+    rounds: Mapping[str, tuple[Round, ...]]
+    enumerators: Mapping[str, Enumerator] = field(default_factory=dict)
+
+    @property
+    def splits(self) -> dict[str, tuple[Split, ...]]:
+        """All splits of each vertex."""
+        return {vertex: tuple(chain.from_iterable(one.splits for one in own)) for vertex, own in self.rounds.items()}
+
+    def with_round(self, vertex: str, found: Round) -> Prepared:
+        """More was found."""
+        return replace(self, rounds={**self.rounds, vertex: (*self.rounds[vertex], found)})
 
     def to_plain(self) -> dict[str, Any]:
         return {
             "setups": {node: asdict(setup) for node, setup in self.setups.items()},
-            "splits": {vertex: splits_plain(splits) for vertex, splits in self.splits.items()},
+            "rounds": {vertex: rounds_plain(rounds) for vertex, rounds in self.rounds.items()},
         }
 
 
@@ -50,31 +62,43 @@ def prepared_of(plain: Any) -> Prepared:
         node: Setup(tuple(Effect(**effect) for effect in setup["effects"]), setup["data"], Visible(setup["visible"]))
         for node, setup in plain["setups"].items()
     }
-    return Prepared(setups, {vertex: splits_of(splits) for vertex, splits in plain["splits"].items()})
+    return Prepared(setups, {vertex: rounds_of(rounds) for vertex, rounds in plain["rounds"].items()})
 
 
 def prepare(pipeline: Pipeline) -> Prepared:
     """Plan every sink of the pipeline and find the splits; nothing is changed anywhere."""
     setups = {node.id: node.sink.plan_setup() for node in pipeline.sinks}
-    return _opened(pipeline, setups, lambda vertex, enumerator: enumerator.discover())
+    return _opened(pipeline, Prepared(setups, {}), _first_round)
 
 
 def _opened(
-    pipeline: Pipeline, setups: Mapping[str, Setup], find: Callable[[Vertex, Enumerator], Iterable[Split]]
+    pipeline: Pipeline, before: Prepared, find: Callable[[tuple[Round, ...], Enumerator], tuple[Round, ...]]
 ) -> Prepared:
-    """Open every source and ``find`` its splits. What fails half-way leaves no enumerator open."""
-    splits: dict[str, tuple[Split, ...]] = {}
-    enumerators: list[Enumerator] = []
+    """Open every source, with the state of its last round, and ``find`` its splits. What fails half-way leaves no
+    enumerator open."""
+    rounds: dict[str, tuple[Round, ...]] = {}
+    enumerators: dict[str, Enumerator] = {}
     try:
         for vertex in pipeline.vertices:
             if vertex.source is not None:
-                enumerators.append(vertex.source.source.enumerator([vertex.source.table], None))
-                splits[vertex.id] = tuple(find(vertex, enumerators[-1]))
+                known = before.rounds.get(vertex.id, ())
+                state = known[-1].state if known else None
+                enumerators[vertex.id] = vertex.source.source.enumerator([vertex.source.table], state)
+                rounds[vertex.id] = find(known, enumerators[vertex.id])
     except BaseException:
         with suppress(Exception):  # why it failed is what people need to know
-            release(enumerators)
+            release(enumerators.values())
         raise
-    return Prepared(setups, splits, tuple(enumerators))
+    return Prepared(before.setups, rounds, enumerators)
+
+
+def _first_round(_: tuple[Round, ...], enumerator: Enumerator) -> tuple[Round, ...]:
+    splits = tuple(enumerator.discover())
+    return (Round(splits, enumerator.snapshot()),)
+
+
+def _renewed(known: tuple[Round, ...], enumerator: Enumerator) -> tuple[Round, ...]:
+    return tuple(Round(tuple(enumerator.renew(one.splits)), one.state) for one in known)
 
 
 def resume(
@@ -93,15 +117,18 @@ def resume(
                 "lost something",
                 "give the store back what is missing, or begin anew with --fresh and another target",
             )
+    crash_points.FENCED.hit()
     if record.kind is RecordKind.FINAL:
         return before
-    return _opened(pipeline, before.setups, lambda vertex, enumerator: enumerator.renew(before.splits[vertex.id]))
+    return _opened(pipeline, before, _renewed)
 
 
 def set_up(nodes: Sequence[SinkNode], setups: Mapping[str, Setup]) -> None:
     """Perform the start effects of a group of sinks."""
+    crash_points.BEFORE_SET_UP.hit()
     for node in nodes:
         node.sink.setup(setups[node.id])
+    crash_points.SET_UP.hit()
 
 
 def release(enumerators: Iterable[Enumerator]) -> None:
@@ -122,7 +149,9 @@ def commit(
         tables = {(member.step.id, member.table.path) for member in group}
         own = [piece.piece for piece in staged if (piece.step, piece.table) in tables]
         committer = node.sink.committer()
+        crash_points.BEFORE_COMMIT.hit()
         committer.commit(committer.combine(own), context_of(node, setups[node.id].data, job, checkpoint, final=final))
+        crash_points.COMMITTED.hit()
 
 
 def abort(
@@ -134,7 +163,9 @@ def abort(
 ) -> None:
     """Drop what a failed pipeline staged, and close it. One sink that fails does not keep the others from being
     dropped."""
+    crash_points.BEFORE_ABORT.hit()
     with ExitStack() as closing:
+        closing.callback(crash_points.ABORTED.hit)
         closing.callback(release, enumerators)
         for node in (node for group in groups for node in group):
             if node.id in setups:

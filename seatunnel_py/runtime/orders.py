@@ -19,7 +19,7 @@ from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import RecordKind
 from seatunnel_py.protocol.trigger import TriggerKind
 from seatunnel_py.protocol.units import retaken
-from seatunnel_py.runtime import effects
+from seatunnel_py.runtime import crash_points, effects
 from seatunnel_py.runtime.events import CheckpointDone
 from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.subtask_run import SubtaskRun
@@ -114,6 +114,7 @@ def _committed(life: PipelineLife, command: order.CommitPieces) -> None:
     if life.tries.pop(command.scope, 0):
         life.failure = None  # what had failed is done
     life.hear(report.CommitConfirmed(life.now(), command.incarnation, command.scope, command.checkpoint))
+    crash_points.CONFIRMED.hit()
 
 
 def _commit_failed(life: PipelineLife, command: order.CommitPieces, failure: UnitFailure) -> None:
@@ -180,6 +181,7 @@ def _ended(life: PipelineLife, command: order.PipelineEnded) -> None:
     if command.reason is None:
         life.failure = None
         life.change(TableState.STOPPED if command.savepoint else TableState.DONE)
+        crash_points.ENDED.hit()
         life.end(life.release)
         return
     if command.reason is not Reason.CANCELLED and life.failure is None:
@@ -217,6 +219,7 @@ def _acknowledge(life: PipelineLife, run: SubtaskRun, command: task.Acknowledge)
             life.now(), command.incarnation, command.epoch, command.subtask, command.checkpoint, command.snapshot
         )
     )
+    crash_points.ACKNOWLEDGED.hit()
 
 
 def _decline(life: PipelineLife, run: SubtaskRun, command: task.Decline) -> None:

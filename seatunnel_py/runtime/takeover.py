@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.protocol.claims import Claim, RestoreRefused, claim_from, newest, next_incarnation
 from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.runtime import crash_points
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore
 
 TRIES_MAX = 20  # each lost race means that another driver has just started
@@ -43,6 +44,7 @@ def take_over(store: CheckpointStore, pipelines: Iterable[str]) -> Authority:
             break
     else:
         raise NotRestored("the job is started again and again by somebody else")
+    crash_points.TAKEN.hit()
     found = store.read()
     claims: dict[str, Claim] = {}
     records: dict[str, CheckpointRecord] = {}
@@ -63,6 +65,7 @@ def take_over(store: CheckpointStore, pipelines: Iterable[str]) -> Authority:
             "give the store back what is missing, or begin anew with --fresh",
         )
     store.claim(incarnation, claims)
+    crash_points.CLAIMED.hit()
     for pipeline, record in records.items():
         if record.topology.detached:
             continue  # tables that were left out stand where an older record says (LE5)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from seatunnel_py.api.native import NativeSink, NativeSource, NativeWriter
 from seatunnel_py.api.sink import WriteContext
+from seatunnel_py.work import crash_points
 from seatunnel_py.work.chain import Chain, ChainSink, ChainSource
 from seatunnel_py.work.closing import quietly, stop
 from seatunnel_py.work.unit import SinkPiece, Slice, StepCount, Unit
@@ -54,6 +55,7 @@ class Passage:
                 if self._writer is None:
                     self._writer = self.sink.open_native(write_context(self.unit, self.chain, self.bound))
                 self._writer.write(block)
+                crash_points.HALF.hit()
                 self.step = self.head.step
             self.rows = reader.rows
         finally:
@@ -61,7 +63,9 @@ class Passage:
             quietly(reader.close)
         self.step = self.bound.step
         if self._writer is not None:
+            crash_points.BEFORE_STAGING.hit()
             piece = self._writer.stage(self.rows)
+            crash_points.STAGED.hit()
             self._writer = None
             self.pieces.append(SinkPiece(self.bound.step, self.bound.table, piece))
 
@@ -87,11 +91,11 @@ def write_context(unit: Unit, chain: Chain, bound: ChainSink) -> WriteContext:
         epoch=unit.id.epoch,
         attempt=unit.id.attempt,
         setup=bound.setup,
+        staging=chain.staging,
     )
 
 
 def passage_of(unit: Unit, chain: Chain) -> Passage | None:
-        staging=chain.staging,
     """The passage that this unit can take; None: its rows go through Arrow."""
     head = chain.head
     if not isinstance(head, ChainSource) or chain.transforms or chain.output or len(chain.sinks) != 1:

@@ -24,6 +24,7 @@ from seatunnel_py.api.native import NativeRefused
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import Writer
 from seatunnel_py.errors import FatalError, RetriableError, SeaTunnelError
+from seatunnel_py.work import crash_points
 from seatunnel_py.work.chain import Chain, ChainChannel, ChainSink, ChainSource, ChainTransform
 from seatunnel_py.work.closing import quietly, stop
 from seatunnel_py.work.passage import Passage, passage_of, write_context
@@ -48,6 +49,7 @@ def run_unit(unit: Unit, chain: Chain) -> UnitResult:
     began = time.perf_counter()
     flow: _Flow | Passage = _Flow(unit, chain)
     try:
+        crash_points.BEGAN.hit()
         passage = passage_of(unit, chain)
         if passage is not None:
             flow = passage
@@ -112,7 +114,9 @@ class _Flow:
     def run(self) -> None:
         """Read, transform, write, stage."""
         self.pump()
+        crash_points.BEFORE_STAGING.hit()
         self.stage()
+        crash_points.STAGED.hit()
 
     # ---------------------------------------------------------------- reading
 
@@ -237,6 +241,7 @@ class _Flow:
             target = self._open[index] = _OpenSink(bound, bound.sink.open(write_context(self.unit, self.chain, bound)))
         target.writer.write(batch)
         target.handed += batch.rows
+        crash_points.HALF.hit()
         self._tally(bound.step, bound.table).rows_in += batch.rows
 
     def _emit(self, batch: Batch) -> None:
