@@ -32,8 +32,8 @@ demo: $(STAMP) ## synchronise a small shop database; needs no server
 	@echo "  $(BIN)/seatunnel jobs list                                   what ran here"
 	@echo "  ls demo/parquet; configs/; docs/guide.md                     the result, more jobs, the guide"
 
-servers: $(STAMP) ## install the programs that the tests start: databases and a model checker (as root)
-	@$(BIN)/python -m tests.servers.install postgres mariadb spin
+servers: $(STAMP) ## install the programs that the tests start: databases, Kafka, a model checker (as root)
+	@$(BIN)/python -m tests.servers.install postgres mariadb kafka spin
 
 test: servers ## all tests, on real servers and a real Spark
 	@# The protocol by itself, for it must be covered wholly; then two processes: each has one Spark application at a time.

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from tests.servers.kafka import KafkaServer
 from tests.servers.postgres import PostgresServer
 
 _numbers = count(1)
@@ -40,6 +41,13 @@ class Databases:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
     with PostgresServer.running() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[KafkaServer]:
+    """A broker that nobody kills: a test that does starts its own."""
+    with KafkaServer.running() as server:
         yield server
 
 

@@ -1,4 +1,4 @@
-"""Install what is missing: `python -m tests.servers.install [postgres] [mariadb] [spin]` (default: all).
+"""Install what is missing: `python -m tests.servers.install [postgres] [mariadb] [kafka] [spin]` (default: all).
 
 Quick when everything is there. Packages come from the distribution, the system's own service is not started.
 """
@@ -14,11 +14,13 @@ from pathlib import Path
 
 from tests.model import spin
 from tests.servers import mariadb, postgres
+from tests.servers.kafka import artifacts as kafka
 from tests.servers.process import ServerMissing
 
 NEEDED: dict[str, tuple[Callable[[str], Path], tuple[str, ...]]] = {
     "postgres": (postgres.find, ("initdb", "postgres", "psql")),
     "mariadb": (mariadb.find, ("mariadb-install-db", "mariadbd")),
+    "kafka": (kafka.find, ("mvn", "java")),
     "spin": (spin.find, ("spin", "gcc")),
 }
 
@@ -53,6 +55,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = [name for name in names if name not in NEEDED]
     if unknown:
         parser.error(f"unknown server {', '.join(unknown)}; known: {', '.join(NEEDED)}")
+    if (failed := install_missing(names)) or "kafka" not in names:
+        return failed
+    kafka.jars()
+    return 0
+
+
+def install_missing(names: Sequence[str]) -> int:
     absent = missing(names)
     if not absent:
         return 0

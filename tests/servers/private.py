@@ -38,7 +38,8 @@ class PrivateServer(abc.ABC):
     """
 
     kind: ClassVar[str]
-    accounts: ClassVar[tuple[str, ...]]
+    # Whom a server runs as that refuses root; None: it does not mind.
+    accounts: ClassVar[tuple[str, ...] | None]
     stop_signal: ClassVar[signal.Signals]
     # What the log says when another process took the port between the choice and the start.
     port_taken: ClassVar[str]
@@ -52,7 +53,7 @@ class PrivateServer(abc.ABC):
         settings: Mapping[str, str] | None = None,
         durable: bool = False,
     ) -> None:
-        self.account = Account.choose(*self.accounts)
+        self.account = Account.ours() if self.accounts is None else Account.choose(*self.accounts)
         self.directory = server_directory(directory, self.account, self.kind)
         self.temporary = directory is None or self.directory != directory.absolute()
         self.settings = {**self.always, **({} if durable else self.not_durable), **(settings or {})}

@@ -49,9 +49,13 @@ class Account:
     gid: int | None
 
     @classmethod
+    def ours(cls) -> Account:
+        return cls(pwd.getpwuid(os.geteuid()).pw_name, None, None)
+
+    @classmethod
     def choose(cls, *preferred: str) -> Account:
         if os.geteuid() != 0:
-            return cls(pwd.getpwuid(os.geteuid()).pw_name, None, None)
+            return cls.ours()
         for name in (*preferred, "nobody"):
             with contextlib.suppress(KeyError):
                 entry = pwd.getpwnam(name)
