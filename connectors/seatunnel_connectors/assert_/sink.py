@@ -22,8 +22,11 @@ from seatunnel_py.api import (
     TableSchema,
     WriteContext,
     Writer,
+    failpoint,
 )
 
+BEFORE = failpoint("assert.commit.before", "Rows of a commit are not counted.")
+AFTER = failpoint("assert.commit.after", "Rows of a commit are counted; the coordinator has not heard.")
 ROW_CHARACTERS_MAX = 1000  # of a row in an error message
 
 
@@ -102,6 +105,7 @@ class AssertCommitter(Committer):
         self.rule_set = rule_set
 
     def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        BEFORE.hit()
         key = (context.job_id, context.lineage, context.step)
         commits = _earlier.setdefault(key, {})
         commits[context.checkpoint] = _rows(pieces)
@@ -112,6 +116,7 @@ class AssertCommitter(Committer):
         if context.final:
             self._check_rows(rows, RowRuleType.MIN_ROW)
             self._check_tables(set(rows))
+        AFTER.hit()
 
     def _check_rows(self, rows: Mapping[str, int], wanted: RowRuleType) -> None:
         entries = self.rule_set.tables_configs

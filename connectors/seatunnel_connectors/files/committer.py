@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
+from seatunnel_connectors.files import crash_points
 from seatunnel_connectors.files.names import UnitNames, incarnation_of
 from seatunnel_connectors.files.storage import LocalStorage
 from seatunnel_connectors.files.writer import FileWriter, WritePlan
@@ -29,13 +30,16 @@ class FileCommitter(Committer):
     def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         storage = self.plan.storage
         files = [file for piece in pieces for file in staged_files(piece)]
+        crash_points.BEFORE.hit()
         publish(storage, self.plan.root, files)
+        crash_points.PUBLISHED.hit()
         for piece in pieces:
             storage.delete_tree(str(piece.data["directory"]))
         if context.final:
             if not files and self.plan.options.create_empty_file_when_no_data:
                 self._write_empty(context)
             self._sweep(context)
+        crash_points.AFTER.hit()
 
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         for piece in pieces:
@@ -103,6 +107,7 @@ def publish(storage: LocalStorage, root: str, files: Iterable[Mapping[str, Any]]
             if directory not in directories:
                 storage.make_directory(str(directory))
             storage.rename(file["temp"], file["final"])
+            crash_points.INSIDE.hit()
         while directory not in directories:
             directories.add(directory)
             if directory == Path(root) or directory == directory.parent:

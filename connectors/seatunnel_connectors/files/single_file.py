@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from seatunnel_connectors.files import crash_points
 from seatunnel_connectors.files.committer import FileCommitter, publish, staged_files
 from seatunnel_connectors.files.formats.writing import Counted
 from seatunnel_connectors.files.storage import outside
@@ -84,6 +85,7 @@ class SingleFileCommitter(FileCommitter):
     each: bool = False
 
     def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        crash_points.BEFORE.hit()
         storage, scope = self.plan.storage, self._scope(context)
         record = scope / f"composed-{context.checkpoint}.json"
         if not storage.exists(str(record)):
@@ -91,10 +93,13 @@ class SingleFileCommitter(FileCommitter):
             if not (self.each or context.final):
                 return
             self._compose(held, record, context)
+        crash_points.COMPOSED.hit()
         publish(storage, self.plan.root, json.loads(record.read_text()))
+        crash_points.PUBLISHED.hit()
         for name in storage.names(str(scope)):
             if not name.startswith("composed-"):
                 storage.delete_tree(str(scope / name))
+        crash_points.AFTER.hit()
 
     def _collect(self, pieces: Sequence[Piece], context: CommitContext) -> list[str]:
         """Move what was staged to where this checkpoint's rows are kept; all that is kept so far, in order."""

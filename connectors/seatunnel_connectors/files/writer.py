@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from seatunnel_connectors.files import crash_points
 from seatunnel_connectors.files.columns import TextRules
 from seatunnel_connectors.files.formats.writing import Counted, FormatWriter, name_ending, writer_for
 from seatunnel_connectors.files.names import NULL_PARTITION, STAGING, UnitNames, partition_directory
@@ -210,6 +211,7 @@ class FileWriter(Writer):
     def stage(self) -> Piece:
         for directory in list(self.parts):
             self._finish(directory)
+        crash_points.WRITTEN.hit()
         if self.files:
             self.plan.storage.sync_directory(self.directory)
         size = sum(int(str(file["size"])) for file in self.files)

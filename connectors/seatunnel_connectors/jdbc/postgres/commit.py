@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, LiteralString
 
+from seatunnel_connectors.jdbc import crash_points
 from seatunnel_connectors.jdbc.postgres import ddl
 from seatunnel_connectors.jdbc.postgres.ledger import Books
 from seatunnel_connectors.jdbc.postgres.plan import SHADOW, Load, load_of
@@ -31,13 +32,16 @@ class PostgresCommitter(Committer):
         books = Books(load.schema, load.token, str(self.table.path))
         how = self._commit_shadow if load.how == SHADOW else self._commit_table
         with explained(f"committing table {load.schema}.{load.table}"), statements(self.address) as db:
+            crash_points.POSTGRES_BEFORE.hit()
             db.execute("BEGIN")
             try:
                 ended = how(db, load, books, pieces, context)
             except BaseException:
                 db.execute("ROLLBACK")
                 raise
+            crash_points.POSTGRES_INSIDE.hit()
             db.execute(ended)
+        crash_points.POSTGRES_AFTER.hit()
 
     def _commit_table(
         self, db: Statements, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
@@ -105,6 +109,7 @@ class PostgresCommitter(Committer):
             db.execute(
                 books.raise_fence(context.job_id, context.lineage, context.step, context.incarnation, 0).encode()
             )
+        crash_points.POSTGRES_FENCED.hit()
         return row[0] if row else None
 
     def _all_there(self, load: Load, found: int, wanted: int) -> None:

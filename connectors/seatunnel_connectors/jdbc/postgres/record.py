@@ -13,6 +13,7 @@ from typing import Any
 import adbc_driver_manager as adbc
 import psycopg
 
+from seatunnel_connectors.jdbc import crash_points
 from seatunnel_connectors.jdbc.postgres.ledger import Books
 from seatunnel_connectors.jdbc.postgres.plan import Load
 from seatunnel_connectors.jdbc.postgres.session import failure
@@ -64,6 +65,7 @@ class UnitRecord:
             last.append(self.books.forget_piece(self.context.data_id, self.before))
         if self.books:
             last.append(self.books.insert_piece(self.context, mine))
+        crash_points.POSTGRES_WRITTEN.hit()
         try:
             self._run("; ".join([*last, "COMMIT"]))
         except SessionError as error:
@@ -71,6 +73,7 @@ class UnitRecord:
             if found is None:
                 raise failure(error, f"recording a unit of table {self.shown}") from error
             return self.already(found, mine.rows)
+        crash_points.POSTGRES_UNIT.hit()
         return mine.piece(self.context.data_id, replayed=False)
 
     def already(self, recorded: Recorded, rows: int) -> Piece:

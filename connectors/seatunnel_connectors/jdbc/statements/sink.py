@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
+from seatunnel_connectors.jdbc import crash_points
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.siblings import mark_prepared, prepared_by_sibling
 from seatunnel_connectors.jdbc.statements.books import Books
@@ -236,6 +237,7 @@ class StatementCommitter(Committer):
             self.flavor.explained(f"committing table {load.table}"),
             self.flavor.sessions(self.request.address) as session,
         ):
+            crash_points.STATEMENTS_BEFORE.hit()
             session.begin()
             done = books.last_checkpoint(session, context.lineage, context.step)
             if done is not None and done >= context.checkpoint:
@@ -249,7 +251,9 @@ class StatementCommitter(Committer):
                     "run the job again with --fresh",
                 )
             books.record(session, context)
+            crash_points.STATEMENTS_INSIDE.hit()
             session.commit()
+        crash_points.STATEMENTS_AFTER.hit()
 
     def recover(self, context: CommitContext) -> int | None:
         load = load_of(context.setup)
@@ -264,4 +268,5 @@ class StatementCommitter(Committer):
             last = books.last_checkpoint(session, context.lineage, context.step)
             books.raise_fence(session, context.job_id, context.lineage, context.step, context.incarnation, 0)
             session.commit()
-            return last
+        crash_points.STATEMENTS_FENCED.hit()
+        return last

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seatunnel_connectors.jdbc import crash_points
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.held import Held
 from seatunnel_connectors.jdbc.recorded import Recorded, position_plain
@@ -164,7 +165,9 @@ class StatementWriter(Writer):
             if other is not None:
                 self.books.forget_piece(self.session, self.context.data_id, other)
             self.books.insert_piece(self.session, self.context, mine)
+        crash_points.STATEMENTS_WRITTEN.hit()
         self.session.commit()
+        crash_points.STATEMENTS_UNIT.hit()
         self.held.release()
         return mine.piece(self.context.data_id, replayed=False)
 

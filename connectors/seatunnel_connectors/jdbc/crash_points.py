@@ -1,0 +1,23 @@
+"""The failpoints of database sinks, one list for each recipe.
+
+An author of a sink writes such a list for its own commit: ``RECIPE.commit.before``, ``.inside`` (a target that can be
+asked between its rows and its ledger) and ``.after``; a contract test asks for them, the crash sweep kills there.
+"""
+
+from __future__ import annotations
+
+from seatunnel_py.api import failpoint
+
+POSTGRES_WRITTEN = failpoint("postgres.unit.written", "A unit's rows are with the server, its transaction is open.")
+POSTGRES_UNIT = failpoint("postgres.unit.committed", "A unit's transaction is committed; its worker has told nobody.")
+POSTGRES_BEFORE = failpoint("postgres.commit.before", "Nothing of the commit has reached the server.")
+POSTGRES_INSIDE = failpoint("postgres.commit.inside", "All is done but COMMIT: rows and ledger are in one transaction.")
+POSTGRES_AFTER = failpoint("postgres.commit.after", "The server has committed; the driver has told nobody.")
+POSTGRES_FENCED = failpoint("postgres.recover.fenced", "The target knows this incarnation; older ones are refused.")
+
+STATEMENTS_WRITTEN = failpoint("statements.unit.written", "A unit's rows and its record are there, but not COMMIT.")
+STATEMENTS_UNIT = failpoint("statements.unit.committed", "A unit's transaction is committed; nobody has been told.")
+STATEMENTS_BEFORE = failpoint("statements.commit.before", "Nothing of the commit has reached the database.")
+STATEMENTS_INSIDE = failpoint("statements.commit.inside", "The ledger is written, but not COMMIT.")
+STATEMENTS_AFTER = failpoint("statements.commit.after", "The database has committed; the driver has told nobody.")
+STATEMENTS_FENCED = failpoint("statements.recover.fenced", "The target knows this incarnation.")
