@@ -41,10 +41,10 @@ class Ending:
             self.checkpoints.request(TriggerRequest(TriggerKind.FINAL, at))
 
     def give_up_stop(self, at: float) -> bool:
-        """The stop did not come about: everything restarts. False: no attempt is left."""
+        """The stop did not come about: everything restarts (nothing is pending beside it, TR8). False: no attempt is
+        left."""
         shared = self.shared
         shared.stop_failed = False
-        self.checkpoints.abort_all(Reason.RESTARTING, at)
         if self.recovery.under_way:
             self.recovery.failed.update(shared.topology.live)
             return True

@@ -4,15 +4,14 @@ May not know: why a table is left out (``failover.py``), how rows are read a sec
 
 Rules. (IS1) Whoever is fed by an isolated vertex leaves with it, since what it makes would lack rows, and whoever
 becomes visible together with it. (IS2) Whoever feeds nobody that remains leaves as well, so that nothing runs for
-nothing. (IS3) An isolation after which nothing would
-remain is refused: that is a failure of the pipeline. (IS4) An isolation and a rejoining are new versions of the
-topology; both become durable with a record (I10). (IS5) Each cut channel is detached behind the last batch that the
-record knows its receiver to have; everything after it is missing until the table has it again, once. (IS6) Where the
-sources stood at the same cut stands in the detachment: a side reader begins there, and no source may give up what lies
-behind it (I40). (IS7) Batches are parked without gaps and up to a bound; beyond either the parked ones are worth
-nothing, and the table needs a resync (I50). (IS8) A table joins at a barrier, and only if what it has ends exactly
-there: with the source's position, or with the last number sent. (IS9) A table that fails while it rejoins is isolated
-again, from where it was; the others do not notice (I21).
+nothing. (IS3) An isolation after which nothing would remain is refused: that is a failure of the pipeline. (IS4) An
+isolation and a rejoining are new versions of the topology; both become durable with a record (I10). (IS5) Each cut
+channel is detached behind the last batch that the record knows its receiver to have; everything after it is missing
+until the table has it again, once. (IS6) Where the sources stood at the same cut stands in the detachment: a side
+reader begins there, and no source may give up what lies behind it (I40). (IS7) Batches are parked without gaps and up
+to a bound; beyond either the parked ones are worth nothing, and the table needs a resync (I50). (IS8) A table joins at
+a barrier, and only if what it has ends exactly there: with the source's position, or with the last number sent. (IS9) A
+table that fails while it rejoins is isolated again, from where it was; the others do not notice (I21).
 """
 
 from __future__ import annotations

@@ -35,7 +35,8 @@ class OperationKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """``argument``: rows a second for SPEED, a vertex for ADD, REMOVE and ISOLATE, the change for SCHEMA_CHANGE."""
+    """``argument``: rows a second for SPEED, the change for SCHEMA_CHANGE, a vertex for REMOVE, the names of those that
+    leave for ISOLATE, their epochs by name for ADD."""
 
     kind: OperationKind = OperationKind.SNAPSHOT
     argument: Plain = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from multiprocessing.pool import ThreadPool
 from statistics import median
 
@@ -13,15 +14,14 @@ from tests.mutants.all import MUTANTS
 from tests.mutants.hunt import SEEDS_MAX, Verdict, hunt, needless, outcome
 from tests.mutants.mutant import Mutant
 
+HEAD = "| mutant | rules | killed by | seed | after runs |\n|---|---|---|---|---|"
 
-def rows(mutants: Iterable[Mutant], verdicts: Iterable[Verdict]) -> str:
-    """The table, for people."""
-    lines = ["| mutant | rules | killed by | seed | after runs |", "|---|---|---|---|---|"]
-    for mutant, one in zip(mutants, verdicts, strict=True):
-        killer = one.by if one.killed else f"NOT KILLED {one.by}".strip()
-        where = f"{one.seed} {one.mode}" if one.seed >= 0 else "-"
-        lines.append(f"| {mutant.name} | {mutant.rules} | {killer} | {where} | {one.runs} |")
-    return "\n".join(lines)
+
+def row(mutant: Mutant, verdict: Verdict) -> str:
+    """Of the table, for people."""
+    killer = verdict.by if verdict.killed else f"NOT KILLED {verdict.by}".strip()
+    where = f"{verdict.seed} {verdict.mode}" if verdict.seed >= 0 else "-"
+    return f"| {mutant.name} | {mutant.rules} | {killer} | {where} | {verdict.runs} |"
 
 
 def summary(verdicts: Sequence[Verdict]) -> str:
@@ -56,9 +56,12 @@ def main() -> int:
         print(json.dumps(vars(hunt(mutant, options.seeds))))
         return 0
     chosen = [one for one in MUTANTS if options.only in one.name and options.file in (None, one.file)]
+    verdicts = []
+    print(HEAD, flush=True)
     with ThreadPool(options.jobs) as pool:
-        verdicts = pool.starmap(outcome, [(mutant, options.seeds) for mutant in chosen], chunksize=1)
-    print(rows(chosen, verdicts))
+        for mutant, verdict in zip(chosen, pool.imap(partial(outcome, seeds=options.seeds), chosen), strict=True):
+            verdicts.append(verdict)
+            print(row(mutant, verdict), flush=True)
     print(summary(verdicts))
     lists = {"rules without a mutant": without(options.file), "killed without the mutant too": needless(verdicts)}
     for what, found in lists.items():

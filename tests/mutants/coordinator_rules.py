@@ -145,6 +145,14 @@ MUTANTS: tuple[Mutant, ...] = (
         COORDINATOR,
     ),
     Mutant(
+        "a later driver takes void positions out of the journals",
+        "beginning.py",
+        "        if record.kind is RecordKind.ZERO and record.previous:\n",
+        "        if False:\n",
+        "BE5",
+        COORDINATOR,
+    ),
+    Mutant(
         "void positions of visible rows begin again",
         "beginning.py",
         " or shared.commits.ledgers or shared.commits.waiting:",

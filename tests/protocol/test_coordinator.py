@@ -599,6 +599,21 @@ def test_a_fenced_driver_is_silent_about_what_else_is_under_way() -> None:
     assert talk.said == [cc.PipelineEnded(Reason.FENCED)]
 
 
+# ---------------------------------------------------------------- a plan that grows
+
+
+def test_every_later_record_holds_the_plan_that_grew() -> None:
+    """I41: also the next driver's, which is told of the record alone."""
+    talk = Talk(plan={"splits": 1}).start()
+    assert talk.checkpoint().plan == {"splits": 1}
+    talk.hear(ev.PlanGrew(talk.at, {"splits": 2}))
+
+    record = talk.checkpoint()
+    again = Talk(record=record, first_checkpoint=2000, plan={"splits": "found anew"}).activate(2).all_ready()
+
+    assert record.plan == again.checkpoint().plan == {"splits": 2}
+
+
 # ---------------------------------------------------------------- requests
 
 
@@ -869,6 +884,17 @@ def test_journals_of_another_graph_are_void() -> None:
 
     assert [one.replay for one in restored(record).all(cc.Restart)] == [JournalUse.WHOLE] * 2
     assert [one.replay for one in restored(record, replay=False).all(cc.Restart)] == [JournalUse.VOID] * 2
+
+
+def test_journals_before_a_checkpoint_0_that_voids_positions_are_void() -> None:
+    """BE5, also where the driver that asked for it died before anybody restarted."""
+    first = Talk().start().progress()
+    before = first.checkpoint()
+    first.hear(ev.PositionsVoid(first.at, "g"))
+    void = first.last(cc.Persist).record
+
+    assert void.kind is RecordKind.ZERO and void.previous == before.checkpoint
+    assert [one.replay for one in restored(void).all(cc.Restart)] == [JournalUse.VOID] * 2
 
 
 def test_a_later_driver_finishes_the_set_up_that_was_begun() -> None:
