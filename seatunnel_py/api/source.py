@@ -60,11 +60,17 @@ class Reader(ABC):
 
 
 class Enumerator(ABC):
-    """Finds the splits, on the driver. Dynamic: it may find more at any time."""
+    """Finds the splits, on the driver. Dynamic: that of an unbounded source may find more at any time. It is asked one
+    thing at a time, from threads that change. ``interval``: seconds after which it is asked again for more; None:
+    never."""
+
+    interval: float | None = None
 
     @abstractmethod
     def discover(self) -> Iterable[Split]:
-        """Splits that were not returned before. A bounded source returns all of them at the first call."""
+        """Splits that were not returned before. A bounded source returns all of them at the first call. What is
+        returned is durable before anybody reads of it, together with ``snapshot()``; an id that is known already is
+        ignored."""
 
     def renew(self, splits: Sequence[Split]) -> Sequence[Split]:
         """What these splits are valid for is gone (their ``generation``): the same splits, under what is valid now.
@@ -76,11 +82,14 @@ class Enumerator(ABC):
         return ()
 
     def on_checkpoint_complete(self, positions: Mapping[str, Position]) -> None:
-        """A checkpoint is durable: the outside may forget what lies before these positions, by split id."""
+        """A checkpoint is durable: the outside may forget what lies before these positions, by split id. They are those
+        of the oldest checkpoint that can be gone back to (I40). A failure is told, and nothing follows from it: with
+        the next checkpoint this is called again."""
         return
 
     def snapshot(self) -> Plain:
-        """State to be given to ``Source.enumerator`` after a restart."""
+        """State to be given to ``Source.enumerator`` after a restart. Asked after each ``discover`` that found
+        something."""
         return None
 
     def close(self) -> None:

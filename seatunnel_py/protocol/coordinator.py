@@ -180,6 +180,9 @@ class Coordinator:
     def _progressed(self, event: ev.Progressed) -> None:
         self.shared.moved = True
 
+    def _plan_grew(self, event: ev.PlanGrew) -> None:
+        self.shared.plan = event.plan
+
     # ---------------------------------------------------------------- failures
 
     def _failed(self, event: ev.SubtaskFailed) -> None:
@@ -280,6 +283,7 @@ _HANDLERS: dict[type, Callable[[Coordinator, Any], None]] = {
     ev.SubtaskFailed: Coordinator._failed,
     ev.SourceEnded: Coordinator._source_ended,
     ev.Progressed: Coordinator._progressed,
+    ev.PlanGrew: Coordinator._plan_grew,
     ev.Persisted: Coordinator._persisted,
     ev.PersistFailed: Coordinator._not_persisted,
     ev.CommitConfirmed: Coordinator._confirmed,

@@ -94,6 +94,15 @@ class Progressed:
 
 
 @dataclass(frozen=True, slots=True)
+class PlanGrew:
+    """Splits were found while the pipeline runs: what every later record carries on as its plan. Told before anybody
+    reads of them, so that no record stands inside a split that it does not hold (I41)."""
+
+    at: float
+    plan: Plain
+
+
+@dataclass(frozen=True, slots=True)
 class Persisted:
     """The record of this checkpoint is durable: one atomic act (I10)."""
 
@@ -193,6 +202,7 @@ CoordinatorEvent: TypeAlias = (
     | SubtaskFailed
     | SourceEnded
     | Progressed
+    | PlanGrew
     | Persisted
     | PersistFailed
     | CommitConfirmed

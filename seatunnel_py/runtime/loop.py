@@ -73,7 +73,8 @@ class Driver:
         self._by_id: dict[str, PipelineLife] = {}
         for key, pipeline in keys(pipelines).items():
             done = frozenset(kept.done.get(key, ()))
-            past = Past(authority.records.get(key), done, key in kept.dropped, settings.per_split)
+            found = kept.found.get(key, {})
+            past = Past(authority.records.get(key), done, key in kept.dropped, settings.per_split, found)
             graph = graph_of(pipeline, settings.retain)
             life = PipelineLife(key, pipeline, graph, self, settings, job, authority.claims[key], past)
             self._lives[key] = self._by_id[pipeline.id] = life

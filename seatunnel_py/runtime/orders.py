@@ -50,6 +50,7 @@ def _trigger(life: PipelineLife, command: order.SendTrigger) -> None:
             life.now(), command.incarnation, command.epoch, command.checkpoint, command.operation,
             command.unaligned,
         ),
+    life.subtasks[command.subtask].rest_over()
     )  # fmt: skip
 
 
@@ -162,6 +163,8 @@ def _refused(life: PipelineLife, command: order.Refused) -> None:
 
 def _checkpoint_ended(life: PipelineLife, command: order.CheckpointEnded) -> None:
     reason = "" if command.reason is None else str(command.reason)
+    if command.reason is None and life.newest is not None:
+        life.enumerating.completed(life.newest)
     missing = tuple(map(str, command.missing))
     life.tell(CheckpointDone(life.id, life.pipeline.name, command.checkpoint, reason, missing, life.now()))
 

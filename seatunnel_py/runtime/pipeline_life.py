@@ -30,6 +30,7 @@ from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime import channel_data, effects
 from seatunnel_py.runtime.chains import JobIdentity, chain_of
 from seatunnel_py.runtime.counts import Counts
+from seatunnel_py.runtime.enumerating import Enumerating
 from seatunnel_py.runtime.effects import Prepared
 from seatunnel_py.runtime.events import JobEvent, TableChanged, UnitRetried
 from seatunnel_py.runtime.graph import Graph
@@ -81,6 +82,7 @@ class PipelineLife:
         self.groups = {
             f"{scope}/{number}": group for scope, groups in graph.scopes.items() for number, group in enumerate(groups)
         }
+        self.enumerating = Enumerating(self)
         self.prepared = Prepared({}, {})
         self.subtasks: dict[Subtask, SubtaskRun] = {}
         self.left_out: set[Subtask] = set()
@@ -108,6 +110,7 @@ class PipelineLife:
                 self.world.register(chain_of(vertex, self.prepared.setups, self.job, self.settings.exchange))
         except Exception as error:  # noqa: BLE001 - a plugin that cannot travel concerns its own table
             self._cannot_begin(effects.as_failure(error))
+        self.enumerating = Enumerating(self)
             return
         self.coordinator = Coordinator(
             self.graph.topology,
@@ -125,6 +128,7 @@ class PipelineLife:
         self.world.log([dropped_line(self.key)] if outcome.anew else [], self._activate)
 
     def _activate(self) -> None:
+            self.enumerating.begin(self.newest)
         if self._over is None:
             self.hear(report.Activated(self.now(), self.job.incarnation))
 
@@ -133,14 +137,12 @@ class PipelineLife:
         return all(setup.visible is not Visible.COMMITTED for setup in self.prepared.setups.values())
 
     def _subtasks_of(self, vertex: Vertex) -> dict[Subtask, SubtaskRun]:
-        topology, splits = self.graph.topology, self.prepared.splits.get(vertex.id, ())
+        topology = self.graph.topology
         own = topology.subtasks([vertex.id])
-        hands = deal(splits, len(own))
+        hands = deal(self.prepared.rounds.get(vertex.id, ()), len(own))
         timeout = self.settings.alignment_timeout
         return {
-            subtask: SubtaskRun(
-                self, vertex, subtask, Participant(subtask, topology, timeout), [splits[at] for at in hand]
-            )
+            subtask: SubtaskRun(self, vertex, subtask, Participant(subtask, topology, timeout), hand)
             for subtask, hand in zip(own, hands, strict=True)
         }
 
@@ -261,12 +263,12 @@ class PipelineLife:
             close()
 
     def release(self) -> None:
-        self._last(partial(effects.release, self.prepared.enumerators))
+        self._last(partial(effects.release, self.prepared.enumerators.values()))
 
     def abort(self) -> None:
         groups, strays = tuple(self.groups.values()), tuple(self._staged())
         prepared = self.prepared
-        drop = partial(effects.abort, groups, strays, prepared.setups, self.job, prepared.enumerators)
+        drop = partial(effects.abort, groups, strays, prepared.setups, self.job, prepared.enumerators.values())
         # First the word, then the deed: a later driver must not go on with what may be gone.
         self.world.log([dropped_line(self.key)], partial(self._last, drop))
 
@@ -286,6 +288,13 @@ class PipelineLife:
             yield from run.strays
             yield from map(effects.piece_of, run.participant.pieces)
         yield from self.units.strays
+    @property
+    def is_over(self) -> bool:
+        """It only waits for what is still at work."""
+        return self._over is not None
+
+    @property
+
 
     @property
     def newest(self) -> CheckpointRecord | None:

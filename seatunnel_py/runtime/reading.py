@@ -1,32 +1,45 @@
 """Which splits a source's subtask reads, how far it has come, and what it reads next. Pure.
 
-Rules. (1) The splits of a source are dealt out once: the largest first, each to whoever has the fewest rows, so that
-the deal follows from the splits and every driver comes to the same. (2) A bounded subtask reads its splits one after
-the other, an unbounded one takes turns. (3) How far it has come is plain data: it is the subtask's state.
+Rules. (1) The splits of a source are dealt out once, round by round as they were found: of each round the largest
+first, each to whoever has the fewest rows, so that the deal follows from the splits and every driver comes to the same.
+(2) A bounded subtask reads its splits one after the other, an unbounded one takes turns. (3) How far it has come is
+plain data: it is the subtask's state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from seatunnel_py.api.batch import Position
+from seatunnel_py.api.batch import Plain, Position
 from seatunnel_py.api.source import Split
 
 ROWS_UNKNOWN = 1
 
 
-def deal(splits: Sequence[Split], hands: int) -> tuple[tuple[int, ...], ...]:
-    """The numbers of the splits that each of so many subtasks reads, in the source's order."""
-    dealt: list[list[int]] = [[] for _ in range(hands)]
+def deal(rounds: Iterable[Round], hands: int) -> tuple[tuple[Split, ...], ...]:
+    """The splits that each of so many subtasks reads: round after round, in the source's order within each. Another
+    round changes nothing of those before it."""
+    dealt: list[tuple[Split, ...]] = [()] * hands
     rows = [0] * hands
-    sizes = [(split.rows if split.rows is not None else ROWS_UNKNOWN, -at) for at, split in enumerate(splits)]
-    for size, minus_at in sorted(sizes, reverse=True):
-        hand = min(range(hands), key=lambda one: (rows[one], len(dealt[one]), one))
-        dealt[hand].append(-minus_at)
-        rows[hand] += size
-    return tuple(tuple(sorted(hand)) for hand in dealt)
+    for splits in (each.splits for each in rounds):
+        mine: list[list[int]] = [[] for _ in range(hands)]
+        sizes = [(split.rows if split.rows is not None else ROWS_UNKNOWN, -at) for at, split in enumerate(splits)]
+        for size, minus_at in sorted(sizes, reverse=True):
+            hand = min(range(hands), key=lambda one: (rows[one], len(dealt[one]) + len(mine[one]), one))
+            mine[hand].append(-minus_at)
+            rows[hand] += size
+        dealt = [(*had, *(splits[at] for at in sorted(more))) for had, more in zip(dealt, mine, strict=True)]
+    return tuple(dealt)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Splits that were found together, and what their enumerator then wanted to be told after a restart."""
+
+    splits: tuple[Split, ...]
+    state: Plain = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +90,16 @@ def position_plain(position: Position | None) -> Any:
     if position is None:
         return None
     return {"value": dict(position.value), "generation": position.generation, "version": position.version}
+
+
+def rounds_plain(rounds: Iterable[Round]) -> list[Any]:
+    """Rounds as a record holds them."""
+    return [[splits_plain(each.splits), each.state] for each in rounds]
+
+
+def rounds_of(plain: Any) -> tuple[Round, ...]:
+    """The inverse of ``rounds_plain``."""
+    return tuple(Round(splits_of(splits), state) for splits, state in plain)
 
 
 def splits_plain(splits: Sequence[Split]) -> list[Any]:

@@ -10,7 +10,7 @@ record of another graph is refused: its states would be read as what they are no
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from seatunnel_py.api.capabilities import Guarantee
@@ -23,16 +23,19 @@ from seatunnel_py.protocol.topology import Topology
 from seatunnel_py.runtime import effects
 from seatunnel_py.runtime.chains import JobIdentity
 from seatunnel_py.runtime.effects import Prepared
+from seatunnel_py.runtime.reading import Round
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What earlier drivers have left of a pipeline."""
+    """What earlier drivers have left of a pipeline; ``found``: rounds of splits, by vertex and number, that the journal
+    holds and the record perhaps not yet."""
 
     record: CheckpointRecord | None = None
     done: frozenset[str] = frozenset()
     dropped: bool = False
     per_split: bool = False
+    found: Mapping[str, Mapping[int, Round]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ def start(
             f"{pipeline.name}: its checkpoint was made by another job: {'; '.join(changes)}",
             "give the job file its old steps and parallelism back, or begin anew with --fresh",
         )
-    before = effects.prepared_of(record.plan)
+    before = _with_found(effects.prepared_of(record.plan), past.found)
     if record.kind is RecordKind.FINAL or past.per_split or not _of_one_moment(before):
         prepared = effects.resume(pipeline, before, tuple(groups.values()), job, record)
         return Start(prepared, record, past.done)
@@ -85,6 +88,13 @@ def _changes(before: Topology, now: Topology) -> list[str]:
     if not found and (before.vertices, before.edges) != (now.vertices, now.edges):
         found.append("its steps are connected in another way, or promise something else")
     return found
+
+
+def _with_found(before: Prepared, found: Mapping[str, Mapping[int, Round]]) -> Prepared:
+    for vertex, rounds in found.items():
+        for number in sorted(number for number in rounds if number >= len(before.rounds[vertex])):
+            before = before.with_round(vertex, rounds[number])
+    return before
 
 
 def _of_one_moment(before: Prepared) -> bool:

@@ -9,15 +9,16 @@ here, the participant hears of the last one only (I7).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from seatunnel_py.api.batch import Position
 
 from seatunnel_py.api.source import Split
 from seatunnel_py.plan.pipelines import Vertex
 from seatunnel_py.protocol.coordinator_events import Progressed
 from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import StagedPiece
+from seatunnel_py.protocol.items import StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.participant import Participant
 from seatunnel_py.protocol.participant_messages import RunUnit, UnitDone, UnitFailed
 from seatunnel_py.protocol.reasons import Reason
@@ -26,7 +27,7 @@ from seatunnel_py.protocol.topology import Determinism
 from seatunnel_py.runtime import channel_data
 from seatunnel_py.runtime.effects import piece_plain
 from seatunnel_py.runtime.events import RowsMoved
-from seatunnel_py.runtime.reading import position_of, position_plain, reading_of
+from seatunnel_py.runtime.reading import Reading, position_of, position_plain, reading_of
 from seatunnel_py.runtime.tallies import Counting, Tally, tally_of
 from seatunnel_py.work.unit import Budget, FailureKind, SinkPiece, Slice, Unit, UnitFailure, UnitId, UnitResult
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 ROWS_PER_SECOND_GUESS = 200_000  # what a chain moves on one core; only packing depends on it
 UNIT_SECONDS_MIN = 0.01  # begin, commit and a round trip or two
 UNIT_SECONDS_UNKNOWN = 0.2  # a split without an estimate: several to a pack, but not hundreds
+_NOTHING = (None, None, None, False, 0)  # what a unit took that never began
 _UNBOUNDED = Budget(rows=1 << 62, seconds=float("inf"))
 IDLE_SECONDS = 0.1  # before an unbounded split that gave nothing is looked at again
 
@@ -67,20 +69,21 @@ class SubtaskRun:
         self.vertex = vertex
         self.subtask = subtask
         self.participant = participant
-        self.splits = tuple(splits)
         self.command: RunUnit | None = None
         self.unit: Unit | None = None
         self.held = False
         self.idle = False
         self.strays: list[SinkPiece] = []
         self._counting = Counting(vertex)
-        self._by_id = {split.id: split for split in splits}
+        self.splits: tuple[Split, ...] = ()
+        self._by_id: dict[str, Split] = {}
         self._inputs = line.graph.topology.inputs(subtask)
         self._outputs = line.graph.topology.outputs(subtask)
         self._ways = _ways(subtask, self._outputs)
         self._ordered = line.graph.topology.vertex(vertex.id).determinism is Determinism.DETERMINATE
         self._back_edges = line.graph.topology.back_edges
         source = vertex.source
+        self.reads(splits)
         self._bounded = source is None or source.capabilities.bounded
 
     def tally(self, record: CheckpointRecord | None) -> Tally:
@@ -88,6 +91,10 @@ class SubtaskRun:
         if self.participant.epoch > 0 or record is None or self.subtask not in record.snapshots:
             return tally_of(_state_of(self.participant.units.state).tally)
         return tally_of(_state_of(record.snapshots[self.subtask].state).tally)
+    def positions(self, snapshot: SubtaskSnapshot) -> Mapping[str, Position]:
+        """Where its splits stand in this snapshot of it."""
+        return reading_of(_state_of(snapshot.state).reading).at
+
 
     @property
     def journaled(self) -> bool:
@@ -105,15 +112,30 @@ class SubtaskRun:
             self.line.after(("idle", self.subtask), IDLE_SECONDS, self.begin_if_room)
         else:
             self.begin_if_room()
+    def reads(self, splits: Sequence[Split]) -> None:
+        """These are its splits: at the start, and whenever more were found."""
+        self.splits = tuple(splits)
+        self._by_id = {split.id: split for split in splits}
+        self.begin_if_room()
+
+    def rest_over(self) -> None:
+        """A barrier wants to pass, which it does between units: one that has not begun yet takes nothing."""
+        command = self.command
+        if self.held and command is not None and command.range is None:
+            self.held = False
+            self.line.post(self.subtask, self._done(command, _state_of(command.state), taken=_NOTHING))
+
 
     def begin_if_room(self) -> None:
-        """Begin the unit that waits, unless a channel behind it is full."""
+        """Begin the unit that waits, unless a channel behind it is full, or there is nothing to read for now."""
         command = self.command
         if not self.held or command is None or not self.line.has_room(self._outputs, self._back_edges):
             return
         self.held = False
         work = self._work(command, _state_of(command.state))
-        if isinstance(work, Unit):
+        if work is None:
+            self.held = True
+        elif isinstance(work, Unit):
             self.unit = work
             self.line.units.submit(self, work)
         else:
@@ -126,7 +148,7 @@ class SubtaskRun:
             self.line.cancel(self.unit.id)
             self.unit = None
 
-    def _work(self, command: RunUnit, state: _State) -> Unit | UnitDone:
+    def _work(self, command: RunUnit, state: _State) -> Unit | UnitDone | None:
         unit = UnitId(self.vertex.id, command.number, command.epoch, 0, self.subtask.index)
         budget = self.line.settings.budget
         if command.channel is None or command.batch is None:
@@ -150,22 +172,39 @@ class SubtaskRun:
         name = self.line.graph.channels[channel.edge].id
         return [replace(one, channel=name) for one in slices]
 
-    def _read(self, unit: UnitId, command: RunUnit, state: _State) -> Unit | UnitDone:
+    def _read(self, unit: UnitId, command: RunUnit, state: _State) -> Unit | UnitDone | None:
+        if command.range is not None:
+            return self._read_again(unit, command, state)
+        split = reading.next(self.splits, bounded=self._bounded)
+        if split is not None:
+            budget = self.line.settings.budget
+            return Unit(unit, split, reading.at.get(split.id), (), budget, _cost_of(split, budget))
+        if not self._bounded:
+            return None  # it stays open: there may be more some day
+        return self._done(command, state, self._last_words(), ended=True)
+
+    def _read_again(self, unit: UnitId, command: RunUnit, state: _State) -> Unit | UnitDone:
+        """What an earlier life has read in its unit of this number, as ``_taken`` says it."""
         reading = reading_of(state.reading)
         again: Any = command.range
-        split = reading.next(self.splits, bounded=self._bounded) if again is None else self._by_id[again[0]]
-        if split is None:
-            self.idle = not self._bounded  # it stays open: there may be more some day
-            return self._done(command, state, self._last_words() if self._bounded else (), ended=self._bounded)
-        budget = self.line.settings.budget
-        cost = UNIT_SECONDS_UNKNOWN if split.rows is None else min(split.rows, budget.rows) / ROWS_PER_SECOND_GUESS
-        cost = max(UNIT_SECONDS_MIN, cost)
-        if again is not None:
-            return Unit(unit, split, position_of(again[1]), (), _UNBOUNDED, cost, until=position_of(again[2]))
-        return Unit(unit, split, reading.at.get(split.id), (), budget, cost)
+        name, start, end, done, rows = again
+        if name is None:
+            return self._done(command, state)
+        split = self._by_id[name]
+        if rows:
+            cost = _cost_of(split, _UNBOUNDED)
+            return Unit(unit, split, position_of(start), (), _UNBOUNDED, cost, until=position_of(end))
+        reading = reading_of(state.reading).after(split, position_of(end), done=done, bounded=self._bounded)
+        return self._done(command, replace(state, reading=reading.to_plain()), ended=self._has_read_all(reading))
 
-    def _done(self, command: RunUnit, state: _State, outputs: Any = (), *, ended: bool = False) -> UnitDone:
-        return UnitDone(self.line.now(), command.epoch, command.number, state.to_plain(), outputs, ended=ended)
+    def _has_read_all(self, reading: Reading) -> bool:
+        return self._bounded and reading.next(self.splits, bounded=True) is None
+
+    def _done(
+        self, command: RunUnit, state: _State, outputs: Any = (), *, ended: bool = False, taken: Any = None
+    ) -> UnitDone:
+        at, plain = self.line.now(), state.to_plain()
+        return UnitDone(at, command.epoch, command.number, plain, outputs, range=taken, ended=ended)
 
     def _last_words(self) -> Any:
         return channel_data.ending(self._outputs) if self.line.says_ends else ()
@@ -188,8 +227,8 @@ class SubtaskRun:
         ended = False
         if unit.split is not None:
             reading = reading_of(state.reading).after(unit.split, result.next, done=result.done, bounded=self._bounded)
-            ended = self._bounded and reading.next(self.splits, bounded=True) is None
-            taken = [unit.split.id, position_plain(unit.start), None if result.done else position_plain(result.next)]
+            ended = self._has_read_all(reading)
+            taken = _taken(unit.split, unit.start, result)
             state = replace(state, reading=reading.to_plain())
             self.idle = not self._bounded and not result.rows
             outputs += self._last_words() if ended else ()
@@ -247,6 +286,18 @@ def _ways(subtask: Subtask, outputs: Iterable[Channel]) -> tuple[Channel, ...]:
     for channel in outputs:
         by_edge.setdefault(channel.edge, []).append(channel)
     return tuple(ways[subtask.index % len(ways)] for ways in by_edge.values())
+
+def _taken(split: Split, start: Position | None, result: UnitResult) -> Any:
+    """What the journal has to hold so that exactly this can be read again: split, start, end, whether that is the
+    split's end, rows."""
+    end = None if result.done else position_plain(result.next)
+    return [split.id, position_plain(start), end, result.done, result.rows]
+
+
+def _cost_of(split: Split, budget: Budget) -> float:
+    cost = UNIT_SECONDS_UNKNOWN if split.rows is None else min(split.rows, budget.rows) / ROWS_PER_SECOND_GUESS
+    return max(UNIT_SECONDS_MIN, cost)
+
 
 
 def _cost(slices: Sequence[Slice]) -> float:

@@ -1,5 +1,5 @@
-"""The durable journal of a job: what each unit took, before what it made is shown (I39), and which set-up units are
-done, once for all drivers.
+"""The durable journal of a job: what each unit took, before what it made is shown (I39), which splits were found while
+the job runs, before anybody reads of them (I41), and which set-up units are done, once for all drivers.
 
 Rules. (1) One file per incarnation, append only, a checksum per line: a torn tail ends the file. (2) Entries that are
 asked for while the disk is busy go to it together. (3) A driver begins its own file with what still counts of the one
@@ -19,16 +19,19 @@ from zlib import crc32
 
 from seatunnel_py.protocol.ids import Channel, Subtask
 from seatunnel_py.protocol.items import Taken
+from seatunnel_py.runtime.reading import Round, splits_of, splits_plain
 
 _COMPLETE = "complete"
 
 
 @dataclass(slots=True)
 class Journal:
-    """``taken``: by pipeline and subtask, entries by number; ``done``: set-up units by pipeline; ``dropped``: pipelines
-    whose staged rows were all taken back, which begin anew."""
+    """``taken``: by pipeline and subtask, entries by number; ``found``: rounds of splits by pipeline and vertex, each
+    by its number; ``done``: set-up units by pipeline; ``dropped``: pipelines whose staged rows were all taken back,
+    which begin anew."""
 
     taken: dict[tuple[str, Subtask], dict[int, Taken]] = field(default_factory=dict)
+    found: dict[str, dict[str, dict[int, Round]]] = field(default_factory=dict)
     done: dict[str, set[str]] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
 
@@ -38,12 +41,17 @@ class Journal:
         if "dropped" in line:
             self.dropped.add(pipeline)
             self.done.pop(pipeline, None)
+            self.found.pop(pipeline, None)
             for key in [key for key in self.taken if key[0] == pipeline]:
                 del self.taken[key]
             return
         if "done" in line:
             self.done.setdefault(pipeline, set()).add(line["done"])
             self.dropped.discard(pipeline)
+            return
+        if "found" in line:
+            rounds = self.found.setdefault(pipeline, {}).setdefault(line["v"], {})
+            rounds[line["round"]] = Round(splits_of(line["found"]), line["state"])
             return
         mine = self.taken.setdefault((pipeline, Subtask(*line["s"])), {})
         if "n" in line:
@@ -61,6 +69,10 @@ class Journal:
         for pipeline, units in self.done.items():
             for unit in sorted(units):
                 yield done_line(pipeline, unit)
+        for pipeline, vertices in self.found.items():
+            for vertex, rounds in vertices.items():
+                for number in sorted(rounds):
+                    yield found_line(pipeline, vertex, number, rounds[number])
         for (pipeline, subtask), mine in self.taken.items():
             for number in sorted(mine):
                 yield taken_line(pipeline, subtask, mine[number])
@@ -74,6 +86,11 @@ def dropped_line(pipeline: str) -> dict[str, Any]:
 def done_line(pipeline: str, unit: str) -> dict[str, Any]:
     """A set-up unit is done."""
     return {"p": pipeline, "done": unit}
+
+
+def found_line(pipeline: str, vertex: str, number: int, found: Round) -> dict[str, Any]:
+    """Splits that were found while the pipeline runs."""
+    return {"p": pipeline, "v": vertex, "round": number, "found": splits_plain(found.splits), "state": found.state}
 
 
 def taken_line(pipeline: str, subtask: Subtask, entry: Taken) -> dict[str, Any]:

@@ -605,13 +605,13 @@ def test_a_fenced_driver_is_silent_about_what_else_is_under_way() -> None:
 def test_every_later_record_holds_the_plan_that_grew() -> None:
     """I41: also the next driver's, which is told of the record alone."""
     talk = Talk(plan={"splits": 1}).start()
-    assert talk.checkpoint().plan == {"splits": 1}
+    assert talk.progress().checkpoint().plan == {"splits": 1}
     talk.hear(ev.PlanGrew(talk.at, {"splits": 2}))
 
-    record = talk.checkpoint()
+    record = talk.progress().checkpoint()
     again = Talk(record=record, first_checkpoint=2000, plan={"splits": "found anew"}).activate(2).all_ready()
 
-    assert record.plan == again.checkpoint().plan == {"splits": 2}
+    assert record.plan == again.progress().checkpoint().plan == {"splits": 2}
 
 
 # ---------------------------------------------------------------- requests

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from seatunnel_py.api import Position, Split, TablePath
 from seatunnel_py.runtime.reading import (
     Reading,
+    Round,
     deal,
     position_of,
     position_plain,
@@ -36,28 +38,46 @@ positions = st.builds(Position, st.dictionaries(names, st.integers() | st.text()
 def test_every_split_is_dealt_to_exactly_one_subtask(rows: list[int | None], hands: int) -> None:
     """Each hand in the source's order, and the same again for the same splits: every driver comes to the same deal."""
     splits = splits_like(rows)
-    dealt = deal(splits, hands)
+    dealt = deal([Round(tuple(splits))], hands)
 
     assert len(dealt) == hands
-    assert sorted(number for hand in dealt for number in hand) == list(range(len(splits)))
-    assert all(list(hand) == sorted(hand) for hand in dealt)
-    assert deal(splits, hands) == dealt
+    assert sorted((split for hand in dealt for split in hand), key=splits.index) == splits
+    assert all(list(hand) == sorted(hand, key=splits.index) for hand in dealt)
+    assert deal([Round(tuple(splits))], hands) == dealt
 
 
-@given(sizes, st.integers(1, 6))
-def test_nobody_has_more_than_the_others_by_more_than_one_split(rows: list[int | None], hands: int) -> None:
+@given(st.lists(sizes, max_size=4), st.integers(1, 6))
+def test_what_is_found_later_changes_nothing_of_what_was_dealt(found: list[list[int | None]], hands: int) -> None:
+    """I41: whoever has begun a split goes on with it, and the new ones come behind."""
+    rounds = [
+        Round(tuple(replace(split, id=f"{number}-{split.id}") for split in splits_like(rows)))
+        for number, rows in enumerate(found)
+    ]
+    for known in range(len(rounds) + 1):
+        before, after = deal(rounds[:known], hands), deal(rounds, hands)
+        assert all(then == now[: len(then)] for then, now in zip(before, after, strict=True))
+
+    assert sorted(split.id for hand in deal(rounds, hands) for split in hand) == sorted(
+        split.id for each in rounds for split in each.splits
+    )
+
+
+@given(st.lists(sizes, max_size=4), st.integers(1, 6))
+def test_nobody_has_more_than_the_others_by_more_than_one_split(found: list[list[int | None]], hands: int) -> None:
     """The largest first, each to whoever has least: so much is certain whatever the sizes."""
-    splits = splits_like(rows)
-    known = [1 if split.rows is None else split.rows for split in splits]
-    loads = [sum(known[number] for number in hand) for hand in deal(splits, hands)]
+    rounds = [Round(tuple(splits_like(rows))) for rows in found]
+    known = [1 if rows is None else rows for each in found for rows in each]
+    loads = [sum(1 if split.rows is None else split.rows for split in hand) for hand in deal(rounds, hands)]
 
     assert max(loads) - min(loads) <= max(known, default=0)
 
 
 def test_equal_splits_are_spread_evenly() -> None:
-    """Also where nobody knows how large they are."""
-    assert [len(hand) for hand in deal(splits_like([None] * 12), 4)] == [3, 3, 3, 3]
-    assert [len(hand) for hand in deal(splits_like([0] * 12), 4)] == [3, 3, 3, 3]
+    """Also where nobody knows how large they are, and where they were found one by one."""
+    for rows in (None, 0):
+        together = [Round(tuple(splits_like([rows] * 12)))]
+        one_by_one = [Round((split,)) for split in splits_like([rows] * 12)]
+        assert [len(hand) for hand in deal(together, 4)] == [len(hand) for hand in deal(one_by_one, 4)] == [3, 3, 3, 3]
 
 
 def read_out(splits: Sequence[Split], *, bounded: bool, steps: int = 10_000) -> list[tuple[str, int]]:

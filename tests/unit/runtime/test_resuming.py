@@ -161,7 +161,7 @@ def test_a_pipeline_that_had_everything_does_not_open_its_source_again() -> None
     found = case.start(case.record(RecordKind.FINAL))
 
     assert found.record is not None and found.record.kind is RecordKind.FINAL
-    assert found.prepared.enumerators == ()
+    assert not found.prepared.enumerators
     assert case.source.state.told == []
 
 
