@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
 
-from seatunnel_connectors.files.temporal import compile_pattern
 from seatunnel_connectors.table_config import SchemaOptions
+from seatunnel_connectors.temporal import compile_pattern
 from seatunnel_py.api import Options, SourceOptions, exactly_one, option, required_when, together
 
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from seatunnel_connectors.files import crash_points
-from seatunnel_connectors.files.columns import TextRules
 from seatunnel_connectors.files.formats.writing import Counted, FormatWriter, name_ending, writer_for
 from seatunnel_connectors.files.names import NULL_PARTITION, STAGING, UnitNames, partition_directory
-from seatunnel_connectors.files.render import text_values
 from seatunnel_connectors.files.sink_options import FileWriteOptions
 from seatunnel_connectors.files.storage import LocalStorage, outside
+from seatunnel_connectors.render import text_values
+from seatunnel_connectors.text_columns import TextRules
 from seatunnel_py.api import Batch, Column, Piece, Plain, RowKind, TableSchema, WriteContext, Writer
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.files.columns import TextRules, exact_float, text_column
-from seatunnel_connectors.files.temporal import MisfitError
 from seatunnel_connectors.json_values import from_json
+from seatunnel_connectors.temporal import MisfitError
+from seatunnel_connectors.text_columns import TextRules, exact_float, text_column
 from seatunnel_py.api import DataType, Kind, to_arrow
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.files.columns import TextRules, text_column
 from seatunnel_connectors.files.document import Document
 from seatunnel_connectors.files.formats.base import ROWS_MAX, FormatReader, Layout, Place, batch_of, number
-from seatunnel_connectors.files.temporal import MisfitError
+from seatunnel_connectors.temporal import MisfitError
+from seatunnel_connectors.text_columns import TextRules, text_column
 from seatunnel_py.api import Column, DataType, FatalError, Kind, TablePath, schema_from_arrow, to_arrow
 
 if TYPE_CHECKING:

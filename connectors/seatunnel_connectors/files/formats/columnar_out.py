@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.formats.writing import Counted, FormatWriter
 from seatunnel_connectors.files.options import CompressCodec
-from seatunnel_connectors.files.temporal import format_column
+from seatunnel_connectors.temporal import format_column
 from seatunnel_py.api import Column, FatalError, Kind, to_arrow
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.files.columns import TextRules, text_column
 from seatunnel_connectors.files.document import Document
 from seatunnel_connectors.files.formats.base import CONTENT, FormatReader, Layout, Place, batch_of, misfit, number
 from seatunnel_connectors.files.lines import (
@@ -28,7 +27,8 @@ from seatunnel_connectors.files.lines import (
     read_blocks,
 )
 from seatunnel_connectors.files.options import FileFormat, FileReadOptions
-from seatunnel_connectors.files.temporal import DEFAULT_PATTERNS, MisfitError
+from seatunnel_connectors.temporal import DEFAULT_PATTERNS, MisfitError
+from seatunnel_connectors.text_columns import TextRules, text_column
 from seatunnel_py.api import Column, DataType, FatalError, Kind, to_arrow
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class DelimitedReader(FormatReader):
                 direct = {c.name: to_arrow(c.dtype) for c in layout.output() if self._is_direct(c.dtype)}
                 found = self._parse(block.text, names, layout.wanted, direct)
             except pa.ArrowInvalid:
-                found = None  # a value needs the rules of columns.py, or the error that they give
+                found = None  # a value needs the rules of text_columns.py, or the error that they give
             if found is not None:
                 return self._converted(document, layout, block, found, set(direct))
         return self._converted(document, layout, block, self._texts(document, block, names, layout.wanted), set())

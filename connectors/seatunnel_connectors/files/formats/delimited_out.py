@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.formats.writing import TextWriter, joined_rows
-from seatunnel_connectors.files.render import holds_any, text_values
+from seatunnel_connectors.render import holds_any, text_values
 from seatunnel_py.api import FatalError
 
 if TYPE_CHECKING:

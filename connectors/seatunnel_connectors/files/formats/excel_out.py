@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.formats.writing import Counted, FormatWriter
-from seatunnel_connectors.files.json_text import json_values
-from seatunnel_connectors.files.render import text_values
+from seatunnel_connectors.json_text import json_values
+from seatunnel_connectors.render import text_values
 from seatunnel_py.api import DataType, FatalError, Kind
 
 if TYPE_CHECKING:

@@ -6,16 +6,12 @@ objects in text columns, maps, arrays at the top) is read document by document, 
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.files.columns import TextRules, exact_float
 from seatunnel_connectors.files.document import Document
 from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, batch_of, misfit, number
-from seatunnel_connectors.files.json_columns import TEMPORAL, json_column
 from seatunnel_connectors.files.lines import (
     Block,
     cut_at,
@@ -25,17 +21,14 @@ from seatunnel_connectors.files.lines import (
     read_blocks,
 )
 from seatunnel_connectors.files.options import FileReadOptions
-from seatunnel_connectors.files.temporal import MisfitError, parse_column
-from seatunnel_py.api import DataType, FatalError, Kind, to_arrow
+from seatunnel_connectors.json_columns import json_column
+from seatunnel_connectors.json_direct import direct_columns, is_direct
+from seatunnel_connectors.temporal import MisfitError
+from seatunnel_connectors.text_columns import TextRules, exact_float
+from seatunnel_py.api import FatalError, to_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_SAME = {Kind.STRING, Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.FLOAT, Kind.DOUBLE}
-_SAME |= {Kind.DECIMAL}
-_AS_TEXT = {*TEMPORAL, Kind.BYTES}
-"""Types that JSON holds as strings: read as such, converted a column at a time."""
-
 
 _FAST = json.JSONDecoder()
 _EXACT = json.JSONDecoder(parse_float=exact_float)  # half as fast again: only where a decimal wants the digits
@@ -67,9 +60,7 @@ class JsonReader(FormatReader):
     ) -> Iterator[tuple[pa.RecordBatch, Place | None]]:
         begin = number(start, "offset", number(part, "begin"))
         end = number(part, "end") if "end" in part else None
-        self.is_direct = self.options.row_delimiter in ("\n", "\r\n") and all(
-            _is_direct(column.dtype) and column.default is None for column in layout.output()
-        )
+        self.is_direct = self.options.row_delimiter in ("\n", "\r\n") and is_direct(layout.output())
         if not any("decimal" in str(column.dtype) for column in layout.output()):
             self.decoder = _FAST
         blocks = read_blocks(document, self.options.encoding, cut_at(self.row_end), begin=begin, end=end)
@@ -91,45 +82,12 @@ class JsonReader(FormatReader):
 
     def _direct(self, layout: Layout, block: Block) -> pa.RecordBatch:
         import pyarrow as pa
-        from pyarrow import json as arrow_json
 
         columns = layout.output()
-        schema = pa.schema([pa.field(column.name, _as_read(column.dtype)) for column in columns])
         if not block.text.strip():
             return batch_of(layout, [pa.array([], to_arrow(column.dtype)) for column in columns], 0)
-        table = arrow_json.read_json(
-            pa.BufferReader(block.text),
-            arrow_json.ReadOptions(use_threads=False, block_size=len(block.text) + 1),
-            arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
-        )
-        arrays = []
-        for column in columns:
-            chunks = table.column(column.name).chunks
-            array = chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks)
-            arrays.append(self._finished(array, column.dtype))
-        return batch_of(layout, arrays, table.num_rows)
-
-    def _finished(self, array: Any, dtype: DataType) -> Any:
-        """The column as its type says, from the strings that JSON holds some types as."""
-        import pyarrow as pa
-
-        if dtype.kind in TEMPORAL:
-            return parse_column(array, dtype, self.rules.pattern(dtype.kind))
-        if dtype.kind is Kind.BYTES:
-            try:
-                plain = [None if v is None else base64.b64decode(v, validate=True) for v in array.to_pylist()]
-            except (binascii.Error, ValueError):
-                raise MisfitError(0, "not base64") from None
-            return pa.array(plain, pa.binary())
-        if dtype.kind is Kind.ROW:
-            children = [self._finished(array.field(index), inner) for index, (_, inner) in enumerate(dtype.fields)]
-            mask = array.is_null() if array.null_count else None
-            return pa.StructArray.from_arrays(children, fields=list(to_arrow(dtype)), mask=mask)
-        if dtype.kind is Kind.ARRAY and dtype.element and dtype.element.kind not in _SAME:
-            values = self._finished(array.flatten(), dtype.element)
-            mask = array.is_null() if array.null_count else None
-            return pa.ListArray.from_arrays(array.offsets, values, type=to_arrow(dtype), mask=mask)
-        return array
+        arrays = direct_columns(block.text, columns, self.rules)
+        return batch_of(layout, arrays, len(arrays[0]))
 
     # ------------------------------------------------------------ document by document
 
@@ -184,24 +142,3 @@ def _cell(row: Any, name: str, place: int) -> Any:
     if isinstance(row, dict):
         return row.get(name)
     return row[place] if isinstance(row, list) and place < len(row) else None
-
-
-def _is_direct(dtype: DataType) -> bool:
-    if dtype.kind is Kind.ROW:
-        return all(_is_direct(inner) for _, inner in dtype.fields)
-    if dtype.kind is Kind.ARRAY:
-        return dtype.element is not None and _is_direct(dtype.element)
-    return dtype.kind in _SAME or dtype.kind in _AS_TEXT
-
-
-def _as_read(dtype: DataType) -> Any:
-    """The type to ask Arrow's parser for."""
-    import pyarrow as pa
-
-    if dtype.kind in _AS_TEXT:
-        return pa.string()
-    if dtype.kind is Kind.ROW:
-        return pa.struct([(name, _as_read(inner)) for name, inner in dtype.fields])
-    if dtype.kind is Kind.ARRAY and dtype.element:
-        return pa.list_(_as_read(dtype.element))
-    return to_arrow(dtype)

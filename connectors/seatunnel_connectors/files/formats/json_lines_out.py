@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from seatunnel_connectors.files.formats.writing import TextWriter, joined_rows
-from seatunnel_connectors.files.json_text import json_documents
+from seatunnel_connectors.json_text import json_documents
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from seatunnel_connectors.files.columns import TextRules
 from seatunnel_connectors.files.lzop import LzopWriter
 from seatunnel_connectors.files.options import CompressCodec, FileFormat
 from seatunnel_connectors.files.sink_options import STREAM_CODECS, FileWriteOptions
+from seatunnel_connectors.text_columns import TextRules
 from seatunnel_py.api import Column
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.formats.writing import FormatWriter, TextWriter, joined_rows
-from seatunnel_connectors.files.json_text import json_values
-from seatunnel_connectors.files.render import holds_any, text_values
 from seatunnel_connectors.files.sink_options import FileWriteOptions
+from seatunnel_connectors.json_text import json_values
+from seatunnel_connectors.render import holds_any, text_values
 from seatunnel_py.api import Column, FatalError, Kind
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.files.columns import TextRules
-from seatunnel_connectors.files.render import holds_any, scalar_text, spans
-from seatunnel_connectors.files.temporal import format_column
+from seatunnel_connectors.render import holds_any, scalar_text, spans
+from seatunnel_connectors.temporal import format_column
+from seatunnel_connectors.text_columns import TextRules
 from seatunnel_py.api import DataType, Kind
 
 if TYPE_CHECKING:

@@ -1,11 +1,11 @@
-"""Columns of values to columns of text, for the text formats: the reverse of columns.py, whole columns at a time."""
+"""Columns of values to columns of text, for the text formats: the reverse of text_columns.py, whole columns at a time."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.files.columns import SEPARATORS, TextRules
-from seatunnel_connectors.files.temporal import format_column
+from seatunnel_connectors.temporal import format_column
+from seatunnel_connectors.text_columns import SEPARATORS, TextRules
 from seatunnel_py.api import DataType, FatalError, Kind
 
 if TYPE_CHECKING:

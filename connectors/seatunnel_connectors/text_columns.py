@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.files.temporal import MisfitError, parse_column
+from seatunnel_connectors.temporal import MisfitError, parse_column
 from seatunnel_py.api import DataType, Kind, to_arrow
 
 if TYPE_CHECKING:

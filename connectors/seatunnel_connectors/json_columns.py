@@ -12,9 +12,9 @@ from decimal import localcontext
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.files.columns import TextRules
-from seatunnel_connectors.files.temporal import MisfitError, parse_column
 from seatunnel_connectors.json_values import from_json
+from seatunnel_connectors.temporal import MisfitError, parse_column
+from seatunnel_connectors.text_columns import TextRules
 from seatunnel_py.api import DataType, Kind, to_arrow
 
 if TYPE_CHECKING:
