@@ -294,9 +294,6 @@ class PipelineLife:
         return self._over is not None
 
     @property
-
-
-    @property
     def newest(self) -> CheckpointRecord | None:
         """Its newest completed checkpoint."""
         return None if self.coordinator is None else self.coordinator.shared.newest

@@ -195,6 +195,7 @@ def test_the_next_driver_knows_what_was_found(tmp_path: Path, outside: Outside) 
 def test_journal_and_record_each_know_what_was_found(tmp_path: Path, outside: Outside, lost: str) -> None:
     """The journal before anybody reads of it; every record from then on, since a savepoint has no journal."""
     with Job(tmp_path, outside, fork=True) as job:
+        job.wait_for_rows({"a": 25, "b": 25})
         outside.add("c")
         job.wait_for_rows({"a": 25, "b": 25, "c": 25})
         if lost == "journal":
