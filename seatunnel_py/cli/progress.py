@@ -20,6 +20,7 @@ from seatunnel_py.runtime.events import (
     JobEnded,
     JobEvent,
     JobStarted,
+    RegionRestarted,
     RowsMoved,
     TableChanged,
     UnitRetried,
@@ -80,6 +81,8 @@ class _View:
                 return self._changed(event)
             case UnitRetried():
                 return Text(f"{event.name}: attempt {event.attempt}: {_first_line(event.failure.message)}", "yellow")
+            case RegionRestarted():
+                return Text(f"{event.name}: {_restarted(event)}", "yellow")
             case JobEnded() | CheckpointDone():
                 return None
         return None
@@ -148,6 +151,11 @@ class _Plain:
 
     def _tell(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)  # noqa: T201 - see above
+
+
+def _restarted(event: RegionRestarted) -> str:
+    text = f"{', '.join(event.epochs)} restarted from checkpoint {event.checkpoint}"
+    return f"{text}; {', '.join(event.twice)} may show rows twice" if event.twice else text
 
 
 def _first_line(text: str) -> str:

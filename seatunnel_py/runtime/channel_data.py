@@ -16,7 +16,7 @@ from seatunnel_py.protocol.ids import Channel
 from seatunnel_py.protocol.items import Batch
 from seatunnel_py.work.unit import Slice
 
-_ENDED, _SLICES = "ended", "slices"
+_ENDED, _SLICES, _NUMBERING = "ended", "slices", "numbering"
 
 
 def slice_plain(one: Slice) -> Any:
@@ -30,9 +30,10 @@ def slice_of(plain: Any) -> Slice:
 
 
 def slices_of(batch: Batch, channel: Channel) -> tuple[Slice, ...]:
-    """The slices of a batch, named after the channel and the batch that they came with: that is their data id."""
+    """The slices of a batch, named after the channel, its numbering and the batch that they came with: that is their
+    data id."""
     plain: Any = batch.payload
-    name = f"{channel.edge}:{channel.sender}>{channel.receiver}"
+    name = f"{channel.edge}:{channel.sender}>{channel.receiver}{plain.get(_NUMBERING, '')}"
     return tuple(replace(slice_of(one), channel=name, sequence=batch.number) for one in plain.get(_SLICES, ()))
 
 
@@ -48,11 +49,17 @@ def is_end(batch: Batch) -> bool:
     return _ENDED in plain
 
 
-def output(channel: Channel, slices: Sequence[Slice], *, ordered: bool) -> tuple[Channel, Any, int, int]:
-    """One unit's rows for one channel, as ``UnitDone`` wants them."""
+def output(
+    channel: Channel, slices: Sequence[Slice], *, ordered: bool, numbering: str = ""
+) -> tuple[Channel, Any, int, int]:
+    """One unit's rows for one channel, as ``UnitDone`` wants them. ``numbering``: the life from which on the sender
+    gives its numbers to other rows than before; empty while a number always means the same rows."""
     rows = sum(one.rows for one in slices)
     digest = crc32(repr([(one.rows, one.crc) for one in slices]).encode()) if ordered else rows
-    return channel, {_SLICES: [slice_plain(one) for one in slices]}, rows, digest
+    payload: dict[str, Any] = {_SLICES: [slice_plain(one) for one in slices]}
+    if numbering:
+        payload[_NUMBERING] = f"@{numbering}"
+    return channel, payload, rows, digest
 
 
 def ending(channels: Iterable[Channel]) -> tuple[tuple[Channel, Any, int, int], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -57,6 +58,22 @@ class UnitRetried:
 
 
 @dataclass(frozen=True, slots=True)
+class RegionRestarted:
+    """Vertices of a pipeline have begun new lives together, from ``checkpoint``; all others go on. ``epochs``: of those
+    that restarted; ``causes``: why some of them had failed; ``twice`` are sinks that may show rows a second time by it,
+    ``lost`` sources that cannot read again what they gave."""
+
+    pipeline: str
+    name: str
+    epochs: Mapping[str, int]
+    checkpoint: int
+    causes: Mapping[str, str]
+    twice: tuple[str, ...]
+    lost: tuple[str, ...]
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class CheckpointDone:
     """A checkpoint of a pipeline has ended: completed where ``reason`` is empty, else why not, and who had not
     answered. Number 0 is a request that was refused."""
@@ -76,4 +93,4 @@ class JobEnded:
     totals: dict[str, int] = field(default_factory=dict)
 
 
-JobEvent: TypeAlias = JobStarted | TableChanged | RowsMoved | UnitRetried | CheckpointDone | JobEnded
+JobEvent: TypeAlias = JobStarted | TableChanged | RowsMoved | UnitRetried | RegionRestarted | CheckpointDone | JobEnded

@@ -27,6 +27,7 @@ from seatunnel_py.runtime.events import (
     JobEnded,
     JobEvent,
     JobStarted,
+    RegionRestarted,
     RowsMoved,
     TableChanged,
     UnitRetried,
@@ -130,6 +131,10 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
             about = {"pipeline": event.pipeline, "table": event.name, "unit": event.unit}
             again = {"attempt": event.attempt, "delay_seconds": event.delay_seconds}
             return "WARNING", "unit_retried", {**about, **again, **_cause(event.failure)}
+        case RegionRestarted():
+            about = {"pipeline": event.pipeline, "table": event.name}
+            names = ("epochs", "checkpoint", "causes", "twice", "lost")
+            return "WARNING", "region_restarted", {**about, **{name: getattr(event, name) for name in names}}
         case CheckpointDone():
             which = {"pipeline": event.pipeline, "table": event.name, "checkpoint": event.checkpoint}
             if not event.reason:

@@ -15,6 +15,7 @@ from seatunnel_py.protocol import coordinator_commands as order
 from seatunnel_py.protocol import coordinator_events as report
 from seatunnel_py.protocol import participant_messages as task
 from seatunnel_py.protocol.failure_policy import explain
+from seatunnel_py.protocol.items import JournalUse
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import RecordKind
 from seatunnel_py.protocol.trigger import TriggerKind
@@ -22,6 +23,7 @@ from seatunnel_py.protocol.units import retaken
 from seatunnel_py.runtime import crash_points, effects
 from seatunnel_py.runtime.events import CheckpointDone
 from seatunnel_py.runtime.receipt import TableState
+from seatunnel_py.runtime.restarts import cannot_restart, shown_twice
 from seatunnel_py.runtime.subtask_run import SubtaskRun
 from seatunnel_py.runtime.unit_journal import done_line, kept_line, taken_line
 from seatunnel_py.work.unit import FailureKind, UnitFailure
@@ -50,8 +52,8 @@ def _trigger(life: PipelineLife, command: order.SendTrigger) -> None:
             life.now(), command.incarnation, command.epoch, command.checkpoint, command.operation,
             command.unaligned,
         ),
-    life.subtasks[command.subtask].rest_over()
     )  # fmt: skip
+    life.subtasks[command.subtask].rest_over()
 
 
 def _aborted(life: PipelineLife, command: order.SendAborted) -> None:
@@ -67,6 +69,9 @@ def _restart(life: PipelineLife, command: order.Restart) -> None:
     run, snapshot = life.subtasks[command.subtask], command.snapshot
     run.stop()
     life.left_out.discard(command.subtask)
+    life.restarts.began(command.subtask.vertex, command.epoch, command.checkpoint)
+    if command.replay is not JournalUse.WHOLE:
+        run.numbering = f"{command.incarnation}.{command.epoch}"
     first = (snapshot.taken if snapshot else 0) + 1
     written = [entry for entry in life.world.taken(life.key, command.subtask) if entry.number >= first]
     again = retaken(command.replay, snapshot, written)
@@ -91,6 +96,8 @@ def _peer(life: PipelineLife, command: order.SendPeerRestarted) -> None:
 def _start(life: PipelineLife, command: order.SendStart) -> None:
     if life.state is not TableState.RUNNING:
         life.change(TableState.RUNNING)
+    if event := life.restarts.started(life.topology, life.id, life.pipeline.name, life.now()):
+        life.tell(event)
     life.post(command.subtask, task.Started(life.now(), command.incarnation, command.epoch))
 
 
@@ -163,9 +170,9 @@ def _refused(life: PipelineLife, command: order.Refused) -> None:
 
 def _checkpoint_ended(life: PipelineLife, command: order.CheckpointEnded) -> None:
     reason = "" if command.reason is None else str(command.reason)
+    missing = tuple(map(str, command.missing))
     if command.reason is None and life.newest is not None:
         life.enumerating.completed(life.newest)
-    missing = tuple(map(str, command.missing))
     life.tell(CheckpointDone(life.id, life.pipeline.name, command.checkpoint, reason, missing, life.now()))
 
 
@@ -239,6 +246,11 @@ def _ready(life: PipelineLife, run: SubtaskRun, command: task.ReportReady) -> No
 
 def _subtask_failed(life: PipelineLife, run: SubtaskRun, command: task.ReportFailed) -> None:
     run.stop()
+    vertex, of_unit = command.subtask.vertex, command.reason in (Reason.UNIT_FAILED, Reason.UNIT_REFUSED)
+    life.restarts.causes[vertex] = life.failure.message if of_unit and life.failure else explain(command.reason)
+    if twice := shown_twice(life.topology, vertex, life.pipeline.vertices, life.prepared):
+        life.give_up(cannot_restart(vertex, twice, life.restarts.causes[vertex]))
+        return
     life.hear(report.SubtaskFailed(life.now(), command.incarnation, command.epoch, command.subtask, command.reason))
 
 

@@ -27,17 +27,19 @@ from seatunnel_py.protocol.ids import Channel, Subtask
 from seatunnel_py.protocol.items import Batch
 from seatunnel_py.protocol.participant import Participant
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.topology import Topology
 from seatunnel_py.runtime import channel_data, effects
 from seatunnel_py.runtime.chains import JobIdentity, chain_of
 from seatunnel_py.runtime.counts import Counts
-from seatunnel_py.runtime.enumerating import Enumerating
 from seatunnel_py.runtime.effects import Prepared
+from seatunnel_py.runtime.enumerating import Enumerating
 from seatunnel_py.runtime.events import JobEvent, TableChanged, UnitRetried
 from seatunnel_py.runtime.graph import Graph
 from seatunnel_py.runtime.in_flight import InFlight
 from seatunnel_py.runtime.orders import perform_task
 from seatunnel_py.runtime.reading import deal
 from seatunnel_py.runtime.receipt import TableReceipt, TableState
+from seatunnel_py.runtime.restarts import Restarts
 from seatunnel_py.runtime.resuming import Past, Start, start
 from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.runtime.subtask_run import SubtaskRun
@@ -82,10 +84,11 @@ class PipelineLife:
         self.groups = {
             f"{scope}/{number}": group for scope, groups in graph.scopes.items() for number, group in enumerate(groups)
         }
-        self.enumerating = Enumerating(self)
         self.prepared = Prepared({}, {})
+        self.enumerating = Enumerating(self)
         self.subtasks: dict[Subtask, SubtaskRun] = {}
         self.left_out: set[Subtask] = set()
+        self.restarts = Restarts()
         self.units = InFlight(world)
         self.failures: Counter[str] = Counter()
         self.tries: Counter[str] = Counter()
@@ -110,8 +113,8 @@ class PipelineLife:
                 self.world.register(chain_of(vertex, self.prepared.setups, self.job, self.settings.exchange))
         except Exception as error:  # noqa: BLE001 - a plugin that cannot travel concerns its own table
             self._cannot_begin(effects.as_failure(error))
-        self.enumerating = Enumerating(self)
             return
+        self.enumerating = Enumerating(self)
         self.coordinator = Coordinator(
             self.graph.topology,
             self.settings.checkpoints(bounded=self.bounded, early=self._shows_nothing_early()),
@@ -128,8 +131,8 @@ class PipelineLife:
         self.world.log([dropped_line(self.key)] if outcome.anew else [], self._activate)
 
     def _activate(self) -> None:
-            self.enumerating.begin(self.newest)
         if self._over is None:
+            self.enumerating.begin(self.newest)
             self.hear(report.Activated(self.now(), self.job.incarnation))
 
     def _shows_nothing_early(self) -> bool:
@@ -288,10 +291,16 @@ class PipelineLife:
             yield from run.strays
             yield from map(effects.piece_of, run.participant.pieces)
         yield from self.units.strays
+
     @property
     def is_over(self) -> bool:
         """It only waits for what is still at work."""
         return self._over is not None
+
+    @property
+    def topology(self) -> Topology:
+        """As it is now: without those who were left out, and with what was found out about determinism."""
+        return self.graph.topology if self.coordinator is None else self.coordinator.shared.topology
 
     @property
     def newest(self) -> CheckpointRecord | None:

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-from seatunnel_py.api.batch import Position
 
+from seatunnel_py.api.batch import Position
 from seatunnel_py.api.source import Split
 from seatunnel_py.plan.pipelines import Vertex
 from seatunnel_py.protocol.coordinator_events import Progressed
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 ROWS_PER_SECOND_GUESS = 200_000  # what a chain moves on one core; only packing depends on it
 UNIT_SECONDS_MIN = 0.01  # begin, commit and a round trip or two
 UNIT_SECONDS_UNKNOWN = 0.2  # a split without an estimate: several to a pack, but not hundreds
-_NOTHING = (None, None, None, False, 0)  # what a unit took that never began
 _UNBOUNDED = Budget(rows=1 << 62, seconds=float("inf"))
+_NOTHING = (None, None, None, False, 0)  # what a unit took that never began
 IDLE_SECONDS = 0.1  # before an unbounded split that gave nothing is looked at again
 
 
@@ -60,7 +60,8 @@ def _state_of(plain: Any) -> _State:
 
 
 class SubtaskRun:
-    """``strays`` are pieces of attempts that failed: staged before the failure, and worth nothing."""
+    """``strays`` are pieces of attempts that failed: staged before the failure, and worth nothing. ``numbering``: since
+    which life the numbers of its batches mean other rows than before, if they ever did."""
 
     def __init__(
         self, line: PipelineLife, vertex: Vertex, subtask: Subtask, participant: Participant, splits: Sequence[Split]
@@ -74,6 +75,7 @@ class SubtaskRun:
         self.held = False
         self.idle = False
         self.strays: list[SinkPiece] = []
+        self.numbering = ""
         self._counting = Counting(vertex)
         self.splits: tuple[Split, ...] = ()
         self._by_id: dict[str, Split] = {}
@@ -83,18 +85,18 @@ class SubtaskRun:
         self._ordered = line.graph.topology.vertex(vertex.id).determinism is Determinism.DETERMINATE
         self._back_edges = line.graph.topology.back_edges
         source = vertex.source
-        self.reads(splits)
         self._bounded = source is None or source.capabilities.bounded
+        self.reads(splits)
 
     def tally(self, record: CheckpointRecord | None) -> Tally:
         """Its sums, as its state knows them; where it had nothing left to do, as ``record`` does."""
         if self.participant.epoch > 0 or record is None or self.subtask not in record.snapshots:
             return tally_of(_state_of(self.participant.units.state).tally)
         return tally_of(_state_of(record.snapshots[self.subtask].state).tally)
+
     def positions(self, snapshot: SubtaskSnapshot) -> Mapping[str, Position]:
         """Where its splits stand in this snapshot of it."""
         return reading_of(_state_of(snapshot.state).reading).at
-
 
     @property
     def journaled(self) -> bool:
@@ -112,6 +114,7 @@ class SubtaskRun:
             self.line.after(("idle", self.subtask), IDLE_SECONDS, self.begin_if_room)
         else:
             self.begin_if_room()
+
     def reads(self, splits: Sequence[Split]) -> None:
         """These are its splits: at the start, and whenever more were found."""
         self.splits = tuple(splits)
@@ -124,7 +127,6 @@ class SubtaskRun:
         if self.held and command is not None and command.range is None:
             self.held = False
             self.line.post(self.subtask, self._done(command, _state_of(command.state), taken=_NOTHING))
-
 
     def begin_if_room(self) -> None:
         """Begin the unit that waits, unless a channel behind it is full, or there is nothing to read for now."""
@@ -175,6 +177,7 @@ class SubtaskRun:
     def _read(self, unit: UnitId, command: RunUnit, state: _State) -> Unit | UnitDone | None:
         if command.range is not None:
             return self._read_again(unit, command, state)
+        reading = reading_of(state.reading)
         split = reading.next(self.splits, bounded=self._bounded)
         if split is not None:
             budget = self.line.settings.budget
@@ -185,7 +188,6 @@ class SubtaskRun:
 
     def _read_again(self, unit: UnitId, command: RunUnit, state: _State) -> Unit | UnitDone:
         """What an earlier life has read in its unit of this number, as ``_taken`` says it."""
-        reading = reading_of(state.reading)
         again: Any = command.range
         name, start, end, done, rows = again
         if name is None:
@@ -257,7 +259,7 @@ class SubtaskRun:
             table = self.line.graph.channels[way.edge].table
             slices = [one for one in result.slices if one.table == table]
             if slices:
-                found.append(channel_data.output(way, slices, ordered=self._ordered))
+                found.append(channel_data.output(way, slices, ordered=self._ordered, numbering=self.numbering))
         return found
 
     # ---------------------------------------------------------------- attempts
@@ -287,6 +289,7 @@ def _ways(subtask: Subtask, outputs: Iterable[Channel]) -> tuple[Channel, ...]:
         by_edge.setdefault(channel.edge, []).append(channel)
     return tuple(ways[subtask.index % len(ways)] for ways in by_edge.values())
 
+
 def _taken(split: Split, start: Position | None, result: UnitResult) -> Any:
     """What the journal has to hold so that exactly this can be read again: split, start, end, whether that is the
     split's end, rows."""
@@ -297,7 +300,6 @@ def _taken(split: Split, start: Position | None, result: UnitResult) -> Any:
 def _cost_of(split: Split, budget: Budget) -> float:
     cost = UNIT_SECONDS_UNKNOWN if split.rows is None else min(split.rows, budget.rows) / ROWS_PER_SECOND_GUESS
     return max(UNIT_SECONDS_MIN, cost)
-
 
 
 def _cost(slices: Sequence[Slice]) -> float:
