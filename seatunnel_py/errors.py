@@ -9,6 +9,7 @@
     ├── PluginError              a plugin reports a failure of the outside world
     │   ├── RetriableError       the same unit may work if it is tried again
     │   └── FatalError           trying again cannot help: the table fails at once
+    │       └── BadRows          some rows are at fault, not the table: they may be set aside
     └── EngineError              the data plane itself failed (no Java, no Spark, lost workers)
 
 A message says what happened to which thing; the remedy says what to do. Neither ever holds a secret.
@@ -91,6 +92,11 @@ class RetriableError(PluginError):
 
 class FatalError(PluginError):
     """Trying again cannot help (no such table, a value that does not fit, no permission)."""
+
+
+class BadRows(FatalError):
+    """Some of the rows are at fault and not the table (a value that does not fit, a rule that is broken): where the job
+    allows bad rows, the engine finds them and sets them aside."""
 
 
 class EngineError(SeaTunnelError):

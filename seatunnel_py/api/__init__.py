@@ -71,9 +71,10 @@ from seatunnel_py.api.source import Enumerator, Reader, Source, SourceTable, Spl
 from seatunnel_py.api.step_options import SinkOptions, SourceOptions, TransformOptions
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.api.types import DataType, Kind, from_arrow, parse_type, to_arrow
-from seatunnel_py.errors import FatalError, PluginError, RetriableError
+from seatunnel_py.errors import BadRows, FatalError, PluginError, RetriableError
 
 __all__ = [
+    "BadRows",
     "Batch",
     "Cardinality",
     "Column",

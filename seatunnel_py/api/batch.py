@@ -69,11 +69,16 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Rows that a step refuses, with one reason per row: they are counted, kept, and never silently lost."""
+    """Rows that a step refuses, with one reason per row: they are counted, kept, and never silently lost.
+
+    A reader that cannot decode a record yields it so: ``data`` then has one binary column ``raw``, the bytes as they
+    came, and ``end`` is the position behind them.
+    """
 
     table: TablePath
     data: pa.RecordBatch
     reasons: tuple[str, ...]
+    end: Position | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,4 +107,4 @@ class TransactionEnd:
     end: Position
 
 
-Element: TypeAlias = Batch | SchemaChange | Heartbeat | TransactionEnd
+Element: TypeAlias = Batch | Rejected | SchemaChange | Heartbeat | TransactionEnd

@@ -98,6 +98,11 @@ class Writer(ABC):
     def write(self, batch: Batch) -> None:
         """Take a batch. Rows may be buffered, but memory stays bounded."""
 
+    def flush(self) -> None:
+        """Let the target see every row that was written, so that it refuses bad ones (BadRows) now; nothing becomes
+        durable. Called before ``abort``, when the engine looks for bad rows. Needed only where ``write`` buffers."""
+        return
+
     @abstractmethod
     def stage(self) -> Piece:
         """Make all that was written durable, with the target's positive confirmation of every row (I32)."""

@@ -11,6 +11,7 @@ from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.sink import Sink
 from seatunnel_py.api.source import Source, SourceTable
 from seatunnel_py.api.transform import Transform
+from seatunnel_py.work.limits import ErrorLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,8 @@ class ChainSink:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Everything a worker needs for the units of one vertex; picklable, shipped once per pack."""
+    """Everything a worker needs for the units of one vertex; picklable, shipped once per pack. Without ``errors`` no
+    row may be bad."""
 
     vertex: str
     job_id: str
@@ -86,3 +88,4 @@ class Chain:
     sinks: tuple[ChainSink, ...] = ()
     output: ChainChannel | None = None
     staging: str = ""
+    errors: ErrorLimits | None = None

@@ -105,15 +105,32 @@ def _plain_name(name: str) -> str:
     return f"{re.sub(r'[^A-Za-z0-9._-]+', '_', name)}-{zlib.crc32(name.encode()):08x}"
 
 
+def discard(segment: str) -> None:
+    """Delete a segment that nobody needs."""
+    files, path = filesystem(segment)
+    if files.get_file_info(path).type is not fs.FileType.NotFound:
+        files.delete_file(path)
+
+
 def read_slices(slices: Iterable[Slice]) -> Iterator[Batch]:
     """The batches behind the handles, in their order."""
     for item in slices:
         yield read_slice(item.segment, item.index)
 
 
+def batches_of(segment: str) -> Iterator[Batch]:
+    """All batches of a segment, as it is now: also of one that was written again under its name."""
+    data = _load.__wrapped__(segment)
+    for index in range(len(_entries(data, segment))):
+        yield _batch(data, segment, index)
+
+
 def read_slice(segment: str, index: int) -> Batch:
     """One batch. A local segment is mapped, so only the pages of that batch are read."""
-    data = _load(segment)
+    return _batch(_load(segment), segment, index)
+
+
+def _batch(data: pa.Buffer, segment: str, index: int) -> Batch:
     entries = _entries(data, segment)
     if not 0 <= index < len(entries):
         raise SegmentError(f"segment {segment} holds {len(entries)} batches: there is no batch {index}")

@@ -8,7 +8,7 @@ import sys
 from seatunnel_py import api
 
 EXPORTS = """
-Batch Cardinality Column CommitContext Committer ConstraintKey ConstraintType DataType Determinism Effect Element
+BadRows Batch Cardinality Column CommitContext Committer ConstraintKey ConstraintType DataType Determinism Effect Element
 Enumerator Failpoint FatalError Guarantee Heartbeat JobMode Kind NativeForm NativeReader NativeRefused NativeSink NativeSource
 NativeWriter NothingToCommit Options Piece Plain PluginError Position
 PrimaryKey Reader Rejected RetriableError RowKind SchemaChange Secret Setup Sink SinkCapabilities SinkFactory

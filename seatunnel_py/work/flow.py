@@ -1,0 +1,280 @@
+"""Rows on their way through a chain: read, pushed through the transforms one batch at a time, written, staged.
+
+Rules. (1) A batch is pushed depth first: one is held at a time. (2) Nothing is staged before every row has passed, and
+what a sink confirms must be what it was handed. (3) A unit stops at its budget, only where the split can be resumed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from seatunnel_py.api.batch import Batch, Element, Heartbeat, Position, Rejected, SchemaChange, TransactionEnd
+from seatunnel_py.api.sink import Reached, WriteContext, Writer
+from seatunnel_py.errors import BadRows, FatalError
+from seatunnel_py.work import crash_points
+from seatunnel_py.work.balance import Balance
+from seatunnel_py.work.chain import Chain, ChainChannel, ChainSink, ChainSource, ChainTransform
+from seatunnel_py.work.closing import quietly, stop
+from seatunnel_py.work.passage import write_context
+from seatunnel_py.work.reached import no_further
+from seatunnel_py.work.unit import SinkPiece, Slice, StepCount, Unit
+
+if TYPE_CHECKING:
+    from seatunnel_py.work.segments import SegmentWriter
+
+T = TypeVar("T")
+
+NEEDS_SPARK = "queries run in Spark: run the job without --local"
+REASONS_SHOWN_MAX = 3  # a failure message names the first refused rows, not all of them
+
+
+@dataclass(slots=True)
+class OpenSink:
+    """A sink that is being written to, and how many rows it was handed."""
+
+    bound: ChainSink
+    writer: Writer
+    handed: int = 0
+
+
+class Flow:
+    """The moving parts of one run. ``step`` names the step at work: a failure says where it happened."""
+
+    def __init__(self, unit: Unit, chain: Chain) -> None:
+        self.unit = unit
+        self.chain = chain
+        self.step = chain.vertex
+        self.exhausted = False
+        self.position: Position | None = unit.start
+        self.rows = 0
+        self.bytes = 0
+        self.first_row_at = 0.0
+        self.pieces: list[SinkPiece] = []
+        self.slices: tuple[Slice, ...] = ()
+        self._transforms: tuple[ChainTransform, ...] = ()
+        self.balance = Balance()
+        self._open: dict[int, OpenSink] = {}
+        self._segment: SegmentWriter | None = None
+        self._first_time = not (unit.id.attempt or unit.id.epoch or chain.incarnation > 1)
+        self._looked_back = False
+        self._reached: Reached | None = None
+
+    def run(self) -> None:
+        """Read, transform, write, stage."""
+        self.pump()
+        crash_points.BEFORE_STAGING.hit()
+        self.stage()
+        crash_points.STAGED.hit()
+
+    # ---------------------------------------------------------------- reading
+
+    def pump(self) -> None:
+        """Take elements from the head and push each through the chain, until the budget is spent."""
+        deadline = time.perf_counter() + self.unit.budget.seconds
+        self._transforms = tuple(bound for bound in self.chain.transforms if isinstance(bound, ChainTransform))
+        if len(self._transforms) < len(self.chain.transforms):
+            raise FatalError(f"{self.chain.vertex} has a query among its steps", NEEDS_SPARK)
+        with ExitStack() as closing:
+            for bound in self._transforms:
+                closing.callback(quietly, bound.transform.close)
+            head, elements, resumable = self._head(closing)
+            for element in self._attributed(head, elements):
+                end = self._take(self._not_again(element) if resumable else element, head)
+                if not resumable or end is None:
+                    continue
+                self.position = end
+                if self._reached is not None and self.unit.until is None:
+                    if end == self._reached.end:
+                        break
+                    continue
+                if self.unit.until is not None:
+                    if end.value == self.unit.until.value:
+                        break
+                    continue
+                if self.rows >= self.unit.budget.rows or time.perf_counter() >= deadline:
+                    break
+            else:
+                self.exhausted = True
+                if self.unit.until is not None:
+                    raise FatalError(
+                        f"the split of {self.unit.id} does not show again what was read of it before: it has changed",
+                        "set channel.retain = always",
+                    )
+        for bound in self._transforms:
+            self.step = bound.step
+            self.balance.check(bound)
+
+    def _head(self, closing: ExitStack) -> tuple[str, Iterable[Element], bool]:
+        """The head's step, what it yields, and whether the unit may stop inside. Slices are taken whole: the
+        driver chose how many of them make a unit."""
+        head = self.chain.head
+        if isinstance(head, ChainSource):
+            assert self.unit.split is not None, f"unit {self.unit.id} of a source vertex has no split"
+            self.step = head.step
+            reader = head.source.reader(head.table)
+            closing.callback(quietly, reader.close)
+            elements = reader.read(self.unit.split, self.unit.start)
+            closing.callback(stop, elements)
+            return head.step, elements, True
+        if not isinstance(head, ChainChannel):
+            raise FatalError(f"{head.step} is a query", NEEDS_SPARK)
+        from seatunnel_py.work.segments import read_slices
+
+        return head.channel, read_slices(self.unit.slices), False
+
+    def _attributed(self, step: str, items: Iterable[T]) -> Iterator[T]:
+        """The same items; whatever fails while one is being made is put down to ``step``."""
+        self.step = step
+        iterator = iter(items)
+        while True:
+            self.step = step
+            try:
+                item = next(iterator)
+            except StopIteration:
+                return
+            yield item
+
+    def _not_again(self, element: Element) -> Element:
+        """Of what was tried before never more than some target holds of it, where one does."""
+        if self._first_time:
+            return element
+        if not self._looked_back:
+            self._looked_back = True
+            found = [self._opened(index, bound).writer.reached for index, bound in self._marking()]
+            self._reached = next((one for one in found if one is not None), None)
+        return element if self._reached is None else no_further(element, self.rows, self._reached)
+
+    def _marking(self) -> list[tuple[int, ChainSink]]:
+        return [one for one in enumerate(self.chain.sinks) if one[1].sink.marks_units(one[1].setup)]
+
+    def _take(self, element: Element, head: str) -> Position | None:
+        """Push one element through; returns the position behind it, None where a split cannot be resumed."""
+        match element:
+            case Batch():
+                self.balance.passed(head, element.table, element.rows)
+                self.rows += element.rows
+                self.bytes += element.data.nbytes
+                self._through(element, 0)
+                return element.end
+            case Heartbeat() | TransactionEnd():
+                return element.end
+            case Rejected():
+                raise refusal(element, head)
+            case SchemaChange():
+                raise FatalError(
+                    f"table {element.table} changed its schema while it was read"
+                    + (f": {element.statement}" if element.statement else ""),
+                    "run the job again: the new schema is looked up when a job starts",
+                )
+
+    # ---------------------------------------------------------------- transforming and writing
+
+    def _through(self, batch: Batch, index: int) -> None:
+        """Push a batch through the transforms from ``index`` on, depth first: one batch at a time is held."""
+        if index == len(self._transforms):
+            if batch.rows:
+                self._deliver(batch)
+            return
+        bound = self._transforms[index]
+        if bound.table != batch.table:
+            self._through(batch, index + 1)
+            return
+        tally = self.balance.at(bound.step, bound.table)
+        tally.rows_in += batch.rows
+        self.step = bound.step
+        for item in self._attributed(bound.step, bound.transform.apply(batch)):
+            if isinstance(item, Rejected):
+                raise refusal(item, bound.step)
+            tally.rows_out += item.rows
+            self._through(item, index + 1)
+
+    def _deliver(self, batch: Batch) -> None:
+        self.first_row_at = self.first_row_at or time.time()
+        taken = False
+        for index, bound in enumerate(self.chain.sinks):
+            if bound.table == batch.table:
+                taken = True
+                self._write(index, bound, batch)
+        if not taken:
+            self._emit(batch)
+
+    def _write(self, index: int, bound: ChainSink, batch: Batch) -> None:
+        self.step = bound.step
+        target = self._opened(index, bound)
+        target.writer.write(batch)
+        target.handed += batch.rows
+        crash_points.HALF.hit()
+        self.balance.at(bound.step, bound.table).rows_in += batch.rows
+
+    def _opened(self, index: int, bound: ChainSink) -> OpenSink:
+        target = self._open.get(index)
+        if target is None:
+            self.step = bound.step
+            target = self._open[index] = OpenSink(bound, bound.sink.open(self._context(bound)))
+        return target
+
+    def _context(self, bound: ChainSink) -> WriteContext:
+        return write_context(self.unit, self.chain, bound)
+
+    def _emit(self, batch: Batch) -> None:
+        output = self.chain.output
+        if output is None:
+            known = ", ".join(sorted({str(bound.table) for bound in self.chain.sinks})) or "none"
+            raise FatalError(f"rows of table {batch.table} reach no sink; the sinks here take: {known}")
+        self.step = output.channel
+        if self._segment is None:
+            from seatunnel_py.work.segments import SegmentWriter
+
+            self._segment = SegmentWriter(output.location, f"{self.chain.incarnation}.{self.unit.id}")
+        self._segment.add(batch)
+        self.balance.passed(output.channel, batch.table, batch.rows)
+
+    # ---------------------------------------------------------------- ending
+
+    def stage(self) -> None:
+        """Stage every writer that was opened; what a sink confirms must be what it was handed."""
+        self._say_where_it_ends()
+        for index, target in list(self._open.items()):
+            bound = target.bound
+            self.step = bound.step
+            piece = target.writer.stage()
+            del self._open[index]
+            self.pieces.append(SinkPiece(bound.step, bound.table, piece))
+            self.balance.at(bound.step, bound.table).rows_out += piece.rows
+            if piece.rows != target.handed:
+                raise FatalError(
+                    f"{bound.sink.target} was given {target.handed} rows of {bound.table}, but confirmed {piece.rows}"
+                )
+        if self._segment is not None and self.chain.output is not None:
+            self.step = self.chain.output.channel
+            self.slices = self._segment.finish(self.chain.output.channel)
+
+    def _say_where_it_ends(self) -> None:
+        if not isinstance(self.chain.head, ChainSource):
+            return
+        if not self.exhausted and self.position != self.unit.start:
+            for index, bound in self._marking():
+                self._opened(index, bound)
+        for target in self._open.values():
+            target.writer.ends_at(Reached(self.rows, self.position))
+
+    def abort(self) -> None:
+        """Give up every writer that has not been staged."""
+        for target in self._open.values():
+            quietly(target.writer.abort)
+        if self._segment is not None:
+            quietly(self._segment.abort)
+
+    def counts(self) -> Iterator[StepCount]:
+        return self.balance.counts()
+
+
+def refusal(rejected: Rejected, step: str) -> BadRows:
+    """Refused rows as the failure that they are until somebody sets them aside."""
+    shown = "; ".join(rejected.reasons[:REASONS_SHOWN_MAX])
+    more = ", …" if len(rejected.reasons) > REASONS_SHOWN_MAX else ""
+    return BadRows(f"{step} refused {rejected.data.num_rows} rows of {rejected.table}: {shown}{more}")

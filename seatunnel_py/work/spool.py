@@ -1,0 +1,81 @@
+"""The rows that a unit has read, kept while bad ones are looked for among them: in a segment, so memory stays bounded.
+
+Rows are numbered in the order in which they were read. What a reader could not decode is kept aside from the start.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from seatunnel_py.api.batch import Batch, Rejected
+from seatunnel_py.work.segments import SegmentWriter, discard, read_slice
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A batch in the segment: its number there, and the number of its first row."""
+
+    index: int
+    first: int
+    rows: int
+
+
+class Spool:
+    """Filled first, then read any number of times."""
+
+    def __init__(self, location: str) -> None:
+        self._writer = SegmentWriter(location, f"spool-{os.getpid()}-{secrets.token_hex(4)}")
+        self._finished = False
+        self._kept: list[_Kept] = []
+        self.rejected: list[tuple[Rejected, int]] = []  # with the number of rows that were read before
+        self.rows = 0
+
+    def add(self, batch: Batch) -> None:
+        self._writer.add(batch)
+        self._kept.append(_Kept(len(self._kept), self.rows, batch.rows))
+        self.rows += batch.rows
+
+    def finish(self) -> None:
+        """Everything was read."""
+        self._writer.finish("")
+        self._finished = True
+
+    def batches(self, rows: Sequence[int]) -> Iterator[tuple[Batch, Sequence[int]]]:
+        """These rows, which are in order, in the batches that they came in; with their numbers."""
+        for kept in self._kept:
+            start, end = bisect_left(rows, kept.first), bisect_left(rows, kept.first + kept.rows)
+            if start < end:
+                some = rows[start:end]
+                whole = read_slice(self._writer.url, kept.index)
+                yield (whole if len(some) == kept.rows else taken(whole, [row - kept.first for row in some])), some
+
+    def drop(self) -> None:
+        """Nothing of it is needed any more."""
+        if self._finished:
+            discard(self._writer.url)
+        else:
+            self._writer.abort()
+
+
+def taken(batch: Batch, rows: Sequence[int]) -> Batch:
+    """Some rows of a batch, in order, with all that belongs to them."""
+    import pyarrow as pa
+
+    together = rows[-1] - rows[0] + 1 == len(rows)
+    at = pa.array([] if together else rows, pa.int64())
+
+    def some(values: Any) -> Any:
+        return values.slice(rows[0], len(rows)) if together else values.take(at)
+
+    return replace(
+        batch,
+        data=some(batch.data),
+        kinds=None if batch.kinds is None else some(batch.kinds),
+        absent=None if batch.absent is None else some(batch.absent),
+        metadata={name: some(values) for name, values in batch.metadata.items()},
+    )

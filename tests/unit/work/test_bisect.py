@@ -1,0 +1,76 @@
+"""Bad rows are found by trying: exactly they, in order, with a bounded number of trials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log2
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seatunnel_py.work.bisect import Fault, TooManyFaults, conflicts, faults
+
+ANY_NUMBER = 10**9
+
+
+class Target:
+    """Refuses rows that are bad, and a row whose key came before; counts how often it was asked."""
+
+    def __init__(self, bad: frozenset[int] = frozenset(), keys: Sequence[int] = ()) -> None:
+        self.bad = bad
+        self.keys = keys
+        self.trials = 0
+
+    def __call__(self, rows: Sequence[int]) -> Fault | None:
+        self.trials += 1
+        seen: set[int] = set()
+        for row in rows:
+            if row in self.bad:
+                return Fault("sink", f"{row} is bad")
+            if self.keys and self.keys[row] in seen:
+                return Fault("sink", f"{row} is there")
+            if self.keys:
+                seen.add(self.keys[row])
+        return None
+
+
+@given(st.integers(0, 3000).flatmap(lambda n: st.tuples(st.just(n), st.frozensets(st.integers(0, max(0, n - 1))))))
+def test_exactly_the_bad_rows_are_found(case: tuple[int, frozenset[int]]) -> None:
+    """Each with its own reason, in order, for a price that grows with the bad rows and not with the good ones."""
+    rows, bad = case
+    target = Target(bad)
+
+    found = faults(rows, target, ANY_NUMBER)
+
+    wanted = sorted(bad & set(range(rows)))
+    assert list(found.items()) == [(row, Fault("sink", f"{row} is bad")) for row in wanted]
+    many = len(wanted)
+    bound = 2 * many * (log2(rows / many) + 2) + 1 if many else 1
+    assert target.trials <= bound
+
+
+@given(st.lists(st.integers(0, 20), max_size=60))
+def test_of_rows_that_exclude_one_another_the_first_stays(keys: list[int]) -> None:
+    """What is left passes together, and no row went that was the first of its key."""
+    target = Target(keys=keys)
+
+    found = conflicts(range(len(keys)), target, ANY_NUMBER)
+
+    assert sorted(found) == [row for row, key in enumerate(keys) if key in keys[:row]]
+    assert target([row for row in range(len(keys)) if row not in found]) is None
+
+
+@given(st.integers(1, 500), st.integers(0, 20))
+def test_the_search_ends_when_too_many_rows_are_bad(rows: int, most: int) -> None:
+    """A table in which everything is wrong is given up after a few trials; the first rows are named."""
+    target = Target(frozenset(range(rows)))
+    if most >= rows:
+        assert len(faults(rows, target, most)) == rows
+        return
+
+    with pytest.raises(TooManyFaults) as many:
+        faults(rows, target, most)
+
+    assert list(many.value.found) == list(range(most + 1))
+    assert target.trials <= 2 * (most + 1) + log2(rows) + 1
