@@ -1,0 +1,90 @@
+"""The one place that makes Kafka clients: which cluster, with which settings, and what its failures mean.
+
+Clients are librdkafka's (bench/README.md has the figures); they are made inside a unit or a call of the driver, and
+lent by the process's pool. A cluster's settings may hold secrets: they are in no repr and in no message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_connectors.kafka.settings import translated
+from seatunnel_py.api import FatalError, PluginError, RetriableError
+from seatunnel_py.api.resources import borrow
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError
+    from confluent_kafka.admin import AdminClient
+
+CALL_SECONDS = 15.0
+"""How long a question to the cluster may take: a broker that was killed is back by then, or the unit is tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Where the brokers are and how to talk to them. Equal clusters share their clients."""
+
+    bootstrap: str
+    given: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+    @classmethod
+    def of(cls, bootstrap: str, config: Mapping[str, str]) -> Cluster:
+        """From the options ``bootstrap.servers`` and ``kafka.config``."""
+        return cls(bootstrap, tuple(sorted(translated(config).items())))
+
+    def settings(self, **ours: Any) -> dict[str, Any]:
+        """For a client of librdkafka; ``ours`` (with _ for .) win over what the job file says."""
+        own = {name.replace("_", "."): value for name, value in ours.items()}
+        # Errors are told by calls and callbacks; lines on stderr would only alarm.
+        return {"log_level": 0, **dict(self.given), **own, "bootstrap.servers": self.bootstrap}
+
+    @contextmanager
+    def admin(self) -> Iterator[AdminClient]:
+        """A client for questions about topics and groups."""
+        from confluent_kafka.admin import AdminClient
+
+        settings = self.settings(socket_timeout_ms=int(CALL_SECONDS * 1000))
+        with borrow(("kafka-admin", self), lambda: AdminClient(settings), lambda _: None) as client:
+            yield client
+
+
+def failure(error: KafkaError, what: str, remedy: str = "") -> PluginError:
+    """What went wrong, as an error of ours: ``what`` names step, topic and partition."""
+    message = f"Kafka: {what}: {error.str()} ({error.name()})"
+    if error.retriable() or error.code() in _passing():
+        return RetriableError(message, remedy)
+    return FatalError(message, remedy or _remedy(error))
+
+
+def _passing() -> frozenset[int]:
+    """Errors that librdkafka does not call retriable though a broker that comes back ends them."""
+    from confluent_kafka import KafkaError
+
+    return frozenset(
+        {
+            KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT, KafkaError._RESOLVE,
+            KafkaError._TIMED_OUT_QUEUE, KafkaError._WAIT_COORD, KafkaError._DESTROY, KafkaError.NOT_COORDINATOR,
+            KafkaError.BROKER_NOT_AVAILABLE, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.REQUEST_TIMED_OUT,
+            KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.COORDINATOR_NOT_AVAILABLE,
+            KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        }
+    )  # fmt: skip
+
+
+def _remedy(error: KafkaError) -> str:
+    from confluent_kafka import KafkaError
+
+    return {
+        KafkaError.UNKNOWN_TOPIC_OR_PART: "check the topic's name, and that it exists",
+        KafkaError._UNKNOWN_TOPIC: "check the topic's name, and that it exists",
+        KafkaError._UNKNOWN_PARTITION: "check the partition's number",
+        KafkaError.TOPIC_AUTHORIZATION_FAILED: "grant the user access to the topic",
+        KafkaError.GROUP_AUTHORIZATION_FAILED: "grant the user access to the group",
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED: "grant the user access to the cluster",
+        KafkaError._AUTHENTICATION: "check user, password and mechanism in kafka.config",
+        KafkaError.SASL_AUTHENTICATION_FAILED: "check user, password and mechanism in kafka.config",
+        KafkaError._SSL: "check the certificates in kafka.config",
+    }.get(error.code(), "")

@@ -1,0 +1,135 @@
+"""What a job file may say to the Kafka source."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from pydantic import model_validator
+
+from seatunnel_connectors.kafka.settings import KafkaSettings
+from seatunnel_connectors.table_config import SchemaOptions
+from seatunnel_py.api import Options, SourceOptions, exactly_one, option, required_when
+
+
+class StartMode(StrEnum):
+    """Where a fresh start begins."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+    GROUP_OFFSETS = "group_offsets"
+    TIMESTAMP = "timestamp"
+    SPECIFIC_OFFSETS = "specific_offsets"
+
+
+class MessageFormat(StrEnum):
+    """What a message's value is."""
+
+    JSON = "json"
+    TEXT = "text"
+    CSV = "csv"
+    AVRO = "avro"
+    NATIVE = "native"
+    DEBEZIUM_JSON = "debezium_json"
+    CANAL_JSON = "canal_json"
+    MAXWELL_JSON = "maxwell_json"
+    OGG_JSON = "ogg_json"
+    PROTOBUF = "protobuf"
+    COMPATIBLE_DEBEZIUM_JSON = "compatible_debezium_json"
+    COMPATIBLE_KAFKA_CONNECT_JSON = "compatible_kafka_connect_json"
+
+
+NOT_YET = (
+    MessageFormat.PROTOBUF,
+    MessageFormat.COMPATIBLE_DEBEZIUM_JSON,
+    MessageFormat.COMPATIBLE_KAFKA_CONNECT_JSON,
+)
+
+
+class OnBadMessage(StrEnum):
+    """What a message does that is not what the format says."""
+
+    FAIL = "fail"
+    SKIP = "skip"
+
+
+class TopicOptions(Options):
+    """One table: topics and what their messages are."""
+
+    topic: str = option(min_length=1, doc="topics, separated by commas; with pattern a regular expression")
+    pattern: bool = option(False, doc="topic is a regular expression that whole names of topics match")
+    declared: SchemaOptions | None = option(None, key="schema", doc="columns; without them one column, content")
+    format: MessageFormat = option(MessageFormat.JSON, doc="what a message's value is")
+    format_error_handle_way: OnBadMessage = option(
+        OnBadMessage.FAIL, doc="what happens to messages that the format does not take; skip leaves them out"
+    )
+    field_delimiter: str = option(",", min_length=1, doc="between fields (text, csv)")
+    debezium_record_include_schema: bool = option(
+        True, doc="debezium_json: a message is an object with schema and payload"
+    )
+    consumer_group: str = option("SeaTunnel-Consumer-Group", key="consumer.group", doc="group whose offsets are told")
+    start_mode: StartMode = option(StartMode.GROUP_OFFSETS, doc="where a fresh start begins")
+    start_mode_timestamp: int | None = option(
+        None, key="start_mode.timestamp", ge=0, doc="milliseconds since 1970 (timestamp)"
+    )
+    start_mode_offsets: dict[str, int] = option({}, key="start_mode.offsets", doc="topic-partition = offset")
+
+    rules = (
+        required_when("start_mode_timestamp", other="start_mode", equals=(StartMode.TIMESTAMP,)),
+        required_when("start_mode_offsets", other="start_mode", equals=(StartMode.SPECIFIC_OFFSETS,)),
+    )
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> TopicOptions:
+        if self.format in NOT_YET:
+            raise ValueError(f"the format {self.format} is not supported yet")
+        if self.pattern:
+            try:
+                re.compile(self.topic or "")
+            except re.error as error:
+                raise ValueError(f"topic is not a regular expression: {error}") from None
+        wrong = [name for name in self.start_mode_offsets if not re.fullmatch(r".+-\d+", name)]
+        if wrong:
+            raise ValueError(f"start_mode.offsets: {wrong[0]!r} is not topic-partition, such as orders-0")
+        negative = [name for name, offset in self.start_mode_offsets.items() if offset < 0]
+        if negative:
+            raise ValueError(f"start_mode.offsets: the offset of {negative[0]} is below 0")
+        has_schema = self.declared is not None and bool(self.declared.declared_columns)
+        if self.format is MessageFormat.NATIVE and has_schema:
+            raise ValueError("the format native has columns of its own: leave schema out")
+        if not has_schema and self.format not in (MessageFormat.JSON, MessageFormat.TEXT, MessageFormat.NATIVE):
+            raise ValueError(f"the format {self.format} needs a schema")
+        return self
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The names, where they are none of a pattern."""
+        return tuple(part for name in (self.topic or "").split(",") if (part := name.strip()))
+
+
+class KafkaSourceOptions(SourceOptions, TopicOptions):
+    """Options of the Kafka source: one table, or ``table_list``."""
+
+    bootstrap_servers: str = option(key="bootstrap.servers", min_length=1, doc="host:port of brokers, with commas")
+    topic: str | None = option(None, min_length=1, doc="topics, separated by commas; or, with pattern, an expression")  # type: ignore[assignment]
+    table_list: tuple[TopicOptions, ...] = option(
+        (), fallback=("tables_configs",), doc="tables, each with its topics, format and schema"
+    )
+    kafka_config: KafkaSettings = option({}, key="kafka.config", doc="settings of the client, by Kafka's names")
+    commit_on_checkpoint: bool = option(True, doc="tell the group's offsets to the broker, for people to look at")
+    poll_timeout: int = option(10000, key="poll.timeout", ge=0, doc="accepted for older job files")
+    discovery_millis: int = option(
+        -1, key="partition-discovery.interval-millis", doc="how often to look for new topics and partitions; -1: never"
+    )
+
+    rules = (exactly_one("topic", "table_list"), *TopicOptions.rules)
+
+    def table_options(self) -> tuple[TopicOptions, ...]:
+        """What to read, table by table."""
+        return self.table_list or (self,)
+
+    @property
+    def reset(self) -> StartMode | None:
+        """Where to go on when the position is gone, where people ask for that instead of an error."""
+        asked = self.kafka_config.get("auto.offset.reset")
+        return StartMode(asked) if asked in (StartMode.EARLIEST, StartMode.LATEST) else None
