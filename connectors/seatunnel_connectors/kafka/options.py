@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from typing import ClassVar
 
 from pydantic import model_validator
 
 from seatunnel_connectors.kafka.settings import KafkaSettings
 from seatunnel_connectors.table_config import SchemaOptions
 from seatunnel_py.api import Options, SourceOptions, exactly_one, option, required_when
+from seatunnel_py.api.options import Rule
 
 
 class StartMode(StrEnum):
@@ -74,7 +76,7 @@ class TopicOptions(Options):
     )
     start_mode_offsets: dict[str, int] = option({}, key="start_mode.offsets", doc="topic-partition = offset")
 
-    rules = (
+    rules: ClassVar[tuple[Rule, ...]] = (
         required_when("start_mode_timestamp", other="start_mode", equals=(StartMode.TIMESTAMP,)),
         required_when("start_mode_offsets", other="start_mode", equals=(StartMode.SPECIFIC_OFFSETS,)),
     )
@@ -122,7 +124,7 @@ class KafkaSourceOptions(SourceOptions, TopicOptions):
         -1, key="partition-discovery.interval-millis", doc="how often to look for new topics and partitions; -1: never"
     )
 
-    rules = (exactly_one("topic", "table_list"), *TopicOptions.rules)
+    rules: ClassVar[tuple[Rule, ...]] = (exactly_one("topic", "table_list"), *TopicOptions.rules)
 
     def table_options(self) -> tuple[TopicOptions, ...]:
         """What to read, table by table."""

@@ -91,7 +91,8 @@ def _login(jaas: str) -> dict[str, str]:
     if match is None or match[1] not in _MODULES:
         raise ValueError(f"sasl.jaas.config may name one of {', '.join(_MODULES)}, with username and password")
     options = {
-        name: _unescaped(quoted) or single or bare for name, quoted, single, bare in _JAAS_OPTION.findall(match[2])
+        name: re.sub(r"\\(.)", r"\1", quoted) or single or bare
+        for name, quoted, single, bare in _JAAS_OPTION.findall(match[2])
     }
     if set(options) != {"username", "password"}:
         raise ValueError("sasl.jaas.config must give username and password, and nothing else")
