@@ -47,6 +47,7 @@ class Beginning:
         shared.epochs = {**dict.fromkeys(names, 0), **record.epochs}
         if record.kind is RecordKind.ZERO and record.previous:
             self.recovery.void = True  # journals may still hold what was taken before it (BE5)
+        self.recovery.joining.update(record.joined)
         shared.commits = CommitQueue.restored(record)
         shared.issue_commits()
         self.go_on()

@@ -145,6 +145,7 @@ def to_plain(record: CheckpointRecord) -> Mapping[str, Plain]:
         "set_up": [*sorted(record.set_up)],
         "plan": record.plan,
         "ledgers": dict(record.ledgers),
+        "joined": [*sorted(record.joined)],
     }
 
 
@@ -165,6 +166,7 @@ def from_plain(data: Mapping[str, Plain]) -> CheckpointRecord:
             set_up=frozenset(text(one) for one in rows(data["set_up"])),
             plan=data["plan"],
             ledgers={scope: number(at) for scope, at in mapping(data["ledgers"]).items()},
+            joined=frozenset(text(one) for one in rows(data["joined"])),
             version=number(data["version"]),
         )
     except (KeyError, TypeError, ValueError) as problem:

@@ -43,7 +43,7 @@ class CheckpointRecord:
     """``previous`` is the completed checkpoint before it; ``uncommitted`` are commits, oldest first, that were not
     confirmed when it was made, its own included; ``set_up`` names set-up units that are done; ``plan`` is what
     checkpoint 0 decided, carried along; ``ledgers`` is where each scope's ledger was known to stand; ``topology`` is
-    the graph that the snapshots are of."""
+    the graph that the snapshots are of; ``joined`` are vertices that came back with it (RJ4)."""
 
     checkpoint: int
     incarnation: int
@@ -57,4 +57,5 @@ class CheckpointRecord:
     set_up: frozenset[str] = field(default_factory=frozenset)
     plan: Plain = None
     ledgers: Mapping[str, int] = field(default_factory=dict)
+    joined: frozenset[str] = field(default_factory=frozenset)
     version: int = RECORD_VERSION

@@ -6,7 +6,8 @@ notices. (RJ2) The barrier names the lives in which they come back: from it on t
 again, and what arrives early waits. A number that a life which was cut had seen may mean another batch now: no life
 sees both. An attempt that was given up leaves its lives unused for ever (I11). (RJ3) The record of the barrier shows
 them as parts of its cut, or there is no such record (IS8). (RJ4) Their lives begin when it is durable, from that record
-(IS4); the journals of the lives that were cut are void (R11). (RJ5) Where somebody who feeds them has left since, they
+(IS4); the journals of the lives that were cut are void (R11), also to a driver that finds that record without knowing
+whether anybody dropped them. (RJ5) Where somebody who feeds them has left since, they
 are left out again, with what that record holds.
 
 May not know: who reads for them in the meantime, and how.
@@ -130,7 +131,8 @@ class Rejoining:
         event, whole = self._event(operation), rejoin(record.topology, self.coming)
         brought = {subtask: snapshot for subtask, snapshot in event.brought.items() if subtask.vertex in self.coming}
         came = joined_by_reader(detachment(whole, frozenset(self.coming), None), record, brought)
-        return replace(record, topology=whole, snapshots={**record.snapshots, **came})
+        snapshots = {**record.snapshots, **came}
+        return replace(record, topology=whole, snapshots=snapshots, joined=frozenset(self.coming))
 
     def completed(self, record: CheckpointRecord, operation: Operation) -> None:
         """The record is durable: they take part (RJ4), if those who feed them still do (RJ5)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 from collections.abc import Sequence
 from functools import partial
 from multiprocessing.pool import ThreadPool
@@ -14,6 +15,8 @@ from tests.mutants.all import MUTANTS
 from tests.mutants.hunt import SEEDS_MAX, Verdict, hunt, needless, outcome
 from tests.mutants.mutant import Mutant
 
+BYTES_MAX = 4 << 30
+"""A mutant that lets the protocol talk for ever dies of it, and not the machine."""
 HEAD = "| mutant | rules | killed by | seed | after runs |\n|---|---|---|---|---|"
 
 
@@ -52,6 +55,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     if options.hunt:
+        resource.setrlimit(resource.RLIMIT_AS, (BYTES_MAX, BYTES_MAX))
         mutant = next(mutant for mutant in MUTANTS if mutant.name == options.hunt)
         print(json.dumps(vars(hunt(mutant, options.seeds))))
         return 0

@@ -24,7 +24,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "a unit begins beside another",
         "participant.py",
         "            if self.units.under_way is not None or not self._begin_unit():",
-        "            if not self._begin_unit():",
+        "            if (self.units.under_way is not None and not self.inputs.channels) or not self._begin_unit():",
         "W1, I7",
         "tests/protocol/test_participant.py",
     ),

@@ -352,6 +352,21 @@ def test_what_was_taken_before_they_left_is_void_until_they_have_started() -> No
     assert uses(told) == {OWN: JournalUse.WHOLE}
 
 
+def test_what_was_taken_before_they_left_is_void_to_a_later_driver_too() -> None:
+    """RJ4: the one that let them in may have died before it could begin their lives."""
+    told = bring(without_left().forget())
+    live(told, told.last(cc.SendTrigger).checkpoint)
+    record = told.last(cc.Persist).record
+
+    later = Talk(FORK, record=record, first_checkpoint=record.checkpoint + 10)
+    later.incarnation = 2
+    later.activate(2)
+    assert uses(later) == {SOURCE: JournalUse.WHOLE, RIGHT: JournalUse.WHOLE, LEFT: JournalUse.VOID}
+
+    later.all_ready().progress()
+    assert not later.checkpoint().joined, "from the next record on their journals are of the new lives"
+
+
 def test_where_a_feeder_has_left_meanwhile_the_others_stay_out() -> None:
     """RJ5: with what the record of their barrier holds; the next barrier names them again."""
     topology = Topology(
