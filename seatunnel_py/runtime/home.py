@@ -38,10 +38,12 @@ class JobIdError(SeaTunnelError):
 
 @dataclass(frozen=True, slots=True)
 class JobPlace:
-    """The directory of one job."""
+    """The directory of one job. ``driver`` names who has claimed it: what one that was overtaken since still wants to
+    say or remove is not done."""
 
     job_id: str
     path: Path
+    driver: str = ""
 
     @property
     def log(self) -> Path:
@@ -90,19 +92,25 @@ class JobPlace:
 
     def end(self, receipt: Receipt) -> None:
         """Write the receipt: from now on the job has ended."""
-        _write_json(self.path / "receipt.json", receipt.to_plain())
+        if self._ours():
+            _write_json(self.path / "receipt.json", receipt.to_plain())
 
     def clear(self, *, finished: bool = True, rows: bool = True) -> None:
         """Remove what only a job needs that runs or can go on: its store, and the ``rows`` that it has exchanged."""
         unwanted = [*([self.checkpoints, self.journal] if finished else []), *([self.exchange] if rows else [])]
-        for path in unwanted:
+        for path in unwanted if self._ours() else ():
             shutil.rmtree(path, ignore_errors=True)
         self._let_go()
 
     def forget(self) -> None:
         """Nothing was started: the job id is free again."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        if self._ours():
+            shutil.rmtree(self.path, ignore_errors=True)
         self._let_go()
+
+    def _ours(self) -> bool:
+        about = self.read("job")
+        return about is not None and about.get("driver") == self.driver
 
     def _let_go(self) -> None:
         if self.path in _locks:
@@ -139,7 +147,7 @@ class Home:
         if not chosen or len(chosen) > ID_LENGTH_MAX or not ID_CHARACTERS.issuperset(chosen) or chosen.startswith("."):
             raise JobIdError(f"{chosen!r} is no job id", "use letters, digits, '-', '_' and '.'")
         jobs = self.path / "jobs"
-        place = JobPlace(chosen, jobs / chosen)
+        place = JobPlace(chosen, jobs / chosen, secrets.token_hex(8))
         with self._usable():
             for directory in (self.path, jobs):  # the mode of mkdir is not that of the parents it makes
                 directory.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -152,7 +160,8 @@ class Home:
                     raise self._taken(place) from None
             place.hold()
             place.exchange.mkdir(mode=0o700, exist_ok=True)
-            _write_json(place.path / "job.json", {"job_id": chosen, "started": time.time(), **about})
+            started = {"job_id": chosen, "driver": place.driver, "started": time.time()}
+            _write_json(place.path / "job.json", {**started, **about})
         return place
 
     @contextmanager

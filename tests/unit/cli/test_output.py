@@ -12,7 +12,7 @@ from seatunnel_py import app
 from seatunnel_py.cli.files import writing
 from seatunnel_py.cli.receipt_view import receipt_text
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.runtime.home import Home, JobPlace
+from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.receipt import Receipt, Seconds, TableReceipt, TableState, TargetReceipt
 
 
@@ -80,8 +80,12 @@ def test_a_receipt_that_cannot_be_kept_is_shown_all_the_same(tmp_path: Path) -> 
     """The rows have arrived, and somebody waits for the news."""
     receipt = Receipt("j", "job", (TableReceipt("t", (), TableState.DONE, 5),), Seconds())
 
-    shown = app._kept(receipt, JobPlace("j", tmp_path / "gone"))
+    place = Home(tmp_path).claim("j", fresh=False, about={})
+    (place.path / "receipt.json").mkdir()
+
+    shown = app._kept(receipt, place)
 
     assert shown.exit_code == 0
-    assert f"the receipt could not be kept in {tmp_path / 'gone'}: No such file" in receipt_text(shown, Home(tmp_path))
-    assert app._kept(receipt, JobPlace("j", tmp_path)) == receipt
+    assert f"the receipt could not be kept in {place.path}: Is a directory" in receipt_text(shown, Home(tmp_path))
+    (place.path / "receipt.json").rmdir()
+    assert app._kept(receipt, place) == receipt

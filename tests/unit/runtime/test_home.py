@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -170,6 +171,21 @@ def test_a_link_in_the_place_of_a_job_is_not_followed(tmp_path: Path) -> None:
         claim(home, fresh=True)
 
     assert (victim / "file").exists()
+
+
+def test_a_driver_that_was_overtaken_says_and_removes_nothing(tmp_path: Path) -> None:
+    """Whoever took the job over may have finished it: what the older one thinks of it is over."""
+    home = Home(tmp_path)
+    older = claim(home)
+    newer = home.claim("x", fresh=False, about={}, restore=True)
+    newer.end(RECEIPT)
+
+    older.end(replace(RECEIPT, stopped_by=130))
+    older.clear()
+    older.forget()
+
+    assert home.finished("x")
+    assert newer.exchange.exists()
 
 
 def test_clearing_removes_exchanged_rows_and_keeps_the_rest(tmp_path: Path) -> None:
