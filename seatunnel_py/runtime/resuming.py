@@ -62,8 +62,9 @@ def start(
             "give the job file its old steps and parallelism back, or begin anew with --fresh",
         )
     before = _with_found(effects.prepared_of(record.plan), past.found)
+    made = tuple(group for name, group in groups.items() if name in past.done)  # the others' ledgers may not be there
     if record.kind is RecordKind.FINAL or past.per_split or not _of_one_moment(before):
-        prepared = effects.resume(pipeline, before, tuple(groups.values()), job, record)
+        prepared = effects.resume(pipeline, before, made, job, record)
         return Start(prepared, record, past.done)
     if record.snapshots and any(_cannot_be_taken_back(node, before) for node in pipeline.sinks):
         raise FatalError(
@@ -71,7 +72,7 @@ def start(
             "it are visible already, and would be there twice",
             "empty its target and run it with --fresh; source.consistency = per-split makes such a job go on",
         )
-    effects.abort(tuple(groups.values()), (), before.setups, job, ())
+    effects.abort(made, (), before.setups, job, ())
     return Start(effects.prepare(pipeline), anew=True)
 
 

@@ -125,7 +125,7 @@ class Case:
 
     def start(self, record: CheckpointRecord | None = None, **past: Any) -> Start:
         ((group,),) = self.graph.scopes.values()
-        past_of = Past(record, DONE if record else frozenset(), **past)
+        past_of = Past(**{"record": record, "done": DONE if record else frozenset(), **past})
         return start(self.pipeline, self.graph.topology, {"out[x]/0": group}, JOB, past_of)
 
 
@@ -153,6 +153,15 @@ def test_a_later_one_goes_on_with_what_was_decided(kind: RecordKind) -> None:
     assert found.prepared.splits == case.before.splits
     assert found.prepared.setups["out[x]"].data == {"stage": "st1"}
     assert len(found.prepared.enumerators) == 1
+
+
+def test_a_target_that_was_not_set_up_is_not_asked() -> None:
+    """The driver died before it: the ledger may not be there yet."""
+    case = Case()
+    found = case.start(case.record(RecordKind.ZERO), done=frozenset())
+
+    assert found.record is not None
+    assert case.sink.state.told == []
 
 
 def test_a_pipeline_that_had_everything_does_not_open_its_source_again() -> None:
