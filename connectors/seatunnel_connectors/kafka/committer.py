@@ -1,0 +1,201 @@
+"""Commits staged records: one transaction per commit, with the ledger inside it.
+
+Rules. (1) Announce, fence, read, decide (I38): an incarnation says in the ledger that it writes now, ends whatever
+older ones have left open, and only then believes what it reads. (2) Records, then the ledger's record, each confirmed,
+then the commit. (3) What the client says of a commit is not believed: the ledger is read back. (4) Files are deleted
+when the ledger holds their checkpoint, never before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from seatunnel_connectors.kafka import crash_points
+from seatunnel_connectors.kafka.client import Cluster
+from seatunnel_connectors.kafka.ledger import Entries, Ledger
+from seatunnel_connectors.kafka.sink_staging import Attempt, StagedFile, StagingPlace, attempt_of, place_of, staged_file
+from seatunnel_connectors.kafka.sink_topics import create, partitions_of
+from seatunnel_connectors.kafka.transactions import Pace, Transaction, fence, transactional_id
+from seatunnel_py.api import CommitContext, Committer, FatalError, Piece, RetriableError, TablePath
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaCommitter(Committer):
+    """One sink and table, on the driver."""
+
+    cluster: Cluster
+    topic: str
+    ledger_topic: str
+    prefix: str
+    table: TablePath
+
+    @property
+    def what(self) -> str:
+        return f"topic {self.topic}, table {self.table}"
+
+    def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        files = [staged_file(piece.data) for piece in pieces if piece.data]
+        place = place_of(context, self.table)
+        crash_points.BEFORE.hit()
+        if files or context.final:
+            with self._at_work(context) as (ledger, transaction):
+                entries = self._own(ledger, transaction, context)
+                if not self._is_done(entries, context, files):
+                    crash_points.FENCED.hit()
+                    self._apply(files, place, ledger, transaction, context)
+        self._clean(files, place, context)
+        crash_points.AFTER.hit()
+
+    def recover(self, context: CommitContext) -> int | None:
+        """The last committed checkpoint; from here on nothing of an older incarnation becomes visible."""
+        with self._at_work(context) as (ledger, transaction):
+            last = self._own(ledger, transaction, context).last
+        return last.checkpoint if last else None
+
+    def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        place = place_of(context, self.table)
+        for piece in pieces:
+            if piece.data:
+                place.delete(staged_file(piece.data).name)
+        if context.final:
+            self._sweep(place, lambda attempt: attempt.incarnation <= context.incarnation)
+
+    # ------------------------------------------------------------ deciding
+
+    @contextmanager
+    def _at_work(self, context: CommitContext) -> Iterator[tuple[Ledger, Transaction]]:
+        """The ledger, and this incarnation's producer: whatever it had left open is ended."""
+        partitions = self._ledger_partitions(context)
+        ledger = Ledger(self.what, self.cluster, self.ledger_topic, partitions, context, self.table, self.topic)
+        try:
+            transaction = Transaction(self.what, self.cluster, self._name(context), self._timeout_ms(context))
+            try:
+                yield ledger, transaction
+            finally:
+                transaction.close()
+        finally:
+            ledger.close()
+
+    def _own(self, ledger: Ledger, transaction: Transaction, context: CommitContext) -> Entries:
+        """What the ledger says, once nobody else can add to it."""
+        entries = self._not_refused(ledger.read(), context)
+        if entries.writers == {context.incarnation}:
+            return entries
+        self._tell(ledger, transaction, ledger.writer(context))
+        entries = self._not_refused(ledger.read(), context)
+        older = sorted(entries.writers - {context.incarnation})
+        for incarnation in older:
+            fence(self.what, self.cluster, self._name(context, incarnation), self._timeout_ms(context))
+        entries = self._not_refused(ledger.read(), context)
+        if older:
+            self._tell(ledger, transaction, *map(ledger.gone, older))
+        return entries
+
+    def _tell(self, ledger: Ledger, transaction: Transaction, *records: tuple[bytes, bytes | None]) -> None:
+        transaction.begin()
+        for key, value in records:
+            transaction.sender.put(ledger.topic, value, key, partition=ledger.partition)
+        transaction.commit()
+
+    def _not_refused(self, entries: Entries, context: CommitContext) -> Entries:
+        """FatalError where somebody else is in charge of these rows."""
+        if entries.writers and max(entries.writers) > context.incarnation:
+            raise FatalError(f"{self.what}: a newer run of this job has taken over; this one is fenced off")
+        for other in entries.others:
+            if not other.finished:
+                raise FatalError(
+                    f"{self.what}: the cluster knows the job {other.job_id!r} under another lineage, {other.lineage}, "
+                    f"with checkpoint {other.checkpoint} (staged in {other.staging}); this run is {context.lineage} "
+                    f"(staged in {context.staging}) and would write its rows once more",
+                    "give the store back that the other one was made with, or run under another --job-id, or into "
+                    "another topic",
+                )
+        return entries
+
+    def _is_done(self, entries: Entries, context: CommitContext, files: Sequence[StagedFile]) -> bool:
+        last = entries.last
+        if last is not None and last.checkpoint == context.checkpoint and last.digest != _digest(files):
+            raise FatalError(
+                f"{self.what}: the ledger holds other rows under checkpoint {context.checkpoint} than this run has",
+                "somebody has changed the job's store; run it under another --job-id",
+            )
+        return last is not None and last.checkpoint >= context.checkpoint
+
+    # ------------------------------------------------------------ doing
+
+    def _apply(
+        self,
+        files: Sequence[StagedFile],
+        place: StagingPlace,
+        ledger: Ledger,
+        transaction: Transaction,
+        context: CommitContext,
+    ) -> None:
+        rows = sum(file.records for file in files)
+        pace = Pace(self.what, rows, self._timeout_ms(context))
+        sender = transaction.sender
+        transaction.begin()
+        for file in files:
+            for records in place.read(file):
+                sender.send(records, self.topic)
+                pace.check(sender.sent)
+        sender.confirm()
+        crash_points.WRITTEN.hit()
+        for key, value in (ledger.commit(context, rows, _digest(files)), *ledger.expired()):
+            sender.put(ledger.topic, value, key, partition=ledger.partition)
+        sender.confirm()
+        crash_points.INSIDE.hit()
+        transaction.commit()
+        crash_points.COMMITTED.hit()
+        if not self._is_done(ledger.read(), context, files):
+            raise RetriableError(
+                f"{self.what}: the client reported a commit that the cluster has not made (checkpoint "
+                f"{context.checkpoint})"
+            )
+
+    def _clean(self, files: Sequence[StagedFile], place: StagingPlace, context: CommitContext) -> None:
+        """What is committed goes, and with it what nobody will ever name (I33): earlier attempts at the same rows, and,
+        as soon as this incarnation has staged rows of its own, everything of older ones."""
+        for file in files:
+            place.delete(file.name)
+        if context.final:
+            place.delete_all()
+            return
+        attempts = [attempt for file in files if (attempt := attempt_of(file.name))]
+        accepted = {attempt.rows: attempt.order for attempt in attempts}
+        newest = max((attempt.incarnation for attempt in attempts), default=0)
+
+        def is_orphan(attempt: Attempt) -> bool:
+            order = accepted.get(attempt.rows)
+            return attempt.incarnation < newest or (order is not None and attempt.order < order)
+
+        self._sweep(place, is_orphan)
+
+    def _sweep(self, place: StagingPlace, wanted: Callable[[Attempt], bool]) -> None:
+        for name in place.names():
+            attempt = attempt_of(name)
+            if attempt is not None and wanted(attempt):
+                place.delete(name)
+
+    # ------------------------------------------------------------ what the set-up decided
+
+    def _name(self, context: CommitContext, incarnation: int | None = None) -> str:
+        return transactional_id(self.prefix, context, self.table, incarnation or context.incarnation)
+
+    def _timeout_ms(self, context: CommitContext) -> int:
+        return int(str(context.setup["timeout_ms"]))
+
+    def _ledger_partitions(self, context: CommitContext) -> int:
+        """Decided once: with another number the ledger would be looked for in another place."""
+        if not partitions_of(self.what, self.cluster, self.ledger_topic):
+            create(self.what, self.cluster, self.ledger_topic, ledger=True)
+        return int(str(context.setup["ledger_partitions"]))
+
+
+def _digest(files: Sequence[StagedFile]) -> str:
+    """Names the content of a commit."""
+    text = " ".join(f"{file.crc32:08x}.{file.size}.{file.records}" for file in files)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

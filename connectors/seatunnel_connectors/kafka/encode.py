@@ -1,0 +1,166 @@
+"""Rows to records: columns ``value``, ``key``, ``partition``, ``topic`` and ``header.NAME``, whole columns at a time.
+
+Rules. (1) A row is a record, whatever its kind; formats that know kinds say it inside the value. (2) A column is there
+only where the options ask for it; a null partition leaves the choice to the key, and to chance where there is none.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_connectors.json_text import json_documents
+from seatunnel_connectors.kafka.sink_options import FIELD_TOPIC, KafkaSinkOptions, ValueFormat
+from seatunnel_connectors.render import text_values
+from seatunnel_connectors.text_columns import TextRules
+from seatunnel_py.api import Batch, Column, FatalError, RowKind, TableSchema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+HEADER = "header."
+_RULES = TextRules()
+_BEFORE = (int(RowKind.UPDATE_BEFORE), int(RowKind.DELETE))
+_CSV_MARKS = '"\n\r'
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """Encodes the rows of one table. ``partitions`` is how many the topic has, where content chooses one."""
+
+    options: KafkaSinkOptions
+    table: TableSchema
+    partitions: int = 0
+
+    def encode(self, batch: Batch) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        values = self._values(batch)
+        columns: dict[str, Any] = {"value": values.cast(pa.binary())}
+        if self.options.partition_key_fields:
+            columns["key"] = self._keys(batch).cast(pa.binary())
+        if self.options.partition is not None:
+            columns["partition"] = pa.array([self.options.partition] * batch.rows, pa.int32())
+        elif self.options.assign_partitions:
+            columns["partition"] = self._assigned(values)
+        if self.options.topic_field:
+            columns["topic"] = self._topics(batch)
+        for name in self.options.kafka_headers_fields:
+            columns[HEADER + name] = self._texts(batch, name).cast(pa.binary())
+        return pa.RecordBatch.from_pydict(columns)
+
+    # ------------------------------------------------------------ values and keys
+
+    def _values(self, batch: Batch) -> Any:
+        names = self.options.value_fields(self.table.names)
+        match self.options.format:
+            case ValueFormat.TEXT | ValueFormat.CSV:
+                return self._delimited(batch, names)
+            case ValueFormat.JSON:
+                return self._documents(batch, names)
+            case ValueFormat.DEBEZIUM_JSON:
+                before, after = ('{"before":', ',"after":null,"op":"d"}'), ('{"before":null,"after":', ',"op":"c"}')
+            case ValueFormat.CANAL_JSON | ValueFormat.MAXWELL_JSON | ValueFormat.OGG_JSON:
+                before, after = ('{"data":', ',"type":"DELETE"}'), ('{"data":', ',"type":"INSERT"}')
+        return _in_envelopes(self._documents(batch, names), batch.kinds, before, after)
+
+    def _keys(self, batch: Batch) -> Any:
+        names = self.options.partition_key_fields
+        if self.options.format in (ValueFormat.TEXT, ValueFormat.CSV):
+            return self._delimited(batch, names)
+        return self._documents(batch, names)
+
+    def _documents(self, batch: Batch, names: Sequence[str]) -> Any:
+        columns = [self._column(name) for name in names]
+        arrays = [batch.data.column(name) for name in names]
+        return json_documents(names, [column.dtype for column in columns], arrays, _RULES)
+
+    def _delimited(self, batch: Batch, names: Sequence[str]) -> Any:
+        import pyarrow.compute as pc
+
+        delimiter = self.options.field_delimiter
+        fields = []
+        for name in names:
+            texts = self._texts(batch, name)
+            if self.options.format is ValueFormat.CSV:
+                texts = _quoted(texts, delimiter)
+            elif len(names) > 1 and pc.any(pc.match_substring(texts, delimiter)).as_py():
+                raise FatalError(
+                    f"column {name!r}: a value holds the delimiter {delimiter!r}, which would tear its row",
+                    "choose another field_delimiter, or the format csv, which quotes values",
+                )
+            fields.append(texts)
+        return pc.binary_join_element_wise(*fields, delimiter, null_handling="replace", null_replacement="")
+
+    def _texts(self, batch: Batch, name: str) -> Any:
+        return text_values(batch.data.column(name), self._column(name).dtype, _RULES)
+
+    def _column(self, name: str) -> Column:
+        column = self.table.column(name)
+        assert column is not None, f"{name} was looked up when the sink was made"
+        return column
+
+    # ------------------------------------------------------------ places
+
+    def _topics(self, batch: Batch) -> Any:
+        topics = self._texts(batch, self.options.topic_field)
+        if topics.null_count:
+            raise FatalError(
+                f"the field {self.options.topic_field!r}, which names the topic, is null in a row of {batch.table}",
+                "filter such rows out, or give the sink one topic",
+            )
+        return topics
+
+    def _assigned(self, values: Any) -> Any:
+        """The first text that a message holds chooses; the others share the partitions that are left."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        words = self.options.assign_partitions
+        rest = self.partitions - len(words)
+        spread = [len(words) + zlib.crc32(value) % rest for value in values.cast(pa.binary()).to_pylist()]
+        chosen = pa.array(spread, pa.int32())
+        for index in reversed(range(len(words))):
+            chosen = pc.if_else(pc.match_substring(values, words[index]), pa.scalar(index, pa.int32()), chosen)
+        return chosen
+
+
+def _in_envelopes(documents: Any, kinds: Any, before: tuple[str, str], after: tuple[str, str]) -> Any:
+    """The documents inside what says whether they came or went."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    came = pc.binary_join_element_wise(after[0], documents, after[1], "")
+    if kinds is None:
+        return came
+    went = pc.binary_join_element_wise(before[0], documents, before[1], "")
+    return pc.if_else(pc.is_in(kinds, pa.array(_BEFORE, pa.uint8())), went, came)
+
+
+def _quoted(texts: Any, delimiter: str) -> Any:
+    """csv: what holds a delimiter, a quote or a line break stands in quotes."""
+    import pyarrow.compute as pc
+
+    special = "[" + "".join(f"\\x{{{ord(mark):x}}}" for mark in dict.fromkeys(delimiter[:1] + _CSV_MARKS)) + "]"
+    inside = pc.binary_join_element_wise('"', pc.replace_substring(texts, '"', '""'), '"', "")
+    return pc.if_else(pc.match_substring_regex(texts, special), inside, texts)
+
+
+def check_fields(options: KafkaSinkOptions, table: TableSchema) -> None:
+    """Raise ValueError where the options name columns that the table has not."""
+    named = {
+        "topic": (options.topic_field,) if options.topic_field else (),
+        "partition_key_fields": options.partition_key_fields,
+        "kafka_headers_fields": options.kafka_headers_fields,
+        "kafka_message_value_fields": options.kafka_message_value_fields,
+    }
+    for option, names in named.items():
+        for name in names:
+            if table.column(name) is None:
+                raise ValueError(f"{option}: there is no field {name!r}; fields: {', '.join(table.names)}")
+    if not options.value_fields(table.names):
+        raise ValueError("kafka_headers_fields takes every field, so that records would have no value")
+    if FIELD_TOPIC.search(options.topic) and not options.topic_field:
+        raise ValueError(f"topic = {options.topic!r}: a field stands for the whole name, as in ${{name}}")

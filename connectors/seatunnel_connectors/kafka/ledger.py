@@ -1,0 +1,197 @@
+"""The ledger: a compacted topic in the target's own cluster, by which the cluster remembers what arrived.
+
+Two records for each (lineage, sink step, table): who writes (one per incarnation, until a newer one has fenced it) and
+the last commit, written inside the transaction that it is about. All lineages of a job, step and table lie in one
+partition, which is read from its beginning to its end.
+
+Rule. The end is the high watermark, and committed records only count: while somebody's transaction is open in the
+partition, reading waits for it, for an answer that leaves something out would be a wrong one.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import zlib
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, TopicPartition
+from confluent_kafka.admin import OffsetSpec
+
+from seatunnel_connectors.kafka.client import Cluster
+from seatunnel_connectors.kafka.sink_sender import explained, failure
+from seatunnel_py.api import CommitContext, RetriableError, TablePath
+
+KEPT_SECONDS = 30 * 24 * 3600
+_SECONDS = 30.0
+_POLL_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The last commit of one lineage, as the ledger knows it."""
+
+    job_id: str
+    lineage: str
+    step: str
+    table: str
+    target: str
+    checkpoint: int
+    incarnation: int
+    rows: int
+    digest: str
+    finished: bool
+    staging: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """What the ledger says: of the own lineage the last commit and who writes; what others of this job have committed
+    into the same target."""
+
+    last: Commit | None
+    writers: frozenset[int]
+    others: tuple[Commit, ...]
+
+
+class Ledger:
+    """The records about one sink and table; read again and again while a commit is made."""
+
+    def __init__(
+        self,
+        what: str,
+        cluster: Cluster,
+        topic: str,
+        partitions: int,
+        context: CommitContext,
+        table: TablePath,
+        target: str,
+    ) -> None:
+        self.what = what
+        self.topic = topic
+        self.target = target
+        self._cluster = cluster
+        self._who = (context.lineage, context.step, str(table))
+        self._own = (context.job_id, context.step, str(table))
+        self._known: dict[bytes, dict[str, Any]] = {}
+        self._next = 0
+        self.partition = zlib.crc32("\0".join(self._own).encode()) % partitions
+        self._consumer: Consumer | None = None
+
+    def close(self) -> None:
+        if self._consumer is not None:
+            self._consumer.close()
+
+    def _assigned(self) -> Consumer:
+        """A consumer at the first record that was not read yet. One that is made before it is told what to read takes a
+        second to begin."""
+        settings = self._cluster.settings(
+            group_id="seatunnel-ledger",  # asked for, never used: the partition is assigned, no offset is stored
+            enable_auto_commit=False,
+            isolation_level="read_committed",
+            auto_offset_reset="earliest",
+            enable_partition_eof=True,
+            fetch_wait_max_ms=10,
+            check_crcs=True,
+        )
+        self._consumer = self._consumer or Consumer(settings)
+        self._consumer.assign([TopicPartition(self.topic, self.partition, self._next)])
+        return self._consumer
+
+    # ------------------------------------------------------------ reading
+
+    def read(self) -> Entries:
+        """Everything that was committed before this call."""
+        where = TopicPartition(self.topic, self.partition)
+        with explained(f"{self.what}: reading the ledger {self.topic}"):
+            end = self._end(where)
+            if self._next < end:
+                self._read_to(end, self._assigned())
+        return self._entries()
+
+    def _end(self, where: TopicPartition) -> int:
+        with self._cluster.admin() as admin:
+            asked = admin.list_offsets(
+                {where: OffsetSpec.latest()}, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=_SECONDS
+            )
+            return int(asked[where].result().offset)
+
+    def _read_to(self, end: int, consumer: Consumer) -> None:
+        deadline = time.monotonic() + _SECONDS
+        while self._next < end:
+            message = consumer.poll(_POLL_SECONDS)
+            if message is None:
+                if time.monotonic() > deadline:
+                    raise RetriableError(
+                        f"{self.what}: the ledger {self.topic} cannot be read to its end: a transaction is open there",
+                        "it ends with its driver's next start, or by its time-out",
+                    )
+                continue
+            error = message.error()
+            if error is not None and error.code() != KafkaError._PARTITION_EOF:
+                raise failure(f"{self.what}: reading the ledger {self.topic}", error)
+            offset = message.offset()
+            assert offset is not None
+            if error is None:
+                self._take(message.key(), message.value())
+                offset += 1
+            self._next = max(self._next, offset)
+
+    def _take(self, key: Any, value: Any) -> None:
+        if value is None:
+            self._known.pop(key, None)
+        else:
+            self._known[key] = json.loads(value)
+
+    def _entries(self) -> Entries:
+        last, others, writers = None, [], set()
+        for key, value in self._known.items():
+            kind, *who = json.loads(key)
+            if kind == "writer" and tuple(who[:-1]) == self._who:
+                writers.add(int(who[-1]))
+            elif kind == "commit":
+                commit = Commit(**value)
+                if tuple(who) == self._who:
+                    last = commit
+                elif (commit.job_id, commit.step, commit.table, commit.target) == (*self._own, self.target):
+                    others.append(commit)
+        return Entries(last, frozenset(writers), tuple(others))
+
+    # ------------------------------------------------------------ what is to be written
+
+    def writer(self, context: CommitContext) -> tuple[bytes, bytes]:
+        """The record that says who writes from now on."""
+        about = {"job_id": context.job_id, "staging": context.staging, "at": time.time()}
+        return self._writer_key(context.incarnation), _text(about)
+
+    def gone(self, incarnation: int) -> tuple[bytes, None]:
+        """The record that takes a fenced writer's place."""
+        return self._writer_key(incarnation), None
+
+    def commit(self, context: CommitContext, rows: int, digest: str) -> tuple[bytes, bytes]:
+        """The record of a commit."""
+        lineage, step, table = self._who
+        commit = Commit(
+            context.job_id, lineage, step, table, self.target, context.checkpoint, context.incarnation, rows,
+            digest, context.final, context.staging, time.time(),
+        )  # fmt: skip
+        return _text(["commit", *self._who]), _text(asdict(commit))
+
+    def expired(self) -> list[tuple[bytes, None]]:
+        """What takes the place of lineages that have ended so long ago that nobody will restore them."""
+        limit = time.time() - KEPT_SECONDS
+        keys: list[tuple[bytes, None]] = []
+        for key, value in self._known.items():
+            kind, *who = json.loads(key)
+            if value["at"] < limit and tuple(who[:3]) != self._who and (kind == "writer" or value["finished"]):
+                keys.append((key, None))
+        return keys
+
+    def _writer_key(self, incarnation: int) -> bytes:
+        return _text(["writer", *self._who, incarnation])
+
+
+def _text(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

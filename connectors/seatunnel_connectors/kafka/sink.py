@@ -1,0 +1,101 @@
+"""The Kafka sink of one upstream table: at-least-once by confirmed sends, exactly-once by staged files and a ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seatunnel_connectors.kafka.client import Cluster
+from seatunnel_connectors.kafka.committer import KafkaCommitter
+from seatunnel_connectors.kafka.encode import Encoder
+from seatunnel_connectors.kafka.sink_options import KafkaSinkOptions
+from seatunnel_connectors.kafka.sink_staging import place_of
+from seatunnel_connectors.kafka.sink_topics import (
+    LEDGER_PARTITIONS,
+    check_ledger,
+    create,
+    partitions_of,
+    transaction_timeout,
+)
+from seatunnel_connectors.kafka.writer import SendingWriter, StagingWriter
+from seatunnel_py.api import (
+    Committer,
+    Effect,
+    FatalError,
+    NothingToCommit,
+    Plain,
+    Setup,
+    Sink,
+    TableSchema,
+    Visible,
+    WriteContext,
+    Writer,
+)
+
+
+@dataclass(frozen=True)
+class KafkaSink(Sink):
+    options: KafkaSinkOptions
+    table: TableSchema
+
+    @property
+    def cluster(self) -> Cluster:
+        return Cluster.of(self.options.bootstrap_servers, self.options.kafka_config)
+
+    @property
+    def target(self) -> str:
+        return f"topic {self.options.topic}"
+
+    # ------------------------------------------------------------ start
+
+    def plan_setup(self) -> Setup:
+        effects: list[Effect] = []
+        data: dict[str, Plain] = {"partitions": self._partitions(effects)}
+        if not self.options.exactly_once:
+            return Setup(tuple(effects), data, Visible.STAGED)
+        ledger = self.options.ledger_topic
+        partitions = partitions_of(self.target, self.cluster, ledger)
+        if partitions:
+            check_ledger(self.target, self.cluster, ledger)
+        else:
+            effects.append(Effect("create topic", ledger))
+        data["ledger_partitions"] = partitions or LEDGER_PARTITIONS
+        data["timeout_ms"] = transaction_timeout(self.target, self.cluster)
+        return Setup(tuple(effects), data)
+
+    def _partitions(self, effects: list[Effect]) -> int:
+        """How many the topic has; FatalError where rows are meant for one that is not there."""
+        options = self.options
+        if options.topic_field:
+            return 0
+        partitions = partitions_of(self.target, self.cluster, options.topic)
+        if not partitions:
+            effects.append(Effect("create topic", options.topic))
+        needed = len(options.assign_partitions) + 1 if options.assign_partitions else (options.partition or 0) + 1
+        if needed > max(partitions, 1):
+            option = "assign_partitions" if options.assign_partitions else "partition"
+            raise FatalError(
+                f"{option} needs {needed} partitions, and the topic {options.topic} "
+                + (f"has {partitions}" if partitions else "is not there"),
+                f"create the topic with at least {needed} partitions",
+            )
+        return partitions
+
+    def setup(self, setup: Setup) -> None:
+        for effect in setup.effects:
+            create(self.target, self.cluster, effect.target, ledger=effect.target == self.options.ledger_topic)
+
+    # ------------------------------------------------------------ data
+
+    def open(self, context: WriteContext) -> Writer:
+        encoder = Encoder(self.options, self.table, int(str(context.setup["partitions"])))
+        if self.options.exactly_once:
+            return StagingWriter(place_of(context, self.table.path), context, encoder)
+        return SendingWriter(self.target, self.cluster, encoder)
+
+    def committer(self) -> Committer:
+        options = self.options
+        if not options.exactly_once:
+            return NothingToCommit()
+        return KafkaCommitter(
+            self.cluster, options.topic, options.ledger_topic, options.transaction_prefix, self.table.path
+        )

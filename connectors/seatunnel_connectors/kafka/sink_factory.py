@@ -1,0 +1,33 @@
+"""What the Kafka sink is called, what it takes and what it promises."""
+
+from __future__ import annotations
+
+from seatunnel_connectors.kafka.sink_options import KafkaSinkOptions
+from seatunnel_py.api import Guarantee, Sink, SinkCapabilities, SinkFactory, StepContext, TableSchema
+
+
+class KafkaSinkFactory(SinkFactory[KafkaSinkOptions]):
+    """Records of a topic; exactly once by transactions with a ledger inside."""
+
+    name = "Kafka"
+    extra = "kafka"
+    summary = "Writes rows as records of a topic; at least once, or exactly once in transactions"
+    options = KafkaSinkOptions
+
+    def modules(self, options: KafkaSinkOptions) -> tuple[str, ...]:
+        return ("seatunnel_connectors.kafka.sink",)
+
+    def capabilities(self, options: KafkaSinkOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
+        if options.exactly_once:
+            why = "rows are staged, and committed with the ledger in one transaction"
+            return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, why, fenced=True)
+        return SinkCapabilities(
+            Guarantee.AT_LEAST_ONCE, f"semantics = {options.semantics.value}: every send is confirmed"
+        )
+
+    def create(self, options: KafkaSinkOptions, table: TableSchema, context: StepContext) -> Sink:
+        from seatunnel_connectors.kafka.encode import check_fields
+        from seatunnel_connectors.kafka.sink import KafkaSink
+
+        check_fields(options, table)
+        return KafkaSink(options, table)

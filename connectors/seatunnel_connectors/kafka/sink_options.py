@@ -1,0 +1,76 @@
+"""What a job file may say to the Kafka sink."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+
+from pydantic import model_validator
+
+from seatunnel_connectors.kafka.settings import KafkaSettings
+from seatunnel_py.api import SinkOptions, option
+
+FIELD_TOPIC = re.compile(r"\$\{([^}]*)\}")
+
+
+class Semantics(StrEnum):
+    """The peer's names. NON promises as much as AT_LEAST_ONCE here: no send goes unconfirmed."""
+
+    NON = "NON"
+    AT_LEAST_ONCE = "AT_LEAST_ONCE"
+    EXACTLY_ONCE = "EXACTLY_ONCE"
+
+
+class ValueFormat(StrEnum):
+    """How a row becomes a record's value."""
+
+    JSON = "json"
+    TEXT = "text"
+    CSV = "csv"
+    DEBEZIUM_JSON = "debezium_json"
+    CANAL_JSON = "canal_json"
+    MAXWELL_JSON = "maxwell_json"
+    OGG_JSON = "ogg_json"
+
+
+class KafkaSinkOptions(SinkOptions):
+    """Options of the Kafka sink."""
+
+    topic: str = option(min_length=1, doc="topic to write to; ${field} takes each row's topic from a field")
+    bootstrap_servers: str = option(key="bootstrap.servers", min_length=1, doc="host:port of brokers, with commas")
+    kafka_config: KafkaSettings = option({}, key="kafka.config", doc="settings of the producer, by Kafka's names")
+    semantics: Semantics = option(
+        Semantics.NON, doc="EXACTLY_ONCE: rows appear once, with their checkpoint; else each send is confirmed"
+    )
+    format: ValueFormat = option(ValueFormat.JSON, doc="how rows are written")
+    field_delimiter: str = option(",", min_length=1, doc="between fields (text, csv)")
+    partition_key_fields: tuple[str, ...] = option((), doc="fields that make the record's key")
+    kafka_headers_fields: tuple[str, ...] = option((), doc="fields that become headers, and leave the value")
+    kafka_message_value_fields: tuple[str, ...] = option((), doc="fields of the value; default: all but headers")
+    partition: int | None = option(None, ge=0, doc="the one partition that records go to")
+    assign_partitions: tuple[str, ...] = option((), doc="a record that holds the n-th text goes to partition n")
+    transaction_prefix: str = option("seatunnel", min_length=1, doc="transactional ids begin with it")
+    ledger_topic: str = option("seatunnel_ledger", key="ledger.topic", doc="topic that remembers what was committed")
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> KafkaSinkOptions:
+        if self.partition is not None and self.assign_partitions:
+            raise ValueError("partition and assign_partitions cannot both choose the partition")
+        if self.assign_partitions and self.topic_field:
+            raise ValueError("assign_partitions needs one topic, whose partitions are known when the job starts")
+        return self
+
+    @property
+    def topic_field(self) -> str:
+        """The field that names each row's topic, if one does."""
+        match = FIELD_TOPIC.fullmatch(self.topic)
+        return match[1] if match else ""
+
+    @property
+    def exactly_once(self) -> bool:
+        return self.semantics is Semantics.EXACTLY_ONCE
+
+    def value_fields(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The fields of a record's value."""
+        return self.kafka_message_value_fields or tuple(name for name in names if name not in self.kafka_headers_fields)

@@ -1,0 +1,247 @@
+"""Where records wait for their commit: Arrow files in the job's staging location, one per unit and attempt.
+
+Kafka forgets an open transaction after a while, so nothing waits inside one (bar: a job that is down for longer than
+its transaction timeout loses nothing). A file appears complete: it is synced before its piece is told of, and its name
+holds lineage, scope, rows and attempt, so no two writers ever share one. Size and checksum are in the piece.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.api import CommitContext, FatalError, RetriableError, TablePath, WriteContext
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_NAME = re.compile(r"(?P<rows>[0-9a-f]{16})\.(?P<incarnation>\d+)\.(?P<epoch>\d+)\.(?P<attempt>\d+)\.[0-9a-f]+\.arrow")
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Who made a file, as its name says; attempts at the same rows are ordered by ``order``."""
+
+    rows: str
+    order: tuple[int, int, int]
+
+    @property
+    def incarnation(self) -> int:
+        return self.order[0]
+
+
+def attempt_of(name: str) -> Attempt | None:
+    """None: the file is not one of ours."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return None
+    return Attempt(match["rows"], (int(match["incarnation"]), int(match["epoch"]), int(match["attempt"])))
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """A complete file, as a piece describes it."""
+
+    name: str
+    size: int
+    crc32: int
+    records: int
+
+    def to_plain(self) -> dict[str, int | str]:
+        return {"file": self.name, "size": self.size, "crc32": self.crc32, "records": self.records}
+
+
+def staged_file(plain: Mapping[str, Any]) -> StagedFile:
+    return StagedFile(plain["file"], plain["size"], plain["crc32"], plain["records"])
+
+
+class StagingPlace:
+    """The files of one sink and table in one lineage."""
+
+    def __init__(self, location: str, lineage: str, step: str, table: TablePath) -> None:
+        from pyarrow import fs
+
+        if not location:
+            raise FatalError("exactly-once into Kafka needs a place to stage rows in, and the job has none")
+        scope = _digest(step, str(table))
+        self.url = f"{location}/{lineage or 'none'}/{scope}"
+        found: tuple[Any, str] = fs.FileSystem.from_uri(
+            self.url if "://" in self.url else str(Path(self.url).absolute())
+        )
+        self._files, self._path = found
+        self._local = self._files.type_name == "local"
+
+    # ------------------------------------------------------------ writing
+
+    def begin(self, context: WriteContext, schema: pa.Schema) -> FileInMaking:
+        """A new file for the records of a unit."""
+        who = f"{context.incarnation}.{context.epoch}.{context.attempt}.{secrets.token_hex(4)}"
+        name = f"{_digest(context.data_id)}.{who}.arrow"
+        with _outside("stage rows in", self.url):
+            self._files.create_dir(self._path, recursive=True)
+            if self._local:
+                Path(self._path).chmod(0o700)
+            return FileInMaking(self, name, schema)
+
+    def create(self, name: str) -> pa.NativeFile:
+        return self._files.open_output_stream(f"{self._path}/{name}")
+
+    def sync(self, name: str) -> None:
+        """A local file outlives a power cut; elsewhere a closed object is durable."""
+        if not self._local:
+            return
+        for path in (f"{self._path}/{name}", self._path):
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+
+    # ------------------------------------------------------------ reading
+
+    def read(self, file: StagedFile) -> Iterator[pa.RecordBatch]:
+        """The records of a file, in bounded memory. FatalError where they are not what was staged: raised at the latest
+        behind the last record, so before anything of them is committed."""
+        import pyarrow as pa
+
+        path = f"{self._path}/{file.name}"
+        try:
+            raw = self._files.open_input_stream(path)
+        except FileNotFoundError:
+            raise _lost(f"the staged file {self.url}/{file.name} ({file.records} rows) is gone") from None
+        except OSError as error:
+            raise RetriableError(f"cannot read {self.url}/{file.name}: {error}") from error
+        counted = _Counted(raw)
+        records = 0
+        try:
+            with raw, pa.ipc.open_stream(pa.PythonFile(counted, mode="r")) as stream:
+                for batch in stream:
+                    records += batch.num_rows
+                    yield batch
+                counted.drain()
+        except pa.ArrowInvalid as error:
+            raise _lost(f"the staged file {self.url}/{file.name} is damaged: {error}") from error
+        if (counted.size, counted.crc32, records) != (file.size, file.crc32, file.records):
+            raise _lost(f"the staged file {self.url}/{file.name} is not what was staged")
+
+    # ------------------------------------------------------------ cleaning
+
+    def names(self) -> list[str]:
+        """The files that lie here."""
+        from pyarrow import fs
+
+        with _outside("list", self.url):
+            found = self._files.get_file_info(fs.FileSelector(self._path, allow_not_found=True))
+        return sorted(info.base_name for info in found if info.is_file)
+
+    def delete(self, name: str) -> None:
+        """Gone is gone: cleaning may have been cut short before."""
+        with _outside("delete a staged file in", self.url), suppress(FileNotFoundError):
+            self._files.delete_file(f"{self._path}/{name}")
+
+    def delete_all(self) -> None:
+        with _outside("delete", self.url), suppress(FileNotFoundError):
+            self._files.delete_dir(self._path)
+        if self._local:
+            with suppress(OSError):  # other tables of the lineage may have theirs there
+                Path(self._path).parent.rmdir()
+
+
+class FileInMaking:
+    """A file that grows; exactly one of ``finish`` and ``drop`` ends it."""
+
+    def __init__(self, place: StagingPlace, name: str, schema: pa.Schema) -> None:
+        import pyarrow as pa
+
+        self._place, self._name = place, name
+        self._counted = _Counted(place.create(name))
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        self._stream = pa.ipc.new_stream(pa.PythonFile(self._counted, mode="w"), schema, options=options)
+        self._records = 0
+
+    def add(self, records: pa.RecordBatch) -> None:
+        with _outside("stage rows in", self._place.url):
+            self._stream.write_batch(records)
+        self._records += records.num_rows
+
+    def finish(self) -> StagedFile:
+        with _outside("stage rows in", self._place.url):
+            self._stream.close()
+            self._counted.file.close()
+            self._place.sync(self._name)
+        return StagedFile(self._name, self._counted.size, self._counted.crc32, self._records)
+
+    def drop(self) -> None:
+        """Must not raise: what is left is swept with the next commit."""
+        with suppress(Exception):
+            self._stream.close()
+        with suppress(Exception):
+            self._counted.file.close()
+        with suppress(Exception):
+            self._place.delete(self._name)
+
+
+class _Counted:
+    """Counts what passes, both ways."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+        self.size = 0
+        self.crc32 = 0
+        self.closed = False
+
+    def write(self, data: Any) -> int:
+        self._count(data)
+        self.file.write(data)
+        return len(data)
+
+    def read(self, size: int = -1) -> bytes:
+        data: bytes = self.file.read(size if size >= 0 else None)
+        self._count(data)
+        return data
+
+    def drain(self) -> None:
+        while self.read(1 << 20):
+            pass
+
+    def flush(self) -> None:
+        return
+
+    def close(self) -> None:
+        self.closed = True
+
+    def _count(self, data: Any) -> None:
+        self.size += len(data)
+        self.crc32 = zlib.crc32(data, self.crc32)
+
+
+@contextmanager
+def _outside(action: str, url: str) -> Iterator[None]:
+    """Turn an operating system's error into a typed one that names the place."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise RetriableError(f"cannot {action} {url}: {error.strerror or error}", "make room or give access") from error
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
+
+
+def _lost(what: str) -> FatalError:
+    return FatalError(f"LOST: {what}", "someone changed files of a running job; run the job again with --fresh")
+
+
+def place_of(context: WriteContext | CommitContext, table: TablePath) -> StagingPlace:
+    """Where the records of this sink and table are staged."""
+    return StagingPlace(context.staging, context.lineage, context.step, table)

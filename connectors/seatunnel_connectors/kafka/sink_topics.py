@@ -1,0 +1,79 @@
+"""What the sink looks up and makes before the first row: its topic, the ledger, how long a transaction may take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import ConfigResource, NewTopic, ResourceType
+
+from seatunnel_connectors.kafka.client import CALL_SECONDS, Cluster
+from seatunnel_connectors.kafka.sink_sender import explained
+from seatunnel_py.api import FatalError
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
+
+LEDGER_PARTITIONS = 8
+_LEDGER: Mapping[str, str] = {
+    "cleanup.policy": "compact",
+    "segment.bytes": "1048576",  # the newest segment is never compacted, and a reader reads all
+    "min.cleanable.dirty.ratio": "0.1",
+}
+_TIMEOUT_MAX_MS = 15 * 60 * 1000  # brokers' default
+
+
+def partitions_of(what: str, cluster: Cluster, topic: str) -> int:
+    """How many partitions a topic has; 0: it is not there."""
+    with explained(what), cluster.admin() as admin:
+        found = admin.list_topics(timeout=CALL_SECONDS).topics.get(topic)
+    return len(found.partitions) if found is not None else 0
+
+
+def create(what: str, cluster: Cluster, topic: str, *, ledger: bool = False) -> None:
+    """Make a topic if it is not there, with as many replicas (and partitions) as the brokers give by themselves."""
+    partitions, config = (LEDGER_PARTITIONS, dict(_LEDGER)) if ledger else (-1, {})
+    with explained(f"{what}: creating the topic {topic}"), cluster.admin() as admin:
+        try:
+            admin.create_topics([NewTopic(topic, partitions, -1, config=config)])[topic].result(CALL_SECONDS)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise
+
+
+def check_ledger(what: str, cluster: Cluster, topic: str) -> None:
+    """FatalError where a topic would forget commits."""
+    with explained(f"{what}: looking at the ledger {topic}"), cluster.admin() as admin:
+        policy = _config(admin, ResourceType.TOPIC, topic, "cleanup.policy")
+    if policy not in (None, "compact"):
+        raise FatalError(
+            f"{what}: the ledger {topic} has cleanup.policy = {policy}: it would forget what was committed",
+            "set it to compact, or give the ledger another name with ledger.topic",
+        )
+
+
+def transaction_timeout(what: str, cluster: Cluster) -> int:
+    """Milliseconds: what the job file asks for, else as long as the brokers allow."""
+    wanted = dict(cluster.given).get("transaction.timeout.ms")
+    with explained(f"{what}: asking for transaction.max.timeout.ms"), cluster.admin() as admin:
+        broker = str(next(iter(admin.list_topics(timeout=CALL_SECONDS).brokers)))
+        limit = int(_config(admin, ResourceType.BROKER, broker, "transaction.max.timeout.ms") or _TIMEOUT_MAX_MS)
+    if wanted is not None and int(wanted) > limit:
+        raise FatalError(
+            f"{what}: transaction.timeout.ms = {wanted} in kafka.config is more than the brokers allow ({limit})",
+            "lower it, or raise the brokers' transaction.max.timeout.ms",
+        )
+    return int(wanted) if wanted is not None else limit
+
+
+def _config(admin: AdminClient, kind: ResourceType, name: str, key: str) -> str | None:
+    """A setting; None where it may not be seen."""
+    resource = ConfigResource(kind, name)
+    try:
+        found = admin.describe_configs([resource], request_timeout=CALL_SECONDS)[resource].result()
+    except KafkaException as error:
+        if error.args[0].code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
+            return None
+        raise
+    return found[key].value if key in found else None
