@@ -42,7 +42,10 @@ class Split:
 
 class Reader(ABC):
     """Reads one split at a time, in a worker. Made, used and closed inside one unit: keep nothing open longer;
-    connections come from :func:`seatunnel_py.api.resources.borrow`."""
+    connections come from :func:`seatunnel_py.api.resources.borrow`. ``until``, where it is set: this was read before up
+    to there, and an element has to end there again, whatever the source holds by now."""
+
+    until: Position | None = None
 
     @abstractmethod
     def read(self, split: Split, start: Position | None) -> Iterator[Element]:

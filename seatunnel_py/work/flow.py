@@ -117,6 +117,7 @@ class Flow:
             self.step = head.step
             reader = head.source.reader(head.table)
             closing.callback(quietly, reader.close)
+            reader.until = self.unit.until
             elements = reader.read(self.unit.split, self.unit.start)
             closing.callback(stop, elements)
             return head.step, elements, True

@@ -1,0 +1,149 @@
+"""One partition's consumer, which the process's pool keeps between units: it reads ahead while nobody asks.
+
+It is assigned, never subscribed, and asked again for the place where it stands already it just goes on. A position
+that is gone is an error, never another position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_connectors.kafka.client import Cluster, failure
+from seatunnel_connectors.kafka.topics import Spot, earliest, gone, made_anew, topic_id
+from seatunnel_py.api import RetriableError
+from seatunnel_py.api.resources import borrow
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError, Message
+
+BATCH_BYTES = 4 * 1024 * 1024
+BATCH_MESSAGES = 10_000
+FIRST_MESSAGES = 200  # before it is known how large they are
+FILL_SECONDS = 0.01  # how long a batch waits for more once it has begun
+AHEAD_KILOBYTES = 64 * 1024
+"""What all partitions of a source may have read ahead in one process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The offset to be read next, the epoch of the leader that gave the one before (-1: unknown), the topic's id."""
+
+    offset: int
+    epoch: int
+    topic_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """Messages in order, and the place behind them, which may be further on: markers and compacted messages are
+    offsets without a message. ``ended``: nothing follows for now."""
+
+    messages: list[Message]
+    behind: Place
+    ended: bool
+
+
+@contextmanager
+def borrowed(cluster: Cluster, group: str, spot: Spot, ahead: int) -> Iterator[PartitionConsumer]:
+    """The partition's consumer out of the pool."""
+    key = ("kafka-consumer", cluster, group, spot)
+    with borrow(key, lambda: PartitionConsumer(cluster, group, spot, ahead), PartitionConsumer.close) as consumer:
+        yield consumer
+
+
+class PartitionConsumer:
+    """Reads one partition in order."""
+
+    def __init__(self, cluster: Cluster, group: str, spot: Spot, ahead: int) -> None:
+        from confluent_kafka import Consumer
+
+        self.cluster, self.spot = cluster, spot
+        self.place: Place | None = None
+        self.size = BATCH_BYTES // FIRST_MESSAGES
+        self.down: KafkaError | None = None
+        settings = cluster.settings(
+            group_id=group,
+            enable_auto_commit=False,
+            enable_auto_offset_store=False,
+            isolation_level="read_committed",
+            auto_offset_reset="error",
+            enable_partition_eof=True,
+            queued_max_messages_kbytes=ahead,
+        )
+        self.consumer = Consumer({**settings, "error_cb": self._heard})
+
+    def close(self) -> None:
+        self.consumer.close()
+
+    def _heard(self, error: KafkaError) -> None:
+        from confluent_kafka import KafkaError
+
+        if error.code() == KafkaError._ALL_BROKERS_DOWN or error.fatal():
+            self.down = error
+
+    def go_to(self, place: Place) -> None:
+        """Stand at the place. Whether the topic is still the one that the place is in is looked up on the way."""
+        from confluent_kafka import TopicPartition
+
+        if self.place == place:
+            return
+        topic, partition = self.spot
+        if topic_id(self.cluster, topic) != place.topic_id:
+            raise made_anew(topic)
+        self.consumer.assign([TopicPartition(topic, partition, place.offset, leader_epoch=place.epoch)])
+        self.place = place
+
+    def fetch(self, seconds: float) -> Fetched:
+        """What is there, a batch at most; waits so long for the first message."""
+        assert self.place is not None, "the consumer was not sent anywhere"
+        before, ended = self.place, False
+        messages: list[Message] = []
+        offset, epoch = before.offset, before.epoch
+        found = self.consumer.consume(1, seconds)
+        if found:
+            found += self.consumer.consume(max(1, min(BATCH_MESSAGES, BATCH_BYTES // self.size)), FILL_SECONDS)
+        for message in found:
+            error = message.error()
+            if error is None:
+                messages.append(message)
+            else:
+                offset, ended = self._event(error, message, before), True
+        if messages:
+            last = messages[-1]
+            offset = max(offset, offset_of(last) + 1)
+            known = last.leader_epoch()
+            epoch = known if known is not None else -1
+            self.size = max(1, sum(map(len, messages)) // len(messages))
+            self.down = None
+        elif self.down is not None and not ended:
+            raise self._unreachable(self.down)
+        self.place = Place(offset, epoch, before.topic_id)
+        return Fetched(messages, self.place, ended)
+
+    def _event(self, error: KafkaError, message: Any, before: Place) -> int:
+        """The offset that the log ends at for now; any other event is a failure."""
+        from confluent_kafka import KafkaError
+
+        topic, partition = self.spot
+        if error.code() == KafkaError._PARTITION_EOF:
+            return max(int(message.offset()), before.offset)
+        self.place = None
+        if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
+            if topic_id(self.cluster, topic) != before.topic_id:
+                raise made_anew(topic)
+            raise gone(self.spot, before.offset, earliest(self.cluster, [self.spot]).get(self.spot))
+        raise failure(error, f"topic {topic}, partition {partition}, offset {before.offset}")
+
+    def _unreachable(self, error: KafkaError) -> RetriableError:
+        topic, partition = self.spot
+        return RetriableError(f"Kafka: topic {topic}, partition {partition}: no broker answers: {error.str()}")
+
+
+def offset_of(message: Message) -> int:
+    """The offset of a message that was received: it has one."""
+    offset = message.offset()
+    assert offset is not None, "a message without an offset"
+    return offset

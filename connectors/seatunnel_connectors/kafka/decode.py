@@ -1,0 +1,115 @@
+"""Messages to rows: what every format's decoder does, and what happens to messages that it does not take.
+
+A message without a value (a tombstone, or an empty one) is no row in any format but native, as with the peer.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from seatunnel_py.api import Column, TableSchema, to_arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from confluent_kafka import Message
+
+
+class BadMessageError(Exception):
+    """A message is not what the format says; ``index`` is its place among those that were given."""
+
+    def __init__(self, index: int, reason: str) -> None:
+        super().__init__(index, reason)
+        self.index, self.reason = index, reason
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Rows, and for each its kind and the message that it came from; None: all inserts, one row a message."""
+
+    data: pa.RecordBatch
+    kinds: pa.UInt8Array | None = None
+    parents: pa.Array | None = None
+
+
+class Decoder(ABC):
+    """Decodes the messages of one table. Made in a worker, from the table alone. ``takes_nothing``: a message without
+    a value is a row, too."""
+
+    takes_nothing: ClassVar[bool] = False
+
+    def __init__(self, table: TableSchema) -> None:
+        self.columns: tuple[Column, ...] = table.columns
+        self.schema: pa.Schema = table.arrow()
+
+    @abstractmethod
+    def decode(self, values: Sequence[Any]) -> Decoded:
+        """The rows of messages, in order, from what ``values`` gave. Raises BadMessageError for the first bad one."""
+
+    def values(self, messages: Sequence[Message]) -> Sequence[Any]:
+        """What the decoder wants of each message."""
+        return [message.value() for message in messages]
+
+    def batch(self, arrays: Sequence[Any]) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        return pa.RecordBatch.from_arrays(list(arrays), schema=self.schema)
+
+
+def decode_some(decoder: Decoder, values: Sequence[Any]) -> tuple[list[Decoded], list[int]]:
+    """What can be decoded, in order, with places counted from the first of ``values``; and the bad messages' places.
+    Halves are tried, so that one bad message costs a few more passes and not one per message."""
+    good: list[Decoded] = []
+    bad: list[int] = []
+    _halve(decoder, values, 0, good, bad)
+    return good, bad
+
+
+def _halve(decoder: Decoder, values: Sequence[Any], offset: int, good: list[Decoded], bad: list[int]) -> None:
+    if not values:
+        return
+    try:
+        good.append(_moved(decoder.decode(values), len(values), offset))
+    except BadMessageError:
+        if len(values) == 1:
+            bad.append(offset)
+            return
+        middle = len(values) // 2
+        _halve(decoder, values[:middle], offset, good, bad)
+        _halve(decoder, values[middle:], offset + middle, good, bad)
+
+
+def _moved(decoded: Decoded, messages: int, offset: int) -> Decoded:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if decoded.parents is None:
+        parents = pa.array(range(offset, offset + messages), pa.int64())
+    else:
+        parents = pc.add(decoded.parents, offset)
+    return Decoded(decoded.data, decoded.kinds, parents)
+
+
+def joined(parts: Sequence[Decoded], decoder: Decoder) -> Decoded:
+    """Several runs of rows as one."""
+    import pyarrow as pa
+
+    if len(parts) == 1:
+        return parts[0]
+    arrays = [pa.array([], to_arrow(column.dtype)) for column in decoder.columns]
+    table = pa.Table.from_batches([decoder.batch(arrays), *(part.data for part in parts)]).combine_chunks()
+    data = table.to_batches()[0] if table.num_rows else decoder.batch(arrays)
+    kinds = None
+    if any(part.kinds is not None for part in parts):
+        zeros = [part.kinds if part.kinds is not None else _inserts(part.data.num_rows) for part in parts]
+        kinds = pa.concat_arrays(zeros)
+    empty = pa.array([], pa.int64())
+    return Decoded(data, kinds, pa.concat_arrays([empty, *(part.parents for part in parts)]))
+
+
+def _inserts(rows: int) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array([0] * rows, pa.uint8())

@@ -1,0 +1,60 @@
+"""What the Kafka source is called, takes and promises. No client library is imported before ``create``."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import ClassVar
+
+from seatunnel_connectors.kafka.options import KafkaSourceOptions, MessageFormat
+from seatunnel_connectors.table_config import check_unique, table_path
+from seatunnel_py.api import (
+    Determinism,
+    JobMode,
+    Source,
+    SourceCapabilities,
+    SourceFactory,
+    SourceOptions,
+    StepContext,
+)
+
+
+class KafkaSourceFactory(SourceFactory[KafkaSourceOptions]):
+    """Messages of topics, a partition in order."""
+
+    name: ClassVar[str] = "Kafka"
+    extra: ClassVar[str] = "kafka"
+    summary: ClassVar[str] = "Reads messages of Kafka's topics: rows, text, and change logs of other tools"
+    options: ClassVar[type[SourceOptions]] = KafkaSourceOptions
+
+    def modules(self, options: KafkaSourceOptions) -> tuple[str, ...]:
+        return ("seatunnel_connectors.kafka.reader", "confluent_kafka")
+
+    def capabilities(self, options: KafkaSourceOptions, context: StepContext) -> SourceCapabilities:
+        # Compaction may take messages away between two readings, but never changes or moves one.
+        return SourceCapabilities(bounded=context.mode is JobMode.BATCH, determinism=Determinism.DETERMINATE)
+
+    def create(self, options: KafkaSourceOptions, context: StepContext) -> Source:
+        from seatunnel_connectors.kafka.client import Cluster
+        from seatunnel_connectors.kafka.source import KafkaSource, KafkaTable
+
+        _need_libraries(options)
+        tables = tuple(
+            KafkaTable(entry, table_path(entry.declared, options.plugin_output)) for entry in options.table_options()
+        )
+        check_unique(table.path for table in tables)
+        return KafkaSource(
+            cluster=Cluster.of(options.bootstrap_servers, options.kafka_config),
+            entries=tables,
+            bounded=context.mode is JobMode.BATCH,
+            commits=options.commit_on_checkpoint,
+            interval=options.discovery_millis / 1000 if options.discovery_millis > 0 else None,
+            reset=options.reset,
+        )
+
+
+def _need_libraries(options: KafkaSourceOptions) -> None:
+    """Raise ImportError where a library is not installed, before anything starts."""
+    avro = any(entry.format is MessageFormat.AVRO for entry in options.table_options())
+    for name in ("confluent_kafka", *(("fastavro",) if avro else ())):
+        if find_spec(name) is None:
+            raise ImportError(f"Kafka needs the library {name}", name=name)

@@ -1,0 +1,157 @@
+"""Reads one partition from a position on: batches of rows, and where nothing came a word about how far it is.
+
+Rules. (1) Offsets have holes: the end is where the broker says that the log ends, never a count. (2) A bounded split
+ends at the offset that was fixed at the start; messages behind it are not read. (3) What was read once up to a position
+is read up to exactly that position again (``until``).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from seatunnel_connectors.kafka.client import Cluster
+from seatunnel_connectors.kafka.consumer import Fetched, PartitionConsumer, Place, borrowed, offset_of
+from seatunnel_connectors.kafka.decode import BadMessageError, Decoded, decode_some, joined
+from seatunnel_connectors.kafka.formats import decoder_of, metadata_of
+from seatunnel_connectors.kafka.options import OnBadMessage, StartMode, TopicOptions
+from seatunnel_connectors.kafka.topics import Spot, earliest, latest
+from seatunnel_py.api import (
+    Batch,
+    Element,
+    FatalError,
+    Heartbeat,
+    Position,
+    Reader,
+    RetriableError,
+    Split,
+    TableSchema,
+)
+
+if TYPE_CHECKING:
+    from confluent_kafka import Message
+
+IDLE_SECONDS = 0.05  # how long one look waits for a first message
+STALL_SECONDS = 30.0  # a bounded split that hears nothing for so long, not even that the log ends, is tried again
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionSplit:
+    """What a split of ours says; the plain form of it is the split's payload. ``end`` None: the log goes on."""
+
+    topic: str
+    partition: int
+    topic_id: str
+    start: int
+    end: int | None
+    ahead: int
+
+    @classmethod
+    def of(cls, split: Split) -> PartitionSplit:
+        return cls(**cast("Mapping[str, Any]", split.payload))
+
+    @property
+    def spot(self) -> Spot:
+        return self.topic, self.partition
+
+
+class KafkaReader(Reader):
+    """Reads partitions of one table's topics."""
+
+    def __init__(
+        self, cluster: Cluster, options: TopicOptions, table: TableSchema, group: str, reset: StartMode | None
+    ) -> None:
+        self.cluster, self.options, self.table = cluster, options, table
+        self.group, self.reset = group, reset
+        self.decoder = decoder_of(options, table)
+
+    def read(self, split: Split, start: Position | None) -> Iterator[Element]:
+        part = PartitionSplit.of(split)
+        place = Place(part.start, -1, part.topic_id) if start is None else place_of(start)
+        stop = part.end if self.until is None else place_of(self.until).offset
+        with borrowed(self.cluster, self.group, part.spot, part.ahead) as consumer:
+            try:
+                yield from self._elements(consumer, part, self._checked(part, place), stop)
+            except GeneratorExit:
+                return  # the budget is spent: the consumer goes back to the pool and reads ahead
+
+    def _elements(
+        self, consumer: PartitionConsumer, part: PartitionSplit, place: Place, stop: int | None
+    ) -> Iterator[Element]:
+        if self.until is not None and place.offset >= place_of(self.until).offset:
+            yield Heartbeat(self.until)
+            return
+        consumer.go_to(place)
+        heard = time.monotonic()
+        while stop is None or place.offset < stop:
+            fetched = consumer.fetch(IDLE_SECONDS)
+            if fetched.messages or fetched.ended:
+                heard = time.monotonic()
+            elif stop is not None and time.monotonic() - heard > STALL_SECONDS:
+                raise RetriableError(f"{_named(part)}: nothing was heard for {STALL_SECONDS:.0f} s")
+            messages, place = _before(fetched, stop)
+            end = self.until if self.until is not None and place.offset == stop else position_of(place)
+            batch = self._batch(part, messages, end) if messages else None
+            yield batch if batch is not None else Heartbeat(end)
+
+    def _checked(self, part: PartitionSplit, place: Place) -> Place:
+        """The place to begin at: where people ask for it, another one when the messages there are gone."""
+        if self.reset is None or self.until is not None:
+            return place
+        first = earliest(self.cluster, [part.spot])[part.spot]
+        if place.offset >= first:
+            return place
+        jump = latest(self.cluster, [part.spot])[part.spot] if self.reset is StartMode.LATEST else first
+        return Place(jump, -1, place.topic_id)
+
+    # ---------------------------------------------------------------- rows
+
+    def _batch(self, part: PartitionSplit, messages: Sequence[Message], end: Position) -> Batch | None:
+        """The rows of the messages; None where there are none."""
+        if not self.decoder.takes_nothing:
+            messages = [message for message in messages if len(message)]
+        if not messages:
+            return None
+        decoded = self._decoded(part, messages)
+        if not decoded.data.num_rows:
+            return None
+        metadata = metadata_of(part.spot, messages, decoded.parents)
+        return Batch(self.table.path, decoded.data, end=end, kinds=decoded.kinds, metadata=metadata)
+
+    def _decoded(self, part: PartitionSplit, messages: Sequence[Message]) -> Decoded:
+        values = self.decoder.values(messages)
+        try:
+            return self.decoder.decode(values)
+        except BadMessageError as error:
+            if self.options.format_error_handle_way is OnBadMessage.SKIP:
+                good, _ = decode_some(self.decoder, values)
+                return joined(good, self.decoder)
+            raise FatalError(
+                f"{_named(part)}, offset {messages[error.index].offset()}: {self.options.format}: {error.reason}",
+                "correct format or schema, or leave such messages out with format_error_handle_way = skip",
+            ) from None
+
+
+def _before(fetched: Fetched, stop: int | None) -> tuple[Sequence[Message], Place]:
+    """What of the messages lies before the offset to stop at, and the place behind it."""
+    messages, behind = fetched.messages, fetched.behind
+    if stop is None or behind.offset <= stop:
+        return messages, behind
+    return [message for message in messages if offset_of(message) < stop], replace(behind, offset=stop)
+
+
+def _named(part: PartitionSplit) -> str:
+    return f"Kafka: topic {part.topic}, partition {part.partition}"
+
+
+def position_of(place: Place) -> Position:
+    """A place as checkpoints hold it: the topic's id is what it is valid for."""
+    return Position({"offset": place.offset, "epoch": place.epoch}, place.topic_id)
+
+
+def place_of(position: Position) -> Place:
+    """The inverse of ``position_of``."""
+    value = cast("Mapping[str, int]", position.value)
+    return Place(value["offset"], value["epoch"], position.generation)

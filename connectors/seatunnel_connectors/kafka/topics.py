@@ -1,0 +1,153 @@
+"""Questions to the cluster: which topics and partitions there are, and which offsets they hold. For the driver.
+
+A topic is known by its id too: one that was deleted and made anew has the same name and other messages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from seatunnel_connectors.kafka.client import CALL_SECONDS, Cluster, failure
+from seatunnel_connectors.kafka.options import TopicOptions
+from seatunnel_py.api import FatalError
+
+if TYPE_CHECKING:
+    from confluent_kafka import TopicPartition
+    from confluent_kafka.admin import AdminClient
+
+Spot: TypeAlias = tuple[str, int]
+"""A topic's name and a partition's number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic as it is now."""
+
+    name: str
+    id: str
+    partitions: tuple[int, ...]
+
+
+def find_topics(cluster: Cluster, options: TopicOptions) -> list[Topic]:
+    """The topics that a table is read from: those named, which must exist, or those that match now."""
+    with cluster.admin() as admin:
+        names = options.topics
+        if options.pattern:
+            pattern = re.compile(options.topic or "")
+            there = _answer(lambda: admin.list_topics(timeout=CALL_SECONDS), "asking for topics").topics
+            names = tuple(sorted(name for name in there if pattern.fullmatch(name) and not name.startswith("__")))
+        return [_topic(admin, name) for name in names]
+
+
+def topic_id(cluster: Cluster, name: str) -> str:
+    """The id of the topic that has the name now."""
+    with cluster.admin() as admin:
+        return _topic(admin, name).id
+
+
+def _topic(admin: AdminClient, name: str) -> Topic:
+    from confluent_kafka import TopicCollection
+
+    asked = admin.describe_topics(TopicCollection([name]), request_timeout=CALL_SECONDS)
+    found = _result(asked[name], f"topic {name}")
+    return Topic(name, str(found.topic_id), tuple(sorted(one.id for one in found.partitions)))
+
+
+def earliest(cluster: Cluster, spots: Iterable[Spot]) -> dict[Spot, int]:
+    """The first offset that each partition still holds."""
+    from confluent_kafka.admin import OffsetSpec
+
+    return _offsets(cluster, dict.fromkeys(spots, OffsetSpec.earliest()))
+
+
+def latest(cluster: Cluster, spots: Iterable[Spot]) -> dict[Spot, int]:
+    """The offset behind the last message that a reader of committed messages would see now."""
+    from confluent_kafka.admin import OffsetSpec
+
+    return _offsets(cluster, dict.fromkeys(spots, OffsetSpec.latest()))
+
+
+def since(cluster: Cluster, spots: Iterable[Spot], millis: int) -> dict[Spot, int]:
+    """The first offset of that time or later; partitions without one are left out."""
+    from confluent_kafka.admin import OffsetSpec
+
+    found = _offsets(cluster, {spot: OffsetSpec.for_timestamp(millis) for spot in spots})
+    return {spot: offset for spot, offset in found.items() if offset >= 0}
+
+
+def _offsets(cluster: Cluster, wanted: Mapping[Spot, Any]) -> dict[Spot, int]:
+    from confluent_kafka import IsolationLevel, TopicPartition
+
+    if not wanted:
+        return {}
+    asked = {TopicPartition(*spot): spec for spot, spec in wanted.items()}
+    with cluster.admin() as admin:
+        answers = admin.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=CALL_SECONDS)
+        return {
+            (one.topic, one.partition): _result(future, f"offsets of {one.topic}-{one.partition}").offset
+            for one, future in answers.items()
+        }
+
+
+def committed(cluster: Cluster, group: str, spots: Iterable[Spot]) -> dict[Spot, int]:
+    """The offsets that the group has told; partitions without one are left out."""
+    from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+
+    wanted = [TopicPartition(*spot) for spot in spots]
+    if not wanted:
+        return {}
+    with cluster.admin() as admin:
+        request = [ConsumerGroupTopicPartitions(group, wanted)]
+        answer = admin.list_consumer_group_offsets(request, request_timeout=CALL_SECONDS)[group]
+        found: list[TopicPartition] = _result(answer, f"offsets of the group {group}").topic_partitions
+    return {(one.topic, one.partition): one.offset for one in found if one.offset >= 0}
+
+
+def commit(cluster: Cluster, group: str, offsets: Mapping[Spot, int]) -> None:
+    """Tell the group's offsets, for people who look at its lag; nobody here reads from them again."""
+    from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+
+    told = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+    if not told:
+        return
+    with cluster.admin() as admin:
+        request = [ConsumerGroupTopicPartitions(group, told)]
+        answer = admin.alter_consumer_group_offsets(request, request_timeout=CALL_SECONDS)[group]
+        _result(answer, f"telling the offsets of the group {group}")
+
+
+def _result(future: Future[Any], what: str) -> Any:
+    return _answer(future.result, what)
+
+
+def _answer(ask: Any, what: str) -> Any:
+    from confluent_kafka import KafkaException
+
+    try:
+        return ask()
+    except KafkaException as error:
+        raise failure(error.args[0], what) from None
+
+
+def gone(spot: Spot, offset: int, first: int | None) -> FatalError:
+    """The error for a position whose messages were deleted."""
+    topic, partition = spot
+    holds = f"it begins at {first} now" if first is not None else "the broker does not have it"
+    return FatalError(
+        f"Kafka: topic {topic}, partition {partition}: offset {offset} is gone: {holds}; retention, or somebody, "
+        "deleted messages that were not read",
+        "start anew with --fresh, or say where to go on with kafka.config { auto.offset.reset = earliest }; "
+        "the messages between are lost",
+    )
+
+
+def made_anew(topic: str) -> FatalError:
+    """The error for a topic that is another one under the same name."""
+    return FatalError(
+        f"Kafka: topic {topic} was deleted and made anew: its offsets mean other messages than before",
+        "start anew with --fresh",
+    )
