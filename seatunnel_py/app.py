@@ -244,18 +244,20 @@ def _drive(
     began: float,
 ) -> tuple[Receipt, bool]:
     """The receipt, and whether the job can go on from where it stands."""
-    from seatunnel_py.runtime.checkpoint_store import DirectoryStore
+    from seatunnel_py.runtime.checkpoint_store import CheckpointStore
     from seatunnel_py.runtime.events import JobEnded, JobStarted
     from seatunnel_py.runtime.loop import Driver, keys
     from seatunnel_py.runtime.receipt import Receipt, Seconds
     from seatunnel_py.runtime.settings import settings_of
+    from seatunnel_py.runtime.storages import open_storage
     from seatunnel_py.runtime.takeover import take_over
     from seatunnel_py.runtime.unit_journal import JournalFile
 
     settings = settings_of(job.file.env, place.exchange.as_uri())
-    store = DirectoryStore(place.checkpoints)
+    opened = open_storage(job.file.env.checkpoint_location, place.job_id, place.checkpoints)
+    store = CheckpointStore(opened.storage)
     authority = take_over(store, keys(pipelines))
-    journal = JournalFile(place.journal, authority.incarnation)
+    journal = JournalFile(opened.storage, authority.incarnation)
     driver = Driver(pipelines, engine, place.job_id, authority, store, journal, settings, _SystemClock(), tell)
     on_driver(driver)
     rows = [vertex.source.table.rows for line in pipelines for vertex in line.vertices if vertex.source]

@@ -69,6 +69,7 @@ from seatunnel_py.api.sink import (
 )
 from seatunnel_py.api.source import Enumerator, Reader, Source, SourceTable, Split
 from seatunnel_py.api.step_options import SinkOptions, SourceOptions, TransformOptions
+from seatunnel_py.api.storage import Storage
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.api.types import DataType, Kind, from_arrow, parse_type, to_arrow
 from seatunnel_py.errors import BadRows, FatalError, PluginError, RetriableError
@@ -124,6 +125,7 @@ __all__ = [
     "SourceTable",
     "Split",
     "StepContext",
+    "Storage",
     "TablePath",
     "TableSchema",
     "TransactionEnd",

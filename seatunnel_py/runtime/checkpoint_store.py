@@ -1,10 +1,10 @@
-"""Where checkpoint records lie: what the driver asks of a store, and a store in a directory.
+"""Where checkpoint records lie: what the driver asks of a store.
 
 Rules. (1) An incarnation is taken by create-if-absent, and its number is a fence: a write says first and last whose it
 is, and one that finds a newer incarnation has failed (I34). What an overtaken driver still managed to write lies off
 the chain of claims, where nobody looks for it (``protocol.claims``). (2) A write is one durable act for all records in
-it: a file appears under its name when it is whole and on the disk (I10). (3) Nothing is changed afterwards; a file is
-deleted when none of its records is wanted (I18).
+it: they are one name, which is there whole or not at all (I10). (3) Nothing is changed afterwards; a name is deleted
+when none of its records is wanted (I18).
 
 ::
 
@@ -16,27 +16,22 @@ deleted when none of its records is wanted (I18).
 from __future__ import annotations
 
 import json
-import os
 import struct
-import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 from zlib import crc32
 
+from seatunnel_py.api.storage import Storage
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.protocol.claims import Claim, DamagedRecord, Stored
 from seatunnel_py.protocol.record_format import RecordRefused, decode, encode
 from seatunnel_py.protocol.records import CheckpointRecord
-from seatunnel_py.runtime import crash_points
 
 _MAGIC = b"STREC\x00\x00\x01"
 _COUNT = struct.Struct("<I")
-_T = TypeVar("_T")
-TORN_SECONDS = 3600.0  # so old is nothing that a living driver is about to give its name
 _FRAME = struct.Struct("<QIII")  # checkpoint, bytes of the pipeline's name, bytes of the record, checksum of both
+_T = TypeVar("_T")
 
 
 class StoreError(SeaTunnelError):
@@ -57,77 +52,65 @@ class Contents:
     records: Mapping[str, tuple[Stored, ...]] = field(default_factory=dict)
 
 
-class CheckpointStore(Protocol):
-    """The port. Every method may block, and is called from one thread at a time. Raises StoreError, FencedOff."""
+class CheckpointStore:
+    """Every method may block, and is called from one thread at a time. Raises StoreError, FencedOff, and what its
+    storage raises."""
 
-    def read(self) -> Contents: ...
-
-    def take(self, incarnation: int, lineage: str) -> bool:
-        """Take this incarnation, the next one; false where somebody else was faster."""
-
-    def claim(self, incarnation: int, claims: Mapping[str, Claim]) -> None:
-        """Say from where this driver goes on."""
-
-    def write(self, incarnation: int, records: Mapping[str, CheckpointRecord]) -> None:
-        """Store all of them in one durable act."""
-
-    def delete(self, pipeline: str, checkpoint: int) -> None:
-        """This record is not wanted any longer."""
-
-
-class DirectoryStore:
-    """A store in a directory of a local or shared file system."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._wanted: dict[Path, set[tuple[str, int]]] = {}
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+        self._wanted: dict[str, set[tuple[str, int]]] = {}
         self._writes = 0
-        for name in ("incarnations", "claims", "records"):
-            (path / name).mkdir(parents=True, exist_ok=True, mode=0o700)
-            for torn in (path / name).glob(".*"):
-                _forget_torn(torn)
 
     def read(self) -> Contents:
         owner, lineage = 0, ""
-        for file in sorted((self.path / "incarnations").glob("[0-9]*")):
-            owner, lineage = int(file.name), _parsed(file, str) or lineage
+        for name in self._numbered("incarnations"):
+            owner, lineage = int(name), self._parsed(f"incarnations/{name}", str) or lineage
         claims: dict[str, list[Claim]] = {}
-        for file in sorted((self.path / "claims").glob("[0-9]*")):
-            for pipeline, claim in _parsed(file, _claims).items():
+        for name in self._numbered("claims"):
+            for pipeline, claim in self._parsed(f"claims/{name}", _claims).items():
                 claims.setdefault(pipeline, []).append(claim)
         records: dict[str, list[Stored]] = {}
-        for file in sorted((self.path / "records").glob("[0-9]*")):
-            found = tuple(_records(file))
-            self._wanted[file] = {(pipeline, one.checkpoint) for pipeline, one in found}
+        for name in self._numbered("records"):
+            found = tuple(self._records(f"records/{name}"))
+            self._wanted[name] = {(pipeline, one.checkpoint) for pipeline, one in found}
             for pipeline, one in found:
                 records.setdefault(pipeline, []).append(one)
         frozen = {name: tuple(one) for name, one in claims.items()}
         return Contents(lineage, owner, frozen, {name: tuple(one) for name, one in records.items()})
 
     def take(self, incarnation: int, lineage: str) -> bool:
-        try:
-            _put(self.path / "incarnations" / f"{incarnation:08}", lineage.encode(), new=True)
-        except FileExistsError:
-            return False
-        return True
+        """Take this incarnation, the next one; false where somebody else was faster."""
+        return self.storage.create(f"incarnations/{incarnation:08}", lineage.encode())
 
     def claim(self, incarnation: int, claims: Mapping[str, Claim]) -> None:
+        """Say from where this driver goes on."""
         plain = {pipeline: asdict(claim) for pipeline, claim in claims.items()}
-        self._fenced(incarnation, lambda: _put(self.path / "claims" / f"{incarnation:08}", json.dumps(plain).encode()))
+        self._fenced(incarnation, lambda: self._put(f"claims/{incarnation:08}", json.dumps(plain).encode()))
 
     def write(self, incarnation: int, records: Mapping[str, CheckpointRecord]) -> None:
+        """Store all of them in one durable act."""
         self._writes += 1
-        file = self.path / "records" / f"{incarnation:08}-{self._writes:08}"
+        name = f"{incarnation:08}-{self._writes:08}"
         frames = [_frame(pipeline, record) for pipeline, record in records.items()]
-        self._fenced(incarnation, lambda: _put(file, b"".join([_MAGIC, _COUNT.pack(len(frames)), *frames])))
-        self._wanted[file] = {(pipeline, record.checkpoint) for pipeline, record in records.items()}
+        data = b"".join([_MAGIC, _COUNT.pack(len(frames)), *frames])
+        self._fenced(incarnation, lambda: self._put(f"records/{name}", data))
+        self._wanted[name] = {(pipeline, record.checkpoint) for pipeline, record in records.items()}
 
     def delete(self, pipeline: str, checkpoint: int) -> None:
-        for file, wanted in list(self._wanted.items()):
+        """This record is not wanted any longer."""
+        for name, wanted in list(self._wanted.items()):
             wanted.discard((pipeline, checkpoint))
             if not wanted:
-                del self._wanted[file]
-                file.unlink(missing_ok=True)
+                del self._wanted[name]
+                self.storage.delete(f"records/{name}")
+
+    def _numbered(self, folder: str) -> Iterable[str]:
+        return [name for name in self.storage.names(folder) if name[0].isdigit()]
+
+    def _put(self, name: str, data: bytes) -> None:
+        """Nobody else writes under this name; an answer that was lost leaves it there."""
+        if not self.storage.create(name, data) and self.storage.get(name) != data:
+            raise StoreError(f"{self.storage.describe(name)} is there already", "is a copy of this driver at work?")
 
     def _fenced(self, incarnation: int, write: Callable[[], None]) -> None:
         """Before and after: a driver that took over in between does not know of this write, and voids it."""
@@ -136,9 +119,31 @@ class DirectoryStore:
         self._check(incarnation)
 
     def _check(self, incarnation: int) -> None:
-        newest = max((int(file.name) for file in (self.path / "incarnations").glob("[0-9]*")), default=0)
-        if newest > incarnation:
-            raise FencedOff(f"driver {newest} of this job has taken over; this is driver {incarnation}")
+        newest = max(map(int, self._numbered("incarnations")), default=0)
+        if newest != incarnation:  # lower: another driver took over, finished the job, and removed the store
+            who = f"driver {newest} of this job" if newest else "another driver of this job"
+            raise FencedOff(f"{who} has taken over; this is driver {incarnation}")
+
+    def _records(self, name: str) -> Iterable[tuple[str, Stored]]:
+        """The records of one write. One that cannot be read stands there as damaged: a driver must not go on from
+        something older without a word (I17)."""
+        data, incarnation = self.storage.get(name), int(name.rpartition("/")[2].split("-")[0])
+        try:
+            # An older driver may delete what it has no use for while we look; that is never the newest one (I18).
+            yield from () if data is None else _framed(data, incarnation)
+        except (ValueError, struct.error) as error:
+            raise self._damaged(name, error) from error
+
+    def _parsed(self, name: str, parse: Callable[[str], _T]) -> _T:
+        """What a small file says."""
+        try:
+            return parse((self.storage.get(name) or b"").decode())
+        except (ValueError, TypeError, AttributeError) as error:
+            raise self._damaged(name, error) from error
+
+    def _damaged(self, name: str, error: Exception) -> StoreError:
+        where = self.storage.describe(name)
+        return StoreError(f"{where} is damaged: {error}", "restore it from a copy, or begin anew with --fresh")
 
 
 def _frame(pipeline: str, record: CheckpointRecord) -> bytes:
@@ -146,50 +151,25 @@ def _frame(pipeline: str, record: CheckpointRecord) -> bytes:
     return _FRAME.pack(record.checkpoint, len(name), len(body), crc32(name + body)) + name + body
 
 
-def _records(file: Path) -> Iterable[tuple[str, Stored]]:
-    """The records of one write. One that cannot be read stands there as damaged: a driver must not go on from something
-    older without a word (I17)."""
-    data, incarnation = file.read_bytes(), int(file.name.split("-")[0])
-    try:
-        if not data.startswith(_MAGIC):
-            raise ValueError("it does not begin as one")
-        (frames,) = _COUNT.unpack_from(data, len(_MAGIC))
-        at = len(_MAGIC) + _COUNT.size
-        for _ in range(frames):
-            checkpoint, name_size, size, check = _FRAME.unpack_from(data, at)
-            at += _FRAME.size
-            body = data[at : at + name_size + size]
-            at += name_size + size
-            if len(body) < name_size + size or crc32(body) != check:
-                raise ValueError("a checksum does not agree")
-            yield body[:name_size].decode(), _decoded(body[name_size:], checkpoint, incarnation)
-        if at != len(data):
-            raise ValueError("it goes on behind its end")
-    except (ValueError, struct.error) as error:
-        raise _damaged(file, error) from error
-
-
-def _damaged(file: Path, error: Exception) -> StoreError:
-    return StoreError(f"{file} is damaged: {error}", "restore it from a copy, or begin anew with --fresh")
-
-
-def _parsed(file: Path, parse: Callable[[str], _T]) -> _T:
-    """What a small file says."""
-    try:
-        return parse(file.read_bytes().decode())
-    except (ValueError, TypeError, AttributeError) as error:
-        raise _damaged(file, error) from error
+def _framed(data: bytes, incarnation: int) -> Iterable[tuple[str, Stored]]:
+    if not data.startswith(_MAGIC):
+        raise ValueError("it does not begin as one")
+    (frames,) = _COUNT.unpack_from(data, len(_MAGIC))
+    at = len(_MAGIC) + _COUNT.size
+    for _ in range(frames):
+        checkpoint, name_size, size, check = _FRAME.unpack_from(data, at)
+        at += _FRAME.size
+        body = data[at : at + name_size + size]
+        at += name_size + size
+        if len(body) < name_size + size or crc32(body) != check:
+            raise ValueError("a checksum does not agree")
+        yield body[:name_size].decode(), _decoded(body[name_size:], checkpoint, incarnation)
+    if at != len(data):
+        raise ValueError("it goes on behind its end")
 
 
 def _claims(text: str) -> dict[str, Claim]:
     return {pipeline: Claim(**plain) for pipeline, plain in json.loads(text).items()}
-
-
-def _forget_torn(file: Path) -> None:
-    """A driver died while it wrote this; a younger one may be about to get its name."""
-    with suppress(FileNotFoundError):
-        if time.time() - file.stat().st_mtime > TORN_SECONDS:
-            file.unlink()
 
 
 def _decoded(data: bytes, checkpoint: int, incarnation: int) -> Stored:
@@ -197,34 +177,3 @@ def _decoded(data: bytes, checkpoint: int, incarnation: int) -> Stored:
         return decode(data)
     except RecordRefused as refused:
         return DamagedRecord(checkpoint, incarnation, str(refused))
-
-
-def _put(path: Path, data: bytes, *, new: bool = False) -> None:
-    """Whole and durable, or not at all; ``new``: FileExistsError where it is there already."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{id(data):x}")
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(descriptor, view) :]
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        crash_points.DRAFTED.hit()
-        if new:
-            os.link(temporary, path)
-        else:
-            temporary.rename(path)
-        directory = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
-    except FileExistsError:
-        raise
-    except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error.strerror}", "look at space and permissions") from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink()

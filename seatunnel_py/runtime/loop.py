@@ -271,6 +271,9 @@ class Driver:
         mine = self._journal.journal.taken.get((pipeline, subtask), {})
         return tuple(mine[number] for number in sorted(mine))
 
+    def completed(self, pipeline: str, record: CheckpointRecord) -> None:
+        self._journal.journal.forget(pipeline, record)
+
     def log(self, lines: Iterable[Mapping[str, Any]], then: Callable[[], None]) -> None:
         """Lines that come while the disk is busy go to it together."""
         new = tuple(lines)
@@ -298,9 +301,12 @@ class Driver:
                 call()
             self._log()
 
-        self._write(lambda: self._append(lines), logged)
+        anew = list(self._journal.journal.lines()) if self._journal.is_long else None
+        self._write(lambda: self._append(lines, anew), logged)
 
-    def _append(self, lines: Iterable[Mapping[str, Any]]) -> None:
+    def _append(self, lines: Iterable[Mapping[str, Any]], anew: Iterable[Mapping[str, Any]] | None) -> None:
+        if anew is not None:
+            self._journal.begin_anew(anew)
         crash_points.BEFORE_JOURNAL.hit()
         self._journal.append(lines)
         crash_points.JOURNALLED.hit()

@@ -172,6 +172,7 @@ def _checkpoint_ended(life: PipelineLife, command: order.CheckpointEnded) -> Non
     reason = "" if command.reason is None else str(command.reason)
     missing = tuple(map(str, command.missing))
     if command.reason is None and life.newest is not None:
+        life.world.completed(life.key, life.newest)
         life.enumerating.completed(life.newest)
     life.tell(CheckpointDone(life.id, life.pipeline.name, command.checkpoint, reason, missing, life.now()))
 

@@ -1,26 +1,32 @@
 """The durable journal of a job: what each unit took, before what it made is shown (I39), which splits were found while
 the job runs, before anybody reads of them (I41), and which set-up units are done, once for all drivers.
 
-Rules. (1) One file per incarnation, append only, a checksum per line: a torn tail ends the file. (2) Entries that are
-asked for while the disk is busy go to it together. (3) A driver begins its own file with what still counts of the one
-before, and says when that is complete; until then the older file is the one that counts. So an overtaken driver can
-write what it likes, and the journal does not grow from driver to driver.
+Rules. (1) Files are append only, with a checksum per line: a torn tail ends the file. (2) Entries that are asked for
+while the disk is busy go to it together. (3) A driver begins a file with what still counts of the one before, and says
+when that is complete; until then the older file is the one that counts. So an overtaken driver can write what it likes.
+(4) What the newest record holds is forgotten, and a file that has grown is begun anew: the journal of a stream is as
+long as what lies behind its newest checkpoint, give or take a few megabytes.
 """
 
 from __future__ import annotations
 
 import json
-import os
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from seatunnel_py.api.storage import Storage
+from seatunnel_py.errors import RetriableError
 from seatunnel_py.protocol.ids import Channel, Subtask
 from seatunnel_py.protocol.items import Taken
+from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.runtime.reading import Round, splits_of, splits_plain
 
+FOLDER = "journal"
+ROTATE_BYTES, GROWTH_MAX = 4 * 2**20, 4  # a file shorter than both, or than so many times what it began with, is left
+PAUSES = (0.1, 0.5, 2.0, 8.0, None)  # seconds between tries
 _COMPLETE = "complete"
 
 
@@ -61,6 +67,13 @@ class Journal:
             return
         for number in [number for number in mine if not line["from"] <= number <= line["to"]]:
             del mine[number]
+
+    def forget(self, pipeline: str, record: CheckpointRecord) -> None:
+        """A record of this pipeline is durable: what it holds nobody will ask the journal for."""
+        for subtask, snapshot in record.snapshots.items():
+            mine = self.taken.get((pipeline, subtask), {})
+            for number in [number for number in mine if number <= snapshot.taken]:
+                del mine[number]
 
     def lines(self) -> Iterator[dict[str, Any]]:
         """Lines that make this journal."""
@@ -111,27 +124,57 @@ def kept_line(pipeline: str, subtask: Subtask, first: int, last: int) -> dict[st
 
 
 class JournalFile:
-    """Reads what earlier drivers left, and writes this driver's file."""
+    """Reads what earlier drivers left, and writes this driver's files. One at a time is written; what is not complete
+    when its driver dies was never begun."""
 
-    def __init__(self, directory: Path, incarnation: int) -> None:
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self.journal = _newest(directory, incarnation)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_NOFOLLOW
-        self._file = os.open(directory / f"{incarnation:08}", flags, 0o600)
-        self.append([*self.journal.lines(), {_COMPLETE: True}])
-        for older in directory.iterdir():
-            if older.name < f"{incarnation:08}":
-                older.unlink(missing_ok=True)
+    def __init__(self, storage: Storage, incarnation: int) -> None:
+        self.journal = _newest(storage, incarnation)
+        self._storage = storage
+        self._incarnation = incarnation
+        self._generation = 0
+        self._bytes = self._begun_with = 0
+        self.begin_anew(self.journal.lines())
+
+    @property
+    def is_long(self) -> bool:
+        """Whether most of it may be what nobody needs any longer."""
+        return self._bytes > max(ROTATE_BYTES, GROWTH_MAX * self._begun_with)
 
     def append(self, lines: Iterable[Mapping[str, Any]]) -> None:
-        """Make these lines durable, in one go. Raises OSError."""
+        """Make these lines durable, in one go."""
         data = b"".join(_encoded(line) for line in lines)
-        while data:
-            data = data[os.write(self._file, data) :]
-        os.fdatasync(self._file)
+        self._append(data)
+        self._bytes += len(data)
+
+    def begin_anew(self, lines: Iterable[Mapping[str, Any]]) -> None:
+        """These lines take the place of all that was written."""
+        data = b"".join(_encoded(line) for line in (*lines, {_COMPLETE: True}))
+        self._generation += 1
+        self._append(data)
+        self._begun_with = self._bytes = len(data)
+        for older in self._storage.names(FOLDER):
+            if older < self._name:
+                self._storage.delete(f"{FOLDER}/{older}")
 
     def close(self) -> None:
-        os.close(self._file)
+        """Nothing more will be written."""
+        self._storage.close()
+
+    @property
+    def _name(self) -> str:
+        return f"{self._incarnation:08}-{self._generation:08}"
+
+    def _append(self, data: bytes) -> None:
+        """Without its journal a driver has to end, so a storage that is away for a moment is waited for. What arrived
+        although nobody heard so stands there twice, which says the same."""
+        for pause in PAUSES if data else ():
+            try:
+                self._storage.append(f"{FOLDER}/{self._name}", data)
+                return
+            except RetriableError:
+                if pause is None:
+                    raise
+                time.sleep(pause)
 
 
 def _encoded(line: Mapping[str, Any]) -> bytes:
@@ -139,25 +182,25 @@ def _encoded(line: Mapping[str, Any]) -> bytes:
     return b"%08x %s\n" % (crc32(body), body)
 
 
-def _newest(directory: Path, incarnation: int) -> Journal:
-    """The journal of the last driver that had begun its file."""
-    for file in sorted(directory.iterdir(), reverse=True):
-        if int(file.name) >= incarnation:
+def _newest(storage: Storage, incarnation: int) -> Journal:
+    """What the last driver that had begun its file has left."""
+    for name in sorted(storage.names(FOLDER), reverse=True):
+        if int(name.split("-")[0]) >= incarnation:
             continue
-        journal, complete = Journal(), False
-        for line in _lines(file):
-            if _COMPLETE in line:
-                complete = True
-            else:
-                journal.apply(line)
-        if complete:
+        lines = list(_lines(storage.get(f"{FOLDER}/{name}") or b""))
+        if any(_COMPLETE in line for line in lines):
+            journal = Journal()
+            for line in lines:
+                if _COMPLETE not in line:
+                    journal.apply(line)
             return journal
     return Journal()
 
 
-def _lines(file: Path) -> Iterator[dict[str, Any]]:
-    for raw in file.read_bytes().split(b"\n"):
-        check, _, body = raw.partition(b" ")
-        if len(check) != 8 or f"{crc32(body):08x}".encode() != check:
+def _lines(data: bytes) -> Iterator[dict[str, Any]]:
+    """Up to the first that is torn or damaged; behind it nothing was ever acted upon, unless the storage forgets."""
+    for line in data.split(b"\n"):
+        head, _, body = line.partition(b" ")
+        if head != b"%08x" % crc32(body):
             return
         yield json.loads(body)

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from seatunnel_py.protocol.coordinator_events import CoordinatorEvent
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import Taken
+from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.runtime.events import JobEvent
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.unit import Unit, UnitFailure, UnitId
@@ -44,6 +45,9 @@ class World(Protocol):
 
     def taken(self, pipeline: str, subtask: Subtask) -> tuple[Taken, ...]:
         """The journal of a subtask, in order."""
+
+    def completed(self, pipeline: str, record: CheckpointRecord) -> None:
+        """A record of the pipeline is durable: what it holds the journal may forget."""
 
     def delete_record(self, pipeline: str, checkpoint: int) -> None: ...
 

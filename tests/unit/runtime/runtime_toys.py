@@ -39,8 +39,9 @@ from seatunnel_py.plan.flows import SinkNode, SourceNode, TransformNode
 from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
 from seatunnel_py.plan.registry import PluginKind
 from seatunnel_py.plan.steps import Step
-from seatunnel_py.runtime.checkpoint_store import DirectoryStore
+from seatunnel_py.runtime.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.events import JobEvent
+from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.loop import Driver, keys
 from seatunnel_py.runtime.ports import EngineEvent, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.runtime.settings import Settings
@@ -280,7 +281,8 @@ def driver_of(
     place: Path,
 ) -> Driver:
     """A driver over a store in ``place``: the first one there, or the one that goes on after others."""
-    store = DirectoryStore(place / "checkpoints")
+    storage = LocalStorage(place / "checkpoints")
+    store = CheckpointStore(storage)
     authority = take_over(store, keys(pipelines))
-    journal = JournalFile(place / "journal", authority.incarnation)
+    journal = JournalFile(storage, authority.incarnation)
     return Driver(tuple(pipelines), engine, "j", authority, store, journal, settings, clock, listen)

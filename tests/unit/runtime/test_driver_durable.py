@@ -13,8 +13,9 @@ from test_driver_late import Job, wait_until
 
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.runtime.checkpoint_store import DirectoryStore, StoreError
+from seatunnel_py.runtime.checkpoint_store import CheckpointStore, StoreError
 from seatunnel_py.runtime.events import TableChanged
+from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.takeover import take_over
 from seatunnel_py.runtime.unit_journal import JournalFile
@@ -39,7 +40,7 @@ def overtaken(place: Path, target: Target, source: Target) -> Job:
     job.engine.script = lambda unit: None
     job.thread.start()
     job.engine.wait_for_units(1)
-    take_over(DirectoryStore(place / "checkpoints"), ["x"])
+    take_over(CheckpointStore(LocalStorage(place / "checkpoints")), ["x"])
     job.engine.script = job.engine.work
     ((unit_id, unit),) = job.engine.held.items()
     job.engine._say(unit_id, job.engine.work(unit))
@@ -66,14 +67,14 @@ def test_an_overtaken_driver_takes_nothing_back(tmp_path: Path) -> None:
 
 
 def refuse(kind: RecordKind, monkeypatch: pytest.MonkeyPatch) -> None:
-    write = DirectoryStore.write
+    write = CheckpointStore.write
 
-    def full(store: DirectoryStore, incarnation: int, records: Mapping[str, CheckpointRecord]) -> None:
+    def full(store: CheckpointStore, incarnation: int, records: Mapping[str, CheckpointRecord]) -> None:
         if any(record.kind is kind for record in records.values()):
             raise StoreError("the store cannot be written: No space left on device", "look at space")
         write(store, incarnation, records)
 
-    monkeypatch.setattr(DirectoryStore, "write", full)
+    monkeypatch.setattr(CheckpointStore, "write", full)
 
 
 def test_without_checkpoint_0_nothing_is_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.backoff import Backoff
 from seatunnel_py.runtime.attempts import RetryPolicy
 from seatunnel_py.runtime.events import JobEvent, UnitRetried
+from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.runtime.unit_journal import JournalFile
 from seatunnel_py.work.unit import Budget, Unit
@@ -119,7 +120,7 @@ def test_that_everything_was_taken_back_is_written_however_busy_the_disk(
     disk.free.set()
     job.end()
 
-    file = JournalFile(tmp_path / "journal", 2)
+    file = JournalFile(LocalStorage(tmp_path / "checkpoints"), 2)
     file.close()
     assert file.journal.dropped == {"x"}
 

@@ -27,8 +27,9 @@ from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.backoff import Backoff
 from seatunnel_py.protocol.trigger import CheckpointSettings
 from seatunnel_py.runtime.attempts import RetryPolicy
-from seatunnel_py.runtime.checkpoint_store import DirectoryStore
+from seatunnel_py.runtime.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.events import JobEvent, TableChanged, UnitRetried
+from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.runtime.unit_journal import JournalFile
@@ -142,7 +143,7 @@ class Job:
 
     @property
     def records(self) -> list[Any]:
-        return list(DirectoryStore(self.place / "checkpoints").read().records.get("x", ()))
+        return list(CheckpointStore(LocalStorage(self.place / "checkpoints")).read().records.get("x", ()))
 
     def ended(self) -> list[TableState]:
         return [event.state for event in self.events if isinstance(event, TableChanged) and event.state.ended]
@@ -201,7 +202,7 @@ def test_journal_and_record_each_know_what_was_found(tmp_path: Path, outside: Ou
         if lost == "journal":
             seen = job.records[-1].checkpoint
             wait_until(lambda: job.records[-1].checkpoint > seen)
-    file = JournalFile(tmp_path / "journal", 2)
+    file = JournalFile(LocalStorage(tmp_path / "checkpoints"), 2)
     file.close()
     found = [split.id for split in file.journal.found["x"]["x"][1].splits]
     plan: Any = job.records[-1].plan

@@ -13,7 +13,8 @@ from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import SubtaskSnapshot
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.topology import Topology, Vertex
-from seatunnel_py.runtime.checkpoint_store import Contents, DirectoryStore, FencedOff
+from seatunnel_py.runtime.checkpoint_store import CheckpointStore, Contents, FencedOff
+from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.takeover import TRIES_MAX, Authority, NotRestored, take_over
 
 
@@ -24,8 +25,8 @@ def record(checkpoint: int, incarnation: int) -> CheckpointRecord:
     )
 
 
-def driver(place: Path, *pipelines: str) -> tuple[DirectoryStore, Authority]:
-    store = DirectoryStore(place)
+def driver(place: Path, *pipelines: str) -> tuple[CheckpointStore, Authority]:
+    store = CheckpointStore(LocalStorage(place))
     return store, take_over(store, pipelines or ("x",))
 
 
@@ -77,9 +78,9 @@ def test_what_an_overtaken_driver_still_wrote_is_not_gone_on_from(tmp_path: Path
     old, _ = driver(tmp_path)
     old.write(1, {"x": record(1, 1)})
     driver(tmp_path)
-    late = DirectoryStore(tmp_path)
-    late.write(9, {"x": record(2, 1)})  # the fence is looked at by number: this one is let through
-    (tmp_path / "records" / "00000009-00000001").rename(tmp_path / "records" / "00000001-00000002")
+    elsewhere, _ = driver(tmp_path / "elsewhere")  # where nobody is fenced off
+    elsewhere.write(1, {"x": record(2, 1)})
+    (tmp_path / "elsewhere" / "records" / "00000001-00000001").rename(tmp_path / "records" / "00000001-00000002")
 
     with pytest.raises(FencedOff):
         old.write(1, {"x": record(3, 1)})
@@ -127,11 +128,11 @@ def test_a_refusal_names_every_pipeline_that_cannot_go_on(tmp_path: Path) -> Non
         driver(tmp_path, *names)
 
 
-class Racing(DirectoryStore):
+class Racing(CheckpointStore):
     """Another driver takes the next number so often, each time just before this one does."""
 
-    def __init__(self, path: Path, lost: int) -> None:
-        super().__init__(path)
+    def __init__(self, storage: LocalStorage, lost: int) -> None:
+        super().__init__(storage)
         self.left = lost
 
     def take(self, incarnation: int, lineage: str) -> bool:
@@ -144,18 +145,18 @@ class Racing(DirectoryStore):
 @pytest.mark.parametrize("lost", [1, TRIES_MAX - 1])
 def test_who_loses_a_race_takes_the_next_number(tmp_path: Path, lost: int) -> None:
     """And the lineage of whoever was first."""
-    authority = take_over(Racing(tmp_path, lost), ["x"])
+    authority = take_over(Racing(LocalStorage(tmp_path), lost), ["x"])
 
     assert (authority.incarnation, authority.lineage) == (lost + 1, "theirs")
 
 
 def test_who_always_loses_gives_up(tmp_path: Path) -> None:
     with pytest.raises(NotRestored, match="again and again"):
-        take_over(Racing(tmp_path, TRIES_MAX), ["x"])
+        take_over(Racing(LocalStorage(tmp_path), TRIES_MAX), ["x"])
 
 
 def test_a_driver_that_is_overtaken_before_its_claim_does_nothing(tmp_path: Path) -> None:
-    class Overtaken(DirectoryStore):
+    class Overtaken(CheckpointStore):
         reads = 0
 
         def read(self) -> Contents:
@@ -165,18 +166,18 @@ def test_a_driver_that_is_overtaken_before_its_claim_does_nothing(tmp_path: Path
             return super().read()
 
     with pytest.raises(FencedOff):
-        take_over(Overtaken(tmp_path), ["x"])
-    assert DirectoryStore(tmp_path).read().claims == {}
+        take_over(Overtaken(LocalStorage(tmp_path)), ["x"])
+    assert CheckpointStore(LocalStorage(tmp_path)).read().claims == {}
 
 
 def test_of_several_at_once_one_wins_each_number(tmp_path: Path) -> None:
     """All but the last may learn that they are overtaken; nobody shares a number, and the lineage is one."""
-    stores = [DirectoryStore(tmp_path) for _ in range(6)]
+    stores = [CheckpointStore(LocalStorage(tmp_path)) for _ in range(6)]
     barrier = threading.Barrier(len(stores))
     won: list[Authority] = []
     fenced: list[FencedOff] = []
 
-    def start(store: DirectoryStore) -> None:
+    def start(store: CheckpointStore) -> None:
         barrier.wait(30)
         try:
             won.append(take_over(store, ["x"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seatunnel_py.api import Split, TablePath
+from seatunnel_py.errors import FatalError, RetriableError
 from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Taken
+from seatunnel_py.protocol.items import SubtaskSnapshot, Taken
+from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.topology import Topology, Vertex
 from seatunnel_py.runtime import unit_journal
-from seatunnel_py.runtime.unit_journal import Journal, JournalFile, done_line, dropped_line, kept_line, taken_line
+from seatunnel_py.runtime.local_storage import LocalStorage
+from seatunnel_py.runtime.reading import Round
+from seatunnel_py.runtime.unit_journal import (
+    Journal,
+    JournalFile,
+    done_line,
+    dropped_line,
+    found_line,
+    kept_line,
+    taken_line,
+)
 
 A, B = Subtask("a"), Subtask("b", 1)
 WAY = Channel(2, A, B)
+SPLIT = Split("s7", TablePath.parse("db.x"), {"from": 3}, rows=5)
 
 subtasks = st.sampled_from([A, B])
 pipelines = st.sampled_from(["x", "y#2", "ü"])
@@ -28,6 +44,7 @@ lines = st.one_of(
     st.builds(done_line, pipelines, st.sampled_from(["s/0", "t/0"])),
     st.builds(dropped_line, pipelines),
     st.builds(kept_line, pipelines, subtasks, st.integers(1, 9), st.integers(0, 9)),
+    st.builds(found_line, pipelines, st.sampled_from("ab"), st.integers(1, 4), st.builds(Round, st.just((SPLIT,)))),
 )
 
 
@@ -40,19 +57,26 @@ def journal_of(written: Sequence[Mapping[str, Any]]) -> Journal:
 
 def meaning(journal: Journal) -> Any:
     """What a driver asks it for."""
-    return {key: mine for key, mine in journal.taken.items() if mine}, journal.done, journal.dropped
+    found = {key: rounds for key, rounds in journal.found.items() if rounds}
+    taken = {key: mine for key, mine in journal.taken.items() if mine}
+    return (taken, journal.done, journal.dropped, found) if found else (taken, journal.done, journal.dropped)
+
+
+def place(directory: Path, incarnation: int) -> Path:
+    """Where that driver's first file is."""
+    return directory / "journal" / f"{incarnation:08}-00000001"
 
 
 def begun(directory: Path, incarnation: int, *written: Mapping[str, Any]) -> JournalFile:
     """The file of a driver that has written these lines, and has died."""
-    file = JournalFile(directory, incarnation)
+    file = JournalFile(LocalStorage(directory), incarnation)
     file.append(written)
     file.close()
     return file
 
 
 def read(directory: Path, incarnation: int) -> Any:
-    file = JournalFile(directory, incarnation)
+    file = JournalFile(LocalStorage(directory), incarnation)
     file.close()
     return meaning(file.journal)
 
@@ -72,7 +96,7 @@ def test_a_driver_takes_over_what_counts(
         begun(directory, 1 + 2 * number, *written)
 
     assert read(directory, 99) == meaning(journal_of([line for written in drivers for line in written]))
-    assert [file.name for file in directory.iterdir()] == ["00000099"]
+    assert list((directory / "journal").iterdir()) == [place(directory, 99)]
 
 
 @given(st.lists(lines, max_size=12))
@@ -90,9 +114,9 @@ def test_a_torn_tail_ends_the_file(
     """What was cut counts as far as whole lines go; never is anything else read."""
     directory = tmp_path_factory.mktemp("journal")
     begun(directory, 1)
-    whole_before = (directory / "00000001").stat().st_size
+    whole_before = place(directory, 1).stat().st_size
     begun(directory, 2, *written)
-    (file,) = directory.iterdir()
+    (file,) = (directory / "journal").iterdir()
     size = data.draw(st.integers(whole_before, file.stat().st_size))
     kept = file.read_bytes()[:size]
     file.write_bytes(kept)
@@ -106,7 +130,7 @@ def test_a_torn_tail_ends_the_file(
 
 def test_what_stands_behind_a_changed_line_does_not_count(tmp_path: Path) -> None:
     begun(tmp_path, 1, *(taken_line("x", A, Taken(number)) for number in (1, 2, 3)))
-    file = tmp_path / "00000001"
+    file = place(tmp_path, 1)
     changed = file.read_bytes().splitlines(keepends=True)
     changed[2] = changed[2].replace(b'"n":2', b'"n":7')
     file.write_bytes(b"".join(changed))
@@ -117,12 +141,14 @@ def test_what_stands_behind_a_changed_line_does_not_count(tmp_path: Path) -> Non
 def test_the_half_begun_file_of_a_dead_driver_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It died before it had taken everything over: the older file still counts, and is still there."""
     begun(tmp_path, 1, *(taken_line("x", A, Taken(number)) for number in (1, 2, 3)))
-    whole = (tmp_path / "00000001").read_bytes()
+    whole = place(tmp_path, 1).read_bytes()
     for size in range(len(whole)):
-        (tmp_path / "00000001").write_bytes(whole)
-        (tmp_path / "00000002").write_bytes(whole.replace(b"complete", b"completE")[:size])
+        place(tmp_path, 1).write_bytes(whole)
+        place(tmp_path, 2).write_bytes(whole.replace(b"complete", b"completE")[:size])
 
-        assert unit_journal._newest(tmp_path, 3).taken == {("x", A): {1: Taken(1), 2: Taken(2), 3: Taken(3)}}
+        assert unit_journal._newest(LocalStorage(tmp_path), 3).taken == {
+            ("x", A): {1: Taken(1), 2: Taken(2), 3: Taken(3)}
+        }
 
 
 def test_a_driver_that_dies_while_it_takes_over_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,18 +158,18 @@ def test_a_driver_that_dies_while_it_takes_over_loses_nothing(tmp_path: Path, mo
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as dying:
-        dying.setattr(unit_journal.os, "write", full)
-        with pytest.raises(OSError, match="No space"):
-            JournalFile(tmp_path, 2)
+        dying.setattr(os, "write", full)
+        with pytest.raises(FatalError, match="No space"):
+            JournalFile(LocalStorage(tmp_path), 2)
 
     assert read(tmp_path, 3) == ({("x", A): {1: Taken(1)}}, {}, set())
 
 
 def test_an_overtaken_driver_can_write_what_it_likes(tmp_path: Path) -> None:
     """Its file was read and is gone; a later driver does not see it either."""
-    old = JournalFile(tmp_path, 1)
+    old = JournalFile(LocalStorage(tmp_path), 1)
     old.append([taken_line("x", A, Taken(1))])
-    new = JournalFile(tmp_path, 2)
+    new = JournalFile(LocalStorage(tmp_path), 2)
     old.append([taken_line("x", A, Taken(2)), dropped_line("x")])
     new.append([taken_line("x", A, Taken(2, range=["s0", 1]))])
     old.close()
@@ -196,7 +222,92 @@ def test_what_units_took_of_rows_that_were_taken_back_is_worth_nothing(tmp_path:
 
 def test_nobody_else_can_read_it(tmp_path: Path) -> None:
     """Positions may hold values of keys (S14)."""
-    begun(tmp_path / "journal", 1)
+    begun(tmp_path, 1)
 
     assert (tmp_path / "journal").stat().st_mode & 0o777 == 0o700
-    assert (tmp_path / "journal" / "00000001").stat().st_mode & 0o777 == 0o600
+    assert place(tmp_path, 1).stat().st_mode & 0o777 == 0o600
+
+
+# ---------------------------------------------------------------- streams
+
+
+def record_of(taken: int) -> CheckpointRecord:
+    snapshots = {A: SubtaskSnapshot(taken=taken), B: SubtaskSnapshot(taken=0)}
+    return CheckpointRecord(1, 1, RecordKind.PERIODIC, 0, Topology((Vertex("a"), Vertex("b"))), {}, snapshots)
+
+
+def test_what_a_record_holds_is_forgotten(tmp_path: Path) -> None:
+    """Of each subtask as far as its snapshot goes; other pipelines are not concerned."""
+    written = [taken_line(name, who, Taken(number)) for name in "xy" for who in (A, B) for number in (1, 2, 3)]
+    journal = journal_of(written)
+    journal.forget("x", record_of(2))
+
+    assert {key: set(mine) for key, mine in journal.taken.items()} == {
+        ("x", A): {3}, ("x", B): {1, 2, 3}, ("y", A): {1, 2, 3}, ("y", B): {1, 2, 3},
+    }  # fmt: skip
+
+
+def test_the_journal_of_a_stream_stays_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it runs; and at every moment the next driver reads what counts."""
+    monkeypatch.setattr(unit_journal, "ROTATE_BYTES", 5_000)
+    file = JournalFile(LocalStorage(tmp_path), 1)
+    longest = 0
+    for number in range(1, 2_001):
+        if file.is_long:
+            file.begin_anew(list(file.journal.lines()))
+        line = taken_line("x", A, Taken(number, range=["split", number]))
+        file.append([line])
+        file.journal.apply(line)
+        if number % 50 == 0:
+            file.journal.forget("x", record_of(number - 10))
+        longest = max(longest, sum(each.stat().st_size for each in (tmp_path / "journal").iterdir()))
+        if number % 333 == 0:
+            found = unit_journal._newest(LocalStorage(tmp_path), 2)
+            found.forget("x", record_of(number // 50 * 50 - 10))
+            assert meaning(found) == meaning(file.journal)
+    file.close()
+
+    assert longest < 40_000, "a line is 50 bytes"
+
+
+def test_a_driver_that_dies_while_it_begins_anew_loses_nothing(tmp_path: Path) -> None:
+    """The file before counts until the new one is complete."""
+    file = JournalFile(LocalStorage(tmp_path), 1)
+    line = taken_line("x", A, Taken(1))
+    file.append([line])
+    file.journal.apply(line)
+    before = place(tmp_path, 1).read_bytes()
+    file.begin_anew(list(file.journal.lines()))
+    file.close()
+    second = place(tmp_path, 1).with_name("00000001-00000002")
+    whole = second.read_bytes()
+
+    for size in range(len(whole) + 1):
+        place(tmp_path, 1).write_bytes(before)
+        second.write_bytes(whole[:size])
+        assert meaning(unit_journal._newest(LocalStorage(tmp_path), 2)) == meaning(file.journal)
+
+
+def test_a_storage_that_is_away_for_a_moment_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what arrived although nobody heard so does no harm; one that stays away ends the driver."""
+
+    class Away(LocalStorage):
+        tries = 0
+
+        def append(self, name: str, data: bytes) -> None:
+            super().append(name, data)
+            self.tries += 1
+            if self.tries < 4:
+                raise RetriableError("no answer")
+
+    monkeypatch.setattr(unit_journal, "PAUSES", (0.0, 0.0, 0.0, None))
+    storage = Away(tmp_path)
+    file = JournalFile(storage, 1)
+    storage.tries = 0
+    file.append([taken_line("x", A, Taken(1)), kept_line("x", A, 1, 0), taken_line("x", A, Taken(1, range=["again"]))])
+    storage.tries = -9
+    with pytest.raises(RetriableError):
+        file.append([taken_line("x", A, Taken(2))])
+    file.close()
+
+    assert read(tmp_path, 2)[0]["x", A][1] == Taken(1, range=["again"])

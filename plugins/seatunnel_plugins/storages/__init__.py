@@ -1,0 +1,1 @@
+"""Storages for checkpoints, beside the directory that every job has."""

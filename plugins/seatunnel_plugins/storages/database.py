@@ -1,0 +1,116 @@
+"""A storage in a database, through SQLAlchemy: ``postgresql://``, ``mysql://``, ``mariadb://``, ``sqlite:///…``
+
+One table for all jobs, ``seatunnel_checkpoint``; its primary key is what makes a name be created once. What is appended
+is further rows of a name. Every call is one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+
+from seatunnel_py.api import RetriableError, Storage
+from seatunnel_py.api.redaction import redacted_text
+
+DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql", "mariadb": "mariadb+pymysql"}
+DATA_BYTES_MAX = 2**32 - 1  # what makes MySQL take its largest type
+TABLE = sa.Table(
+    "seatunnel_checkpoint",
+    sa.MetaData(),
+    sa.Column("job", sa.String(100), primary_key=True),
+    sa.Column("name", sa.String(100), primary_key=True),
+    sa.Column("part", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("data", sa.LargeBinary(DATA_BYTES_MAX), nullable=False),
+)
+T = TypeVar("T")
+
+
+def open_storage(url: str, job_id: str) -> Storage:
+    """The storage of a job in that database."""
+    made = sa.make_url(url)
+    made = made.set(drivername=DRIVERS.get(made.drivername, made.drivername))
+    return DatabaseStorage(sa.create_engine(made, pool_size=1, pool_pre_ping=True, hide_parameters=True), job_id)
+
+
+class DatabaseStorage(Storage):
+    """``engine`` connects to the database; the table is made where it is missing."""
+
+    def __init__(self, engine: sa.Engine, job_id: str) -> None:
+        self._engine = engine
+        self._job = job_id
+        self._shown = redacted_text(engine.url.render_as_string())
+        self._parts: dict[str, int] = {}
+        if not self._try(TABLE.name, lambda _: sa.inspect(engine).has_table(TABLE.name)):
+            self._make_table()
+
+    def create(self, name: str, data: bytes) -> bool:
+        def insert(connection: sa.Connection) -> bool:
+            connection.execute(TABLE.insert().values(job=self._job, name=name, part=0, data=data))
+            return True
+
+        try:
+            return self._try(name, insert)
+        except _Taken:
+            return False
+
+    def append(self, name: str, data: bytes) -> None:
+        if name not in self._parts:
+            count = sa.select(sa.func.count()).where(self._is(name))
+            self._parts[name] = self._try(name, lambda connection: int(connection.execute(count).scalar_one()))
+        row = TABLE.insert().values(job=self._job, name=name, part=self._parts[name], data=data)
+        with suppress(_Taken):  # an earlier try has arrived, although nobody heard so
+            self._try(name, lambda connection: connection.execute(row))
+        self._parts[name] += 1
+
+    def get(self, name: str) -> bytes | None:
+        parts = sa.select(TABLE.c.data).where(self._is(name)).order_by(TABLE.c.part)
+        found = self._try(name, lambda connection: connection.execute(parts).scalars().all())
+        return b"".join(map(bytes, found)) if found else None
+
+    def names(self, folder: str) -> Sequence[str]:
+        start = f"{folder}/"
+        own = (TABLE.c.job == self._job) & TABLE.c.name.startswith(start, autoescape=True)
+        query = sa.select(TABLE.c.name).distinct().where(own)
+        found = self._try(folder, lambda connection: connection.execute(query).scalars().all())
+        return sorted(name.removeprefix(start) for name in found)
+
+    def delete(self, name: str) -> None:
+        self._try(name, lambda connection: connection.execute(TABLE.delete().where(self._is(name))))
+        self._parts.pop(name, None)
+
+    def describe(self, name: str) -> str:
+        return f"{name} of job {self._job} in {self._shown}"
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def _is(self, name: str) -> sa.ColumnElement[bool]:
+        return (TABLE.c.job == self._job) & (TABLE.c.name == name)
+
+    def _make_table(self) -> None:
+        """Of two who find it missing one is told that it is there."""
+        try:
+            self._try(TABLE.name, lambda connection: TABLE.create(connection, checkfirst=True))
+        except (RetriableError, _Taken):
+            if not self._try(TABLE.name, lambda _: sa.inspect(self._engine).has_table(TABLE.name)):
+                raise
+
+    def _try(self, name: str, act: Callable[[sa.Connection], T]) -> T:
+        try:
+            with self._engine.begin() as connection:
+                return act(connection)
+        except IntegrityError as error:
+            raise _Taken from error
+        except SQLAlchemyError as error:
+            said = str(getattr(error, "orig", None) or type(error).__name__).splitlines()[0]
+            raise RetriableError(
+                f"{self.describe(name)} cannot be used: {said}", "look at the address, the rights and the server"
+            ) from None
+
+
+class _Taken(Exception):
+    """A row of that key is there."""

@@ -1,0 +1,100 @@
+"""Which storage a job's checkpoints and journal go to: a directory under SEATUNNEL_HOME, or what a URL names.
+
+Rules. (1) A path or ``file://`` URL is a directory; any other scheme is an entry point of the group
+``seatunnel_py.storages``. (2) A storage is probed before anything rests on it: of several who create one name at once
+exactly one may hear that it did. Where that fails two drivers could both believe to be the only one, so that nothing is
+ever promised to be there once. (3) No message shows a secret of the URL.
+"""
+
+from __future__ import annotations
+
+import secrets
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from seatunnel_py.api.redaction import redacted_text
+from seatunnel_py.api.storage import Storage
+from seatunnel_py.errors import FatalError, SeaTunnelError
+from seatunnel_py.runtime.local_storage import LocalStorage
+
+GROUP = "seatunnel_py.storages"
+KEY = "checkpoint.location"
+RACERS, RACES = 4, 3
+EXTRAS = {"fsspec": "objectstore", "sqlalchemy": "sqlalchemy", "psycopg": "postgres", "pymysql": "mysql"}
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A storage; ``exclusive``: what is created is created once."""
+
+    storage: Storage
+    exclusive: bool = True
+
+    def require_exclusive(self, location: str) -> None:
+        """For a job that promises exactly-once."""
+        if not self.exclusive:
+            raise SeaTunnelError(
+                f"{KEY} = {redacted_text(location)} cannot create a name only where it is absent: two drivers of one "
+                "job could both run, and nothing would be there exactly once",
+                "use a directory, a database or an object store with conditional writes, or guarantee = at-least-once",
+            )
+
+
+def open_storage(location: str | None, job_id: str, default: Path) -> Opened:
+    """The storage of a job. SeaTunnelError where it cannot be used."""
+    if location is None:
+        return Opened(LocalStorage(default))
+    scheme, path = _parts(location)
+    if scheme == "file":
+        return _probed(LocalStorage(path / job_id), location)
+    return _probed(_plugin(scheme, location, job_id), location)
+
+
+def _parts(location: str) -> tuple[str, Path]:
+    """The scheme and, for a directory, its path."""
+    if "://" not in location:
+        return "file", Path(location).absolute()
+    split = urlsplit(location)
+    return split.scheme.lower(), Path(unquote(split.path))
+
+
+def _plugin(scheme: str, location: str, job_id: str) -> Storage:
+    found = tuple(entry_points(group=GROUP, name=scheme.partition("+")[0]))
+    if len(found) != 1:
+        known = ", ".join(sorted({"file", *(point.name for point in entry_points(group=GROUP))}))
+        why = "there is none" if not found else "several packages bring one"
+        raise SeaTunnelError(f"{KEY}: a storage for {scheme}:// is wanted, but {why}", f"known schemes: {known}")
+    try:
+        opened: Storage = found[0].load()(location, job_id)
+    except ImportError as error:
+        name = (error.name or "").partition(".")[0]
+        extra = EXTRAS.get(name, name)
+        raise SeaTunnelError(
+            f"{KEY}: a storage for {scheme}:// needs {name or 'a library'}, which is not installed",
+            f"pip install 'seatunnel-py[{extra}]'" if name in EXTRAS else f"install {extra}",
+        ) from error
+    return opened
+
+
+def _probed(storage: Storage, location: str) -> Opened:
+    """Try everything that will be asked for, once."""
+    name = f"probe/{secrets.token_hex(8)}"
+    storage.append(name, b"a")
+    storage.append(name, b"b")
+    whole = storage.get(name) == b"ab" and name.rpartition("/")[2] in storage.names("probe")
+    storage.delete(name)
+    if not whole or storage.get(name) is not None:
+        raise FatalError(f"{KEY} = {redacted_text(location)} does not give back what is put there", "use another place")
+    return Opened(storage, all(_won(storage) == 1 for _ in range(RACES)))
+
+
+def _won(storage: Storage) -> int:
+    """How many of several who create one name at once hear that they did."""
+    name = f"probe/{secrets.token_hex(8)}"
+    with ThreadPoolExecutor(RACERS) as racers:
+        won = sum(racers.map(lambda number: storage.create(name, b"%d" % number), range(RACERS)))
+    storage.delete(name)
+    return won
