@@ -13,7 +13,8 @@ that is catching up (the exception of I8) would get again what it holds, cut in 
 concern here, not even those of vanished subtasks: the record's uncommitted commits name them, by scope, and the queue
 issues them whatever the graph looks like now. (RS7) State of a vertex that is gone is given up only where somebody says
 so. (RS8) The units of a new subtask are counted on from those of the old ones, so that no name that contains such a
-number comes twice; the journal after the snapshot is void.
+number comes twice; the journal after the snapshot is void. (RS9) Who was left out stays out, as he left: nothing that
+he stands on may change meanwhile, neither he himself nor who feeds him or is fed by him.
 
 May not know: what a position is, or a key.
 """
@@ -32,8 +33,7 @@ from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.topology import Spread, Topology
 
 KEY_GROUPS = 128
-"""Keys are hashed into so many groups, for ever: the groups of a state are named by it. Larger: more entries in each
-keyed state. Smaller: no more subtasks than groups can share the keys."""
+"""Keys are hashed into so many groups, for ever. Larger: more entries in a state. Smaller: fewer subtasks can share."""
 
 T = TypeVar("T")
 
@@ -53,18 +53,18 @@ class Splits:
 def redistribute(
     record: CheckpointRecord, new: Topology, give_up: Collection[str] = ()
 ) -> Mapping[Subtask, SubtaskSnapshot] | RestoreRefused:
-    """What each subtask of ``new`` begins with; the same graph gets the same snapshots. Empty for checkpoint 0:
-    everything begins from nothing. ``give_up``: vertices that were taken out of the graph together with their state
-    (RS7)."""
+    """What each subtask of ``new`` begins with, and where those stand who were left out; the same graph gets the same
+    snapshots. Empty for checkpoint 0: everything begins from nothing. ``give_up``: vertices that were taken out of the
+    graph together with their state (RS7)."""
     if record.kind is RecordKind.ZERO:
         return {}
-    old = record.topology
+    old, new = record.topology, _without_those_left_out(record, new)
     if missing := sorted(set(old.subtasks()) - set(record.snapshots)):
         return RestoreRefused(f"the record says nothing of {missing[0]}")
     if _shape(old) == _shape(new):
         return record.snapshots
     kept = _kept_edges(old, new)
-    if why := _unsettled(record, new, kept) or _abandoned(record, new, give_up):
+    if why := _shaken(old, new) or _unsettled(record, kept) or _abandoned(record, new, give_up):
         return RestoreRefused(why)
     found: dict[Subtask, SubtaskSnapshot] = {}
     for vertex in new.live:
@@ -78,6 +78,9 @@ def redistribute(
             return after
         for subtask, snapshot in zip(subtasks, after, strict=True):
             found[subtask] = _anew(snapshot, kept, record.checkpoint)
+    for subtask, snapshot in record.snapshots.items():
+        if subtask.vertex in new.detached:
+            found[subtask] = _anew(snapshot, kept, snapshot.since)
     return found
 
 
@@ -91,7 +94,8 @@ def adapted(
         return snapshots
     if snapshots is record.snapshots:
         return record
-    return replace(record, snapshots=snapshots, topology=replace(new, version=record.topology.version + 1))
+    new = replace(_without_those_left_out(record, new), version=record.topology.version + 1)
+    return replace(record, snapshots=snapshots, topology=new)
 
 
 # ---------------------------------------------------------------- splits and key groups
@@ -149,8 +153,7 @@ def _splits(state: Plain) -> Splits | None:
 def _names(value: Plain) -> tuple[str, ...] | None:
     if not isinstance(value, (list, tuple)):
         return None
-    names = tuple(one for one in value if isinstance(one, str))
-    return names if len(names) == len(value) else None
+    return tuple(map(str, value)) if all(isinstance(one, str) for one in value) else None
 
 
 def _key_groups(states: Iterable[Plain]) -> Mapping[int, Plain] | RestoreRefused:
@@ -178,7 +181,6 @@ def _rescaled(
         return RestoreRefused(f"{vertex}, {len(before)} -> {parallelism} subtasks: {after.why}")
     # Only where all had ended is nothing left; a new subtask that has nothing to read finds that out by itself (I46).
     ended = all(snapshot.ended for snapshot in before)
-    # Counted on (RS8).
     taken = max(snapshot.taken for snapshot in before)
     return [SubtaskSnapshot(state=state, taken=taken, ended=ended) for state in after]
 
@@ -205,8 +207,7 @@ def _divided(
 
 
 def _keyed(vertex: str, topology: Topology) -> bool:
-    spreads = {edge.spread for edge in topology.edges if edge.receiver == vertex}
-    return spreads == {Spread.KEYED}
+    return {edge.spread for edge in topology.edges if edge.receiver == vertex} == {Spread.KEYED}
 
 
 # ---------------------------------------------------------------- channels and what is gone
@@ -234,22 +235,40 @@ def _kept_edges(old: Topology, new: Topology) -> Mapping[int, int]:
 
 
 def _unchanged(vertex: str, old: Topology, new: Topology) -> bool:
-    both = vertex in old.live and vertex in new.live
+    both = vertex in old.by_id and vertex in new.by_id
     return both and old.vertex(vertex).parallelism == new.vertex(vertex).parallelism
 
 
-def _unsettled(record: CheckpointRecord, new: Topology, kept: Mapping[int, int]) -> str:
-    """Why a channel stands in the way (RS4, RS5), or nothing. One into a vertex that was isolated since is no reason:
-    that vertex begins again from a position of its own."""
-    old = record.topology
-    for channel in old.channels:
-        if channel.receiver.vertex in new.detached:
-            continue
+def _without_those_left_out(record: CheckpointRecord, new: Topology) -> Topology:
+    """A graph says what there is; who takes part of it the record says (RS9)."""
+    return replace(new, detached=record.topology.detached & new.by_id.keys())
+
+
+def _shaken(old: Topology, new: Topology) -> str:
+    """What changes under those who were left out (RS9), or nothing."""
+    for name in sorted(new.detached):
+        before, after = _edges_of(name, old), _edges_of(name, new)
+        near = {name}.union(*(edge[:2] for edge in (*before, *after)))
+        changed = sorted(one for one in near if not _unchanged(one, old, new))
+        if changed or before != after:
+            return f"{name} was left out: {next(iter(changed), 'what it is fed by')} may change once it is back"
+    return ""
+
+
+def _edges_of(vertex: str, topology: Topology) -> list[tuple[str, str, Spread]]:
+    ends = [(edge.sender, edge.receiver, edge.spread) for edge in topology.edges]
+    return sorted(edge for edge in ends if vertex in edge[:2])
+
+
+def _unsettled(record: CheckpointRecord, kept: Mapping[int, int]) -> str:
+    """Why a channel stands in the way (RS4, RS5), or nothing."""
+    for channel in record.topology.channels:
         receiver, sent = record.snapshots[channel.receiver], record.snapshots[channel.sender].sent.get(channel, 0)
         queued = receiver.channel_state.get(channel, ())
         if queued and channel.edge not in kept:
-            remedy = "let the loop run empty" if channel.edge in old.back_edges else "restore from a savepoint"
-            return f"{len(queued)} batches are queued on {channel}, one end of which has changed: {remedy}"
+            back = channel.edge in record.topology.back_edges
+            more = "let the loop run empty" if back else "restore from a savepoint"
+            return f"{len(queued)} batches are queued on {channel}, one end of which has changed: {more}"
         received = queued[-1].number if queued else receiver.applied.get(channel, 0)
         if received != sent:
             return f"{channel}: {received} batches were received of {sent}; restore a checkpoint of settled channels"
@@ -258,9 +277,9 @@ def _unsettled(record: CheckpointRecord, new: Topology, kept: Mapping[int, int])
 
 def _abandoned(record: CheckpointRecord, new: Topology, give_up: Collection[str]) -> str:
     """Whose state would be lost (RS7), or nothing."""
-    old = record.topology
-    for subtask in old.subtasks(name for name in old.live if name not in new.by_id and name not in give_up):
-        if record.snapshots[subtask].state is not None:
+    for subtask, snapshot in record.snapshots.items():
+        gone = subtask.vertex not in new.by_id and subtask.vertex not in give_up
+        if gone and snapshot.state is not None:
             return f"{subtask.vertex} is gone, and the state of {subtask} would be lost"
     return ""
 

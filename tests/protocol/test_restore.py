@@ -80,7 +80,7 @@ def test_checkpoint_0_is_a_start_from_nothing() -> None:
 
 def test_a_record_is_adapted_to_the_new_graph() -> None:
     """It says so by a new version; the same graph leaves it as it is, and what is refused stays refused."""
-    old, new = graph("AC CK", C=2), replace(graph("AC CK", C=3), detached=frozenset("K"))
+    old, new = graph("AC CK", C=2), graph("AC CK", C=3)
     made = replace(record(old), epochs={"A": 2, "X": 5})
 
     assert adapted(made, old) is made
@@ -371,16 +371,45 @@ def test_state_of_a_vertex_that_is_gone_is_not_lost_silently() -> None:
     assert redistribute(made, new, give_up={"C"}) == dict.fromkeys(new.subtasks(), SubtaskSnapshot(since=9))
 
 
-def test_an_isolated_vertex_is_left_out_and_its_channels_do_not_count() -> None:
-    """It begins again from a position of its own."""
-    new = replace(PLAIN, detached=frozenset("C"))
-    made = record(PLAIN, {"C": [None, {"1": 1}]}, A0=SubtaskSnapshot(sent={AC1: 7}))
+def left_out() -> tuple[CheckpointRecord, Topology]:
+    """B is left out beside C; both are fed by sources of their own."""
+    old = graph("AC DB", detached="DB", C=2)
+    channel = Topology(old.vertices, old.edges).inputs(Subtask("B"))[0]
+    stood = SubtaskSnapshot({"1": 1}, {channel: 3}, taken=4, since=6)
+    return record(old, B0=stood, D0=SubtaskSnapshot(sent={channel: 3}, since=6)), old
 
-    assert moved(made, new).keys() == {Subtask("A"), Subtask("K")}
+
+def test_who_was_left_out_stays_out_as_he_left() -> None:
+    """RS9: where he stands is no checkpoint of the new graph, and the numbers of his channels are the new ones."""
+    made, old = left_out()
+    new = Topology(graph("AC DB", C=3).vertices, tuple(reversed(old.edges)))
+    result = adapted(made, new)
+
+    assert not isinstance(result, RestoreRefused)
+    assert result.topology.detached == {"B", "D"}
+    channel = new.inputs(Subtask("B"))[0]
+    assert result.snapshots[Subtask("B")] == SubtaskSnapshot({"1": 1}, {channel: 3}, taken=4, since=6)
+    assert result.snapshots[Subtask("D")] == SubtaskSnapshot(sent={channel: 3}, since=6)
+    assert {one.since for at, one in result.snapshots.items() if at.vertex == "C"} == {9}
 
 
-def test_a_vertex_that_rejoins_begins_from_nothing() -> None:
-    """The record holds no snapshot of it."""
-    old = replace(PLAIN, detached=frozenset("C"))
+@pytest.mark.parametrize(
+    ("edges", "wide", "changed"),
+    [("AC DB", "B", "B"), ("AC DB", "D", "D"), ("AC DB AB", "", "what it is fed by"), ("AC DB DE", "", "E")],
+)
+def test_nothing_changes_under_those_who_were_left_out(edges: str, wide: str, changed: str) -> None:
+    """RS9."""
+    made, _ = left_out()
+    new = graph(edges, C=2, **dict.fromkeys(wide, 2))
 
-    assert moved(record(old), PLAIN)[Subtask("C", 1)] == SubtaskSnapshot(since=9)
+    result = redistribute(made, new)
+    assert isinstance(result, RestoreRefused)
+    assert result.why.endswith(f"was left out: {changed} may change once it is back")
+
+
+def test_the_state_of_one_who_was_left_out_is_not_lost_silently_either() -> None:
+    """RS7."""
+    made, _ = left_out()
+
+    assert redistribute(made, graph("AC", C=2)) == RestoreRefused("B is gone, and the state of B[0] would be lost")
+    assert not isinstance(redistribute(made, graph("AC", C=2), give_up="B"), RestoreRefused)
