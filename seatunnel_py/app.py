@@ -159,7 +159,8 @@ def _can_restore(options: RunOptions, home: Home) -> None:
 
 def claim(job: Job, home: Home, job_id: str | None = None, *, fresh: bool = False, restore: bool = False) -> JobPlace:
     """A job id and its directory, with what is started there written down."""
-    about = {"job_file": job.file.path, "job_name": job.name, "config": job.file.redacted()}
+    about: dict[str, Any] = {"job_file": job.file.path, "job_name": job.name, "config": job.file.redacted()}
+    about["error_location"] = job.file.env.error_location
     return home.claim(job_id, fresh=fresh, about=about, restore=restore)
 
 
@@ -189,8 +190,10 @@ class Session:
         listen: Callable[[JobEvent], None],
         on_driver: Callable[[Any], None] = lambda driver: None,
         only: tuple[str, ...] = (),
+        pick: Callable[[tuple[Pipeline, ...]], tuple[Pipeline, ...]] = tuple,
     ) -> Receipt:
-        """Run one job to its end and leave its receipt in ``place``; see ``run``."""
+        """Run one job, or the pipelines that ``pick`` makes of its own, to its end and leave its receipt in ``place``;
+        see ``run``."""
         began = self._began or time.time()
         job = Job(job.file, job.steps, job.notes, place.job_id)
         from seatunnel_py.plan import selection
@@ -200,7 +203,7 @@ class Session:
 
         try:
             planned = _planned(job, self._engines.analyst() if needs_catalyst(job) else None)
-            pipelines = selection.only(planned.pipelines, only)
+            pipelines = pick(selection.only(planned.pipelines, only))
             engine = self._engines.engine(place.exchange)
             with JobLog(place.events, place.job_id, job.file.env.log_level.value, secrets_of(job)) as log:
                 tell = Listeners(log, (*hook_listeners(hooks()), listen))
@@ -244,6 +247,7 @@ def _drive(
     began: float,
 ) -> tuple[Receipt, bool]:
     """The receipt, and whether the job can go on from where it stands."""
+    from seatunnel_py.runtime import quarantine
     from seatunnel_py.runtime.checkpoint_store import CheckpointStore
     from seatunnel_py.runtime.events import JobEnded, JobStarted
     from seatunnel_py.runtime.loop import Driver, keys
@@ -253,7 +257,8 @@ def _drive(
     from seatunnel_py.runtime.takeover import take_over
     from seatunnel_py.runtime.unit_journal import JournalFile
 
-    settings = settings_of(job.file.env, place.exchange.as_uri())
+    errors = quarantine.limits_of(job.file.env, place.path.parent, place.job_id)
+    settings = replace(settings_of(job.file.env, place.exchange.as_uri()), errors=errors)
     opened = open_storage(job.file.env.checkpoint_location, place.job_id, place.checkpoints)
     store = CheckpointStore(opened.storage)
     authority = take_over(store, keys(pipelines))
@@ -268,11 +273,14 @@ def _drive(
         tables = driver.run()
     finally:
         engine.stop()
+    if errors is not None and not driver.resumable:
+        quarantine.sweep(Path(errors.location), authority.lineage)
     ended = time.time()
     data = (driver.last_commit_at or driver.first_unit_at or 0.0) - (driver.first_unit_at or 0.0)
     first_row = driver.first_row_at - began if driver.first_row_at else None
     seconds = Seconds(ended - began, started - began, data, first_row)
-    receipt = Receipt(place.job_id, job.name, tables, seconds, job.notes, driver.stopped_by)
+    notes = (*job.notes, *quarantine.notes(place.job_id, tables))
+    receipt = Receipt(place.job_id, job.name, tables, seconds, notes, driver.stopped_by)
     tell(JobEnded(receipt, ended))
     return receipt, driver.resumable
 

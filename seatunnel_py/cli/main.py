@@ -23,8 +23,10 @@ app = typer.Typer(
     "Exit codes: 0 success, 1 failed, 2 job file wrong, 3 some tables failed, 130/143 stopped by a signal.",
 )
 jobs_app = typer.Typer(no_args_is_help=True, help="What ran under SEATUNNEL_HOME.")
+quarantine_app = typer.Typer(no_args_is_help=True, help="Bad rows that were set aside.")
 plugins_app = typer.Typer(no_args_is_help=True, help="Installed sources, transforms and sinks.")
 app.add_typer(jobs_app, name="jobs")
+app.add_typer(quarantine_app, name="quarantine")
 app.add_typer(plugins_app, name="plugins")
 
 JobArgument = Annotated[Path, typer.Argument(help="job file: HOCON, or JSON when it ends in .json")]
@@ -155,6 +157,47 @@ def jobs_show(job_id: str, as_json: AsJson = False) -> None:
     from seatunnel_py.cli import jobs as command
 
     raise typer.Exit(command.show(job_id, as_json=as_json))
+
+
+@quarantine_app.command("list", epilog="Example: seatunnel quarantine list --job-id nightly")
+def quarantine_list(
+    job_id: Annotated[str | None, typer.Option(help="this job only")] = None, as_json: AsJson = False
+) -> None:
+    """How many bad rows are kept, by job and table."""
+    from seatunnel_py.cli import quarantine as command
+
+    raise typer.Exit(command.listing(job_id, as_json=as_json))
+
+
+@quarantine_app.command("show", epilog="Example: seatunnel quarantine show nightly --table shop.public.orders")
+def quarantine_show(
+    job_id: str,
+    table: Annotated[str | None, typer.Option(help="rows of this table only")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="how many rows")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Bad rows of a job: the row as it was read, which step refused it, and why."""
+    from seatunnel_py.cli import quarantine as command
+
+    raise typer.Exit(command.show(job_id, table, limit, as_json=as_json))
+
+
+@quarantine_app.command("replay", epilog="Example: seatunnel quarantine replay nightly --file configs/shop.conf")
+def quarantine_replay(
+    job_id: str,
+    file: Annotated[Path | None, typer.Option(help="the job file; default: the one that the job had")] = None,
+    variable: Variables = None,
+    table: Annotated[str | None, typer.Option(help="rows of this table only")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Deliver the bad rows of a job after a fix, each once.
+
+    They go through the job file as it is now; those that fail again are kept with the new error.
+    """
+    from seatunnel_py.cli import quarantine as command
+
+    request = command.Replay(job_id, file, _variables(variable), table, as_json)
+    raise typer.Exit(command.redeliver(request))
 
 
 @plugins_app.command("list", epilog="Example: seatunnel plugins list --json")

@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from seatunnel_py.cli.progress import progress
 from seatunnel_py.cli.receipt_view import receipt_text
 from seatunnel_py.errors import JobFileError, SeaTunnelError
 from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import ExitCode
+from seatunnel_py.runtime.receipt import ExitCode, Receipt
 
 NOTHING_STARTED = "stopped before anything was started"
 
@@ -43,35 +43,46 @@ def run(request: Request) -> int:
     """Run a job; returns the exit code."""
     options = app.RunOptions(request.variables, request.job_id, request.fresh, request.restore, request.only)
     home = Home.of_environment()
+    return performed(
+        home,
+        lambda listen, arm: app.run(request.job, options, home, listen, arm),
+        lambda job_id: _again(request, job_id),
+        as_json=request.as_json,
+    )
+
+
+def performed(home: Home, perform: Callable[[Any, Any], Receipt], again: Callable[[str], str], *, as_json: bool) -> int:
+    """Run something that ends with a receipt, show its progress and its outcome; returns the exit code. ``again`` is
+    the command that goes on with it."""
     stopper = _Stopper()
     try:
-        with _signals(stopper), progress(quiet=request.as_json) as listen:
-            receipt = app.run(request.job, options, home, listen, stopper.arm)
+        with _signals(stopper), progress(quiet=as_json) as listen:
+            receipt = perform(listen, stopper.arm)
     except KeyboardInterrupt:
-        if request.as_json:
+        if as_json:
             typer.echo(json.dumps({"state": "STOPPED", "message": NOTHING_STARTED, "remedy": ""}, indent=1))
         else:
             typer.echo(NOTHING_STARTED, err=True)
         return stopper.exit_code
     except JobFileError as error:
-        if request.as_json:
+        if as_json:
             state = "JOB_FILE_WRONG" if exit_code(error) == ExitCode.JOB_FILE_WRONG else "FAILED"
             typer.echo(json.dumps({"state": state, "problems": problems_plain(error)}, indent=1))
             return exit_code(error)
         return tell_problems(error)
     except app.NothingToDo as nothing:
         done = {"state": "SUCCESS", "message": nothing.message, "remedy": ""}
-        typer.echo(json.dumps(done, indent=1) if request.as_json else nothing.message)
+        typer.echo(json.dumps(done, indent=1) if as_json else nothing.message)
         return ExitCode.SUCCESS
     except SeaTunnelError as error:
-        if not request.as_json:
+        if not as_json:
             raise
         failed = {"state": "FAILED", "message": error.message, "remedy": error.remedy}
         typer.echo(json.dumps(failed, indent=1))
         return ExitCode.FAILED
-    typer.echo(json.dumps(receipt.to_plain(), indent=1) if request.as_json else receipt_text(receipt, home))
-    if receipt.exit_code != ExitCode.SUCCESS and not request.as_json:
-        typer.echo(f"go on with it: {_again(request, receipt.job_id)}")
+    typer.echo(json.dumps(receipt.to_plain(), indent=1) if as_json else receipt_text(receipt, home))
+    if receipt.exit_code != ExitCode.SUCCESS and not as_json:
+        typer.echo(f"go on with it: {again(receipt.job_id)}")
     return receipt.exit_code
 
 

@@ -17,16 +17,19 @@ from seatunnel_py.work.chain import (
     ChainSql,
     ChainTransform,
 )
+from seatunnel_py.work.limits import ErrorLimits
 
 
 @dataclass(frozen=True, slots=True)
 class JobIdentity:
-    """Who runs: part of every chain, and of every name that is staged in a target; and where sinks may stage."""
+    """Who runs: part of every chain, and of every name that is staged in a target; and where sinks may stage,
+    and bad rows are kept."""
 
     job_id: str
     lineage: str
     incarnation: int = 1
     staging: str = ""
+    errors: ErrorLimits | None = None
 
 
 def chain_of(vertex: Vertex, setups: Mapping[str, Setup], job: JobIdentity, exchange: str) -> Chain:
@@ -51,6 +54,7 @@ def chain_of(vertex: Vertex, setups: Mapping[str, Setup], job: JobIdentity, exch
         sinks,
         output,
         job.staging,
+        job.errors,
     )
 
 

@@ -22,10 +22,10 @@ from seatunnel_py.plan.flows import SinkNode
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.items import StagedPiece
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.runtime import crash_points
+from seatunnel_py.runtime import crash_points, quarantine
 from seatunnel_py.runtime.chains import JobIdentity
 from seatunnel_py.runtime.reading import Round, rounds_of, rounds_plain
-from seatunnel_py.work.unit import FailureKind, SinkPiece, UnitFailure
+from seatunnel_py.work.unit import QUARANTINE, FailureKind, SinkPiece, UnitFailure
 
 Groups = Sequence[Sequence[SinkNode]]
 
@@ -152,6 +152,7 @@ def commit(
         crash_points.BEFORE_COMMIT.hit()
         committer.commit(committer.combine(own), context_of(node, setups[node.id].data, job, checkpoint, final=final))
         crash_points.COMMITTED.hit()
+    quarantine.commit([piece for piece in staged if piece.step == QUARANTINE], job, checkpoint)
 
 
 def abort(

@@ -68,7 +68,7 @@ class Driver:
         self._authority = authority
         kept = journal.journal
         staging = f"{settings.exchange.rstrip('/')}/staged"
-        job = JobIdentity(job_id, authority.lineage, authority.incarnation, staging)
+        job = JobIdentity(job_id, authority.lineage, authority.incarnation, staging, settings.errors)
         self._lives: dict[str, PipelineLife] = {}
         self._by_id: dict[str, PipelineLife] = {}
         for key, pipeline in keys(pipelines).items():

@@ -108,7 +108,7 @@ def _commit(life: PipelineLife, command: order.CommitPieces) -> None:
     if final and life.state is TableState.RUNNING:
         life.change(TableState.COMMITTING)
     job, setups = life.job, life.prepared.setups
-    groups = life.graph.scopes[command.scope]
+    groups = life.graph.scopes.get(command.scope, ())  # without sinks a vertex has bad rows only
     life.aside(
         f"commit {command.scope}",
         partial(effects.commit, groups, command.pieces, setups, job, command.checkpoint, final=final),

@@ -9,6 +9,7 @@ from seatunnel_py.config.env import Consistency, EnvOptions, FailurePolicy, Reta
 from seatunnel_py.protocol.backoff import Backoff
 from seatunnel_py.protocol.trigger import CheckpointSettings
 from seatunnel_py.runtime.attempts import RetryPolicy
+from seatunnel_py.work.limits import ErrorLimits
 from seatunnel_py.work.unit import Budget
 
 PROGRESS_SECONDS = 10.0  # between the checkpoints of a bounded job that asks for none
@@ -27,6 +28,7 @@ class Settings:
     checkpoint: CheckpointSettings = field(default_factory=CheckpointSettings)
     restarts: Backoff = field(default_factory=Backoff)
     per_split: bool = False
+    errors: ErrorLimits | None = None
 
     @property
     def alignment_timeout(self) -> float:
@@ -45,8 +47,8 @@ STREAMING_UNIT_SECONDS = 0.2
 QUARTER = 4  # of an interval: a barrier waits for the unit that is under way
 
 
-def settings_of(env: EnvOptions, exchange: str) -> Settings:
-    """The settings of a job; ``exchange`` is where channels lie unless ``env`` says another place."""
+def settings_of(env: EnvOptions, exchange: str, job_id: str = "") -> Settings:
+    """The settings of a job; ``exchange`` is where channels lie unless ``env`` names a place that jobs share."""
     streaming = env.job_mode is JobMode.STREAMING
     interval = None if env.checkpoint_interval is None else env.checkpoint_interval / 1000
     seconds = env.unit_seconds or (STREAMING_UNIT_SECONDS if streaming else Budget().seconds)
@@ -58,7 +60,7 @@ def settings_of(env: EnvOptions, exchange: str) -> Settings:
         Budget(env.unit_rows, seconds),
         env.channel_capacity,
         env.failure_policy is FailurePolicy.FAIL_FAST,
-        env.exchange_location or exchange,
+        f"{env.exchange_location.rstrip('/')}/{job_id}" if env.exchange_location else exchange,
         env.channel_retain,
         CheckpointSettings(
             interval=interval,

@@ -24,7 +24,7 @@ from seatunnel_py.protocol.participant_messages import RunUnit, UnitDone, UnitFa
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.protocol.topology import Determinism
-from seatunnel_py.runtime import channel_data
+from seatunnel_py.runtime import bad_rows, channel_data
 from seatunnel_py.runtime.effects import piece_plain
 from seatunnel_py.runtime.events import RowsMoved
 from seatunnel_py.runtime.reading import Reading, position_of, position_plain, reading_of
@@ -221,9 +221,9 @@ class SubtaskRun:
             self.strays += result.pieces
             self.failed(result.failure)
             return
-        self.unit = self.command = None
         state = _state_of(command.state)
-        state = replace(state, tally=tally_of(state.tally).plus(self._counting.of(result)).to_plain())
+        tally = tally_of(state.tally).plus(self._counting.of(result))
+        state = replace(state, tally=tally.to_plain())
         taken: Any = None
         outputs = list(self._outputs_of(result))
         ended = False
@@ -237,6 +237,12 @@ class SubtaskRun:
         elif self.vertex.query is not None:
             state = replace(state, gathered=(), ended=state.ended + 1)
             outputs += channel_data.ending(self._outputs)
+        too_many = bad_rows.too_many(self.line, self.subtask, tally, ended=ended)
+        if too_many is not None:
+            self.strays += result.pieces
+            self.failed(too_many)
+            return
+        self.unit = self.command = None
         at = self.line.now()
         done = UnitDone(
             at, command.epoch, command.number, state.to_plain(), tuple(outputs), self._pieces(result), taken, ended

@@ -15,7 +15,7 @@ from seatunnel_py.api.capabilities import Cardinality
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.plan.flows import SqlNode, TableNode, TransformNode
 from seatunnel_py.plan.pipelines import Vertex
-from seatunnel_py.work.unit import UnitResult
+from seatunnel_py.work.unit import QUARANTINE, UnitResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,8 @@ class Counting:
                 filtered += max(0, step.rows_in - step.rows_out - step.rejected)
         written = Tally()
         for piece in result.pieces:
+            if piece.step == QUARANTINE:
+                continue
             node = self._sinks[(piece.step, piece.table)]
             written = written.plus(Tally(written={node: (piece.piece.rows, piece.piece.bytes)}))
         return Tally(result.rows if self._reads else 0, filtered, rejected, written.written)

@@ -40,7 +40,7 @@ def stages_of(chain: Chain, unit: Unit) -> list[Stage]:
     for number, (start, end) in enumerate(zip([-1, *cuts], [*cuts, len(chain.transforms)], strict=True)):
         before = queries[number - 1] if number else None
         behind = queries[number] if number < len(queries) else None
-        part = replace(chain, transforms=chain.transforms[start + 1 : end])
+        part = replace(chain, transforms=chain.transforms[start + 1 : end], errors=None)
         if behind is not None:
             part = replace(part, sinks=(), output=None)
         stages.append(Stage(number, unit, part, before, behind, fed=frame or number > 0))

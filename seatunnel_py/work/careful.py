@@ -22,7 +22,7 @@ from seatunnel_py.work import quarantine
 from seatunnel_py.work.bisect import Fault, TooManyFaults, conflicts, faults
 from seatunnel_py.work.chain import Chain, ChainChannel, ChainSink, ChainSource
 from seatunnel_py.work.flow import Flow
-from seatunnel_py.work.limits import ErrorLimits
+from seatunnel_py.work.limits import STAGED, ErrorLimits, own_prefix
 from seatunnel_py.work.quarantine import BadRowsOf, Decision
 from seatunnel_py.work.spool import Spool
 from seatunnel_py.work.unit import Budget, SinkPiece, Unit
@@ -52,7 +52,8 @@ class Careful:
         known = quarantine.decision(self.limits.location, self.unit, self.chain)
         if known is not None and self.unit.until is not None and known.end != self.unit.until:
             known = None  # these rows were cut otherwise in an earlier life
-        spool = Spool(f"{self.limits.location.rstrip('/')}/{quarantine.STAGED}")
+        place = f"{self.limits.location.rstrip('/')}/{STAGED}"
+        spool = Spool(place, own_prefix(self.chain.lineage))
         try:
             read = self._read(spool, known)
             found = _followed(known, spool) if known is not None else None

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 RATIO_ROWS_MIN = 10_000
+STAGED = "staged"
+"""The folder of the location that workers write to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +37,8 @@ class ErrorLimits:
         parts = [f"error.max-rows = {self.max_rows}"] if self.max_rows or not self.max_ratio else []
         parts += [f"error.max-ratio = {self.max_ratio:g}"] if self.max_ratio else []
         return " and ".join(parts)
+
+
+def own_prefix(lineage: str) -> str:
+    """What the names of all files begin with that the workers of a job write."""
+    return f"{lineage[:12]}-"

@@ -26,13 +26,13 @@ from seatunnel_py.api.redaction import redacted_text
 from seatunnel_py.api.sink import Piece
 from seatunnel_py.work.bisect import Fault
 from seatunnel_py.work.chain import Chain, ChainSource
+from seatunnel_py.work.limits import STAGED, own_prefix
 from seatunnel_py.work.segments import SegmentWriter, batches_of, filesystem
-from seatunnel_py.work.unit import SinkPiece, Unit
+from seatunnel_py.work.unit import QUARANTINE, SinkPiece, Unit
 
-QUARANTINE = "(quarantine)"
-"""Stands where a piece names its sink step; no step can be called so without quotes in a job file."""
+REPLAYED = "(quarantine) "
+"""Begins the name of a source that stands in front of the step at which its rows enter again."""
 
-STAGED = "staged"
 RAW = "raw"
 ROW, STEP, ERROR = "quarantine.row", "quarantine.step", "quarantine.error"
 _ABOUT = b"seatunnel.quarantine"
@@ -67,13 +67,14 @@ def name_of(unit: Unit, chain: Chain) -> str:
     """Another generation of the split is other rows."""
     start, split = unit.start, unit.split
     generations = f"{split.generation if split else ''}/{start.generation if start else ''}"
-    return sha256(f"{chain.lineage}/{unit.data_id}/{generations}".encode()).hexdigest()[:32]
+    digest = sha256(f"{chain.lineage}/{unit.data_id}/{generations}".encode()).hexdigest()
+    return f"{own_prefix(chain.lineage)}{digest[:32]}"
 
 
 def entry_step(chain: Chain) -> str:
     """The step that the rows of a chain come to first."""
     if isinstance(chain.head, ChainSource):
-        return chain.head.step
+        return chain.head.step.removeprefix(REPLAYED)
     return (*chain.transforms, *chain.sinks)[0].step
 
 

@@ -28,8 +28,8 @@ class _Kept:
 class Spool:
     """Filled first, then read any number of times."""
 
-    def __init__(self, location: str) -> None:
-        self._writer = SegmentWriter(location, f"spool-{os.getpid()}-{secrets.token_hex(4)}")
+    def __init__(self, location: str, prefix: str) -> None:
+        self._writer = SegmentWriter(location, f"{prefix}spool-{os.getpid()}-{secrets.token_hex(4)}")
         self._finished = False
         self._kept: list[_Kept] = []
         self.rejected: list[tuple[Rejected, int]] = []  # with the number of rows that were read before

@@ -106,6 +106,10 @@ class UnitFailure:
     trace: str = ""
 
 
+QUARANTINE = "(quarantine)"
+"""Stands for the sink step of a piece that names bad rows: they are committed as what sinks have staged is."""
+
+
 @dataclass(frozen=True, slots=True)
 class SinkPiece:
     """A piece with its commit scope: (sink step, upstream table)."""

@@ -17,10 +17,10 @@ from seatunnel_py.api import BadRows, Batch, Element, Piece, Position, Reader, R
 from seatunnel_py.api.sink import WriteContext, Writer
 from seatunnel_py.work import quarantine
 from seatunnel_py.work.chain import Chain, ChainChannel
-from seatunnel_py.work.limits import ErrorLimits
+from seatunnel_py.work.limits import STAGED, ErrorLimits
 from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.segments import read_slices
-from seatunnel_py.work.unit import FailureKind, Unit, UnitId, UnitResult
+from seatunnel_py.work.unit import QUARANTINE, FailureKind, Unit, UnitId, UnitResult
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ def aside(result: UnitResult) -> dict[int, tuple[str, str]]:
     """The rows that a result has set aside, with step and error."""
     found: dict[int, tuple[str, str]] = {}
     for piece in result.pieces:
-        if piece.step == quarantine.QUARANTINE:
+        if piece.step == QUARANTINE:
             data = piece.piece.data
-            for _, bad in quarantine.read(f"{data['location']}/{quarantine.STAGED}/{data['file']}"):
+            for _, bad in quarantine.read(f"{data['location']}/{STAGED}/{data['file']}"):
                 values = bad.batch.data.column(0).to_pylist()
                 found |= {n: (one.step, one.error) for n, one in zip(values, bad.faults, strict=True)}
     return found

@@ -1,0 +1,148 @@
+"""``seatunnel quarantine``: bad rows that were set aside, why, and delivering them after a fix."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shlex
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from seatunnel_py import replay
+from seatunnel_py.cli.numbers import count
+from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.runtime import quarantine
+from seatunnel_py.runtime.home import Home
+from seatunnel_py.runtime.quarantine import Held
+from seatunnel_py.runtime.receipt import ExitCode
+
+VALUE_CHARACTERS_MAX = 40  # a terminal shows what a row is, not all of it; --json shows everything
+
+
+def listing(job_id: str | None, *, as_json: bool) -> int:
+    """How many bad rows each job holds, table by table."""
+    home = Home.of_environment()
+    names = [job_id] if job_id is not None else [place.job_id for place in home.jobs()]
+    lines = [line for name in names for line in _tables(home, name)]
+    if as_json:
+        typer.echo(json.dumps(lines, indent=1))
+        return ExitCode.SUCCESS
+    if not lines:
+        typer.echo("no bad rows are kept")
+    for line in lines:
+        left, done = count(line["rows"] - line["replayed"]), count(line["replayed"])
+        typer.echo(f"{line['job_id']:32} {line['table']:40} {left:>10} rows, {done} replayed")
+    return ExitCode.SUCCESS
+
+
+def _tables(home: Home, job_id: str) -> Iterator[dict[str, Any]]:
+    place = replay.location(home, job_id)
+    if not quarantine.is_owner(job_id):
+        return  # what a replay has set aside again is shown with the job whose rows these are
+    tables: dict[str, dict[str, Any]] = {}
+    for one in quarantine.held(place):
+        line = tables.setdefault(one.table, {"job_id": job_id, "table": one.table, "rows": 0, "replayed": 0})
+        line["rows"] += one.rows
+        line["replayed"] += one.rows if one.replay else 0
+    yield from tables.values()
+
+
+def show(job_id: str, table: str | None, limit: int, *, as_json: bool) -> int:
+    """The bad rows of a job that were not delivered since, oldest first."""
+    held = quarantine.held(replay.location(Home.of_environment(), job_id))
+    replay.check_table(held, table)
+    waiting = [one for one in held if not one.replay and table in (None, one.table)]
+    rows = list(islice(_rows(waiting), limit))
+    if as_json:
+        typer.echo(json.dumps(rows, indent=1, default=_plain))
+        return ExitCode.SUCCESS
+    for row in rows:
+        typer.echo(f"{row['table']}: {row['step']}: {row['error']}")
+        typer.echo(f"    {_shown(row)}")
+        typer.echo(
+            f"    row {row['row'] + 1} of {row['unit']}, split {row['split'] or '–'}, checkpoint {row['checkpoint']}"
+        )
+    total = sum(one.rows for one in waiting)
+    if total > len(rows):
+        typer.echo(f"… and {count(total - len(rows))} more: --limit {total}")
+    elif not rows:
+        typer.echo("no bad rows wait to be delivered")
+    return ExitCode.SUCCESS
+
+
+def _rows(held: list[Held]) -> Iterator[dict[str, Any]]:
+    from seatunnel_py.work.quarantine import read
+
+    for one in held:
+        for about, bad in read(str(one.path)):
+            kinds = bad.batch.kinds.to_pylist() if bad.batch.kinds is not None else [0] * bad.batch.rows
+            places = zip(bad.rows, bad.faults, kinds, bad.batch.data.to_pylist(), strict=True)
+            for row, fault, kind, values in places:
+                yield {
+                    "table": one.table,
+                    "step": fault.step,
+                    "error": fault.error,
+                    "values": values,
+                    "kind": kind,
+                    "raw": bad.raw,
+                    "vertex": about.vertex,
+                    "unit": about.unit,
+                    "split": about.split,
+                    "row": row,
+                    "job": one.job,
+                    "checkpoint": one.checkpoint,
+                    "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(about.at)),
+                }
+
+
+def _shown(row: Mapping[str, Any]) -> str:
+    parts = []
+    for name, value in row["values"].items():
+        text = repr(value)
+        cut = text if len(text) <= VALUE_CHARACTERS_MAX else f"{text[:VALUE_CHARACTERS_MAX]}…"
+        parts.append(f"{name} = {cut}")
+    return ", ".join(parts)
+
+
+def _plain(value: Any) -> Any:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What was asked for on the command line."""
+
+    job_id: str
+    file: Path | None
+    variables: Mapping[str, str]
+    table: str | None
+    as_json: bool
+
+
+def redeliver(request: Replay) -> int:
+    """Deliver the bad rows of a job; returns the exit code."""
+    from seatunnel_py.cli.run import performed
+
+    home = Home.of_environment()
+    replay.check_table(quarantine.held(replay.location(home, request.job_id)), request.table)
+    if not quarantine.is_owner(request.job_id):
+        raise SeaTunnelError(f"{request.job_id} is a replay", "name the job whose rows they are")
+    options = replay.ReplayOptions(request.variables, request.file, request.table)
+    return performed(
+        home,
+        lambda listen, arm: replay.replay(request.job_id, options, home, listen, arm),
+        lambda _: _again(request),
+        as_json=request.as_json,
+    )
+
+
+def _again(request: Replay) -> str:
+    words = ["seatunnel", "quarantine", "replay", request.job_id]
+    words += ["--file", str(request.file)] if request.file else []
+    return shlex.join([*words, *(["-i", "…"] if request.variables else [])]).replace("'…'", "…")

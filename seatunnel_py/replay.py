@@ -1,0 +1,100 @@
+"""Delivering the bad rows of a job after a fix: an ordinary job whose sources are files of the quarantine.
+
+Rules. (1) A replay has a job id of its own, and claims its files before it begins: one that was cut short is gone on
+with by the next call, so that each row is delivered once. (2) It runs through the job file as it is now. (3) Rows that
+fail again are bad rows of the replay, in the same quarantine. (4) What no reader could decode is not replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py import app
+from seatunnel_py.errors import SeaTunnelError
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.events import JobEvent
+    from seatunnel_py.runtime.home import Home
+    from seatunnel_py.runtime.quarantine import Held
+    from seatunnel_py.runtime.receipt import Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayOptions:
+    """``path`` is the job file, by default the one that the job was started with; ``table`` restricts the replay to the
+    bad rows of one table."""
+
+    variables: Mapping[str, str]
+    path: Path | None = None
+    table: str | None = None
+    local: bool = False
+
+
+def location(home: Home, job_id: str) -> Path:
+    """The directory of a job's quarantine."""
+    from seatunnel_py.runtime import quarantine
+
+    about = home.job(job_id).read("job") or {}
+    return quarantine.location_of(about.get("error_location"), home.path / "jobs", job_id)
+
+
+def replay(
+    job_id: str,
+    options: ReplayOptions,
+    home: Home,
+    listen: Callable[[JobEvent], None],
+    on_driver: Callable[[Any], None],
+) -> Receipt:
+    """Deliver what the quarantine of a job holds. Raises NothingToDo where that is nothing."""
+    from seatunnel_py.runtime import replaying
+
+    about = home.job(job_id).read("job") or {}
+    path = options.path or Path(about["job_file"])
+    job = replaying.appending(app.check(path, options.variables))
+    name, files, again = _claimed(home, job_id, options.table)
+    place = app.claim(job, home, name, fresh=not again, restore=again)
+    with app.Session((job,), place.path, local=options.local, began=app.PROCESS_STARTED) as session:
+        pick = partial(replaying.replayed, files=_by_entrance(files))
+        return session.run(job, place, listen, on_driver, pick=pick)
+
+
+def _claimed(home: Home, job_id: str, table: str | None) -> tuple[str, Sequence[Held], bool]:
+    """The replay to run, its files, and whether it has begun before."""
+    from seatunnel_py.runtime import quarantine
+
+    place = location(home, job_id)
+    held = quarantine.held(place)
+    for one in quarantine.replays(place):
+        if not home.finished(str(one["job"])):
+            return str(one["job"]), [each for each in held if each.path.name in one["files"]], True
+    files = [one for one in held if not one.replay and table in (None, one.table) and _by_entrance([one])]
+    if not files:
+        which = f"of {table} " if table else ""
+        raise app.NothingToDo(f"the quarantine of {job_id} holds no rows {which}that can be delivered")
+    return quarantine.claim(place, job_id, files), files, False
+
+
+def _by_entrance(files: Sequence[Held]) -> dict[tuple[str, str], list[str]]:
+    """Files by the step and table at which their rows enter the pipeline again."""
+    from seatunnel_py.work import quarantine
+
+    found: dict[tuple[str, str], list[str]] = {}
+    for one in files:
+        for about, bad in quarantine.read(str(one.path)):
+            if not bad.raw:
+                paths = found.setdefault((about.step, str(bad.batch.table)), [])
+                if str(one.path) not in paths:
+                    paths.append(str(one.path))
+    return found
+
+
+def check_table(held: Sequence[Held], table: str | None) -> None:
+    """Raises SeaTunnelError where no bad row is of that table."""
+    known = sorted({one.table for one in held})
+    if table is not None and table not in known:
+        has = ", ".join(known) or "no table"
+        raise SeaTunnelError(f"the quarantine has no rows of {table}", f"it has rows of {has}")
