@@ -9,11 +9,11 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, InterfaceError, OperationalError, SQLAlchemyError
 
 from seatunnel_connectors.jdbc.statements.flavor import Row, Session
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import FatalError, PluginError, RetriableError, borrow
+from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow
 
 # What holds no parameter, and the parameter itself.
 _MARKS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|--[^\n]*|/\*.*?\*/|\?|:", re.S)
@@ -140,4 +140,4 @@ def failure(error: SQLAlchemyError, what: str) -> PluginError:
     lost = isinstance(error, DBAPIError) and error.connection_invalidated
     if lost or isinstance(error, OperationalError | InterfaceError):
         return RetriableError(f"{what}: {text}", "check that the server is up and can be reached")
-    return FatalError(f"{what}: {text}")
+    return (BadRows if isinstance(error, DataError | IntegrityError) else FatalError)(f"{what}: {text}")

@@ -17,7 +17,7 @@ from pymysql.connections import LoadLocalPacketWrapper, MySQLResult
 
 from seatunnel_connectors.jdbc.statements.flavor import Row, Session
 from seatunnel_connectors.jdbc.url import Address, report_unknown
-from seatunnel_py.api import FatalError, PluginError, RetriableError, borrow
+from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow
 
 KNOWN = frozenset(
     {
@@ -172,6 +172,8 @@ def sessions(address: Address) -> Iterator[MysqlSession]:
 
 
 _RETRIABLE = (1040, 1205, 1213, 1317, 2002, 2003, 2006, 2013, 2014, 2055, 1053, 1927)
+_BAD_ROWS = (1048, 1062, 1264, 1265, 1292, 1364, 1366, 1406, 1411, 1451, 1452, 1690, 3140, 3819, 4025)
+"""A value that does not fit its column; a constraint that a row violates."""
 _REMEDIES = {
     1044: "grant the user the privilege that is missing",
     1045: "correct username and password",
@@ -198,7 +200,7 @@ def failure(error: Exception, what: str) -> PluginError:
     text = str(error.args[1] if len(error.args) > 1 else error)
     if isinstance(error, OSError) or code in _RETRIABLE:
         return RetriableError(f"{what}: {text}", "check that the server is up and can be reached")
-    return FatalError(f"{what}: {text}", _REMEDIES.get(code, ""))
+    return (BadRows if code in _BAD_ROWS else FatalError)(f"{what}: {text}", _REMEDIES.get(code, ""))
 
 
 def quote(*names: str) -> str:

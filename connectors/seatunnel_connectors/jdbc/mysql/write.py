@@ -11,7 +11,7 @@ from seatunnel_connectors.jdbc.mysql.session import LOCAL_INFILE_OFF, MysqlSessi
 from seatunnel_connectors.jdbc.statements.flavor import Flavor
 from seatunnel_connectors.jdbc.statements.sink import Load, StatementSink, load_of
 from seatunnel_connectors.jdbc.statements.write import StatementWriter
-from seatunnel_py.api import FatalError, Kind, WriteContext, Writer
+from seatunnel_py.api import BadRows, Kind, WriteContext, Writer
 
 _BYTES = (Kind.BYTES, Kind.BINARY_VECTOR, Kind.BFLOAT16_VECTOR)
 
@@ -78,7 +78,7 @@ class MysqlWriter(StatementWriter):
         complaints = self._complaints() if warnings else []
         if written != data.num_rows or complaints:
             shown = "; ".join(complaints[:3]) or f"{written} of {data.num_rows} rows were taken"
-            raise FatalError(f"{self.what}: {shown}", "widen the target column, or convert it in a transform")
+            raise BadRows(f"{self.what}: {shown}", "widen the target column, or convert it in a transform")
         columns = ", ".join(quote(name) for name in self.load.names)
         updates = ", ".join(f"{quote(name)} = VALUES({quote(name)})" for name in self.load.names)
         self.session.run(
@@ -92,7 +92,7 @@ class MysqlWriter(StatementWriter):
             try:
                 texts.append(wire.field_texts(data.column(at), column))
             except (ValueError, pa.ArrowInvalid) as error:
-                raise FatalError(f"{self.what}: column {column.name!r}: {error}", "convert it in a transform") from None
+                raise BadRows(f"{self.what}: column {column.name!r}: {error}", "convert it in a transform") from None
             if column.dtype.kind in _BYTES:
                 columns.append(f"@b{at}")
                 assignments.append(f"{quote(name)} = UNHEX(@b{at})")

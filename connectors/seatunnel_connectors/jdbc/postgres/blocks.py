@@ -20,7 +20,7 @@ from seatunnel_connectors.jdbc.postgres.merge import KIND, ORDER, Staging
 from seatunnel_connectors.jdbc.postgres.plan import SHADOW, Load, takes_directly
 from seatunnel_connectors.jdbc.postgres.record import UNIQUE
 from seatunnel_connectors.jdbc.postgres.session import Rows, failure
-from seatunnel_py.api import FatalError, RowKind, TableSchema
+from seatunnel_py.api import BadRows, FatalError, RowKind, TableSchema
 
 BLOCK_BYTES = 4 << 20  # one COPY costs under a millisecond; a block is also what a conflict makes us repeat
 
@@ -114,7 +114,7 @@ class Blocks:
                     array = convert(array, column.source)
                 arrays.append(array if array.type == field.type else wire.cast(array, field.type, column.source))
         except wire.ValueRefused as error:
-            raise FatalError(f"writing table {self.shown}: {error}", "convert the column in a transform") from None
+            raise BadRows(f"writing table {self.shown}: {error}", "convert the column in a transform") from None
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _write(self) -> None:

@@ -20,7 +20,7 @@ from adbc_driver_manager._reader import AdbcRecordBatchReader
 from psycopg.conninfo import make_conninfo
 
 from seatunnel_connectors.jdbc.url import Address, report_unknown
-from seatunnel_py.api import FatalError, PluginError, RetriableError, borrow
+from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow
 
 Statements = psycopg.Connection[tuple[Any, ...]]
 T = TypeVar("T")
@@ -207,6 +207,7 @@ def connect(address: Address) -> Statements:
 
 # Classes and states after which the same unit may work: connection, resources, shutdown, conflicts of transactions.
 _RETRIABLE = ("08", "53", "57P", "40", "55P03", "25006")
+_BAD_ROWS = ("22", "23")  # a value that does not fit its column; a constraint that a row violates
 
 REMEDIES = {
     "53300": "wait for other sessions to end, lower env.parallelism, or raise max_connections of the server",
@@ -231,7 +232,7 @@ def failure(error: Exception, what: str) -> PluginError:
     lost = not state and isinstance(error, psycopg.OperationalError | adbc.OperationalError)
     if lost or state.startswith(_RETRIABLE):
         return RetriableError(f"{what}: {reason}", remedy or "check that the server is up and can be reached")
-    return FatalError(f"{what}: {reason}", remedy)
+    return (BadRows if state.startswith(_BAD_ROWS) else FatalError)(f"{what}: {reason}", remedy)
 
 
 # A connection that is refused has no SQLSTATE in libpq, only the server's words.

@@ -78,6 +78,9 @@ class PostgresWriter(Writer):
 
     # -------------------------------------------------- the end
 
+    def flush(self) -> None:
+        self.blocks.flush()
+
     def stage(self) -> Piece:
         try:
             self.blocks.flush()

@@ -12,7 +12,7 @@ from urllib.parse import quote as url_quote
 
 from seatunnel_connectors.jdbc.statements.flavor import Row, Session
 from seatunnel_connectors.jdbc.url import Address, report_unknown
-from seatunnel_py.api import FatalError, PluginError, RetriableError, borrow
+from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow
 
 BUSY_SECONDS = 60.0  # there is one writer at a time; the others wait for it this long
 _NETWORK = ("nfs", "cifs", "smb", "fuse.sshfs", "9p", "ceph", "glusterfs", "lustre", "afs")
@@ -102,7 +102,8 @@ def failure(error: sqlite3.Error, what: str) -> PluginError:
         remedy = "set primary_keys and enable_upsert = true, or remove the duplicates"
     if code == "SQLITE_FULL":
         remedy = "make room on its disk"
-    return FatalError(f"{what}: {error}", remedy)
+    bad = code.startswith(("SQLITE_CONSTRAINT", "SQLITE_MISMATCH", "SQLITE_TOOBIG"))
+    return (BadRows if bad else FatalError)(f"{what}: {error}", remedy)
 
 
 def quote(*names: str) -> str:

@@ -14,7 +14,7 @@ from seatunnel_connectors.jdbc.held import Held
 from seatunnel_connectors.jdbc.recorded import Recorded, position_plain
 from seatunnel_connectors.jdbc.statements.books import Books
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Row, Session
-from seatunnel_py.api import Batch, FatalError, Piece, Position, RowKind, WriteContext, Writer
+from seatunnel_py.api import BadRows, Batch, FatalError, Piece, Position, RowKind, WriteContext, Writer
 
 if TYPE_CHECKING:
     from seatunnel_connectors.jdbc.statements.sink import Load
@@ -135,7 +135,7 @@ class StatementWriter(Writer):
             try:
                 columns.append(self.flavor.values(array, column))
             except ValueError as error:
-                raise FatalError(
+                raise BadRows(
                     f"{self.what}: column {column.name!r}: {error}", "convert the column in a transform"
                 ) from None
         return list(zip(*columns, strict=True))
