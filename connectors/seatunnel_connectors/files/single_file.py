@@ -88,6 +88,8 @@ class SingleFileCommitter(FileCommitter):
         crash_points.BEFORE.hit()
         storage, scope = self.plan.storage, self._scope(context)
         record = scope / f"composed-{context.checkpoint}.json"
+        if self._newest_composed(scope) > context.checkpoint:
+            return  # commits are in order: what this one collected is in that file
         if not storage.exists(str(record)):
             held = self._collect(pieces, context)
             if not (self.each or context.final):
@@ -100,6 +102,11 @@ class SingleFileCommitter(FileCommitter):
             if not name.startswith("composed-"):
                 storage.delete_tree(str(scope / name))
         crash_points.AFTER.hit()
+
+    def _newest_composed(self, scope: Path) -> int:
+        names = self.plan.storage.names(str(scope)) if self.plan.storage.is_directory(str(scope)) else ()
+        found = (name.removeprefix("composed-").removesuffix(".json") for name in names)
+        return max((int(number) for number in found if number.isdigit()), default=0)
 
     def _collect(self, pieces: Sequence[Piece], context: CommitContext) -> list[str]:
         """Move what was staged to where this checkpoint's rows are kept; all that is kept so far, in order."""
