@@ -8,12 +8,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-SEATUNNEL = [sys.executable, "-c", "from seatunnel_py.cli.main import main; main()"]
+_MAIN = "from seatunnel_py.cli.main import main; main()"
+_LOCAL = (
+    "from functools import partial; from seatunnel_py import app; app.RunOptions = partial(app.RunOptions, local=True)"
+)
+SEATUNNEL = [sys.executable, "-c", _MAIN]
+IN_PROCESS = [sys.executable, "-c", f"{_LOCAL}; {_MAIN}"]
+"""The same command line, but units run in its own process: quick, where Spark is not what is tested."""
 RUN_SECONDS_MAX = 180.0
 
 
@@ -36,11 +43,13 @@ class Finished:
         return {table["table"] for table in self.receipt["tables"] if table["state"] == state}
 
 
-def start(home: Path, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+def start(
+    home: Path, *arguments: str, env: Mapping[str, str] | None = None, program: Sequence[str] = SEATUNNEL
+) -> subprocess.Popen[str]:
     """Start the command line in ``home``, which also holds its state."""
     environment = {**os.environ, "SEATUNNEL_HOME": str(home / ".seatunnel"), "NO_COLOR": "1", **(env or {})}
     return subprocess.Popen(
-        [*SEATUNNEL, *arguments], cwd=home, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*program, *arguments], cwd=home, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
 
 
@@ -94,6 +103,16 @@ def _processes() -> list[tuple[int, int, str]]:
         except (OSError, ValueError):
             continue  # it ended while we looked
         found.append((int(path.name), parent, line))
+    return found
+
+
+def below(home: str) -> list[tuple[int, str]]:
+    """Processes whose SEATUNNEL_HOME is this one, however orphaned."""
+    found = []
+    for pid, _, line in _processes():
+        with suppress(OSError):
+            if f"SEATUNNEL_HOME={home}\0".encode() in Path(f"/proc/{pid}/environ").read_bytes() + b"\0":
+                found.append((pid, line[:100]))
     return found
 
 

@@ -1,0 +1,154 @@
+"""What is killed, and where; pure. A case is one job: runs one after the other, kills in each, and a last run to the end.
+
+Rules. (1) Workers may be killed several times in one run: the driver goes on. (2) Whatever ends the driver is the last
+thing in its run. (3) The short form passes every failpoint of the driver, of units and of each recipe at least once; the
+long form every one for every recipe it applies to, and the other victims on top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from e2e.crash_sweep.recipes import RECIPES, Recipe
+
+
+class Victim(StrEnum):
+    """``OLDER`` is a driver that is stopped, overtaken by another one, and woken up again."""
+
+    DRIVER = "driver"
+    WORKER = "Python worker"
+    JVM = "executor JVM"
+    SERVER = "server"
+    OLDER = "older driver"
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """``victim`` dies when the failpoint is passed for the ``hit``-th time in its run."""
+
+    point: str
+    victim: Victim = Victim.DRIVER
+    hit: int = 1
+
+    @property
+    def spec(self) -> str:
+        own = self.victim in (Victim.DRIVER, Victim.WORKER)
+        return f"{self.point}:{'kill' if own else 'pause'}@{self.hit}"
+
+    def __str__(self) -> str:
+        return f"{self.victim} at {self.point}@{self.hit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """``local`` runs units in the driver's own process: cheap, where the moment is the driver's."""
+
+    recipe: str
+    runs: tuple[tuple[Kill, ...], ...]
+    local: bool = False
+
+    @property
+    def name(self) -> str:
+        kills = "; ".join(" + ".join(map(str, run)) for run in self.runs)
+        return f"{self.recipe}{' (in process)' if self.local else ''}: {kills}"
+
+    @property
+    def kills(self) -> tuple[Kill, ...]:
+        return tuple(kill for run in self.runs for kill in run)
+
+
+# In the order in which a job passes them, so that several can be killed at one after the other.
+BEGINNING = (
+    "driver.takeover.taken", "driver.takeover.claimed", "driver.store.drafted", "driver.zero.durable",
+    "driver.setup.before", "driver.setup.after",
+)  # fmt: skip
+RUNNING = (
+    "driver.takeover.fenced", "driver.checkpoint.acknowledged", "driver.record.before", "driver.record.durable",
+    "driver.commit.before", "driver.commit.after", "driver.commit.confirmed", "driver.record.deleted",
+)  # fmt: skip
+ENDING = ("driver.final.durable", "driver.end.before")
+CHANNELS = ("driver.journal.before", "driver.journal.written")
+WORKERS = ("worker.unit.began", "worker.unit.half", "worker.stage.before", "worker.stage.after")
+OF_RECIPE = {
+    "postgres": ("postgres.commit.before", "postgres.commit.inside", "postgres.commit.after", "postgres.recover.fenced"),
+    "statements": (
+        "statements.commit.before", "statements.commit.inside", "statements.commit.after", "statements.recover.fenced",
+    ),
+    "files": ("files.commit.before", "files.commit.inside", "files.commit.published", "files.commit.after"),
+}  # fmt: skip
+OF_UNITS = {
+    "postgres": ("postgres.unit.written", "postgres.unit.committed"),
+    "statements": ("statements.unit.written", "statements.unit.committed"),
+    "files": ("files.unit.written",),
+}
+COMPOSED = "files.commit.composed"
+BY_OTHERS = {
+    "driver.savepoint.durable": "e2e/test_streaming.py: only a job without end stops behind a savepoint",
+    "driver.abort.before": "e2e/test_failed_for_good.py: only a job that fails takes back what it staged",
+    "driver.abort.after": "e2e/test_failed_for_good.py",
+    "assert.commit.before": "Assert keeps its counts in the driver",
+    "assert.commit.after": "Assert keeps its counts in the driver",
+}
+"""Failpoints that no case here can pass, and why."""
+
+
+def driver_points(recipe: Recipe) -> tuple[str, ...]:
+    """Every moment of the driver that a job of this recipe passes."""
+    channels = CHANNELS if len(recipe.targets) > 1 else ()
+    committers = [point for target in recipe.targets for point in OF_RECIPE[target.recipe]]
+    single = (COMPOSED,) if recipe.name == "files single" else ()
+    return (*BEGINNING, *channels, *RUNNING, *committers[:2], *single, *committers[2:], *ENDING)
+
+
+def worker_points(recipe: Recipe) -> tuple[str, ...]:
+    """Every moment of a unit of this recipe."""
+    return (*WORKERS, *(point for target in recipe.targets for point in OF_UNITS[target.recipe]))
+
+
+def long_form() -> Iterator[Case]:
+    """All of it."""
+    for recipe in RECIPES.values():
+        for chain in _chains(driver_points(recipe)):
+            yield Case(recipe.name, tuple((Kill(point),) for point in chain), local=True)
+            yield Case(recipe.name, tuple((Kill(point),) for point in chain))
+        for hit in (1, 3):
+            kills = tuple(Kill(point, Victim.WORKER, hit) for point in worker_points(recipe))
+            yield Case(recipe.name, (kills,))
+        yield Case(recipe.name, tuple((Kill(point, Victim.JVM, 2),) for point in worker_points(recipe)))
+        for point in ("driver.commit.before", "driver.record.before", "driver.checkpoint.acknowledged"):
+            yield Case(recipe.name, ((Kill(point, Victim.OLDER, 2),),))
+            yield Case(recipe.name, ((Kill(point, Victim.OLDER, 2),),), local=True)
+        if recipe.servers:
+            inside = [point for target in recipe.targets for point in OF_RECIPE[target.recipe][1:3]]
+            units = [point for target in recipe.targets for point in OF_UNITS[target.recipe]]
+            for point in (*inside, *units):
+                yield Case(recipe.name, ((Kill(point, Victim.SERVER),),))
+
+
+def short_form() -> Iterator[Case]:
+    """What a change is held up by: every failpoint and every victim at least once."""
+    for recipe in ("postgres shadow", "files json"):
+        points = tuple(point for point in driver_points(RECIPES[recipe]))
+        for chain in _chains(points, 6):
+            yield Case(recipe, tuple((Kill(point),) for point in chain), local=True)
+    for recipe in ("postgres append", "mariadb", "sqlite", "files single"):
+        own = tuple(point for target in RECIPES[recipe].targets for point in OF_RECIPE[target.recipe])
+        points = (*own[:2], COMPOSED, *own[2:]) if recipe == "files single" else own
+        yield Case(recipe, tuple((Kill(point),) for point in points), local=True)
+    yield Case("fan-out", tuple((Kill(point, hit=2),) for point in CHANNELS))
+    for recipe in ("postgres native", "mariadb", "files parquet"):
+        yield Case(recipe, (tuple(Kill(point, Victim.WORKER) for point in worker_points(RECIPES[recipe])),))
+    yield Case("postgres append", ((Kill("postgres.unit.committed", Victim.JVM, 2),),))
+    yield Case("postgres shadow", ((Kill("postgres.commit.inside", Victim.SERVER),),))
+    yield Case("mariadb", ((Kill("statements.unit.written", Victim.SERVER, 3),),), local=True)
+    yield Case("postgres upsert", ((Kill("driver.commit.before", Victim.OLDER, 2),),))
+    yield Case("files json", ((Kill("driver.final.durable", Victim.OLDER),),), local=True)
+
+
+def _chains(points: Sequence[str], length: int = 4) -> Iterator[tuple[str, ...]]:
+    """Cut into chains, each in the order in which a job passes its points; those of a driver that goes on from a record
+    do not come first."""
+    for at in range(0, len(points), length):
+        yield tuple(sorted(points[at : at + length], key=lambda point: point.endswith(".fenced")))

@@ -1,0 +1,68 @@
+"""Where one case lives: its directory, its databases, and the private servers of the lane that it runs in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pymysql
+
+from tests.servers.mariadb import MariadbServer
+from tests.servers.postgres import PostgresServer
+from tests.servers.private import PrivateServer
+
+MAKERS: dict[str, Callable[[], PrivateServer]] = {"postgres": PostgresServer, "mariadb": MariadbServer}
+
+
+@dataclass(slots=True)
+class Lane:
+    """Cases of one lane run one after the other; its servers are its own, so that they may be killed."""
+
+    servers: dict[str, PrivateServer] = field(default_factory=dict)
+
+    def server(self, name: str) -> PrivateServer:
+        """The server of that kind, running."""
+        if name not in self.servers:
+            self.servers[name] = MAKERS[name]()
+        self.servers[name].start()
+        return self.servers[name]
+
+    def close(self) -> None:
+        for server in self.servers.values():
+            server.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """``name`` is also that of the case's database on each server."""
+
+    name: str
+    home: Path
+    lane: Lane
+
+    @property
+    def inputs(self) -> Path:
+        return self.home / "in"
+
+    @property
+    def files(self) -> Path:
+        return self.home / "out"
+
+    @property
+    def postgres(self) -> Any:
+        return self.lane.server("postgres")
+
+    @property
+    def mariadb(self) -> Any:
+        return self.lane.server("mariadb")
+
+    def on_postgres(self, database: str = "") -> psycopg.Connection:
+        dsn = self.postgres.dsn_of(database or self.name)
+        return psycopg.connect(dsn, autocommit=True, connect_timeout=5)
+
+    def on_mariadb(self, database: str | None = None) -> pymysql.Connection[Any]:
+        given = self.mariadb.connection(self.name if database is None else database)
+        return pymysql.connect(**given, autocommit=True, connect_timeout=5)
