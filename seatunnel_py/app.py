@@ -26,12 +26,16 @@ if TYPE_CHECKING:
     from seatunnel_py.plan.flows import FlowGraph
     from seatunnel_py.plan.pipelines import Pipeline
     from seatunnel_py.plan.sql import SqlAnalyst
+    from seatunnel_py.protocol.records import CheckpointRecord
+    from seatunnel_py.runtime.control_desk import Desk
     from seatunnel_py.runtime.events import JobEvent
     from seatunnel_py.runtime.home import Home, JobPlace
     from seatunnel_py.runtime.ports import Engine
     from seatunnel_py.runtime.receipt import Receipt
+    from seatunnel_py.runtime.takeover import Authority
 
 PROCESS_STARTED = time.time()
+LATEST = "latest"
 
 
 class NothingToDo(SeaTunnelError):
@@ -117,7 +121,7 @@ def _planned(job: Job, analyst: SqlAnalyst | None) -> Plan:
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """How to run, beside what the job file says. ``only`` restricts the job to some of its source tables;
-    ``restore`` is ``latest``, to go on with the job of that id."""
+    ``restore`` is ``latest``, to go on with the job of that id, or a savepoint for a new job to begin with."""
 
     variables: Mapping[str, str]
     job_id: str | None = None
@@ -135,32 +139,49 @@ def run(
     Raises SeaTunnelError for what is found before any table starts; afterwards tables fail, not the call.
     """
     job = check(path, options.variables)
-    if options.restore is not None:
-        _can_restore(options, home)
-    place = claim(job, home, options.job_id, fresh=options.fresh, restore=options.restore is not None)
+    restored = restored_from(home, options)
+    latest = options.restore == LATEST
+    place = claim(job, home, options.job_id, fresh=options.fresh, restore=latest, savepoint=restored)
     try:
         with Session((job,), place.path, local=options.local, began=PROCESS_STARTED) as session:
             return session.run(job, place, listen, on_driver, options.only)
     except (JobFileError, KeyboardInterrupt):
         # Nothing was started (once there is a driver, a signal stops that): the job id is free again.
-        if options.restore is None:
+        if not latest:
             place.forget()
         raise
 
 
-def _can_restore(options: RunOptions, home: Home) -> None:
-    if options.restore != "latest":
-        raise SeaTunnelError(f"--restore {options.restore} is not known", "write --restore latest")
+def restored_from(home: Home, options: RunOptions) -> Path | None:
+    """The savepoint that the job begins with, or began with when it is gone on with. Raises SeaTunnelError."""
+    from seatunnel_py.runtime import savepoint
+
+    if options.restore is None:
+        return None
+    if options.restore != LATEST:
+        return savepoint.find(home.savepoints, options.restore)
     if options.job_id is None:
         raise SeaTunnelError("--restore latest needs to know which job", "add --job-id ID; `seatunnel jobs list`")
     if home.finished(options.job_id):
         raise NothingToDo(f"the job {options.job_id!r} has finished: there is nothing to do")
+    began_with = (home.place(options.job_id).read("job") or {}).get("savepoint")
+    return Path(began_with) if began_with else None
 
 
-def claim(job: Job, home: Home, job_id: str | None = None, *, fresh: bool = False, restore: bool = False) -> JobPlace:
+def claim(
+    job: Job,
+    home: Home,
+    job_id: str | None = None,
+    *,
+    fresh: bool = False,
+    restore: bool = False,
+    savepoint: Path | None = None,
+) -> JobPlace:
     """A job id and its directory, with what is started there written down."""
     about: dict[str, Any] = {"job_file": job.file.path, "job_name": job.name, "config": job.file.redacted()}
     about["error_location"] = job.file.env.error_location
+    if savepoint is not None:
+        about["savepoint"] = str(savepoint)
     return home.claim(job_id, fresh=fresh, about=about, restore=restore)
 
 
@@ -252,6 +273,7 @@ def _drive(
     from seatunnel_py.runtime.events import JobEnded, JobStarted
     from seatunnel_py.runtime.loop import Driver, keys
     from seatunnel_py.runtime.receipt import Receipt, Seconds
+    from seatunnel_py.runtime.savepoint import begin_with
     from seatunnel_py.runtime.settings import settings_of
     from seatunnel_py.runtime.storages import open_storage
     from seatunnel_py.runtime.takeover import take_over
@@ -261,9 +283,13 @@ def _drive(
     settings = replace(settings_of(job.file.env, place.exchange.as_uri()), errors=errors)
     opened = open_storage(job.file.env.checkpoint_location, place.job_id, place.checkpoints)
     store = CheckpointStore(opened.storage)
+    began_with = (place.read("job") or {}).get("savepoint")
+    if began_with and not store.read().claims:
+        begin_with(Path(began_with), store)
     authority = take_over(store, keys(pipelines))
     journal = JournalFile(opened.storage, authority.incarnation)
     driver = Driver(pipelines, engine, place.job_id, authority, store, journal, settings, _SystemClock(), tell)
+    driver.hears_at(_desk(place, job, authority))
     on_driver(driver)
     rows = [vertex.source.table.rows for line in pipelines for vertex in line.vertices if vertex.source]
     names = tuple(str(path) for line in pipelines for path in line.tables)
@@ -283,6 +309,22 @@ def _drive(
     receipt = Receipt(place.job_id, job.name, tables, seconds, notes, driver.stopped_by)
     tell(JobEnded(receipt, ended))
     return receipt, driver.resumable
+
+
+def _desk(place: JobPlace, job: Job, authority: Authority) -> Desk:
+    """Where requests to this run are heard; savepoints stand beside the jobs."""
+    from seatunnel_py.runtime.control import Control
+    from seatunnel_py.runtime.control_desk import Desk
+    from seatunnel_py.runtime.local_storage import LocalStorage
+    from seatunnel_py.runtime.savepoint import Savepoint, write
+
+    about = {"job_id": place.job_id, "job_name": job.name, "job_file": job.file.path}
+
+    def keep(name: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]) -> Path:
+        taken = Savepoint(name, authority.lineage, authority.incarnation, time.time(), about, records, absent)
+        return write(place.savepoints, taken)
+
+    return Desk(Control(LocalStorage(place.path)), place.driver, keep, place.hold)
 
 
 class _SystemClock:

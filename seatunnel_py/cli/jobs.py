@@ -48,7 +48,7 @@ def _about(place: JobPlace) -> dict[str, Any]:
         "job_name": job.get("job_name", ""),
         "job_file": job.get("job_file", ""),
         "started": job.get("started", 0.0),
-        "state": receipt["state"] if receipt else "RUNNING" if place.running else "KILLED",
+        "state": "RUNNING" if place.running else receipt["state"] if receipt else "KILLED",
         "rows_read": receipt["totals"]["rows_read"] if receipt else 0,
     }
 

@@ -73,7 +73,10 @@ def run(
     job_id: Annotated[str | None, typer.Option(help="a name for this run; default: a new one")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="forget what is known of the job id and start anew")] = False,
     restore: Annotated[
-        str | None, typer.Option(metavar="latest", help="go on with the job of this id where its checkpoints stand")
+        str | None,
+        typer.Option(
+            metavar="latest|SAVEPOINT", help="go on with the job of this id where it stood, or begin with a savepoint"
+        ),
     ] = None,
     only: Annotated[
         list[str] | None,
@@ -198,6 +201,36 @@ def quarantine_replay(
 
     request = command.Replay(job_id, file, _variables(variable), table, as_json)
     raise typer.Exit(command.redeliver(request))
+
+
+Timeout = Annotated[float, typer.Option("--timeout", min=1, metavar="SECONDS", help="how long the job may take")]
+
+
+@jobs_app.command("savepoint", epilog="Example: seatunnel jobs savepoint nightly --name before-upgrade --stop")
+def jobs_savepoint(
+    job_id: str,
+    name: Annotated[str | None, typer.Option(help="what `run --restore` calls it; default: a new one")] = None,
+    stop: Annotated[bool, typer.Option("--stop", help="end the job behind it")] = False,
+    timeout: Timeout = 300.0,
+    as_json: AsJson = False,
+) -> None:
+    """Keep where a running job stands, for another job to begin with."""
+    from seatunnel_py.cli import control as command
+
+    raise typer.Exit(command.savepoint(job_id, name, stop=stop, seconds=timeout, as_json=as_json))
+
+
+@jobs_app.command("cancel", epilog="Example: seatunnel jobs cancel nightly --table shop.orders")
+def jobs_cancel(
+    job_id: str,
+    table: Annotated[list[str] | None, typer.Option(metavar="TABLE", help="only this one; may be repeated")] = None,
+    timeout: Timeout = 60.0,
+    as_json: AsJson = False,
+) -> None:
+    """End a running job at once: nothing unfinished becomes visible."""
+    from seatunnel_py.cli import control as command
+
+    raise typer.Exit(command.cancel(job_id, tuple(table or ()), seconds=timeout, as_json=as_json))
 
 
 @plugins_app.command("list", epilog="Example: seatunnel plugins list --json")

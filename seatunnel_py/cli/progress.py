@@ -21,6 +21,7 @@ from seatunnel_py.runtime.events import (
     JobEvent,
     JobStarted,
     RegionRestarted,
+    RequestAnswered,
     RowsMoved,
     TableChanged,
     UnitRetried,
@@ -83,6 +84,8 @@ class _View:
                 return Text(f"{event.name}: attempt {event.attempt}: {_first_line(event.failure.message)}", "yellow")
             case RegionRestarted():
                 return Text(f"{event.name}: {_restarted(event)}", "yellow")
+            case RequestAnswered():
+                return Text(f"{event.wish}: {event.text}", "green" if event.done else "yellow")
             case JobEnded() | CheckpointDone():
                 return None
         return None

@@ -87,10 +87,23 @@ class CheckpointDone:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestAnswered:
+    """Somebody had asked something of the running job (``wish``); ``done``: it is as it was asked for."""
+
+    request: str
+    wish: str
+    done: bool
+    text: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class JobEnded:
     receipt: Receipt
     at: float
     totals: dict[str, int] = field(default_factory=dict)
 
 
-JobEvent: TypeAlias = JobStarted | TableChanged | RowsMoved | UnitRetried | RegionRestarted | CheckpointDone | JobEnded
+JobEvent: TypeAlias = (
+    JobStarted | TableChanged | RowsMoved | UnitRetried | RegionRestarted | CheckpointDone | RequestAnswered | JobEnded
+)

@@ -1,7 +1,8 @@
 """SEATUNNEL_HOME: what is known of jobs on this machine, one directory per job id.
 
 ``jobs/ID/`` holds ``job.json`` (what was started, secrets left out), ``receipt.json`` once it ended, ``events.jsonl``
-(what happened), ``job.log`` (what Spark and the workers said), and ``exchange/`` while it runs. A job id is taken by
+(what happened), ``job.log`` (what Spark and the workers said), ``control/`` (what was asked of it while it ran), and
+``exchange/`` while it runs. ``savepoints/`` stands beside ``jobs/`` and outlives them. A job id is taken by
 create-if-absent, so that two drivers cannot both get it; ``lock`` is held while the driver lives, so that nobody takes
 a running job's place away.
 Directories are 0700 and files 0600: error texts and exchanged rows may hold personal data (S14, S15).
@@ -66,6 +67,11 @@ class JobPlace:
         return self.path / "journal"
 
     @property
+    def savepoints(self) -> Path:
+        """Of all jobs: a savepoint outlives the one that it was taken of."""
+        return self.path.parent.parent / "savepoints"
+
+    @property
     def running(self) -> bool:
         """Whether a driver lives that has claimed it."""
         try:
@@ -81,7 +87,9 @@ class JobPlace:
         return False
 
     def hold(self) -> None:
-        """Show that a driver lives. One that takes a job over from a living driver shows nothing: it fences it."""
+        """Show that a driver lives. One that takes a job over from a living driver cannot yet: it tries again later."""
+        if self.path in _locks:
+            return
         descriptor = os.open(self.path / "lock", os.O_WRONLY | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -140,6 +148,14 @@ class Home:
     def of_environment(cls) -> Home:
         return cls(Path(os.environ.get(HOME_VARIABLE) or ".seatunnel").absolute())
 
+    @property
+    def savepoints(self) -> Path:
+        return self.path / "savepoints"
+
+    def place(self, job_id: str) -> JobPlace:
+        """Where a job of this id lies, if there is one."""
+        return JobPlace(job_id, self.path / "jobs" / job_id)
+
     def claim(self, job_id: str | None, *, fresh: bool, about: dict[str, Any], restore: bool = False) -> JobPlace:
         """Take a job id (a new random one when None). One that was used before is a JobIdError, unless it is begun
         anew (``fresh``) or gone on with (``restore``)."""
@@ -188,7 +204,7 @@ class Home:
 
     def finished(self, job_id: str) -> bool:
         """Whether a job of this id has ended with everything done."""
-        receipt = JobPlace(job_id, self.path / "jobs" / job_id).read("receipt")
+        receipt = self.place(job_id).read("receipt")
         return receipt is not None and receipt["exit_code"] == ExitCode.SUCCESS
 
     def jobs(self) -> Iterator[JobPlace]:

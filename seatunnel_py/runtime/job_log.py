@@ -28,6 +28,7 @@ from seatunnel_py.runtime.events import (
     JobEvent,
     JobStarted,
     RegionRestarted,
+    RequestAnswered,
     RowsMoved,
     TableChanged,
     UnitRetried,
@@ -140,6 +141,9 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
             if not event.reason:
                 return "DEBUG", "checkpoint_completed", which
             return "WARNING", "checkpoint_ended", {**which, "reason": event.reason, "missing": event.missing}
+        case RequestAnswered():
+            about = {"request": event.request, "wish": event.wish, "message": event.text}
+            return "INFO" if event.done else "WARNING", "request_answered", {**about, "done": event.done}
         case JobEnded(receipt):
             plain = receipt.to_plain()
             kept = {key: plain[key] for key in ("state", "exit_code", "totals", "seconds")}

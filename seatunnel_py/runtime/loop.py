@@ -26,6 +26,7 @@ from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.runtime import crash_points
 from seatunnel_py.runtime.chains import JobIdentity
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore, FencedOff
+from seatunnel_py.runtime.control_desk import Desk
 from seatunnel_py.runtime.effects import as_failure
 from seatunnel_py.runtime.events import JobEvent
 from seatunnel_py.runtime.graph import graph_of
@@ -92,12 +93,18 @@ class Driver:
         self._logged: list[Callable[[], None]] = []
         self._logging = False
         self._failed_fast = False
+        self._desk: Desk | None = None
+        self.closed: set[str] = set()  # pipelines of which nothing is at work any more
         self.stopped_by = 0
         self.first_unit_at: float | None = None
         self.last_commit_at: float | None = None
         self.first_row_at: float | None = None  # wall clock: measured by workers
 
     # ---------------------------------------------------------------- from outside
+
+    def hears_at(self, desk: Desk) -> None:
+        """Where it looks for requests while it runs."""
+        self._desk = desk
 
     def stop(self, exit_code: int = ExitCode.INTERRUPTED) -> None:
         """End the job. The first call lets streaming pipelines end behind a savepoint; a second one ends at once."""
@@ -107,11 +114,15 @@ class Driver:
         """Run to the end and say what arrived. Raises only for failures of the loop itself."""
         self._engine.start(lambda event: self._queue.put(lambda: self._from_engine(event)))
         try:
+            if self._desk is not None:
+                self._desk.begin(self, self._lives)
             self._admit()
-            while self._open or self._waiting or self._logging:
+            while self._open or self._waiting or self._logging or (self._desk and self._desk.busy):
                 self._next()
                 self._admit()
         finally:
+            if self._desk is not None:
+                self._desk.close()
             self._side.shutdown(wait=True)
             self._writer.shutdown(wait=True)
             self._journal.close()
@@ -122,6 +133,39 @@ class Driver:
     def resumable(self) -> bool:
         """Whether a pipeline that is not done has a checkpoint to go on from."""
         return any(life.resumable and life.state is not TableState.DONE for life in self._lives.values())
+
+    # ---------------------------------------------------------------- what requests need
+
+    def post(self, call: Callable[[], None]) -> None:
+        """Have something called on the loop; from any thread."""
+        self._queue.put(call)
+
+    def newest(self, pipeline: str) -> CheckpointRecord | None:
+        """Where a pipeline stands, whether it has begun in this driver or not."""
+        return self._lives[pipeline].newest or self._authority.records.get(pipeline)
+
+    def unconfirmed(self, pipeline: str) -> tuple[int, ...]:
+        """The checkpoints of a pipeline whose rows are not known to be committed."""
+        coordinator, record = self._lives[pipeline].coordinator, self._authority.records.get(pipeline)
+        commits = record.uncommitted if coordinator is None and record else ()
+        return tuple(commit.checkpoint for commit in (coordinator.shared.commits.waiting if coordinator else commits))
+
+    def cancel_all(self, lives: Iterable[PipelineLife], why: str, *, whole: bool) -> None:
+        """End these at once; ``whole``: they are all there are, and the job ends."""
+        failure = UnitFailure(FailureKind.FATAL, why)
+        if whole:
+            self.stop_waiting(ExitCode.TERMINATED, why)
+        for life in list(lives):
+            if life in self._waiting:
+                self._waiting.remove(life)
+            life.stop(failure, keep=False)
+
+    def stop_waiting(self, exit_code: int, why: str = "the job was stopped") -> None:
+        """No pipeline begins any more."""
+        self.stopped_by = self.stopped_by or exit_code
+        waiting, self._waiting = self._waiting, deque()
+        for life in waiting:
+            life.stop(UnitFailure(FailureKind.FATAL, why), keep=False)
 
     # ---------------------------------------------------------------- events
 
@@ -149,11 +193,8 @@ class Driver:
 
     def _stop_all(self, exit_code: int, why: str) -> None:
         again = bool(self.stopped_by)
-        self.stopped_by = self.stopped_by or exit_code
+        self.stop_waiting(exit_code, why)
         failure = UnitFailure(FailureKind.FATAL, why)
-        waiting, self._waiting = self._waiting, deque()
-        for life in waiting:
-            life.stop(failure, keep=False)
         for life in list(self._lives.values()):
             life.stop(failure, keep=not life.bounded and not again)
 
@@ -210,6 +251,8 @@ class Driver:
     def _perform(self, commands: Iterable[HubCommand]) -> None:
         for command in commands:
             if isinstance(command, Addressed):
+                if self._desk is not None:
+                    self._desk.heard(command.pipeline, command.command)
                 perform(self._lives[command.pipeline], command.command)
             else:
                 self._persist(command)
@@ -227,6 +270,9 @@ class Driver:
     def ended(self, pipeline: str) -> None:
         life = self._by_id[pipeline]
         self._open.discard(pipeline)
+        self.closed.add(pipeline)
+        if self._desk is not None:
+            self._desk.look()
         if life.state is TableState.DONE:
             self.last_commit_at = life.ended_at
         if life.state is TableState.FAILED and self._settings.fail_fast and not self._failed_fast:

@@ -108,7 +108,9 @@ def test_a_record_that_cannot_be_read_is_named_and_hides_no_other_job(
     monkeypatch.setenv("SEATUNNEL_HOME", str(tmp_path))
     home = Home(tmp_path)
     for name in ("broken", "good"):
-        claim(home, name).end(RECEIPT)
+        place = claim(home, name)
+        place.end(RECEIPT)
+        place.clear()
     broken = home.job("broken").path / "receipt.json"
     broken.write_text(text)
 

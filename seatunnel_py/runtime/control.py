@@ -1,0 +1,119 @@
+"""What people ask of a running job and what it answers, in a storage that both can reach.
+
+Rules. (1) A request is created if absent, under its id: asked twice it is one. (2) So is its answer: what was said
+stands. (3) Only the driver performs anything. Whoever asked may die meanwhile; it is performed all the same. (4) A
+request names the run that it was asked of: what a dead driver left open is answered by the next one, in another run.
+
+::
+
+    control/ID.request     what is asked
+    control/ID.progress    how far it has come, replaced when it changes
+    control/ID.answer      what became of it
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from seatunnel_py.api.storage import Storage
+from seatunnel_py.errors import SeaTunnelError
+
+FOLDER = "control"
+
+
+class Wish(StrEnum):
+    """STOP is a savepoint behind which the job ends; CANCEL ends it, or some of its tables, at once."""
+
+    SAVEPOINT = "savepoint"
+    STOP = "stop"
+    CANCEL = "cancel"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """``run`` names the run that is meant; ``name``: of the savepoint; ``tables``: none means all of them;
+    after ``seconds`` the driver gives it up."""
+
+    id: str
+    wish: Wish
+    run: str
+    name: str = ""
+    tables: tuple[str, ...] = ()
+    seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``done``: it is as it was asked for; ``about`` is for machines."""
+
+    request: str
+    done: bool
+    text: str
+    remedy: str = ""
+    about: dict[str, Any] = field(default_factory=dict)
+
+
+def request_id() -> str:
+    """A name that no other request has."""
+    return secrets.token_hex(6)
+
+
+class Control:
+    """The requests of one job. Names are ``control/ID.what`` in its storage."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    def ask(self, request: Request) -> None:
+        """Leave it for the driver."""
+        self._storage.create(_name(request.id, "request"), _packed(asdict(request)))
+
+    def open(self) -> tuple[Request, ...]:
+        """What nobody has answered yet."""
+        names = self._storage.names(FOLDER)
+        answered = {name.partition(".")[0] for name in names if name.endswith(".answer")}
+        asked = [name.partition(".")[0] for name in names if name.endswith(".request")]
+        found = (self._read(one, "request") for one in asked if one not in answered)
+        return tuple(
+            Request(**{**plain, "wish": Wish(plain["wish"]), "tables": tuple(plain["tables"])})
+            for plain in found
+            if plain is not None
+        )
+
+    def tell(self, request: str, text: str) -> None:
+        """How far it has come."""
+        self._storage.delete(_name(request, "progress"))
+        self._storage.create(_name(request, "progress"), text.encode())
+
+    def told(self, request: str) -> str:
+        """How far it had come when somebody last said so."""
+        return (self._storage.get(_name(request, "progress")) or b"").decode(errors="replace")
+
+    def answer(self, answer: Answer) -> bool:
+        """What became of it. False: somebody has said so before."""
+        return self._storage.create(_name(answer.request, "answer"), _packed(asdict(answer)))
+
+    def answered(self, request: str) -> Answer | None:
+        """The answer, once there is one."""
+        plain = self._read(request, "answer")
+        return None if plain is None else Answer(**plain)
+
+    def _read(self, request: str, what: str) -> dict[str, Any] | None:
+        data = self._storage.get(_name(request, what))
+        try:
+            return None if data is None else dict(json.loads(data))
+        except (ValueError, TypeError) as error:
+            where = self._storage.describe(_name(request, what))
+            raise SeaTunnelError(f"cannot read {where}: {error}", "remove it: it is then as if never asked") from None
+
+
+def _name(request: str, what: str) -> str:
+    return f"{FOLDER}/{request}.{what}"
+
+
+def _packed(plain: dict[str, Any]) -> bytes:
+    return json.dumps(plain, indent=1).encode()

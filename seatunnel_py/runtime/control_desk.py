@@ -1,0 +1,259 @@
+"""The driver's side of requests: heard from the job's place, performed on the loop, answered once.
+
+Rules. (1) Files are touched by a thread of its own: a target that hangs keeps nobody from being heard. (2) A savepoint
+is answered when the record of every pipeline is durable and its rows are committed; a pipeline that has ended stands
+where it ended. What a pipeline refuses for now it is asked again, until the request's time is up. (3) An end that was
+asked of a run that is dead is refused: whoever started this one wants it to run. (4) A driver does not end before it
+has answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.protocol.coordinator_commands import CheckpointEnded, CoordinatorCommand, Refused
+from seatunnel_py.protocol.coordinator_events import SavepointRequested
+from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.runtime.control import Answer, Control, Request, Wish
+from seatunnel_py.runtime.events import RequestAnswered
+from seatunnel_py.runtime.receipt import ExitCode, TableState
+from seatunnel_py.runtime.savepoint import settled
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.loop import Driver
+    from seatunnel_py.runtime.pipeline_life import PipelineLife
+
+POLL_SECONDS = 0.5
+NAMED_MAX = 5
+Keep = Callable[[str, Mapping[str, CheckpointRecord], tuple[str, ...]], Path]
+"""Writes a savepoint of these records, without the pipelines that had not begun."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A request that is being performed. ``found``: where pipelines stand, None where one had not begun; ``asked``:
+    who has not answered yet; ``said``: why not."""
+
+    request: Request
+    until: float
+    found: dict[str, CheckpointRecord | None] = field(default_factory=dict)
+    asked: set[str] = field(default_factory=set)
+    said: dict[str, str] = field(default_factory=dict)
+    keeping: bool = False
+    told: str = ""
+
+
+class Desk:
+    """``run`` names this run, as requests do. ``show`` shows people that this driver lives."""
+
+    def __init__(self, control: Control, run: str, keep: Keep, show: Callable[[], None] = lambda: None) -> None:
+        self._control = control
+        self._show = show
+        self._run = run
+        self._keep = keep
+        self._open: dict[str, _Open] = {}
+        self._answered: set[str] = set()
+        self._files = ThreadPoolExecutor(1, thread_name_prefix="control")
+
+    def begin(self, driver: Driver, lives: Mapping[str, PipelineLife]) -> None:
+        """The driver runs from now on."""
+        self._driver = driver
+        self._lives = lives
+        self._poll()
+
+    @property
+    def busy(self) -> bool:
+        """Somebody waits for an answer."""
+        return bool(self._open)
+
+    def close(self) -> None:
+        """The driver ends: what is asked now is asked too late."""
+        self._files.shutdown(wait=True)
+        with suppress(OSError, SeaTunnelError):  # whoever waits sees that no driver lives
+            for request in self._control.open():
+                self._control.answer(Answer(request.id, False, "the job has ended"))
+
+    # ---------------------------------------------------------------- what is heard
+
+    def _poll(self) -> None:
+        self._aside(self._look_in, self._asked)
+        self._driver.after(("control",), POLL_SECONDS, self._poll)
+
+    def _look_in(self) -> tuple[Request, ...]:
+        self._show()
+        return self._control.open()
+
+    def _asked(self, requests: tuple[Request, ...]) -> None:
+        for request in requests:
+            if request.id not in self._open and request.id not in self._answered:
+                self._begin(request)
+        self.look()
+
+    def _begin(self, request: Request) -> None:
+        if request.wish is not Wish.SAVEPOINT and request.run != self._run:
+            text = "the driver that was to end is dead, and the job has been gone on with"
+            self._answer(Answer(request.id, False, text, "ask again, if this run shall end, too"))
+            return
+        lives = [life for life in self._lives.values() if _concerned(life, request.tables)]
+        if wrong := _not_to_be_had(lives, request):
+            self._answer(wrong)
+            return
+        self._open[request.id] = _Open(request, self._driver.now() + request.seconds)
+        if request.wish is Wish.CANCEL:
+            self._driver.cancel_all(lives, f"it was cancelled (request {request.id})", whole=not request.tables)
+        elif request.wish is Wish.STOP:
+            self._driver.stop_waiting(ExitCode.TERMINATED)
+
+    def heard(self, pipeline: str, command: CoordinatorCommand) -> None:
+        """What a coordinator says may be the answer to a request."""
+        for one in self._open.values():
+            if isinstance(command, Refused) and command.what == one.request.name:
+                one.asked.discard(pipeline)
+                one.said[pipeline] = str(command.reason)
+            elif isinstance(command, CheckpointEnded) and command.reason is None:
+                newest = self._lives[pipeline].newest
+                if newest is not None and newest.kind is RecordKind.SAVEPOINT and newest.name == one.request.name:
+                    one.found[pipeline] = newest
+
+    # ---------------------------------------------------------------- what follows
+
+    def look(self) -> None:
+        """Something may have become true."""
+        for one in list(self._open.values()):
+            if one.keeping:
+                continue
+            waiting = self._cancelled(one) if one.request.wish is Wish.CANCEL else self._saved(one)
+            if waiting and self._driver.now() > one.until:
+                self._give_up(one, waiting)
+            elif waiting:
+                self._tell(one, waiting)
+
+    def _cancelled(self, one: _Open) -> dict[str, str]:
+        """Who has not ended yet, and why; answered where nobody is left."""
+        lives = [life for life in self._lives.values() if _concerned(life, one.request.tables)]
+        waiting = {life.pipeline.name: "it is ending" for life in lives if life.id not in self._driver.closed}
+        if not waiting:
+            ends = {life.pipeline.name: life.state.value for life in lives}
+            stopped = sum(state == TableState.STOPPED for state in ends.values())
+            self._answer(Answer(one.request.id, True, f"cancelled: {stopped} of {len(ends)} had work left", about=ends))
+        return waiting
+
+    def _saved(self, one: _Open) -> dict[str, str]:
+        """Whose checkpoint is missing, and why; the savepoint is kept where nobody's is."""
+        waiting: dict[str, str] = {}
+        for key, life in self._lives.items():
+            if key not in one.found:
+                self._ask(one, key, life)
+            if why := self._lacks(one, key, life):
+                waiting[life.pipeline.name] = why
+        if not waiting:
+            one.keeping = True
+            records = {key: settled(record) for key, record in one.found.items() if record is not None}
+            absent = tuple(key for key, record in one.found.items() if record is None)
+            keep = partial(self._keep, one.request.name, records, absent)
+            self._aside(keep, partial(self._kept, one, records, absent), partial(self._not_kept, one))
+        return waiting
+
+    def _ask(self, one: _Open, key: str, life: PipelineLife) -> None:
+        if life.id in self._driver.closed or life.started_at is None:
+            record = self._driver.newest(key)
+            one.found[key] = None if record is None or record.kind is RecordKind.ZERO else record
+        elif life.coordinator is not None and key not in one.asked:
+            one.asked.add(key)
+            if one.request.wish is Wish.STOP:
+                life.ending = TableState.STOPPED
+            life.hear(SavepointRequested(self._driver.now(), one.request.name, one.request.wish is Wish.STOP))
+
+    def _lacks(self, one: _Open, key: str, life: PipelineLife) -> str:
+        """Why the savepoint cannot hold this pipeline yet, or nothing."""
+        if key not in one.found:
+            return one.said.get(key, "its checkpoint is under way")
+        record = one.found[key]
+        unconfirmed = self._driver.unconfirmed(key)
+        if record is not None and any(checkpoint <= record.checkpoint for checkpoint in unconfirmed):
+            return "its rows are not committed yet"
+        return "it is ending" if one.request.wish is Wish.STOP and life.id not in self._driver.closed else ""
+
+    def _kept(self, one: _Open, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...], place: Path) -> None:
+        stands = {key: record.checkpoint for key, record in records.items()}
+        about = {"savepoint": one.request.name, "path": str(place), "checkpoints": stands, "absent": absent}
+        text = f"savepoint {one.request.name}: {len(records)} of {len(records) + len(absent)} tables had begun"
+        self._answer(Answer(one.request.id, True, text if absent else f"savepoint {one.request.name}", about=about))
+
+    def _not_kept(self, one: _Open, error: BaseException) -> None:
+        if not isinstance(error, SeaTunnelError):
+            raise error
+        self._answer(Answer(one.request.id, False, error.message, error.remedy))
+
+    def _give_up(self, one: _Open, waiting: Mapping[str, str]) -> None:
+        for life in self._lives.values():
+            if one.request.wish is Wish.STOP and not life.state.ended:
+                life.ending = None
+        text = f"not within {one.request.seconds:.0f} s: {_named(waiting)}"
+        self._answer(Answer(one.request.id, False, text, "ask again with a longer --timeout", dict(waiting)))
+
+    # ---------------------------------------------------------------- answers
+
+    def _tell(self, one: _Open, waiting: Mapping[str, str]) -> None:
+        text = f"{len(waiting)} left: {_named(waiting)}"
+        if text != one.told:
+            one.told = text
+            self._aside(partial(self._control.tell, one.request.id, text), lambda _: None)
+
+    def _answer(self, answer: Answer) -> None:
+        self._answered.add(answer.request)
+        wish = self._open[answer.request].request.wish.value if answer.request in self._open else "request"
+        self._driver.tell(RequestAnswered(answer.request, wish, answer.done, answer.text, self._driver.now()))
+        self._aside(partial(self._control.answer, answer), partial(self._is_answered, answer.request))
+
+    def _is_answered(self, request: str, _: bool) -> None:
+        self._open.pop(request, None)
+
+    def _aside(
+        self,
+        task: Callable[[], Any],
+        then: Callable[[Any], None],
+        failed: Callable[[BaseException], None] | None = None,
+    ) -> None:
+        def work() -> None:
+            try:
+                value = task()
+            except Exception as error:  # noqa: BLE001 - told below: nobody's rows wait for it
+                self._driver.post(partial(failed or self._failed, error))
+            else:
+                self._driver.post(partial(then, value))
+
+        self._files.submit(work)
+
+    def _failed(self, error: BaseException) -> None:
+        """The job's place cannot be read or written: whoever waits is told by nobody, so people are told here."""
+        self._open = {name: one for name, one in self._open.items() if name not in self._answered}
+        self._driver.tell(RequestAnswered("", "request", False, f"cannot be heard: {error}", self._driver.now()))
+
+
+def _concerned(life: PipelineLife, tables: tuple[str, ...]) -> bool:
+    return not tables or any(str(path) in tables for path in life.pipeline.tables)
+
+
+def _not_to_be_had(lives: list[PipelineLife], request: Request) -> Answer | None:
+    """Why a request cannot be meant as it is."""
+    known = {str(path) for life in lives for path in life.pipeline.tables}
+    if unknown := [table for table in request.tables if table not in known]:
+        remedy = "`seatunnel jobs show` names the tables"
+        return Answer(request.id, False, f"the job has no table {', '.join(unknown)}", remedy)
+    if request.tables and (others := sorted(known.difference(request.tables))):
+        text = f"{', '.join(request.tables)} ends together with {', '.join(others[:NAMED_MAX])}"
+        return Answer(request.id, False, text, "name them, too: they share a pipeline")
+    return None
+
+
+def _named(waiting: Mapping[str, str]) -> str:
+    names = [f"{name}: {why}" for name, why in list(waiting.items())[:NAMED_MAX]]
+    return "; ".join(names) + (f"; and {len(waiting) - NAMED_MAX} more" if len(waiting) > NAMED_MAX else "")

@@ -1,0 +1,193 @@
+"""Requests to a running job: performed by the driver, answered once, whoever died meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from runtime_toys import Target, ToySink, ToySource, straight
+from test_driver_late import Job, wait_until
+
+from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.runtime.control import Answer, Control, Request, Wish
+from seatunnel_py.runtime.control_desk import Desk
+from seatunnel_py.runtime.events import RequestAnswered
+from seatunnel_py.runtime.local_storage import LocalStorage
+from seatunnel_py.runtime.receipt import TableState
+from seatunnel_py.work.unit import Unit
+
+Kept = dict[str, Mapping[str, CheckpointRecord]]
+
+
+class Asked:
+    """A job that is asked for something. Units of table x are held back until ``go``."""
+
+    def __init__(self, place: Path, pipelines: list[Pipeline], hold: Callable[[Unit], bool]) -> None:
+        self.control = Control(LocalStorage(place))
+        self.kept: Kept = {}
+        self.absent: tuple[str, ...] = ()
+        self.job = Job(pipelines, place)
+        self.job.driver.hears_at(Desk(self.control, "this run", self._keep))
+        self.job.engine.script = lambda unit: None if hold(unit) else self.job.engine.work(unit)
+
+    def _keep(self, name: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]) -> Path:
+        self.kept[name], self.absent = records, absent
+        return Path(name)
+
+    def ask(self, wish: Wish, request: str = "r", **more: Any) -> None:
+        self.control.ask(Request(request, wish, **{"run": "this run", "name": "sp", "seconds": 20.0, **more}))
+
+    def heard(self, request: str = "r") -> None:
+        """The driver has begun with it, and says what it waits for."""
+        wait_until(lambda: self.control.told(request))
+
+    def go(self) -> None:
+        self.job.engine.script = self.job.engine.work
+        for unit_id, unit in list(self.job.engine.held.items()):
+            del self.job.engine.held[unit_id]
+            self.job.engine._say(unit_id, self.job.engine.work(unit))
+
+    def answer(self, request: str = "r") -> Answer:
+        wait_until(lambda: self.control.answered(request) is not None)
+        answer = self.control.answered(request)
+        assert answer is not None
+        return answer
+
+    def states(self) -> dict[str, TableState]:
+        return {life.pipeline.name: life.state for life in self.job.driver._lives.values()}
+
+
+def two(target: Target) -> list[Pipeline]:
+    return [
+        straight("x", ToySource((30,)), ToySink("out", target)),
+        straight("y", ToySource((10,)), ToySink("out", Target())),
+    ]
+
+
+def of_x(unit: Unit) -> bool:
+    return unit.id.vertex == "x" and unit.id.sequence > 1
+
+
+def begun(asked: Asked) -> None:
+    """Table y is done, a unit of x is under way."""
+    asked.job.thread.start()
+    wait_until(lambda: asked.states()["y"] is TableState.DONE and asked.job.engine.held)
+
+
+def test_a_savepoint_holds_a_checkpoint_of_every_pipeline(tmp_path: Path) -> None:
+    """One that has ended is in it as ended; no staged piece is named any more, for all were committed (I44)."""
+    target = Target()
+    asked = Asked(tmp_path, two(target), of_x)
+    begun(asked)
+    asked.ask(Wish.SAVEPOINT)
+    asked.heard()
+    asked.go()
+    answer = asked.answer()
+    asked.job.end()
+
+    records = asked.kept["sp"]
+    assert answer.done and answer.about["checkpoints"].keys() == {"x", "y"}
+    assert records["y"].kind is RecordKind.FINAL
+    assert all(not record.uncommitted for record in records.values())
+    assert all(not one.pieces for record in records.values() for one in record.snapshots.values())
+    assert set(asked.states().values()) == {TableState.DONE}
+    assert sum(piece.rows for piece in target.committed) == 30
+
+
+def test_a_job_ends_behind_a_savepoint(tmp_path: Path) -> None:
+    """What it holds is committed, and nothing more is read."""
+    target = Target()
+    asked = Asked(tmp_path, two(target), of_x)
+    begun(asked)
+    asked.ask(Wish.STOP)
+    asked.heard()
+    asked.go()
+    answer = asked.answer()
+    asked.job.end()
+
+    assert answer.done, answer
+    assert asked.kept["sp"]["x"].kind is RecordKind.SAVEPOINT
+    assert asked.states()["x"] is TableState.STOPPED
+    assert asked.job.driver.stopped_by == 143
+    assert 0 < sum(piece.rows for piece in target.committed) < 30
+
+
+def test_one_table_is_cancelled_and_the_other_goes_on(tmp_path: Path) -> None:
+    target = Target()
+    asked = Asked(tmp_path, two(target), lambda unit: unit.id.sequence > 0)
+    asked.job.thread.start()
+    wait_until(lambda: len(asked.job.engine.held) == 2)
+    asked.ask(Wish.CANCEL, tables=("x",))
+    answer = asked.answer()
+    asked.go()
+    asked.job.end()
+
+    assert answer.done and answer.about == {"x": "STOPPED"}
+    assert asked.states() == {"x": TableState.STOPPED, "y": TableState.DONE}
+    assert "commit" not in target.told
+
+
+@pytest.mark.parametrize(
+    ("wish", "more", "words"),
+    [
+        (Wish.CANCEL, {"run": "a dead one"}, "the driver that was to end is dead"),
+        (Wish.STOP, {"run": "a dead one"}, "the driver that was to end is dead"),
+        (Wish.CANCEL, {"tables": ("z",)}, "the job has no table z"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(tmp_path: Path, wish: Wish, more: dict[str, Any], words: str) -> None:
+    """An end that was asked of a dead run would end one that somebody has started since."""
+    asked = Asked(tmp_path, two(Target()), of_x)
+    asked.ask(wish, **more)
+    asked.job.thread.start()
+    answer = asked.answer()
+    asked.go()
+    asked.job.end()
+
+    assert not answer.done and words in answer.text
+    assert set(asked.states().values()) == {TableState.DONE}
+
+
+def test_a_savepoint_that_was_asked_of_a_dead_driver_is_taken_by_the_next_one(tmp_path: Path) -> None:
+    asked = Asked(tmp_path, two(Target()), of_x)
+    asked.ask(Wish.SAVEPOINT, run="a dead one")
+    begun(asked)
+    asked.heard()
+    asked.go()
+
+    assert asked.answer().done
+    asked.job.end()
+
+
+def test_a_savepoint_that_takes_too_long_says_who_keeps_it_waiting(tmp_path: Path) -> None:
+    """A unit that does not end: its table is named, and the job goes on."""
+    asked = Asked(tmp_path, two(Target()), of_x)
+    begun(asked)
+    asked.ask(Wish.SAVEPOINT, seconds=0.1)
+    answer = asked.answer()
+    asked.go()
+    asked.job.end()
+
+    assert not answer.done and "x: its checkpoint is under way" in answer.text
+    assert asked.states()["x"] is TableState.DONE
+
+
+def test_a_request_is_answered_once(tmp_path: Path) -> None:
+    """Asked again under its id it is the same; another answer changes nothing."""
+    asked = Asked(tmp_path, two(Target()), of_x)
+    begun(asked)
+    for _ in range(2):
+        asked.ask(Wish.SAVEPOINT)
+    asked.heard()
+    asked.go()
+    answer = asked.answer()
+    asked.ask(Wish.CANCEL)
+    asked.job.end()
+
+    assert not asked.control.answer(Answer("r", False, "no"))
+    assert asked.control.answered("r") == answer
+    assert len([event for event in asked.job.events if isinstance(event, RequestAnswered)]) == 1
+    assert set(asked.states().values()) == {TableState.DONE}
