@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 BATCH_BYTES = 4 * 1024 * 1024
 BATCH_MESSAGES = 10_000
 FIRST_MESSAGES = 200  # before it is known how large they are
+SAMPLED = 16  # one of so many messages tells how large they are
 FILL_SECONDS = 0.01  # how long a batch waits for more once it has begun
 AHEAD_KILOBYTES = 64 * 1024
 """What all partitions of a source may have read ahead in one process."""
@@ -100,36 +101,34 @@ class PartitionConsumer:
         """What is there, a batch at most; waits so long for the first message."""
         assert self.place is not None, "the consumer was not sent anywhere"
         before, ended = self.place, False
-        messages: list[Message] = []
         offset, epoch = before.offset, before.epoch
         found = self.consumer.consume(1, seconds)
         if found:
             found += self.consumer.consume(max(1, min(BATCH_MESSAGES, BATCH_BYTES // self.size)), FILL_SECONDS)
-        for message in found:
-            error = message.error()
-            if error is None:
-                messages.append(message)
-            else:
-                offset, ended = self._event(error, message, before), True
+        messages = [message for message in found if message.error() is None]
+        if len(messages) < len(found):
+            offset, ended = max(self._event(one, before) for one in found if one.error() is not None), True
         if messages:
             last = messages[-1]
             offset = max(offset, offset_of(last) + 1)
             known = last.leader_epoch()
             epoch = known if known is not None else -1
-            self.size = max(1, sum(map(len, messages)) // len(messages))
+            self.size = max(1, *map(len, messages[::SAMPLED]))
             self.down = None
         elif self.down is not None and not ended:
             raise self._unreachable(self.down)
         self.place = Place(offset, epoch, before.topic_id)
         return Fetched(messages, self.place, ended)
 
-    def _event(self, error: KafkaError, message: Any, before: Place) -> int:
+    def _event(self, message: Message, before: Place) -> int:
         """The offset that the log ends at for now; any other event is a failure."""
         from confluent_kafka import KafkaError
 
+        error = message.error()
+        assert error is not None, "a message, and no event"
         topic, partition = self.spot
         if error.code() == KafkaError._PARTITION_EOF:
-            return max(int(message.offset()), before.offset)
+            return max(offset_of(message), before.offset)
         self.place = None
         if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE):
             if topic_id(self.cluster, topic) != before.topic_id:

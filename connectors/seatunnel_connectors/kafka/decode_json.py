@@ -99,4 +99,8 @@ def _cell(row: Any, name: str, place: int) -> Any:
 
 
 def _framed(values: Sequence[bytes]) -> bool:
-    return all(value[:1] == b"{" and value[-1:] == b"}" for value in values)
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = pa.array(values, pa.binary())
+    return bool(pc.all(pc.and_(pc.starts_with(column, "{"), pc.ends_with(column, "}"))).as_py())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from seatunnel_connectors.kafka.consumer import offset_of
 from seatunnel_connectors.kafka.decode import Decoded, Decoder
 from seatunnel_connectors.kafka.options import MessageFormat, TopicOptions
 from seatunnel_py.api import Column, DataType, Kind, TableSchema, to_arrow
@@ -112,10 +113,18 @@ def metadata_of(spot: tuple[str, int], messages: Sequence[Message], parents: pa.
     found = {
         "Topic": pa.repeat(pa.scalar(topic), count),
         "Partition": pa.repeat(pa.scalar(partition, pa.int32()), count),
-        "Offset": pa.array([message.offset() for message in messages], pa.int64()),
+        "Offset": _offsets(messages),
         "EventTime": pa.array([message.timestamp()[1] for message in messages], pa.int64()),
         "Key": pa.array([message.key() for message in messages], pa.binary()),
     }
     if parents is None:
         return found
     return {name: values.take(parents) for name, values in found.items()}
+
+
+def _offsets(messages: Sequence[Message]) -> pa.Array:
+    import pyarrow as pa
+
+    first, last = offset_of(messages[0]), offset_of(messages[-1])
+    whole = last - first + 1 == len(messages)  # no holes, as nearly always
+    return pa.array(range(first, last + 1) if whole else [message.offset() for message in messages], pa.int64())

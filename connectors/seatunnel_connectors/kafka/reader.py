@@ -110,18 +110,19 @@ class KafkaReader(Reader):
 
     def _batch(self, part: PartitionSplit, messages: Sequence[Message], end: Position) -> Batch | None:
         """The rows of the messages; None where there are none."""
-        if not self.decoder.takes_nothing:
-            messages = [message for message in messages if len(message)]
+        values = self.decoder.values(messages)
+        if not all(values) and not self.decoder.takes_nothing:
+            messages = [message for message, value in zip(messages, values, strict=True) if value]
+            values = self.decoder.values(messages)
         if not messages:
             return None
-        decoded = self._decoded(part, messages)
+        decoded = self._decoded(part, messages, values)
         if not decoded.data.num_rows:
             return None
         metadata = metadata_of(part.spot, messages, decoded.parents)
         return Batch(self.table.path, decoded.data, end=end, kinds=decoded.kinds, metadata=metadata)
 
-    def _decoded(self, part: PartitionSplit, messages: Sequence[Message]) -> Decoded:
-        values = self.decoder.values(messages)
+    def _decoded(self, part: PartitionSplit, messages: Sequence[Message], values: Sequence[Any]) -> Decoded:
         try:
             return self.decoder.decode(values)
         except BadMessageError as error:

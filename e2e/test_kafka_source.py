@@ -1,0 +1,171 @@
+"""Kafka to PostgreSQL through the public command line: every message once, and in order within its partition."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from e2e.conftest import Databases
+from e2e.kafka_support import SCHEMA, make_topic, numbered, send
+from e2e.support import finish, kill9, python_workers, seatunnel, start, wait_for, write_job
+from tests.servers.kafka import KafkaServer
+
+PARTITIONS = 3
+ROWS = 20_000  # of a partition
+_numbers = count(1)
+
+
+class Landing:
+    """The target: a table that numbers its rows as they come."""
+
+    def __init__(self, databases: Databases) -> None:
+        self.databases = databases
+        with databases.connect(databases.target) as connection:
+            connection.execute(
+                "CREATE TABLE landed (topic text, part int, seq bigint, arrived bigint GENERATED ALWAYS AS IDENTITY)"
+            )
+
+    @property
+    def sink(self) -> str:
+        return f"""Jdbc {{ {self.databases.jdbc(self.databases.target)}, generate_sink_sql = true,
+                           database = {self.databases.target}, table = "public.landed", is_exactly_once = true,
+                           xa_data_source_class_name = "org.postgresql.xa.PGXADataSource" }}"""
+
+    def rows(self) -> int:
+        with self.databases.connect(self.databases.target) as connection:
+            found = connection.execute("SELECT count(*) FROM landed").fetchone()
+            return int(found[0]) if found else 0
+
+    def partitions(self) -> dict[tuple[str, int], list[int]]:
+        """The numbers of each partition, in the order in which they came."""
+        found: dict[tuple[str, int], list[int]] = {}
+        with self.databases.connect(self.databases.target) as connection:
+            for topic, part, seq in connection.execute("SELECT topic, part, seq FROM landed ORDER BY arrived"):
+                found.setdefault((topic, part), []).append(seq)
+        return found
+
+
+@pytest.fixture
+def landing(databases: Databases) -> Landing:
+    return Landing(databases)
+
+
+@pytest.fixture
+def topic() -> str:
+    return f"numbers-{next(_numbers)}"
+
+
+@pytest.fixture
+def broker() -> Iterator[KafkaServer]:
+    """A broker of the test's own, to be killed."""
+    with KafkaServer.running() as server:
+        yield server
+
+
+def job(server: KafkaServer, landing: Landing, topic: str, env: str, more: str = "") -> str:
+    return f"""
+        env {{ {env} }}
+        source {{ Kafka {{ bootstrap.servers = "{server.dsn}", topic = "{topic}", start_mode = earliest,
+                           {SCHEMA}, {more} }} }}
+        sink {{ {landing.sink} }}"""
+
+
+STREAMING = "job.mode = STREAMING, checkpoint.interval = 300, parallelism = 2"
+
+
+def test_a_batch_reads_what_is_there(tmp_path: Path, kafka: KafkaServer, landing: Landing, topic: str) -> None:
+    make_topic(kafka, topic, PARTITIONS)
+    for partition in range(PARTITIONS):
+        send(kafka, topic, numbered(topic, partition, range(ROWS)))
+    write_job(tmp_path, job(kafka, landing, topic, "parallelism = 2, checkpoint.interval = 1000, unit.rows = 5000"))
+
+    run = seatunnel(tmp_path, "run", "job.conf", "--json")
+
+    assert run.code == 0, run.err + run.out
+    assert landing.partitions() == {(topic, partition): list(range(ROWS)) for partition in range(PARTITIONS)}
+    table = run.receipt["tables"][0]
+    assert (table["rows_read"], table["rows_written"]) == (PARTITIONS * ROWS, PARTITIONS * ROWS)
+
+
+class Stream:
+    """A streaming job that can be killed and gone on with."""
+
+    def __init__(self, home: Path, landing: Landing) -> None:
+        self.home, self.landing = home, landing
+        self.process: subprocess.Popen[str] | None = None
+
+    def begin(self, *more: str) -> None:
+        self.process = start(self.home, "run", "job.conf", "--job-id", "stream", *more)
+
+    def wait(self, what: str, rows: int) -> None:
+        process = self.process
+        assert process is not None
+        wait_for(what, lambda: process.poll() is not None or self.landing.rows() >= rows)
+        assert process.poll() is None, process.communicate()
+
+    def kill(self) -> None:
+        assert self.process is not None
+        workers = python_workers(self.process.pid)
+        kill9(self.process.pid)
+        self.process.communicate()
+        for worker in workers:
+            with suppress(ProcessLookupError):  # it has noticed that its driver is gone
+                kill9(worker)
+
+    def stop(self) -> None:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGTERM)
+        assert finish(self.process).code == 143
+
+
+@pytest.fixture
+def stream(tmp_path: Path, landing: Landing) -> Iterator[Stream]:
+    running = Stream(tmp_path, landing)
+    yield running
+    if running.process is not None and running.process.poll() is None:
+        running.kill()
+
+
+def test_a_stream_whose_driver_is_killed(stream: Stream, kafka: KafkaServer, topic: str) -> None:
+    """Each life reads on where the one before it stood, whatever was under way."""
+    make_topic(kafka, topic, PARTITIONS)
+    write_job(stream.home, job(kafka, stream.landing, topic, STREAMING))
+    sent = 0
+    for life in range(3):
+        stream.begin(*(["--restore", "latest"] if life else []))
+        for _ in range(2):
+            for partition in range(PARTITIONS):
+                send(kafka, topic, numbered(topic, partition, range(sent, sent + 1000)))
+            sent += 1000
+            stream.wait(f"rows of life {life}", PARTITIONS * (sent - 500))
+        stream.kill()
+    stream.begin("--restore", "latest")
+    stream.wait("all rows", PARTITIONS * sent)
+    stream.stop()
+
+    assert stream.landing.partitions() == {(topic, part): list(range(sent)) for part in range(PARTITIONS)}
+
+
+def test_a_stream_whose_broker_is_killed(stream: Stream, broker: KafkaServer, topic: str) -> None:
+    """The job goes on by itself when the broker is back."""
+    make_topic(broker, topic, PARTITIONS)
+    write_job(stream.home, job(broker, stream.landing, topic, STREAMING))
+    stream.begin()
+    for partition in range(PARTITIONS):
+        send(broker, topic, numbered(topic, partition, range(1000)))
+    stream.wait("rows before", PARTITIONS * 1000)
+
+    broker.kill9()
+    broker.start()
+    for partition in range(PARTITIONS):
+        send(broker, topic, numbered(topic, partition, range(1000, 2000)))
+    stream.wait("rows after", PARTITIONS * 2000)
+    stream.stop()
+
+    assert stream.landing.partitions() == {(topic, part): list(range(2000)) for part in range(PARTITIONS)}
