@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_py.config.env import RequiredGuarantee
 from seatunnel_py.config.job_file import load
 from seatunnel_py.engines import Engines, LocalEngines, SparkEngines, needs_catalyst
 from seatunnel_py.errors import JobFileError, PlanError, Problem, SeaTunnelError
@@ -138,7 +139,12 @@ def run(
 
     Raises SeaTunnelError for what is found before any table starts; afterwards tables fail, not the call.
     """
+    from seatunnel_py.runtime.storages import require_place
+
     job = check(path, options.variables)
+    location = job.file.env.checkpoint_location
+    if location and options.job_id and options.restore != LATEST:
+        require_place(location, options.job_id, fresh=options.fresh)
     restored = restored_from(home, options)
     latest = options.restore == LATEST
     place = claim(job, home, options.job_id, fresh=options.fresh, restore=latest, savepoint=restored)
@@ -278,10 +284,13 @@ def _drive(
     from seatunnel_py.runtime.storages import open_storage
     from seatunnel_py.runtime.takeover import take_over
     from seatunnel_py.runtime.unit_journal import JournalFile
+    from seatunnel_py.work.segments import remove_all
 
     errors = quarantine.limits_of(job.file.env, place.path.parent, place.job_id)
-    settings = replace(settings_of(job.file.env, place.exchange.as_uri()), errors=errors)
+    settings = replace(settings_of(job.file.env, place.exchange.as_uri(), place.job_id), errors=errors)
     opened = open_storage(job.file.env.checkpoint_location, place.job_id, place.checkpoints)
+    if job.file.env.guarantee is RequiredGuarantee.EXACTLY_ONCE:
+        opened.require_exclusive(job.file.env.checkpoint_location or "")
     store = CheckpointStore(opened.storage)
     began_with = (place.read("job") or {}).get("savepoint")
     if began_with and not store.read().claims:
@@ -299,6 +308,8 @@ def _drive(
         tables = driver.run()
     finally:
         engine.stop()
+    if job.file.env.exchange_location and not driver.resumable:
+        remove_all(settings.exchange)
     if errors is not None and not driver.resumable:
         quarantine.sweep(Path(errors.location), authority.lineage)
     ended = time.time()

@@ -22,6 +22,7 @@ from seatunnel_py.runtime.local_storage import LocalStorage
 
 GROUP = "seatunnel_py.storages"
 KEY = "checkpoint.location"
+FOLDERS = ("incarnations", "claims", "records", "journal")
 RACERS, RACES = 4, 3
 EXTRAS = {"fsspec": "objectstore", "sqlalchemy": "sqlalchemy", "psycopg": "postgres", "pymysql": "mysql"}
 
@@ -51,6 +52,23 @@ def open_storage(location: str | None, job_id: str, default: Path) -> Opened:
     if scheme == "file":
         return _probed(LocalStorage(path / job_id), location)
     return _probed(_plugin(scheme, location, job_id), location)
+
+
+def require_place(location: str, job_id: str, *, fresh: bool) -> None:
+    """A shared storage knows jobs of other machines: one that ran before is gone on with, or forgotten (``fresh``)."""
+    storage = open_storage(location, job_id, Path()).storage
+    try:
+        if fresh:
+            for folder in FOLDERS:  # incarnations first: whoever still runs is fenced off by that
+                for name in storage.names(folder):
+                    storage.delete(f"{folder}/{name}")
+        elif storage.names(FOLDERS[0]):
+            raise SeaTunnelError(
+                f"the job {job_id!r} was run before: its checkpoints are in {redacted_text(location)}",
+                "`--restore latest` goes on where it stood; `--fresh` forgets it; another `--job-id` keeps both",
+            )
+    finally:
+        storage.close()
 
 
 def _parts(location: str) -> tuple[str, Path]:

@@ -16,6 +16,7 @@ import re
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
@@ -96,6 +97,21 @@ class SegmentWriter:
     def _put(self, data: bytes | pa.Buffer) -> None:
         self._out.write(data)
         self._at += len(data)
+
+
+def remove(segments: Iterable[str]) -> None:
+    """Nobody will read these again; one that is gone already is no failure."""
+    for segment in segments:
+        files, path = filesystem(segment)
+        with suppress(FileNotFoundError):
+            files.delete_file(path)
+
+
+def remove_all(location: str) -> None:
+    """Nobody will read anything of this location again."""
+    files, path = filesystem(location)
+    with suppress(FileNotFoundError):
+        files.delete_dir(path)
 
 
 def _plain_name(name: str) -> str:

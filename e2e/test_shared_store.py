@@ -1,0 +1,92 @@
+"""Checkpoints in a database: a driver that is killed on one machine is gone on with on another."""
+
+from __future__ import annotations
+
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from e2e.conftest import Databases
+from e2e.support import finish, kill9, python_workers, start, wait_for, write_job
+
+ROWS = 600_000
+
+
+class Machines:
+    """Two homes that share a server and a directory, and nothing else."""
+
+    def __init__(self, tmp_path: Path, databases: Databases) -> None:
+        self.databases = databases
+        self.shared = tmp_path / "shared"
+        self.homes = [tmp_path / "one", tmp_path / "two"]
+        url = databases.server.jdbc_url(databases.target).removeprefix("jdbc:")
+        self.store = url.replace("://", "://postgres:not-asked-for@")
+        with databases.connect(databases.source) as connection:
+            connection.execute("CREATE TABLE big (id bigint PRIMARY KEY, seq int NOT NULL)")
+            connection.execute(f"INSERT INTO big SELECT i, i FROM generate_series(1, {ROWS}) i")
+        for home in self.homes:
+            home.mkdir()
+            write_job(home, self.job)
+
+    @property
+    def job(self) -> str:
+        """One source and two sinks: records, journal and exchanged rows are all needed to go on."""
+        return f"""
+        env {{ checkpoint.interval = 200, unit.rows = 1000, guarantee = exactly-once,
+               checkpoint.location = "{self.store}", exchange.location = "file://{self.shared}/exchange" }}
+        source {{ Jdbc {{ {self.databases.jdbc(self.databases.source)}, partition_num = 1, plugin_output = read,
+                          table_path = "{self.databases.source}.public.big" }} }}
+        sink {{
+          Jdbc {{ plugin_input = read, {self.databases.jdbc(self.databases.target)}, generate_sink_sql = true,
+                  database = {self.databases.target}, table = "public.big" }}
+          LocalFile {{ plugin_input = read, path = "{self.shared}/out", file_format_type = csv }} }}"""
+
+    def run(self, machine: int, *more: str) -> subprocess.Popen[str]:
+        return start(self.homes[machine], "run", "job.conf", "--job-id", "job", "--json", *more)
+
+    def records(self) -> int:
+        """How many writes of records have been made."""
+        with self.databases.connect(self.databases.target) as connection:
+            if connection.execute("SELECT to_regclass('seatunnel_checkpoint')").fetchone() == (None,):
+                return 0
+            query = "SELECT max(name) FROM seatunnel_checkpoint WHERE name LIKE 'records/%'"
+            found = connection.execute(query).fetchone()
+            return int(found[0].rpartition("-")[2]) if found and found[0] else 0
+
+    def kill(self, process: subprocess.Popen[str]) -> None:
+        workers = python_workers(process.pid)
+        kill9(process.pid)
+        process.communicate()
+        for worker in workers:
+            with suppress(ProcessLookupError):  # it has noticed that its driver is gone
+                kill9(worker)
+
+
+@pytest.fixture
+def machines(tmp_path: Path, databases: Databases) -> Machines:
+    return Machines(tmp_path, databases)
+
+
+def test_a_job_that_was_killed_on_one_machine_goes_on_on_another(machines: Machines) -> None:
+    """Nothing lost, nothing twice; and what the store knows keeps the job from being begun there by mistake."""
+    first = machines.run(0)
+    wait_for("its second checkpoint", lambda: first.poll() is not None or machines.records() >= 2)
+    assert first.poll() is None, first.communicate()
+    machines.kill(first)
+
+    by_mistake = finish(machines.run(1))
+    assert by_mistake.code == 1 and "was run before" in by_mistake.out
+    assert "not-asked-for" not in by_mistake.err + by_mistake.out
+    run = finish(machines.run(1, "--restore", "latest"))
+
+    assert run.code == 0, run.err + run.out
+    databases = machines.databases
+    assert databases.rows(databases.target, "big") == databases.rows(databases.source, "big")
+    lines = [line for file in (machines.shared / "out").rglob("*.csv") for line in file.read_text().splitlines()]
+    assert sorted(int(line.split(",")[0]) for line in lines) == list(range(1, ROWS + 1))
+    assert not (machines.shared / "exchange" / "job").exists(), "what was exchanged is left behind"
+    assert "not-asked-for" not in "".join(
+        file.read_text(errors="replace") for home in machines.homes for file in home.rglob("*.json*")
+    )
