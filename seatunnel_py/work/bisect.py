@@ -2,7 +2,8 @@
 
 Rules. (1) Rows are numbered in their order, and tried in it. (2) What is found is complete: the rows that are left
 pass, alone and, after ``conflicts``, together. (3) Of two rows that exclude one another the later one is bad.
-(4) Trials are bounded: about 2 k (log2(n / k) + 2) for k bad rows of n; more than are allowed end the search.
+(4) Trials are bounded: about 2 k (log2(n / k) + 2) for k bad rows of n, or k + 1 where a refusal names its row; more
+bad rows than are allowed end the search.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a row is bad: which step refused it, in its own words."""
+    """Why a row is bad: which step refused it, in its own words. ``at``: which of the rows that were tried it is, where
+    that is known; those before it have passed."""
 
     step: str
     error: str
+    at: int | None = None
 
 
 Refusal = Callable[[Sequence[int]], Fault | None]
@@ -32,41 +35,58 @@ class TooManyFaults(Exception):
 
 
 def faults(rows: int, refused: Refusal, most: int) -> dict[int, Fault]:
-    """The rows of 0, 1, … ``rows`` - 1 that do not pass by themselves. Raises TooManyFaults."""
-    found: dict[int, Fault] = {}
-    waiting = [range(rows)] if rows else []
-    while waiting:
-        some = waiting.pop()
-        fault = refused(some)
-        if fault is None:
-            continue
-        if len(some) == 1:
-            _add(found, some[0], fault, most)
-        else:
-            middle = len(some) // 2
-            waiting += [some[middle:], some[:middle]]
-    return found
+    """The rows of 0, 1, … ``rows`` - 1 that do not pass by themselves, or beside their neighbours. Raises
+    TooManyFaults."""
+    search = _Search(refused, most)
+    search.among(range(rows))
+    return search.found
 
 
 def conflicts(rows: Sequence[int], refused: Refusal, most: int) -> dict[int, Fault]:
     """The rows that pass by themselves but not behind the rows before them, such as a second row of one key. Each costs
     log2(n) trials of all the rows before it. Raises TooManyFaults."""
-    found: dict[int, Fault] = {}
-    left, passing = list(rows), 0
-    while (fault := refused(left)) is not None:
-        first_refused = len(left)
-        while first_refused - passing > 1:
-            middle = (passing + first_refused) // 2
-            reason = refused(left[:middle])
-            if reason is None:
-                passing = middle
-            else:
-                first_refused, fault = middle, reason
-        _add(found, left.pop(passing), fault, most)
-    return found
+    search = _Search(refused, most)
+    search.together(rows)
+    return search.found
 
 
-def _add(found: dict[int, Fault], row: int, fault: Fault, most: int) -> None:
-    found[row] = fault
-    if len(found) > most:
-        raise TooManyFaults(found)
+class _Search:
+    def __init__(self, refused: Refusal, most: int) -> None:
+        self.found: dict[int, Fault] = {}
+        self._refused = refused
+        self._most = most
+
+    def among(self, rows: Sequence[int]) -> None:
+        while rows and (fault := self._refused(rows)) is not None:
+            if fault.at is None and len(rows) > 1:
+                self._halves(rows)
+                return
+            at = fault.at or 0
+            self._add(rows[at], fault)
+            rows = rows[at + 1 :]
+
+    def _halves(self, rows: Sequence[int]) -> None:
+        before, middle = len(self.found), len(rows) // 2
+        self.among(rows[:middle])
+        self.among(rows[middle:])
+        if len(self.found) == before:
+            self.together(rows)  # each half passes: a row of one excludes a row of the other
+
+    def together(self, rows: Sequence[int]) -> None:
+        left, passing = list(rows), 0
+        while (fault := self._refused(left)) is not None:
+            bad = len(left) - 1 if fault.at is None else fault.at
+            while fault.at is None and bad > passing:  # the shortest beginning that is refused ends with a bad row
+                middle = (passing + bad) // 2
+                reason = self._refused(left[: middle + 1])
+                if reason is None:
+                    passing = middle + 1
+                else:
+                    bad, fault = middle if reason.at is None else reason.at, reason
+            self._add(left.pop(bad), fault)
+            passing = bad
+
+    def _add(self, row: int, fault: Fault) -> None:
+        self.found[row] = Fault(fault.step, fault.error)
+        if len(self.found) > self._most:
+            raise TooManyFaults(self.found)

@@ -79,7 +79,7 @@ class Careful:
                 trial.pump()
                 trial.flush()
             except VALUE_ERRORS as error:
-                return Fault(trial.step, error.message if isinstance(error, BadRows) else str(error))
+                return _fault(trial, error, rows)
             finally:
                 trial.abort()
             return None
@@ -140,6 +140,16 @@ class Careful:
     def _table(self) -> str:
         head = self.chain.head
         return str(head.table.schema.path) if isinstance(head, ChainSource) else self.chain.vertex
+
+
+def _fault(trial: Flow, error: Exception, rows: Sequence[int]) -> Fault:
+    """A row that the error names counts where rows come to the sink as they were read, one for one."""
+    if not isinstance(error, BadRows):
+        return Fault(trial.step, str(error))
+    at = error.row
+    if at is None or at >= len(rows) or trial.chain.transforms or len(trial.chain.sinks) != 1:
+        at = None
+    return Fault(trial.step, error.message, at)
 
 
 def _head(chain: Chain) -> str:

@@ -13,12 +13,12 @@ from seatunnel_plugins.transforms.batches import column, kept
 from seatunnel_plugins.transforms.texts import json_data
 from seatunnel_plugins.transforms.validation_rules import Rule, RuleOptions, bound_rule
 from seatunnel_py.api import (
+    BadRows,
     Batch,
     Cardinality,
     Column,
     DataType,
     Determinism,
-    FatalError,
     Kind,
     Rejected,
     StepContext,
@@ -124,12 +124,12 @@ class DataValidator(Transform):
         data = {one.name: json_data(row[one.name], one.dtype) for one in self.table.columns}
         return json_text(data)
 
-    def _failure(self, batch: Batch, masks: list[pa.BooleanArray], bad: pa.BooleanArray) -> FatalError:
+    def _failure(self, batch: Batch, masks: list[pa.BooleanArray], bad: pa.BooleanArray) -> BadRows:
         at = bad.index(True).as_py()
         (row,) = batch.data.slice(at, 1).to_pylist()
         reasons = "; ".join(reason["error_message"] for reason in self._reasons(row, masks, at))
         shown = self._json(row)[:SHOWN_CHARACTERS_MAX]
-        return FatalError(
+        return BadRows(
             f"DataValidator: table {batch.table}: {bad.true_count} of {batch.rows} rows break a rule; "
             f"the first: {reasons}; row {shown}",
             "correct the data, or set row_error_handle_way to SKIP or ROUTE_TO_TABLE",

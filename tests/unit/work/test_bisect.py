@@ -17,19 +17,20 @@ ANY_NUMBER = 10**9
 class Target:
     """Refuses rows that are bad, and a row whose key came before; counts how often it was asked."""
 
-    def __init__(self, bad: frozenset[int] = frozenset(), keys: Sequence[int] = ()) -> None:
+    def __init__(self, bad: frozenset[int] = frozenset(), keys: Sequence[int] = (), *, names_row: bool = False) -> None:
         self.bad = bad
         self.keys = keys
+        self.names_row = names_row
         self.trials = 0
 
     def __call__(self, rows: Sequence[int]) -> Fault | None:
         self.trials += 1
         seen: set[int] = set()
-        for row in rows:
+        for at, row in enumerate(rows):
             if row in self.bad:
-                return Fault("sink", f"{row} is bad")
+                return Fault("sink", f"{row} is bad", at if self.names_row else None)
             if self.keys and self.keys[row] in seen:
-                return Fault("sink", f"{row} is there")
+                return Fault("sink", f"{row} is there", at if self.names_row else None)
             if self.keys:
                 seen.add(self.keys[row])
         return None
@@ -50,15 +51,50 @@ def test_exactly_the_bad_rows_are_found(case: tuple[int, frozenset[int]]) -> Non
     assert target.trials <= bound
 
 
-@given(st.lists(st.integers(0, 20), max_size=60))
-def test_of_rows_that_exclude_one_another_the_first_stays(keys: list[int]) -> None:
+@given(st.integers(1, 3000), st.frozensets(st.integers(0, 2999)))
+def test_a_refusal_that_names_its_row_saves_the_search(rows: int, bad: frozenset[int]) -> None:
+    """A trial for each bad row, and one for what comes behind the last."""
+    target = Target(bad, names_row=True)
+
+    found = faults(rows, target, ANY_NUMBER)
+
+    assert list(found) == sorted(row for row in bad if row < rows)
+    assert target.trials <= len(found) + 1
+
+
+@given(st.lists(st.integers(0, 20), max_size=60), st.booleans())
+def test_of_rows_that_exclude_one_another_the_first_stays(keys: list[int], names_row: bool) -> None:
     """What is left passes together, and no row went that was the first of its key."""
-    target = Target(keys=keys)
+    target = Target(keys=keys, names_row=names_row)
 
     found = conflicts(range(len(keys)), target, ANY_NUMBER)
 
     assert sorted(found) == [row for row, key in enumerate(keys) if key in keys[:row]]
     assert target([row for row in range(len(keys)) if row not in found]) is None
+
+
+@given(st.lists(st.integers(0, 30), max_size=60), st.frozensets(st.integers(0, 59)), st.booleans())
+def test_both_searches_together_leave_what_passes(keys: list[int], bad: frozenset[int], names_row: bool) -> None:
+    """Bad rows of both kinds: a second row of a key is bad, unless the first one was."""
+    target = Target(bad, keys, names_row=names_row)
+
+    found = faults(len(keys), target, ANY_NUMBER)
+    found |= conflicts([row for row in range(len(keys)) if row not in found], target, ANY_NUMBER)
+
+    first: dict[int, int] = {}
+    for row, key in enumerate(keys):
+        if row not in bad:
+            first.setdefault(key, row)
+    assert sorted(set(range(len(keys))) - set(found)) == sorted(first.values())
+
+
+def test_neighbours_that_exclude_one_another_cost_little() -> None:
+    """Where they stand side by side only they are tried again, not all that came before."""
+    keys = [row - row % 1000 if row % 1000 < 2 else row for row in range(10_000)]
+    target = Target(keys=keys)
+
+    assert list(faults(len(keys), target, ANY_NUMBER)) == [row for row in range(10_000) if row % 1000 == 1]
+    assert target.trials < 300
 
 
 @given(st.integers(1, 500), st.integers(0, 20))

@@ -234,11 +234,15 @@ class Blocks:
     def _explained(self, error: Exception) -> Exception:
         found = wire.first_with_nul(self.block) if getattr(error, "sqlstate", "") == _NUL else None
         what = f"writing table {self.shown}"
+        before = self.block_end - sum(batch.num_rows for batch in self.block)
         if found:
             column, row = found
-            before = self.block_end - sum(batch.num_rows for batch in self.block)
             what += f", column {column!r}, row {before + row + 1} of unit {self.unit}"
-        return failure(error, what)
+        explained = failure(error, what)
+        if isinstance(explained, BadRows):
+            number = found[1] if found else explained.row
+            explained.row = None if number is None or self.staged else before + number
+        return explained
 
 
 def _last_rows(staged: pa.Table, key: tuple[str, ...]) -> pa.Table:

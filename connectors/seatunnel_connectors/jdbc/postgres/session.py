@@ -208,6 +208,7 @@ def connect(address: Address) -> Statements:
 # Classes and states after which the same unit may work: connection, resources, shutdown, conflicts of transactions.
 _RETRIABLE = ("08", "53", "57P", "40", "55P03", "25006")
 _BAD_ROWS = ("22", "23")  # a value that does not fit its column; a constraint that a row violates
+_LINE = re.compile(r"; COPY .*, line (\d+)")  # of the COPY that failed
 
 REMEDIES = {
     "53300": "wait for other sessions to end, lower env.parallelism, or raise max_connections of the server",
@@ -232,7 +233,10 @@ def failure(error: Exception, what: str) -> PluginError:
     lost = not state and isinstance(error, psycopg.OperationalError | adbc.OperationalError)
     if lost or state.startswith(_RETRIABLE):
         return RetriableError(f"{what}: {reason}", remedy or "check that the server is up and can be reached")
-    return (BadRows if state.startswith(_BAD_ROWS) else FatalError)(f"{what}: {reason}", remedy)
+    if state.startswith(_BAD_ROWS):
+        line = _LINE.search(reason)
+        return BadRows(f"{what}: {reason}", remedy, int(line.group(1)) - 1 if line else None)
+    return FatalError(f"{what}: {reason}", remedy)
 
 
 # A connection that is refused has no SQLSTATE in libpq, only the server's words.
