@@ -8,6 +8,7 @@
     │   └── UnreachableError     … for now: a source or target is away               exit code 1
     ├── PluginError              a plugin reports a failure of the outside world
     │   ├── RetriableError       the same unit may work if it is tried again
+    │   ├── GenerationLost       what positions were valid for is gone: what was read under it is void
     │   └── FatalError           trying again cannot help: the table fails at once
     │       └── BadRows          some rows are at fault, not the table: they may be set aside
     └── EngineError              the data plane itself failed (no Java, no Spark, lost workers)
@@ -88,6 +89,16 @@ class PluginError(SeaTunnelError):
 
 class RetriableError(PluginError):
     """Trying the same unit again may help (a lost connection, a deadlock, a time-out)."""
+
+
+class GenerationLost(PluginError):
+    """What splits and positions were valid for (an exported snapshot) is gone: neither the same unit nor any other of
+    that generation can work again, and what was read under it is not of one moment with what is read later."""
+
+    def __init__(self, message: str, remedy: str = "", generation: str = "") -> None:
+        super().__init__(message, remedy)
+        self.generation = generation
+        self.args = (message, remedy, generation)
 
 
 class FatalError(PluginError):

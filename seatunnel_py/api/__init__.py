@@ -61,6 +61,7 @@ from seatunnel_py.api.sink import (
     Effect,
     NothingToCommit,
     Piece,
+    Reached,
     Setup,
     Sink,
     Visible,
@@ -72,7 +73,7 @@ from seatunnel_py.api.step_options import SinkOptions, SourceOptions, TransformO
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.api.types import DataType, Kind, from_arrow, parse_type, to_arrow
-from seatunnel_py.errors import BadRows, FatalError, PluginError, RetriableError
+from seatunnel_py.errors import BadRows, FatalError, GenerationLost, PluginError, RetriableError
 
 __all__ = [
     "BadRows",
@@ -90,6 +91,7 @@ __all__ = [
     "Enumerator",
     "Failpoint",
     "FatalError",
+    "GenerationLost",
     "Guarantee",
     "Heartbeat",
     "JobMode",
@@ -107,6 +109,7 @@ __all__ = [
     "PluginError",
     "Position",
     "PrimaryKey",
+    "Reached",
     "Reader",
     "Rejected",
     "RetriableError",

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from seatunnel_py.api.batch import Batch, Plain, SchemaChange
+from seatunnel_py.api.batch import Batch, Plain, Position, SchemaChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class Setup:
 @dataclass(frozen=True, slots=True)
 class WriteContext:
     """Who writes. ``data_id`` names the rows (split and start position): two attempts at the same rows have the same
-    one. ``incarnation``, ``epoch`` and ``attempt`` are the fence, and part of every staged name. ``staging`` is a location
-    (URL) that workers and driver share, for pieces that the target itself cannot hold: it outlives the driver, and a
-    committer empties what its sink put there."""
+    one; ``vertex`` is whose rows they are. ``incarnation``, ``epoch`` and ``attempt`` are the fence, and part of every
+    staged name. ``staging`` is a location (URL) that workers and driver share, for pieces that the target itself cannot
+    hold: it outlives the driver, and a committer empties what its sink put there."""
 
     job_id: str
     lineage: str
@@ -62,6 +62,7 @@ class WriteContext:
     attempt: int = 0
     setup: Mapping[str, Plain] = field(default_factory=dict)
     staging: str = ""
+    vertex: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,15 @@ class Piece:
     merged: int = 0
     data: Mapping[str, Plain] = field(default_factory=dict)
     version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How far an earlier attempt at a unit's rows has come, as its target says: so many rows of the source, up to
+    ``end`` (None: its split was read whole)."""
+
+    rows: int
+    end: Position | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +102,12 @@ class CommitContext:
 
 
 class Writer(ABC):
-    """Writes the batches of one unit. Exactly one of ``stage`` and ``abort`` ends it."""
+    """Writes the batches of one unit. Exactly one of ``stage`` and ``abort`` ends it.
+
+    ``reached`` is set when the target holds these rows already, from an earlier attempt or life: the unit then ends
+    where that one ended, and the writer only counts what it is given."""
+
+    reached: Reached | None = None
 
     @abstractmethod
     def write(self, batch: Batch) -> None:
@@ -101,6 +116,10 @@ class Writer(ABC):
     def flush(self) -> None:
         """Let the target see every row that was written, so that it refuses bad ones (BadRows) now; nothing becomes
         durable. Called before ``abort``, when the engine looks for bad rows. Needed only where ``write`` buffers."""
+        return
+
+    def ends_at(self, reached: Reached) -> None:
+        """Told before ``stage``: what the unit has read of its source. For writers that leave a record of it."""
         return
 
     @abstractmethod
@@ -159,6 +178,11 @@ class Sink(ABC):
     def setup(self, setup: Setup) -> None:
         """Perform the planned effects, once. Must be safe to call again when a crash left it half done."""
         return
+
+    def marks_units(self, setup: Mapping[str, Plain]) -> bool:
+        """Whether each unit leaves a record of itself beside its rows, in their transaction (``Writer.reached``). Such
+        a sink is also told of units that gave it no rows: where one unit ends the next one begins."""
+        return False
 
     @abstractmethod
     def open(self, context: WriteContext) -> Writer:

@@ -92,6 +92,7 @@ def write_context(unit: Unit, chain: Chain, bound: ChainSink) -> WriteContext:
         attempt=unit.id.attempt,
         setup=bound.setup,
         staging=chain.staging,
+        vertex=unit.id.vertex,
     )
 
 

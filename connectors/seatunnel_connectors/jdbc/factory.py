@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from seatunnel_connectors.jdbc.dialect import MODULES
-from seatunnel_connectors.jdbc.options import DataSaveMode, JdbcSinkOptions, JdbcSourceOptions, SchemaSaveMode
+from seatunnel_connectors.jdbc.options import DataSaveMode, JdbcSinkOptions, JdbcSourceOptions, Recipe, SchemaSaveMode
 from seatunnel_connectors.jdbc.url import Address, resolve
 from seatunnel_py.api import (
     Guarantee,
@@ -89,19 +89,27 @@ class JdbcSinkFactory(SinkFactory[JdbcSinkOptions]):
         )
 
 
+STAGING = ("postgres", "mysql", "sqlite")
+"""Dialects that can add staged rows to a target in the transaction of its ledger."""
+
+_BESIDE = "each unit's transaction holds the record of the unit"
+_HOW_ONCE = {
+    Recipe.AUTO: f"rows become visible in the transaction that writes the ledger, or {_BESIDE}",
+    Recipe.STAGED: "staged rows become visible in the transaction that writes the ledger",
+    Recipe.PREPARED: "each unit is a prepared transaction that its checkpoint commits",
+    Recipe.DIRECT: _BESIDE,
+}
+
+
 def sink_capabilities(options: JdbcSinkOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
     """What the sink can promise for one table, before any database was asked."""
     if options.query:
         return SinkCapabilities(Guarantee.AT_LEAST_ONCE, "`query` runs whatever statement it holds", fenced=False)
     key = options.primary_keys if options.primary_keys is not None else table.key
     renewed = options.schema_save_mode is SchemaSaveMode.RECREATE_SCHEMA
-    emptied = renewed or options.data_save_mode is DataSaveMode.DROP_DATA
-    if context.mode is JobMode.BATCH and options.is_exactly_once and emptied:
-        return SinkCapabilities(
-            Guarantee.TWO_PHASE_COMMIT,
-            "the table is made anew by this run; each unit's transaction holds the record of the unit",
-            fenced=True,
-        )
+    emptied = context.mode is JobMode.BATCH and (renewed or options.data_save_mode is DataSaveMode.DROP_DATA)
+    if options.is_exactly_once and (emptied or _address(options).dialect in STAGING):
+        return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, _HOW_ONCE[options.exactly_once_recipe], fenced=True)
     if key and options.enable_upsert:
         return SinkCapabilities(
             Guarantee.IDEMPOTENT, f"rows are inserted or updated by key ({', '.join(key)})", fenced=True
@@ -109,7 +117,7 @@ def sink_capabilities(options: JdbcSinkOptions, table: TableSchema, context: Ste
     if context.mode is JobMode.BATCH and renewed:
         return SinkCapabilities(
             Guarantee.TWO_PHASE_COMMIT,
-            "the table is made anew by this run; each unit's transaction holds the record of the unit",
+            f"the table is made anew by this run; {_BESIDE}",
             fenced=True,
         )
     why = "the table has no key" if not key else "enable_upsert = false leaves inserts what they are"

@@ -43,6 +43,15 @@ class DataSaveMode(StrEnum):
     ERROR_WHEN_DATA_EXISTS = "ERROR_WHEN_DATA_EXISTS"
 
 
+class Recipe(StrEnum):
+    """How rows arrive exactly once (docs/guarantees.md)."""
+
+    AUTO = "auto"
+    DIRECT = "direct"
+    STAGED = "staged"
+    PREPARED = "prepared"
+
+
 class FieldCase(StrEnum):
     """How column names are spelt in the target."""
 
@@ -149,7 +158,10 @@ class JdbcSinkOptions(SinkOptions):
     batch_size: int = option(1000, ge=1, doc="rows per statement where a database is written by statements")
     batch_interval_ms: int = option(0, ge=0, doc="accepted; a unit is written when it is complete")
     max_retries: int = option(0, ge=0, doc="further tries of a statement that a lost connection ended")
-    is_exactly_once: bool = option(False, doc="refuse to write where rows could arrive twice")
+    is_exactly_once: bool = option(False, doc="rows arrive exactly once, and are visible with their checkpoint")
+    exactly_once_recipe: Recipe = option(
+        Recipe.AUTO, doc="staged: visible with each checkpoint; direct: at once; prepared: PREPARE TRANSACTION"
+    )
     xa_data_source_class_name: str | None = option(None, doc="accepted; no XA driver is needed")
     max_commit_attempts: int = option(3, ge=1)
     transaction_timeout_sec: int = option(-1, ge=-1, doc="longest statement within a transaction; -1: no limit")
@@ -182,6 +194,10 @@ class JdbcSinkOptions(SinkOptions):
         Rule(
             "{max_retries} must be 0 with {is_exactly_once}",
             lambda given, known: not known["is_exactly_once"] or known["max_retries"] in (0, "0"),
+        ),
+        Rule(
+            "{exactly_once_recipe} needs {is_exactly_once} = true",
+            lambda given, known: bool(known["is_exactly_once"]) or known["exactly_once_recipe"] == Recipe.AUTO,
         ),
     )
 

@@ -1,46 +1,73 @@
 """What a target remembers of a unit: by it the rows of several attempts count once, in every dialect alike.
 
-An attempt skips the rows that an earlier one has committed. Where those are all of its rows it applies nothing, and the
-earlier counts are the truth; where more have come since, it appends them and replaces the record by a fuller one.
+A unit that follows an earlier attempt at its rows ends where that one ended (``api.Reached``): where the target holds
+the rows already it applies nothing, and the earlier counts are the truth.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from seatunnel_py.api import FatalError, Piece, Plain, Position, RetriableError
+from seatunnel_py.api import FatalError, Piece, Plain, Position, Reached, RetriableError, WriteContext
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A unit that the target holds."""
+    """A unit that the target holds: what the sink was given, and how many rows of the source were ``read`` for it."""
 
     rows: int
     bytes: int
     merged: int
     end: Plain
+    read: int = 0
 
-    def covers(self, rows: int, before: int) -> int:
-        """How many of the next ``rows`` rows are among these, when ``before`` came ahead of them: all, where a split
-        is only ever read whole."""
-        return rows if self.end is None else max(0, min(self.rows - before, rows))
+    @property
+    def reached(self) -> Reached:
+        return Reached(self.read, _position_of(self.end))
 
     def check_same(self, rows: int, shown: str) -> None:
         """An attempt that read other rows cannot be followed up from here: the next unit would begin before its
         end."""
         if self.rows != rows:
             raise RetriableError(
-                f"table {shown}: it holds {self.rows} rows of this unit already, but this attempt read {rows}"
+                f"table {shown}: it holds {self.rows} rows of this unit already, but this attempt read {rows}",
+                "a source that gives other rows when it is read again needs exactly_once_recipe = staged",
             )
 
-    def piece(self, data_id: str, *, replayed: bool) -> Piece:
-        data: dict[str, Plain] = {"data_id": data_id, "end": self.end, "replayed": replayed}
+    def piece(self, context: WriteContext, *, replayed: bool, staged: str = "") -> Piece:
+        """``contested``: other attempts at these rows may still be at work, so that the record must stay."""
+        data: dict[str, Plain] = {
+            "data_id": context.data_id, "end": self.end, "replayed": replayed, "staged": staged,
+            "contested": replayed or context.attempt > 0,
+            "vertex": context.vertex, "life": [context.incarnation, context.epoch],
+        }  # fmt: skip
         return Piece(self.rows, self.bytes, self.merged, data)
 
 
 def position_plain(end: Position | None) -> Plain:
     """A position as it stands in a unit's record."""
     return None if end is None else {"value": dict(end.value), "generation": end.generation, "version": end.version}
+
+
+def _position_of(plain: Any) -> Position | None:
+    return None if plain is None else Position(plain["value"], plain["generation"], plain["version"])
+
+
+def data_ids(pieces: Sequence[Piece]) -> list[str]:
+    """The units that pieces are of."""
+    return sorted({str(piece.data["data_id"]) for piece in pieces})
+
+
+def lives(pieces: Sequence[Piece]) -> dict[str, tuple[int, int]]:
+    """The newest life (incarnation, epoch) of each vertex that staged one of these pieces."""
+    found: dict[str, tuple[int, int]] = {}
+    for piece in pieces:
+        vertex = str(piece.data["vertex"])
+        life: Any = piece.data["life"]
+        found[vertex] = max(found.get(vertex, (0, 0)), (int(life[0]), int(life[1])))
+    return found
 
 
 def fenced_off(shown: str) -> FatalError:

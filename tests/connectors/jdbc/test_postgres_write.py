@@ -153,35 +153,9 @@ def test_a_worker_killed_after_commit_duplicates_nothing(pg: PostgresPlace) -> N
     for attempt in (0, 1, 2):
         again = target.write(batch(inserts(1, 2, 3), after=3), attempt=attempt)
         assert (again.rows, again.data["replayed"]) == (3, True)
-        assert again.data["end"] == {"value": {"after": 3}, "generation": "", "version": 1}
 
     assert first.data["replayed"] is False
     assert len(target.rows) == 3
-
-
-def test_a_second_attempt_that_reads_further_adds_only_the_rest(pg: PostgresPlace) -> None:
-    target = Target(pg, primary_keys=[])
-    target.write(batch(inserts(1, 2, 3), after=3))
-
-    again = target.write(batch(inserts(1, 2), after=2), batch(inserts(3, 4, 5), after=5), attempt=1)
-
-    assert (again.rows, again.data["replayed"]) == (5, False)
-    assert [row[0] for row in target.rows] == [1, 2, 3, 4, 5]
-    target.sink.committer().commit([again], target.context())
-
-
-def test_two_attempts_that_go_on_from_the_same_record_add_the_rest_once(pg: PostgresPlace) -> None:
-    target = Target(pg, primary_keys=[])
-    target.write(batch(inserts(1, 2), after=2))
-    writers = [target.open(attempt=attempt) for attempt in (1, 2)]
-
-    pieces = []
-    for writer in writers:
-        writer.write(batch(inserts(1, 2, 3, 4), after=4))
-        pieces.append(writer.stage())
-
-    assert [(piece.rows, piece.data["replayed"]) for piece in pieces] == [(4, False), (4, True)]
-    assert [row[0] for row in target.rows] == [1, 2, 3, 4]
 
 
 def test_a_second_attempt_that_reads_less_is_tried_again(pg: PostgresPlace) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,8 @@ from seatunnel_py.api import (
     Batch,
     CommitContext,
     FatalError,
-    Position,
     TablePath,
     WriteContext,
-    Writer,
     schema_from_arrow,
 )
 from seatunnel_py.api.resources import close_all
@@ -204,34 +201,6 @@ def test_a_second_attempt_at_committed_rows_applies_nothing(files: Files) -> Non
     assert files.rows("b", "SELECT count(*) FROM t") == [(2,)]
     sink.committer().commit(pieces[:1], CommitContext("j", "l", "s", 1, setup=setup.data))
     assert sink.committer().recover(CommitContext("j", "l", "s", 2, setup=setup.data)) == 1
-
-
-def test_two_attempts_that_go_on_from_the_same_record_add_the_rest_once(files: Files) -> None:
-    """What the first of them folded away stays counted."""
-    sink, _ = make_sink(files.sink(table="t", primary_keys=["id"]), SCHEMA)
-    setup = sink.plan_setup()
-    sink.setup(setup)
-
-    def rows(*more: tuple[str, int, str]) -> Batch:
-        given = batch([("+I", 1, "a"), ("-U", 1, "a"), *more])
-        return replace(given, end=Position({"after": given.rows}))
-
-    def opened(attempt: int) -> Writer:
-        return sink.open(WriteContext("j", "l", "s", "x", attempt=attempt, setup=setup.data))
-
-    first = opened(0)
-    first.write(rows())
-    pieces = [first.stage()]
-    for writer in [opened(1), opened(2)]:
-        writer.write(rows(("+I", 2, "b")))
-        pieces.append(writer.stage())
-
-    assert [(piece.rows, piece.merged, piece.data["replayed"]) for piece in pieces] == [
-        (2, 1, False),
-        (3, 1, False),
-        (3, 1, True),
-    ]
-    assert files.rows("b", "SELECT id FROM t") == [(1,), (2,)]
 
 
 def test_several_writers_wait_for_each_other(files: Files) -> None:

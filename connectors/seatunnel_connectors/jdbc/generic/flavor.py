@@ -13,7 +13,8 @@ from seatunnel_connectors.jdbc.generic import types
 from seatunnel_connectors.jdbc.generic.session import GenericSession, explained, sessions, url_of
 from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetTable
-from seatunnel_connectors.jdbc.statements.sink import StatementSink, load_of
+from seatunnel_connectors.jdbc.statements.load import load_of
+from seatunnel_connectors.jdbc.statements.sink import StatementSink
 from seatunnel_connectors.jdbc.statements.write import StatementWriter
 from seatunnel_connectors.jdbc.target import TargetColumn, words_given
 from seatunnel_connectors.jdbc.url import Address

@@ -23,6 +23,9 @@ _AS_DECLARED = JdbcSourceOptions.model_construct(int_type_narrowing=True, handle
 class MysqlFlavor(Flavor):
     marker: ClassVar[str] = "%s"
     spans_databases: ClassVar[bool] = True
+    shared_lock: ClassVar[str] = " LOCK IN SHARE MODE"
+    own_lock: ClassVar[str] = " FOR UPDATE"
+    row_order: ClassVar[str] = "st_order"
 
     def sessions(self, address: Address) -> AbstractContextManager[Session]:
         return sessions(address)
@@ -80,6 +83,22 @@ class MysqlFlavor(Flavor):
         updates = ", ".join(f"{name} = VALUES({name})" for name in columns)
         markers = ", ".join(["%s"] * len(columns))
         return f"INSERT INTO {relation} ({', '.join(columns)}) VALUES ({markers}) ON DUPLICATE KEY UPDATE {updates}"
+
+    def create_staging(self, staging: str, target: str, columns: Sequence[str]) -> list[str]:
+        return [
+            f"CREATE TABLE IF NOT EXISTS {staging} (st_order BIGINT AUTO_INCREMENT PRIMARY KEY, "
+            f"st_unit {self.text_type(40)} NOT NULL DEFAULT '', st_kind SMALLINT NOT NULL DEFAULT 0, KEY (st_unit)) ENGINE=InnoDB "
+            f"SELECT {', '.join(columns)} FROM {target} WHERE 1 = 0"
+        ]
+
+    def insert_from(self, relation: str, columns: Sequence[str], key: Sequence[str]) -> str:
+        plain = super().insert_from(relation, columns, key)
+        updates = ", ".join(f"{name} = VALUES({name})" for name in columns)
+        return f"{plain} ON DUPLICATE KEY UPDATE {updates}" if key else plain
+
+    def delete_keys(self, relation: str, key: Sequence[str], keys: str) -> str:
+        same = " AND ".join(f"t.{name} = s.{name}" for name in key)
+        return f"DELETE t FROM {relation} t JOIN ({keys}) s ON {same}"
 
     def values(self, array: pa.Array, column: Column) -> list[Any]:
         return wire.values(array, column)

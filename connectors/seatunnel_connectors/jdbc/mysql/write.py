@@ -9,9 +9,11 @@ from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.mysql import wire
 from seatunnel_connectors.jdbc.mysql.session import LOCAL_INFILE_OFF, MysqlSession, quote
 from seatunnel_connectors.jdbc.statements.flavor import Flavor
-from seatunnel_connectors.jdbc.statements.sink import Load, StatementSink, load_of
+from seatunnel_connectors.jdbc.statements.load import Load, load_of
+from seatunnel_connectors.jdbc.statements.sink import StatementSink
+from seatunnel_connectors.jdbc.statements.staged import KIND, UNIT
 from seatunnel_connectors.jdbc.statements.write import StatementWriter
-from seatunnel_py.api import BadRows, Kind, WriteContext, Writer
+from seatunnel_py.api import BadRows, Kind, RowKind, WriteContext, Writer
 
 _BYTES = (Kind.BYTES, Kind.BINARY_VECTOR, Kind.BFLOAT16_VECTOR)
 
@@ -33,15 +35,15 @@ class MysqlWriter(StatementWriter):
         super().__init__(flavor, request, load, context)
         self.may_load = True
         self.straight = True
-        self.staged = False
-        self.staging = quote(load.database, f"st_{load.token}")
+        self.by_key = False
+        self.temporary = quote(load.database, f"st_{load.token}")
 
     def insert(self, data: pa.RecordBatch) -> None:
         if not self.may_load or not data.num_rows:
             super().insert(data)
             return
         try:
-            if self.straight and self._load_straight(data):
+            if self.straight and self._load_straight(self.relation, data):
                 return
             if not (self.load.key and self.load.upsert):
                 super().insert(data)  # strict statements: the first bad row is named
@@ -55,26 +57,37 @@ class MysqlWriter(StatementWriter):
                 return
             raise
 
-    def _load_straight(self, data: pa.RecordBatch) -> bool:
-        """Into the target itself; False where that was taken back."""
+    def keep(self, data: pa.RecordBatch, kind: RowKind) -> None:
+        marks = (f"{UNIT} = '{self.unit}'", f"{KIND} = {kind.value}")
+        try:
+            if self.may_load and self._load_straight(self.staged.staging, data, marks):
+                return
+        except pymysql.Error as error:
+            if not error.args or error.args[0] not in LOCAL_INFILE_OFF:
+                raise
+            self.may_load = False
+        super().keep(data, kind)  # strict statements: the first bad row is named
+
+    def _load_straight(self, relation: str, data: pa.RecordBatch, marks: tuple[str, ...] = ()) -> bool:
+        """Into the table itself; False where that was taken back."""
         self.session.run("SAVEPOINT block")
-        written, warnings = self._load(self.relation, data)
+        written, warnings = self._load(relation, data, marks)
         if written == data.num_rows and not (warnings and self._complaints()):
             return True
         self.session.run("ROLLBACK TO SAVEPOINT block")
         return False
 
     def _load_by_key(self, data: pa.RecordBatch) -> None:
-        if self.staged:
-            self.session.run(f"DELETE FROM {self.staging}")
+        if self.by_key:
+            self.session.run(f"DELETE FROM {self.temporary}")
         else:
             names = ", ".join(quote(name) for name in self.load.names)
             self.session.run(
-                f"CREATE TEMPORARY TABLE {self.staging} (st_order BIGINT AUTO_INCREMENT PRIMARY KEY) "
+                f"CREATE TEMPORARY TABLE {self.temporary} (st_order BIGINT AUTO_INCREMENT PRIMARY KEY) "
                 f"SELECT {names} FROM {self.relation} WHERE 1 = 0"
             )
-            self.staged = True
-        written, warnings = self._load(self.staging, data)
+            self.by_key = True
+        written, warnings = self._load(self.temporary, data)
         complaints = self._complaints() if warnings else []
         if written != data.num_rows or complaints:
             shown = "; ".join(complaints[:3]) or f"{written} of {data.num_rows} rows were taken"
@@ -82,12 +95,12 @@ class MysqlWriter(StatementWriter):
         columns = ", ".join(quote(name) for name in self.load.names)
         updates = ", ".join(f"{quote(name)} = VALUES({quote(name)})" for name in self.load.names)
         self.session.run(
-            f"INSERT INTO {self.relation} ({columns}) SELECT {columns} FROM {self.staging} ORDER BY st_order "
+            f"INSERT INTO {self.relation} ({columns}) SELECT {columns} FROM {self.temporary} ORDER BY st_order "
             f"ON DUPLICATE KEY UPDATE {updates}"
         )
 
-    def _load(self, relation: str, data: pa.RecordBatch) -> tuple[int, int]:
-        columns, assignments, texts = [], [], []
+    def _load(self, relation: str, data: pa.RecordBatch, marks: tuple[str, ...] = ()) -> tuple[int, int]:
+        columns, assignments, texts = [], list(marks), []
         for at, (column, name) in enumerate(zip(self.table.columns, self.load.names, strict=True)):
             try:
                 texts.append(wire.field_texts(data.column(at), column))
@@ -105,6 +118,6 @@ class MysqlWriter(StatementWriter):
         return [text for level, _, text in self.session.ask("SHOW WARNINGS LIMIT 20") if level != "Note"]
 
     def _commit(self):  # type: ignore[no-untyped-def]  # the temporary table goes before the connection is given back
-        if self.staged:
-            self.session.run(f"DROP TEMPORARY TABLE {self.staging}")
+        if self.by_key:
+            self.session.run(f"DROP TEMPORARY TABLE {self.temporary}")
         return super()._commit()

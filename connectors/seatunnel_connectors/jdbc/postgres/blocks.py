@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_connectors.jdbc.postgres import wire
-from seatunnel_connectors.jdbc.postgres.merge import KIND, ORDER, Staging
-from seatunnel_connectors.jdbc.postgres.plan import SHADOW, Load, takes_directly
+from seatunnel_connectors.jdbc.postgres.merge import KIND, ORDER, Staging, create_unit_table, keep_kinds
+from seatunnel_connectors.jdbc.postgres.plan import SHADOW, STAGED, TABLE, Load, takes_directly
 from seatunnel_connectors.jdbc.postgres.record import UNIQUE
 from seatunnel_connectors.jdbc.postgres.session import Rows, failure
 from seatunnel_py.api import BadRows, FatalError, RowKind, TableSchema
@@ -46,6 +46,7 @@ class Blocks:
         self.begun = False
         self.optimistic = True
         self.staged = False
+        self._first = ["BEGIN", create_unit_table(load)] if load.how == STAGED else ["BEGIN"]
         self._prepare_columns()
 
     def _prepare_columns(self) -> None:
@@ -119,12 +120,14 @@ class Blocks:
 
     def _write(self) -> None:
         changes = any(kinds is not None for kinds in self.kinds)
-        if changes:
+        if self.load.how == STAGED and (changes or not self.direct):
+            self._keep_block(self._kinds_of_block() if changes else None)
+        elif changes:
             self._merge_block()
         elif not self.direct:
             self._stage_block()
             self._run_merge()
-        elif not (self.load.key and self.load.upsert) or self.load.how == SHADOW:
+        elif not (self.load.key and self.load.upsert) or self.load.how != TABLE:
             self._copy_block()
         elif not (self.optimistic and self._try_copy()):
             self.optimistic = False
@@ -133,7 +136,7 @@ class Blocks:
 
     def _begin(self, savepoint: str = "") -> None:
         """Before a block: the transaction, if this is the first one, and a savepoint, in one message."""
-        statements = [*([] if self.begun else ["BEGIN"]), *([savepoint] if savepoint else [])]
+        statements = [*([] if self.begun else self._first), *([savepoint] if savepoint else [])]
         if statements:
             self.run("; ".join(statements))
         self.begun = True
@@ -157,22 +160,35 @@ class Blocks:
             return False
         return True
 
+    def _keep_block(self, kinds: pa.Array | None) -> None:
+        """Into the unit's own table, kinds and all: what they mean to the target is the commit's business."""
+        self._begin()
+        if kinds is not None:
+            self._check_removals(kinds)
+            self.run(keep_kinds(self.load))
+        self._stage_block(kinds)
+        self._expect(self.run(self.staging.append(kinds=kinds is not None)), self.waiting.num_rows)
+        self.merged += sum(batch.num_rows for batch in self.block) - self.waiting.num_rows
+
     def _merge_block(self) -> None:
         """Rows of other kinds than INSERT: a key is what they are about."""
         kinds = self._kinds_of_block()
-        removing = pc.any(pc.or_(pc.equal(kinds, RowKind.DELETE.value), pc.equal(kinds, RowKind.UPDATE_BEFORE.value)))
         if self.load.how == SHADOW:
             raise FatalError(
                 f"table {self.shown}: the upstream proved its key unique, but sends updates or deletes",
                 "set data_save_mode or primary_keys so that the table is written by key",
             )
+        self._check_removals(kinds)
+        self._stage_block(kinds)
+        self._run_merge(kinds)
+
+    def _check_removals(self, kinds: pa.Array) -> None:
+        removing = pc.any(pc.or_(pc.equal(kinds, RowKind.DELETE.value), pc.equal(kinds, RowKind.UPDATE_BEFORE.value)))
         if not self.load.key and removing.as_py():
             raise FatalError(
                 f"table {self.shown}: rows of kind DELETE or UPDATE_BEFORE need a key to find their row by",
                 "set primary_keys, or drop these rows with the FilterRowKind transform",
             )
-        self._stage_block(kinds)
-        self._run_merge(kinds)
 
     def _kinds_of_block(self) -> pa.Array:
         parts = [

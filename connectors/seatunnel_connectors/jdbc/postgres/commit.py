@@ -1,5 +1,6 @@
-"""Finishing: the key and indexes of a shadow are made last, then it takes the target's name, all in the transaction
-that writes the ledger. Where units write to the target itself only the ledger is left to be written."""
+"""Finishing: the key and indexes of a shadow are made last, then it takes the target's name; what units have staged is
+added to the target; all in the transaction that writes the ledger. Where units write to the target itself only the
+ledger is left to be written."""
 
 from __future__ import annotations
 
@@ -7,10 +8,11 @@ from collections.abc import Sequence
 from typing import Any, LiteralString
 
 from seatunnel_connectors.jdbc import crash_points
-from seatunnel_connectors.jdbc.postgres import ddl
+from seatunnel_connectors.jdbc.postgres import ddl, staged
 from seatunnel_connectors.jdbc.postgres.ledger import Books
-from seatunnel_connectors.jdbc.postgres.plan import SHADOW, Load, load_of
+from seatunnel_connectors.jdbc.postgres.plan import SHADOW, STAGED, TABLE, Load, load_of
 from seatunnel_connectors.jdbc.postgres.session import Statements, explained, literal, quote, statements
+from seatunnel_connectors.jdbc.recorded import data_ids, lives
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import CommitContext, Committer, FatalError, Piece, TableSchema
 
@@ -30,7 +32,7 @@ class PostgresCommitter(Committer):
         if not load.books:
             return
         books = Books(load.schema, load.token, str(self.table.path))
-        how = self._commit_shadow if load.how == SHADOW else self._commit_table
+        how = {SHADOW: self._commit_shadow, STAGED: self._commit_staged, TABLE: self._commit_table}[load.how]
         with explained(f"committing table {load.schema}.{load.table}"), statements(self.address) as db:
             crash_points.POSTGRES_BEFORE.hit()
             db.execute("BEGIN")
@@ -48,11 +50,12 @@ class PostgresCommitter(Committer):
     ) -> LiteralString:
         """Where units write to the target itself: one message, for a job may have hundreds of small tables. The rows
         are durable already, so a ledger row that a crash takes back is only written again."""
-        names = _names(pieces)
+        names = data_ids(pieces)
+        contested = data_ids([piece for piece in pieces if piece.data["contested"]])
         script = [
             "SET LOCAL synchronous_commit = off",
             books.lock(context.lineage, context.step),
-            *([books.accept(context, names)] if names else []),
+            *([books.take_off(context, names, contested)] if names else []),
             *([books.forget_pieces()] if context.final else []),
             books.record(context, sum(piece.rows for piece in pieces)),
         ]
@@ -62,41 +65,74 @@ class PostgresCommitter(Committer):
             return "ROLLBACK"
         cursor.nextset()
         if names:
-            self._all_there(load, cursor.rowcount, len(names))
+            row = cursor.fetchone()
+            self._all_there(load, row[0] if row else 0, len(names))
         return "COMMIT"
+
+    def _commit_staged(
+        self, db: Statements, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
+    ) -> LiteralString:
+        if self._is_done(load, db.execute(books.lock(context.lineage, context.step).encode()).fetchone(), context):
+            return "ROLLBACK"
+        names = data_ids(pieces)
+        if names:
+            self._all_there(load, db.execute(books.accept(context, names).encode()).rowcount, len(names))
+        if context.final or not load.at_end:
+            staged.add_named(db, load, books)
+        for vertex, life in lives(pieces).items():
+            overtaken = db.execute(books.forget_overtaken(vertex, life).encode()).fetchall()
+            staged.drop(db, load.schema, (table for (table,) in overtaken if table))
+        if context.final:
+            self._drop_all(db, load, books)
+        self._record(db, load, books, pieces, context)
+        return "COMMIT"
+
+    def _drop_all(self, db: Statements, load: Load, books: Books) -> None:
+        """Everything that this run has staged, whoever it was."""
+        left = db.execute(books.tables(load.into).encode()).fetchall()
+        staged.drop(db, load.schema, (table for (table,) in left))
+        db.execute(books.forget_pieces().encode())
+
+    def _record(
+        self, db: Statements, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
+    ) -> None:
+        if not db.execute(books.record(context, sum(piece.rows for piece in pieces)).encode()).rowcount:
+            raise self._fenced_off(load)
 
     def _commit_shadow(
         self, db: Statements, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
     ) -> LiteralString:
         if self._is_done(load, db.execute(books.lock(context.lineage, context.step).encode()).fetchone(), context):
             return "ROLLBACK"
-        names = _names(pieces)
+        names = data_ids(pieces)
         if names:
             self._all_there(load, db.execute(books.accept(context, names).encode()).rowcount, len(names))
         if context.final:
             self._nothing_else(db, load, books)
             self._finish(db, load)
             db.execute(books.forget_pieces().encode())
-        db.execute(books.record(context, sum(piece.rows for piece in pieces)).encode())
+        self._record(db, load, books, pieces, context)
         return "COMMIT"
 
     def _is_done(self, load: Load, row: tuple[Any, ...] | None, context: CommitContext) -> bool:
         """Whether the ledger says so; FatalError where it knows a newer run."""
         if row is not None and row[1] > context.incarnation:
-            raise FatalError(
-                f"table {load.schema}.{load.table}: a newer run of this job has taken over; this one is fenced off"
-            )
+            raise self._fenced_off(load)
         return row is not None and row[0] is not None and bool(row[0] >= context.checkpoint)
 
+    def _fenced_off(self, load: Load) -> FatalError:
+        return FatalError(
+            f"table {load.schema}.{load.table}: a newer run of this job has taken over; this one is fenced off"
+        )
+
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
-        """The run is given up: a shadow that nobody will finish is dropped."""
+        """The run is given up: what nobody will finish is dropped."""
         load = load_of(context.setup)
         if not load.books:
             return
         with explained(f"dropping what was staged for {load.schema}.{load.table}"), statements(self.address) as db:
-            if load.how == SHADOW:
-                db.execute(f"DROP TABLE IF EXISTS {quote(load.schema, load.into)}".encode())
-                db.execute(Books(load.schema, load.token, str(self.table.path)).forget_pieces().encode())
+            if load.how != TABLE:
+                self._drop_all(db, load, Books(load.schema, load.token, str(self.table.path)))
 
     def recover(self, context: CommitContext) -> int | None:
         """The last committed checkpoint; makes this incarnation known, so that writers of older ones are refused."""
@@ -182,7 +218,3 @@ class PostgresCommitter(Committer):
             f"INSERT INTO {quote(load.schema, load.table)} ({names}) SELECT {names} FROM {shadow}{conflict}; "
             f"DROP TABLE {shadow}".encode()
         )
-
-
-def _names(pieces: Sequence[Piece]) -> list[str]:
-    return sorted({str(piece.data["data_id"]) for piece in pieces})

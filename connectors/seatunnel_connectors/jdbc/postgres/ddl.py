@@ -62,9 +62,9 @@ def indexes(
     return found
 
 
-def cut(name: str, ending: str) -> str:
-    """The name with an ending, shortened before it so that PostgreSQL takes it whole."""
-    room = NAME_BYTES_MAX - len(ending.encode())
+def cut(name: str, ending: str, room_for: int = 0) -> str:
+    """The name with an ending, shortened before it so that PostgreSQL takes it whole, and ``room_for`` more bytes."""
+    room = NAME_BYTES_MAX - len(ending.encode()) - room_for
     return name.encode()[:room].decode(errors="ignore") + ending
 
 

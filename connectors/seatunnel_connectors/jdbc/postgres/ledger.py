@@ -8,6 +8,7 @@ committed checkpoint, and the newest incarnation and epoch, which fence off the 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc.postgres.session import literal, quote
@@ -34,7 +35,8 @@ def create(schema: str) -> str:
         CREATE TABLE IF NOT EXISTS {quote(schema, PIECES)} (
             token text NOT NULL, data_id text NOT NULL, subtask integer NOT NULL, incarnation integer NOT NULL,
             epoch integer NOT NULL, attempt integer NOT NULL, rows bigint NOT NULL, bytes bigint NOT NULL,
-            merged bigint NOT NULL, source_position text, checkpoint bigint,
+            merged bigint NOT NULL, source_position text, source_rows bigint NOT NULL DEFAULT 0, checkpoint bigint,
+            staged text, vertex text NOT NULL DEFAULT '', number bigint GENERATED ALWAYS AS IDENTITY,
             written_at timestamptz NOT NULL DEFAULT now(),
             PRIMARY KEY (token, data_id));
     """
@@ -49,26 +51,28 @@ class Books:
     token: str
     table: str
 
-    def insert_piece(self, context: WriteContext, recorded: Recorded) -> str:
+    def insert_piece(self, context: WriteContext, recorded: Recorded, staged: str = "") -> str:
         """One row; where the ledger knows a newer writer its attempt is null, which the table refuses, so that the
-        statement can go to the server together with COMMIT."""
+        statement can go to the server together with COMMIT. ``staged`` is the table that holds the unit's rows."""
         end = "NULL" if recorded.end is None else literal(json.dumps(recorded.end))
         return f"""
             INSERT INTO {quote(self.schema, PIECES)}
-                (token, data_id, subtask, incarnation, epoch, attempt, rows, bytes, merged, source_position)
+                (token, data_id, subtask, incarnation, epoch, attempt, rows, bytes, merged, source_position,
+                 source_rows, staged, vertex)
             SELECT {literal(self.token)}, {literal(context.data_id)}, {context.subtask}, {context.incarnation},
                    {context.epoch}, CASE WHEN NOT EXISTS (
                        SELECT 1 FROM {quote(self.schema, LEDGER)} WHERE {self._row(context.lineage, context.step)}
                        AND (finished AND token = {literal(self.token)}
                             OR (incarnation, epoch) > ({context.incarnation}, {context.epoch}))
                    ) THEN {context.attempt} END,
-                   {recorded.rows}, {recorded.bytes}, {recorded.merged}, {end}
+                   {recorded.rows}, {recorded.bytes}, {recorded.merged}, {end}, {recorded.read},
+                   {literal(staged) if staged else "NULL"}, {literal(context.vertex)}
         """
 
     def select_piece(self, data_id: str) -> str:
         return f"""
-            SELECT rows, bytes, merged, source_position FROM {quote(self.schema, PIECES)}
-            WHERE token = {literal(self.token)} AND data_id = {literal(data_id)}
+            SELECT rows, bytes, merged, source_position, source_rows, staged, checkpoint
+            FROM {quote(self.schema, PIECES)} WHERE token = {literal(self.token)} AND data_id = {literal(data_id)}
         """
 
     def raise_fence(self, job_id: str, lineage: str, step: str, incarnation: int, epoch: int) -> str:
@@ -92,11 +96,55 @@ class Books:
 
     def accept(self, context: CommitContext, data_ids: list[str]) -> str:
         """Mark the pieces that this checkpoint names; as many rows must be affected as there are names."""
-        names = ", ".join(map(literal, data_ids))
         return f"""
             UPDATE {quote(self.schema, PIECES)} SET checkpoint = coalesce(checkpoint, {context.checkpoint})
-            WHERE token = {literal(self.token)} AND data_id IN ({names})
+            WHERE token = {literal(self.token)} AND data_id IN ({_texts(data_ids)})
         """
+
+    def take_off(self, context: CommitContext, data_ids: list[str], contested: list[str]) -> str:
+        """Of rows that are in the target and in a checkpoint the records are no longer needed, but those of
+        ``contested`` ones: late attempts must still find them. Answers how many there were."""
+        return f"""
+            WITH gone AS (DELETE FROM {quote(self.schema, PIECES)}
+                          WHERE token = {literal(self.token)} AND data_id IN ({_texts(data_ids)})
+                          AND NOT data_id = ANY (ARRAY[{_texts(contested)}]::text[]) RETURNING 1),
+                 kept AS ({self.accept(context, contested or [""])} RETURNING 1)
+            SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM kept)
+        """
+
+    def named(self) -> str:
+        """Tables of the units that checkpoints have named, in the order in which they were staged: name, whether it is
+        there, and whether it has a column for the kinds of rows."""
+        return f"""
+            SELECT p.staged, c.oid IS NOT NULL, EXISTS (
+                SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = '__st_kind')
+            FROM {quote(self.schema, PIECES)} p
+            LEFT JOIN pg_class c ON c.relname = p.staged AND c.relnamespace = {self._namespace}
+            WHERE p.token = {literal(self.token)} AND p.checkpoint IS NOT NULL AND p.staged IS NOT NULL
+            ORDER BY p.number
+        """
+
+    def forget_named(self) -> str:
+        return f"{self.forget_pieces()} AND checkpoint IS NOT NULL"
+
+    def forget_overtaken(self, vertex: str, life: tuple[int, int]) -> str:
+        """Forget what older lives of a vertex have staged and no checkpoint has named; answers the tables. A piece of a
+        later life is in a checkpoint: all that older ones had in theirs is committed by then."""
+        return f"""
+            {self.forget_pieces()} AND checkpoint IS NULL AND vertex = {literal(vertex)}
+            AND (incarnation, epoch) < ({life[0]}, {life[1]}) RETURNING staged
+        """
+
+    def tables(self, prefix: str) -> str:
+        """Every table whose name begins so."""
+        return f"""
+            SELECT relname FROM pg_class
+            WHERE relnamespace = {self._namespace} AND relkind = 'r' AND starts_with(relname, {literal(prefix)})
+        """
+
+    @property
+    def _namespace(self) -> str:
+        return f"to_regnamespace({literal(quote(self.schema))})"
 
     def unnamed(self) -> str:
         """Pieces in the target that no checkpoint named."""
@@ -118,12 +166,12 @@ class Books:
                 rows = excluded.rows + CASE WHEN l.token = excluded.token THEN l.rows ELSE 0 END,
                 incarnation = greatest(l.incarnation, excluded.incarnation),
                 finished = excluded.finished, committed_at = now()
+            WHERE l.incarnation <= excluded.incarnation
         """
 
-    def forget_piece(self, data_id: str, before: Recorded) -> str:
-        """Make room for a fuller record of the same unit, in the transaction that adds the rows; none where another
-        attempt has replaced the record since."""
-        return f"{self.forget_pieces()} AND data_id = {literal(data_id)} AND rows = {before.rows}"
+    def forget_piece(self, data_id: str, staged: str) -> str:
+        """Make room for another attempt; none where yet another has done so since."""
+        return f"{self.forget_pieces()} AND data_id = {literal(data_id)} AND coalesce(staged, '') = {literal(staged)}"
 
     def forget_pieces(self) -> str:
         return f"DELETE FROM {quote(self.schema, PIECES)} WHERE token = {literal(self.token)}"
@@ -155,3 +203,7 @@ class Books:
 
     def _row(self, lineage: str, step: str) -> str:
         return f"lineage = {literal(lineage)} AND step = {literal(step)} AND table_name = {literal(self.table)}"
+
+
+def _texts(values: Iterable[str]) -> str:
+    return ", ".join(map(literal, values))

@@ -19,10 +19,12 @@ KIND = "__st_kind"
 
 @dataclass(frozen=True, slots=True)
 class Staging:
-    """Statements about one load's staging table. ``as_text`` says for each column whether it is staged as text."""
+    """Statements about one load's staging table. ``as_text`` says for each column whether it is staged as text;
+    ``rows`` is a query that gives order and kinds as columns, for rows that are staged somewhere else."""
 
     load: Load
     as_text: tuple[bool, ...]
+    rows: str = ""
 
     @property
     def name(self) -> str:
@@ -40,11 +42,12 @@ class Staging:
     def empty(self) -> str:
         return f"TRUNCATE {self._staged}"
 
-    def append(self) -> str:
+    def append(self, *, kinds: bool = False) -> str:
         """Every row as a new row, in order."""
+        more = f", {KIND}" if kinds else ""
         return f"""
-            INSERT INTO {self._into} ({self._names})
-            SELECT {self._values("s")} FROM {self._staged} s ORDER BY {ORDER}
+            INSERT INTO {self._into} ({self._names}{more})
+            SELECT {self._values("s")}{more} FROM {self._staged} s ORDER BY {ORDER}
         """
 
     def delete(self) -> str:
@@ -87,7 +90,7 @@ class Staging:
         key = listed(self.load.key)
         return f"""
             SELECT DISTINCT ON ({key}) *, bool_or({KIND} = {RowKind.INSERT.value}) OVER (PARTITION BY {key}) AS fresh
-            FROM {self._staged} ORDER BY {key}, {ORDER} DESC
+            FROM {self._staged} staged ORDER BY {key}, {ORDER} DESC
         """
 
     def _same_key(self) -> str:
@@ -96,11 +99,11 @@ class Staging:
 
     @property
     def _staged(self) -> str:
-        return f"pg_temp.{quote(self.name)}"
+        return f"({self.rows})" if self.rows else f"pg_temp.{quote(self.name)}"
 
     @property
     def _into(self) -> str:
-        return quote(self.load.schema, self.load.into)
+        return quote(self.load.schema, self.load.table if self.rows else self.load.into)
 
     @property
     def _names(self) -> str:
@@ -114,3 +117,14 @@ class Staging:
 
     def _values(self, alias: str) -> str:
         return ", ".join(self._value_list(alias))
+
+
+def create_unit_table(load: Load) -> str:
+    """The table that one unit fills, and that its commit drops."""
+    columns = ", ".join(f"{quote(column.name)} {column.full}" for column in load.columns)
+    return f"CREATE TABLE {quote(load.schema, load.into)} ({columns}) WITH (autovacuum_enabled = off)"
+
+
+def keep_kinds(load: Load) -> str:
+    """For rows that are more than inserts; those that are there already are inserts."""
+    return f"ALTER TABLE {quote(load.schema, load.into)} ADD COLUMN IF NOT EXISTS {KIND} smallint NOT NULL DEFAULT 0"

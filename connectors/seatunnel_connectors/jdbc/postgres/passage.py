@@ -13,7 +13,8 @@ import psycopg
 from seatunnel_connectors.jdbc.held import Held
 from seatunnel_connectors.jdbc.postgres import read as reading
 from seatunnel_connectors.jdbc.postgres.ddl import listed
-from seatunnel_connectors.jdbc.postgres.plan import SHADOW, Load, load_of
+from seatunnel_connectors.jdbc.postgres.merge import create_unit_table
+from seatunnel_connectors.jdbc.postgres.plan import STAGED, TABLE, Load, load_of
 from seatunnel_connectors.jdbc.postgres.record import UNIQUE, UnitRecord
 from seatunnel_connectors.jdbc.postgres.session import explained, failure, quote
 from seatunnel_connectors.jdbc.postgres.stream import Stream, stream
@@ -58,7 +59,7 @@ def takes_native(form: NativeForm, setup: Mapping[str, Plain]) -> bool:
     load = load_of(setup)
     if form.name != FORM or form.columns != tuple((column.source, _same(column.native)) for column in load.columns):
         return False
-    return load.how == SHADOW or load.fresh or not (load.key and load.upsert)
+    return load.how != TABLE or load.fresh or not (load.key and load.upsert)
 
 
 def _same(native: str) -> str:
@@ -89,7 +90,7 @@ class PostgresNativeWriter(NativeWriter):
     """One unit into one table, in one transaction."""
 
     def __init__(self, address: Address, table: str, context: WriteContext) -> None:
-        self.load: Load = load_of(context.setup)
+        self.load: Load = load_of(context.setup).for_unit(context)
         self.shown = f"{self.load.schema}.{self.load.table}"
         self.bytes = 0
         self.begun = False
@@ -114,7 +115,8 @@ class PostgresNativeWriter(NativeWriter):
         try:
             if not self.begun:
                 self.begun = True
-                self.session.begin_copy(f"BEGIN; {self._copy()}")
+                own = f"{create_unit_table(self.load)}; " if self.load.how == STAGED else ""
+                self.session.begin_copy(f"BEGIN; {own}{self._copy()}")
             self.session.feed(block)
         except psycopg.Error as error:
             raise self._explained(error) from error
@@ -142,10 +144,10 @@ class PostgresNativeWriter(NativeWriter):
                 raise self._explained(error) from error
             if confirmed != rows:
                 raise FatalError(f"table {self.shown}: {confirmed} of {rows} rows were confirmed by the server")
-        return self.record.commit(Recorded(rows, self.bytes, 0, None), begun=self.begun)
+        return self.record.commit(Recorded(rows, self.bytes, 0, None, rows), begun=self.begun)
 
     def _explained(self, error: psycopg.Error) -> Exception:
-        if error.sqlstate == UNIQUE and self.load.key and self.load.upsert and self.load.how != SHADOW:
+        if error.sqlstate == UNIQUE and self.load.key and self.load.upsert and self.load.how == TABLE:
             return NativeRefused("a key is there already")
         return failure(error, f"writing table {self.shown}")
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
 from typing import Any, cast
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest
-from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT
+from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, Recipe
 from seatunnel_connectors.jdbc.postgres import ddl, ledger
 from seatunnel_connectors.jdbc.postgres.session import quote
 from seatunnel_connectors.jdbc.postgres.target import Target
@@ -23,10 +24,12 @@ from seatunnel_connectors.jdbc.target import (
     misfits,
     target_name,
 )
-from seatunnel_py.api import Effect, FatalError, JobMode, Plain, Setup, TableSchema, Visible, to_arrow
+from seatunnel_py.api import Effect, FatalError, JobMode, Plain, Setup, TableSchema, Visible, WriteContext, to_arrow
 
 SHADOW = "shadow"
 TABLE = "table"
+STAGED = "staged"
+UNIT_BYTES = 13  # of a unit's name behind its table's
 
 # A created type's name in pg_type, for the conversion of values; what is not here goes by the name itself.
 _TYPNAMES = {
@@ -51,9 +54,10 @@ class LoadColumn:
 class Load:
     """How rows get into the target; plain data in ``Setup.data``, for every writer and the committer.
 
-    ``how`` is SHADOW (units fill a keyless table that the commit finishes and renames) or TABLE (units write to the
-    target). ``into`` is the table that units write to. ``books`` says that the ledger's tables are there, ``fresh``
-    that the target is empty when the first unit comes.
+    ``how`` is SHADOW (units fill a keyless table that the commit finishes and renames), STAGED (each unit fills a table
+    of its own that a commit adds to the target) or TABLE (units write to the target). ``into`` is the table that units
+    write to. ``books`` says that the ledger's tables are there, ``fresh`` that the target is empty when the first unit
+    comes, ``at_end`` that staged rows wait for the last checkpoint.
     """
 
     how: str
@@ -68,6 +72,14 @@ class Load:
     before: tuple[str, ...] = ()
     finish: tuple[str, ...] = ()
     fresh: bool = False
+    at_end: bool = False
+
+    def for_unit(self, context: WriteContext) -> Load:
+        """The same, with the table that this attempt fills: no two attempts ever meet in one."""
+        if self.how != STAGED:
+            return self
+        who = (context.data_id, context.incarnation, context.epoch, context.attempt)
+        return replace(self, into=f"{self.into}_{blake2b(repr(who).encode(), digest_size=6).hexdigest()}")
 
     def to_plain(self) -> dict[str, Plain]:
         return cast("dict[str, Plain]", {**asdict(self), "version": 1})
@@ -99,17 +111,17 @@ def plan(request: SinkRequest, target: Target) -> Setup:
     books = target.has_books or target.may_create
     if chosen.create and not options.create_index:
         key = ()  # without an index nothing could be found by key
-    how = SHADOW if _by_shadow(request, chosen, key, books) else TABLE
+    how = _how(request, chosen, key, shown, books=books)
     token = secrets.token_hex(4)
-    into = ddl.cut(target.table, f"__st_{token}") if how == SHADOW else target.table
+    into = target.table if how == TABLE else ddl.cut(target.table, f"__st_{token}", room_for=UNIT_BYTES)
     load = Load(
         how=how, schema=target.schema, table=target.table, into=into, token=token,
         key=tuple(names[column] for column in key), upsert=options.enable_upsert, books=books,
         columns=_columns(table, names, target, chosen),
-        fresh=chosen.create or chosen.truncate or not target.has_rows,
+        fresh=chosen.create or chosen.truncate or not target.has_rows, at_end=request.mode is JobMode.BATCH,
     )  # fmt: skip
     effects, before, finish = _effects(request, target, chosen, load, names, key)
-    visible = Visible.FINAL if how == SHADOW else Visible.STAGED
+    visible = Visible.STAGED if how == TABLE else Visible.FINAL if load.at_end else Visible.COMMITTED
     return Setup(tuple(effects), replace(load, before=before, finish=finish).to_plain(), visible)
 
 
@@ -146,6 +158,26 @@ def _problems(
                 "by key needs; add one, set primary_keys to its key, or set enable_upsert = false"
             )
     return problems
+
+
+def _how(request: SinkRequest, chosen: Plan, key: tuple[str, ...], shown: str, *, books: bool) -> str:
+    """The recipe. Where rows have to arrive exactly once and nobody says how, they are staged; but a table of one unit
+    is written in one transaction anyway."""
+    options = request.options
+    if options.is_exactly_once and not books:
+        raise FatalError(
+            f"the sink table {shown}: is_exactly_once needs a ledger in its schema, and the user may not create tables",
+            "grant the user CREATE on the schema, or set is_exactly_once = false",
+        )
+    if options.exactly_once_recipe is Recipe.STAGED:
+        return STAGED
+    if options.exactly_once_recipe is Recipe.DIRECT:
+        return TABLE
+    if _by_shadow(request, chosen, key, books):
+        return SHADOW
+    rows = estimated_rows(request.table)
+    one_unit = request.mode is JobMode.BATCH and rows is not None and rows <= ROWS_PER_UNIT
+    return STAGED if options.is_exactly_once and not one_unit else TABLE
 
 
 def _by_shadow(request: SinkRequest, chosen: Plan, key: tuple[str, ...], books: bool) -> bool:
@@ -217,7 +249,7 @@ def _effects(
         keyed = ddl.create_table(load.schema, load.table, table, names, key, keyed=True)
         effects.append(Effect("create table", shown, keyed))
         index = request.options.create_index
-        if load.how == TABLE:
+        if load.how != SHADOW:
             before.append(keyed if index else ddl.create_table(load.schema, load.table, table, names, (), keyed=True))
             before += ddl.indexes(load.schema, load.table, table, names, key, load.table) if index else []
             before += ddl.comments(load.schema, load.table, table, names)

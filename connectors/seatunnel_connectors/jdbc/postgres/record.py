@@ -1,7 +1,8 @@
 """A unit's own row in the target: what makes its rows count once, whichever way they came.
 
-The row is written in the transaction of the unit's rows. An attempt at rows that another attempt has committed already
-applies nothing; older epochs and runs are fenced off.
+The row is written in the transaction of the unit's rows. Where the target itself was written to, an attempt at rows
+that another attempt has committed already applies nothing; where the rows are staged in a table of their own, the new
+attempt takes the older one's place. Older epochs and runs are fenced off.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ import psycopg
 
 from seatunnel_connectors.jdbc import crash_points
 from seatunnel_connectors.jdbc.postgres.ledger import Books
-from seatunnel_connectors.jdbc.postgres.plan import Load
-from seatunnel_connectors.jdbc.postgres.session import failure
+from seatunnel_connectors.jdbc.postgres.plan import STAGED, Load
+from seatunnel_connectors.jdbc.postgres.session import failure, quote
 from seatunnel_connectors.jdbc.recorded import Recorded, fenced_off
-from seatunnel_py.api import Piece, WriteContext
+from seatunnel_py.api import FatalError, Piece, RetriableError, WriteContext
 
 UNIQUE = "23505"
 _NOT_NULL = "23502"
@@ -29,7 +30,8 @@ SessionError = (adbc.Error, psycopg.Error)
 class UnitRecord:
     """``run`` and ``ask`` speak to the session that the unit's rows go through; their errors are the driver's own.
 
-    ``before`` is what another attempt at these rows has committed, None if there was none when this one began.
+    ``before`` is what another attempt at these rows has committed, None if there was none when this one began; of one
+    that only staged them, ``replaced`` is the table.
     """
 
     def __init__(
@@ -41,9 +43,11 @@ class UnitRecord:
         ask: Callable[[str], list[dict[str, Any]]],
     ) -> None:
         self.context = context
+        self.load = load
         self.shown = f"{load.schema}.{load.table}"
         self.books = Books(load.schema, load.token, table) if load.books else None
         self.before: Recorded | None = None
+        self.replaced: str | None = None
         self._run = run
         self._ask = ask
 
@@ -56,46 +60,52 @@ class UnitRecord:
                     context.job_id, context.lineage, context.step, context.incarnation, context.epoch
                 )
             )
-            self.before = self._find()
+            self._look(self.books)
+
+    def _look(self, books: Books) -> None:
+        found = self._ask(books.select_piece(self.context.data_id))
+        if not found:
+            return
+        row = found[0]
+        if self.load.how == STAGED:
+            if row["checkpoint"] is not None:
+                raise FatalError(f"table {self.shown}: unit {self.context.data_id} is part of a checkpoint already")
+            self.replaced = row["staged"] or ""
+            return
+        end = json.loads(row["source_position"]) if row["source_position"] else None
+        self.before = Recorded(row["rows"], row["bytes"], row["merged"], end, row["source_rows"])
 
     def commit(self, mine: Recorded, *, begun: bool) -> Piece:
         """The unit's own row and COMMIT in one message. Another attempt that was faster makes this one undo itself."""
+        staged = self.load.into if self.load.how == STAGED and begun else ""
         last = [] if begun else ["BEGIN"]
-        if self.books and self.before is not None:
-            last.append(self.books.forget_piece(self.context.data_id, self.before))
+        if self.books and self.replaced is not None:
+            last.append(self.books.forget_piece(self.context.data_id, self.replaced))
+            if self.replaced:
+                last.append(f"DROP TABLE IF EXISTS {quote(self.load.schema, self.replaced)}")
         if self.books:
-            last.append(self.books.insert_piece(self.context, mine))
+            last.append(self.books.insert_piece(self.context, mine, staged))
         crash_points.POSTGRES_WRITTEN.hit()
         try:
             self._run("; ".join([*last, "COMMIT"]))
         except SessionError as error:
-            found = self._why_not(error)
-            if found is None:
+            if error.sqlstate == _NOT_NULL:
+                raise fenced_off(self.shown) from error
+            if self.books is None or error.sqlstate != UNIQUE:
                 raise failure(error, f"recording a unit of table {self.shown}") from error
-            return self.already(found, mine.rows)
+            return self._other_was_faster(self.books, mine)
         crash_points.POSTGRES_UNIT.hit()
-        return mine.piece(self.context.data_id, replayed=False)
+        return mine.piece(self.context, replayed=False, staged=staged)
 
     def already(self, recorded: Recorded, rows: int) -> Piece:
         """An earlier attempt at the same rows has committed: nothing is applied, its counts are the truth."""
         recorded.check_same(rows, self.shown)
         self._run("ROLLBACK")
-        return recorded.piece(self.context.data_id, replayed=True)
+        return recorded.piece(self.context, replayed=True)
 
-    def _why_not(self, error: Any) -> Recorded | None:
-        """The record of another attempt at the same rows, which has committed; FatalError for a newer writer."""
-        if error.sqlstate == _NOT_NULL:
-            raise fenced_off(self.shown) from error
-        if self.books is None or error.sqlstate != UNIQUE:
-            return None
+    def _other_was_faster(self, books: Books, mine: Recorded) -> Piece:
         self._run("ROLLBACK")
-        return self._find()
-
-    def _find(self) -> Recorded | None:
-        assert self.books is not None
-        found = self._ask(self.books.select_piece(self.context.data_id))
-        if not found:
-            return None
-        row = found[0]
-        end = json.loads(row["source_position"]) if row["source_position"] else None
-        return Recorded(row["rows"], row["bytes"], row["merged"], end)
+        self._look(books)
+        if self.before is None:
+            raise RetriableError(f"table {self.shown}: another attempt at unit {self.context.data_id} was faster")
+        return self.already(self.before, mine.rows)

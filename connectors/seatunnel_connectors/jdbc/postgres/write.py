@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_connectors.jdbc.held import Held
@@ -19,6 +18,7 @@ from seatunnel_py.api import (
     FatalError,
     Piece,
     Position,
+    Reached,
     RowKind,
     TableSchema,
     WriteContext,
@@ -32,9 +32,9 @@ class PostgresWriter(Writer):
     def __init__(self, address: Address, table: TableSchema, context: WriteContext) -> None:
         self.table = table
         self.context = context
-        self.load: Load = load_of(context.setup)
+        self.load: Load = load_of(context.setup).for_unit(context)
         self.shown = f"{self.load.schema}.{self.load.table}"
-        self.rows = self.bytes = self.skipped = 0
+        self.rows = self.bytes = self.read = 0
         self.end: Position | None = None
         with explained(f"connecting to write table {self.shown}"):
             self.held = Held(rows(address))
@@ -44,6 +44,8 @@ class PostgresWriter(Writer):
         try:
             with explained(f"looking back at a unit of table {self.shown}"):
                 self.record.look_back()
+            if self.record.before is not None:
+                self.reached = self.record.before.reached
         except BaseException:
             self.abort()
             raise
@@ -58,23 +60,15 @@ class PostgresWriter(Writer):
             )
         self.rows += batch.rows
         self.bytes += batch.data.nbytes
-        self.end = batch.end
-        data, kinds = self._unwritten(batch)
-        if not data.num_rows:
+        if self.record.before is not None or not batch.rows:
             return
-        self.blocks.add(data, kinds)
-
-    def _unwritten(self, batch: Batch) -> tuple[pa.RecordBatch, pa.UInt8Array | None]:
-        """The rows of a batch that an earlier attempt at the same unit has not committed already."""
-        before = self.record.before
-        skip = before.covers(batch.rows, self.skipped) if before else 0
-        self.skipped += skip
         kinds = batch.kinds
         if kinds is not None and pc.all(pc.equal(kinds, RowKind.INSERT.value)).as_py():
             kinds = None
-        if not skip:
-            return batch.data, kinds
-        return batch.data.slice(skip), None if kinds is None else kinds.slice(skip)
+        self.blocks.add(batch.data, kinds)
+
+    def ends_at(self, reached: Reached) -> None:
+        self.end, self.read = reached.end, reached.rows
 
     # -------------------------------------------------- the end
 
@@ -85,11 +79,10 @@ class PostgresWriter(Writer):
         try:
             self.blocks.flush()
             before = self.record.before
-            if before is not None and self.skipped == self.rows:
+            if before is not None:
                 piece = self.record.already(before, self.rows)
             else:
-                merged = self.blocks.merged + (before.merged if before else 0)
-                mine = Recorded(self.rows, self.bytes, merged, position_plain(self.end))
+                mine = Recorded(self.rows, self.bytes, self.blocks.merged, position_plain(self.end), self.read)
                 piece = self.record.commit(mine, begun=self.blocks.begun)
         except BaseException:
             self.abort()

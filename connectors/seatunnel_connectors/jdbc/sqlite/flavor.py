@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -18,6 +18,8 @@ from seatunnel_py.api import Column
 
 
 class SqliteFlavor(Flavor):
+    row_order: ClassVar[str] = "rowid"
+
     def sessions(self, address: Address) -> AbstractContextManager[Session]:
         return sessions(address)
 
@@ -50,6 +52,19 @@ class SqliteFlavor(Flavor):
             f"INSERT INTO {relation} ({', '.join(columns)}) VALUES ({markers}) "
             f"ON CONFLICT ({', '.join(key)}) DO UPDATE SET {updates}"
         )
+
+    def create_staging(self, staging: str, target: str, columns: Sequence[str]) -> list[str]:
+        index = self.quote(f"{staging.strip(chr(34))}_unit")
+        return [
+            f"CREATE TABLE IF NOT EXISTS {staging} AS "
+            f"SELECT '' AS st_unit, 0 AS st_kind, {', '.join(columns)} FROM {target} WHERE 0",
+            f"CREATE INDEX IF NOT EXISTS {index} ON {staging} (st_unit)",
+        ]
+
+    def insert_from(self, relation: str, columns: Sequence[str], key: Sequence[str]) -> str:
+        plain = super().insert_from(relation, columns, key)
+        updates = ", ".join(f"{name} = excluded.{name}" for name in columns)
+        return f"{plain} ON CONFLICT ({', '.join(key)}) DO UPDATE SET {updates}" if key else plain
 
     def values(self, array: pa.Array, column: Column) -> list[Any]:
         return types.to_values(array, column)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import Any
 
 from seatunnel_connectors.jdbc.recorded import Recorded, fenced_off
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session
@@ -40,48 +41,55 @@ class Books:
             "PRIMARY KEY (lineage, step, table_name))",
             f"CREATE TABLE IF NOT EXISTS {self.pieces} (token {text(16)} NOT NULL, data_id {text(700)} NOT NULL, "
             "attempt INTEGER NOT NULL, row_count BIGINT NOT NULL, byte_count BIGINT NOT NULL, "
-            f"merged BIGINT NOT NULL, source_position {text(4000)}, checkpoint_id BIGINT, "
+            f"merged BIGINT NOT NULL, source_position {text(4000)}, source_rows BIGINT NOT NULL, checkpoint_id BIGINT, "
+            f"incarnation INTEGER NOT NULL, epoch INTEGER NOT NULL, vertex {text(400)}, staged {text(40)}, "
             "PRIMARY KEY (token, data_id))",
         ]
 
     def find(self, session: Session, data_id: str) -> Recorded | None:
-        rows = session.ask(
-            self._sql(
-                "SELECT row_count, byte_count, merged, source_position FROM {pieces} WHERE token = ? AND data_id = ?"
-            ),
-            (self.token, data_id),
-        )
-        if not rows:
+        found = self._piece(session, data_id, "row_count, byte_count, merged, source_position, source_rows")
+        if found is None:
             return None
-        count, size, merged, end = rows[0]
-        return Recorded(count, size, merged, json.loads(end) if end else None)
+        count, size, merged, end, read = found
+        return Recorded(count, size, merged, json.loads(end) if end else None, read)
+
+    def find_staged(self, session: Session, data_id: str) -> str | None:
+        """The name under which an earlier attempt has staged these rows."""
+        found = self._piece(session, data_id, "staged")
+        return None if found is None else found[0]
+
+    def _piece(self, session: Session, data_id: str, columns: str) -> tuple[Any, ...] | None:
+        rows = session.ask(
+            self._sql(f"SELECT {columns} FROM {{pieces}} WHERE token = ? AND data_id = ?"), (self.token, data_id)
+        )
+        return rows[0] if rows else None
 
     def check_fence(self, session: Session, context: WriteContext, shown: str) -> None:
         """FatalError where a newer incarnation or epoch has made itself known, or the run is finished."""
         rows = session.ask(
-            self._sql("SELECT incarnation, epoch, finished, token FROM {ledger} WHERE {row}"),
+            self._sql("SELECT incarnation, epoch, finished, token FROM {ledger} WHERE {row}" + self.flavor.shared_lock),
             (context.lineage, context.step, self.table),
         )
         for incarnation, epoch, finished, token in rows:
             if (incarnation, epoch) > (context.incarnation, context.epoch) or (finished and token == self.token):
                 raise fenced_off(shown)
 
-    def insert_piece(self, session: Session, context: WriteContext, recorded: Recorded) -> None:
+    def insert_piece(self, session: Session, context: WriteContext, recorded: Recorded, staged: str = "") -> None:
         end = None if recorded.end is None else json.dumps(recorded.end)
         session.run(
             self._sql(
-                "INSERT INTO {pieces} (token, data_id, attempt, row_count, byte_count, merged, source_position) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?)"
+                "INSERT INTO {pieces} (token, data_id, attempt, row_count, byte_count, merged, source_position, "
+                "source_rows, incarnation, epoch, vertex, staged) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             ),
-            (self.token, context.data_id, context.attempt, recorded.rows, recorded.bytes, recorded.merged, end),
-        )
+            (
+                self.token, context.data_id, context.attempt, recorded.rows, recorded.bytes, recorded.merged, end,
+                recorded.read, context.incarnation, context.epoch, context.vertex, staged,
+            ),
+        )  # fmt: skip
 
-    def forget_piece(self, session: Session, data_id: str, before: Recorded) -> None:
-        """Make room for a fuller record; none where another attempt has replaced it since."""
-        session.run(
-            self._sql("DELETE FROM {pieces} WHERE token = ? AND data_id = ? AND row_count = ?"),
-            (self.token, data_id, before.rows),
-        )
+    def forget_piece(self, session: Session, data_id: str) -> None:
+        """Make room for another attempt."""
+        session.run(self._sql("DELETE FROM {pieces} WHERE token = ? AND data_id = ?"), (self.token, data_id))
 
     def raise_fence(self, session: Session, job_id: str, lineage: str, step: str, incarnation: int, epoch: int) -> None:
         key = (lineage, step, self.table)
@@ -96,17 +104,54 @@ class Books:
                 self._sql("UPDATE {ledger} SET incarnation = ?, epoch = ? WHERE {row}"), (incarnation, epoch, *key)
             )
 
-    def last_checkpoint(self, session: Session, lineage: str, step: str) -> int | None:
+    def lock(self, session: Session, lineage: str, step: str) -> tuple[int | None, int]:
+        """The ledger's row, held until the transaction ends: last checkpoint of this set-up, and incarnation."""
         rows = session.ask(
-            self._sql("SELECT last_checkpoint FROM {ledger} WHERE {row} AND token = ?"),
-            (lineage, step, self.table, self.token),
+            self._sql("SELECT last_checkpoint, incarnation, token FROM {ledger} WHERE {row}" + self.flavor.own_lock),
+            (lineage, step, self.table),
         )
-        return rows[0][0] if rows else None
+        for last, incarnation, token in rows:
+            return (last if token == self.token else None), incarnation
+        return None, 0
 
     def missing(self, session: Session, data_ids: list[str]) -> list[str]:
         """Names of units that the target does not hold."""
         held = {row[0] for row in session.ask(self._sql("SELECT data_id FROM {pieces} WHERE token = ?"), (self.token,))}
         return [name for name in data_ids if name not in held]
+
+    def take_off(self, session: Session, data_ids: list[str]) -> None:
+        """Of rows that are in the target and in a checkpoint the records are no longer needed."""
+        for name in data_ids:
+            self.forget_piece(session, name)
+
+    def accept(self, session: Session, checkpoint: int, data_ids: list[str]) -> None:
+        """Mark the pieces that this checkpoint names."""
+        for name in data_ids:
+            session.run(
+                self._sql("UPDATE {pieces} SET checkpoint_id = coalesce(checkpoint_id, ?) "
+                          "WHERE token = ? AND data_id = ?"),
+                (checkpoint, self.token, name),
+            )  # fmt: skip
+
+    def named(self, session: Session) -> set[str]:
+        """What checkpoints have named, by the names under which it is staged."""
+        sql = "SELECT staged FROM {pieces} WHERE token = ? AND checkpoint_id IS NOT NULL"
+        return {row[0] for row in session.ask(self._sql(sql), (self.token,))}
+
+    def forget_named(self, session: Session) -> None:
+        session.run(self._sql("DELETE FROM {pieces} WHERE token = ? AND checkpoint_id IS NOT NULL"), (self.token,))
+
+    def forget_overtaken(self, session: Session, vertex: str, life: tuple[int, int]) -> list[str]:
+        """Forget what older lives of a vertex have staged and no checkpoint has named; the names under which it is
+        staged. A piece of a later life is in a checkpoint: all that older ones had in theirs is committed by then."""
+        where = (
+            "token = ? AND checkpoint_id IS NULL AND vertex = ? AND (incarnation < ? OR incarnation = ? AND epoch < ?)"
+        )
+        values = (self.token, vertex, life[0], life[0], life[1])
+        found = [row[0] for row in session.ask(self._sql(f"SELECT staged FROM {{pieces}} WHERE {where}"), values)]
+        if found:
+            session.run(self._sql(f"DELETE FROM {{pieces}} WHERE {where}"), values)
+        return found
 
     def record(self, session: Session, context: CommitContext) -> None:
         """Write the checkpoint; the pieces of a finished run have served."""

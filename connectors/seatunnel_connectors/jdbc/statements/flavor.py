@@ -62,8 +62,12 @@ class Flavor(ABC):
     """One kind of database; stateless."""
 
     marker: ClassVar[str] = "?"
-    duplicates_found: ClassVar[bool] = True
-    """Whether INSERT of a key that is there fails, so that a unit's own record can be a plain INSERT."""
+    shared_lock: ClassVar[str] = ""
+    own_lock: ClassVar[str] = ""
+    """What a SELECT says so that nobody may change its rows, or read them with a lock, before the transaction ends;
+    empty where a transaction that writes is alone anyway."""
+    row_order: ClassVar[str] = ""
+    """The column of a staging table that grows from row to row."""
     spans_databases: ClassVar[bool] = False
     """Whether a connection reaches every database of its server, so that the option ``database`` may be another
     one than the url's."""
@@ -97,6 +101,19 @@ class Flavor(ABC):
         """A statement that inserts or updates one row by key, all names being quoted already; empty where the
         database has none, which its writer must know."""
         return ""
+
+    def create_staging(self, staging: str, target: str, columns: Sequence[str]) -> list[str]:
+        """A table beside the target with its columns, and unit, kind and order of each row (``statements.staged``);
+        none where the database cannot stage rows."""
+        return []
+
+    def insert_from(self, relation: str, columns: Sequence[str], key: Sequence[str]) -> str:
+        """Insert the rows of a query that replaces ``{rows}``; by ``key``, where there is one, they update as well."""
+        return f"INSERT INTO {relation} ({', '.join(columns)}) {{rows}}"
+
+    def delete_keys(self, relation: str, key: Sequence[str], keys: str) -> str:
+        """Delete the rows whose keys a query gives."""
+        return f"DELETE FROM {relation} WHERE ({', '.join(key)}) IN ({keys})"
 
     @abstractmethod
     def values(self, array: pa.Array, column: Column) -> list[Any]:

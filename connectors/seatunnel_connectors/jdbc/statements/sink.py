@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from seatunnel_connectors.jdbc import crash_points
 from seatunnel_connectors.jdbc.dialect import SinkRequest
+from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, Recipe
 from seatunnel_connectors.jdbc.siblings import mark_prepared, prepared_by_sibling
 from seatunnel_connectors.jdbc.statements.books import Books
+from seatunnel_connectors.jdbc.statements.committer import StatementCommitter
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, TargetTable
+from seatunnel_connectors.jdbc.statements.load import STAGED, TABLE, Load, load_of
 from seatunnel_connectors.jdbc.statements.query import QueryWriter
+from seatunnel_connectors.jdbc.statements.staged import Staged
 from seatunnel_connectors.jdbc.statements.write import StatementWriter
-from seatunnel_connectors.jdbc.target import Plan, decide, in_own_words, key_of, misfits, table_text, target_name
+from seatunnel_connectors.jdbc.target import (
+    Plan,
+    decide,
+    estimated_rows,
+    in_own_words,
+    key_of,
+    misfits,
+    table_text,
+    target_name,
+)
 from seatunnel_py.api import (
-    CommitContext,
     Committer,
     Effect,
     FatalError,
+    JobMode,
     NothingToCommit,
-    Piece,
     Plain,
     Setup,
     Sink,
@@ -30,32 +40,7 @@ from seatunnel_py.api import (
     Writer,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """How rows get into the target; plain data for every writer. ``renew`` are the statements that destroy what was
-    there, ``prepare`` those that may be repeated at will."""
-
-    database: str
-    table: str
-    token: str
-    names: tuple[str, ...]
-    key: tuple[str, ...]
-    upsert: bool
-    books: bool
-    renew: tuple[str, ...] = ()
-    prepare: tuple[str, ...] = ()
-
-    def to_plain(self) -> dict[str, Plain]:
-        return cast("dict[str, Plain]", {**asdict(self), "how": "table", "version": 1})
-
-
-def load_of(data: Any) -> Load:
-    """Read back what ``Load.to_plain`` wrote."""
-    fields = {key: value for key, value in dict(data).items() if key not in ("how", "version")}
-    for name in ("names", "key", "renew", "prepare"):
-        fields[name] = tuple(fields[name])
-    return Load(**fields)
+STAGING_NAME_MAX = 40  # of the target's name in that of its staging table: databases differ in what they allow
 
 
 @dataclass(frozen=True)
@@ -118,9 +103,34 @@ class StatementSink(Sink):
         effects, renew, prepare = self._effects(target, chosen, shown, relation, names, key, token, books)
         load = Load(
             target.database, target.table, token, tuple(names.values()), tuple(names[name] for name in key),
-            options.enable_upsert, books, tuple(renew), tuple(prepare),
+            options.enable_upsert, books, tuple(renew), how=self._how(shown, books=books),
+            staging=f"{target.table[:STAGING_NAME_MAX]}__st_{token}", at_end=self.request.mode is JobMode.BATCH,
         )  # fmt: skip
-        return Setup(tuple(effects), load.to_plain(), Visible.STAGED)
+        if load.how == STAGED:
+            prepare += Staged(self.flavor, load).create()
+        visible = Visible.STAGED if load.how == TABLE else Visible.FINAL if load.at_end else Visible.COMMITTED
+        return Setup(tuple(effects), replace(load, prepare=tuple(prepare)).to_plain(), visible)
+
+    def _how(self, shown: str, *, books: bool) -> str:
+        """The recipe. Where rows have to arrive exactly once and nobody says how, they are staged where the database
+        can; but a table of one unit is written in one transaction anyway."""
+        options = self.request.options
+        if options.is_exactly_once and not books:
+            raise FatalError(
+                f"the sink table {shown}: is_exactly_once needs a ledger beside it, and the user may not create tables",
+                "grant the user the right, or set is_exactly_once = false",
+            )
+        can, wanted = bool(self.flavor.row_order), options.exactly_once_recipe
+        if wanted is Recipe.PREPARED or (wanted is Recipe.STAGED and not can):
+            raise FatalError(
+                f"the sink table {shown}: this database has no recipe {wanted.value}",
+                f"set exactly_once_recipe = {Recipe.STAGED.value if can else Recipe.DIRECT.value}",
+            )
+        if wanted is not Recipe.AUTO:
+            return TABLE if wanted is Recipe.DIRECT else STAGED
+        rows = estimated_rows(self.request.table)
+        one_unit = self.request.mode is JobMode.BATCH and rows is not None and rows <= ROWS_PER_UNIT
+        return STAGED if options.is_exactly_once and can and not one_unit else TABLE
 
     def _refuse(self, target: TargetTable, chosen: Plan, shown: str, key: Sequence[str], names: dict[str, str]) -> None:
         problems = []
@@ -205,6 +215,9 @@ class StatementSink(Sink):
             return QueryWriter(self.flavor, self.request)
         return StatementWriter(self.flavor, self.request, load_of(context.setup), context)
 
+    def marks_units(self, setup: Mapping[str, Plain]) -> bool:
+        return not self.request.options.query and load_of(setup).how == TABLE and load_of(setup).books
+
     def committer(self) -> Committer:
         return NothingToCommit() if self.request.options.query else StatementCommitter(self.flavor, self.request)
 
@@ -219,54 +232,3 @@ def split_statements(text: str) -> list[str]:
         text[start:end].strip() for start, end in zip([0, *(at + 1 for at in cuts)], [*cuts, len(text)], strict=True)
     ]
     return [part for part in parts if part]
-
-
-class StatementCommitter(Committer):
-    """Rows are visible once their unit has committed; what is left is the ledger."""
-
-    def __init__(self, flavor: Flavor, request: SinkRequest) -> None:
-        self.flavor = flavor
-        self.request = request
-
-    def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
-        load = load_of(context.setup)
-        if not load.books:
-            return
-        books = Books(self.flavor, load.database, load.token, str(self.request.table.path))
-        with (
-            self.flavor.explained(f"committing table {load.table}"),
-            self.flavor.sessions(self.request.address) as session,
-        ):
-            crash_points.STATEMENTS_BEFORE.hit()
-            session.begin()
-            done = books.last_checkpoint(session, context.lineage, context.step)
-            if done is not None and done >= context.checkpoint:
-                session.rollback()
-                return
-            lost = books.missing(session, [str(piece.data["data_id"]) for piece in pieces])
-            if lost:
-                raise FatalError(
-                    f"table {load.table}: {len(lost)} of {len(pieces)} units that were written are not in the target's "
-                    "records: they are lost",
-                    "run the job again with --fresh",
-                )
-            books.record(session, context)
-            crash_points.STATEMENTS_INSIDE.hit()
-            session.commit()
-        crash_points.STATEMENTS_AFTER.hit()
-
-    def recover(self, context: CommitContext) -> int | None:
-        load = load_of(context.setup)
-        if not load.books:
-            return None
-        books = Books(self.flavor, load.database, load.token, str(self.request.table.path))
-        with (
-            self.flavor.explained(f"reading the ledger of {load.table}"),
-            self.flavor.sessions(self.request.address) as session,
-        ):
-            session.begin()
-            last = books.last_checkpoint(session, context.lineage, context.step)
-            books.raise_fence(session, context.job_id, context.lineage, context.step, context.incarnation, 0)
-            session.commit()
-        crash_points.STATEMENTS_FENCED.hit()
-        return last

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,10 +13,9 @@ from seatunnel_connectors.jdbc.held import Held
 from seatunnel_connectors.jdbc.recorded import Recorded, position_plain
 from seatunnel_connectors.jdbc.statements.books import Books
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Row, Session
-from seatunnel_py.api import BadRows, Batch, FatalError, Piece, Position, RowKind, WriteContext, Writer
-
-if TYPE_CHECKING:
-    from seatunnel_connectors.jdbc.statements.sink import Load
+from seatunnel_connectors.jdbc.statements.load import Load
+from seatunnel_connectors.jdbc.statements.staged import Staged
+from seatunnel_py.api import BadRows, Batch, FatalError, Piece, Position, Reached, RowKind, WriteContext, Writer
 
 BLOCK_ROWS = 20_000  # rows as Python values are held only this many at a time
 
@@ -33,9 +31,12 @@ class StatementWriter(Writer):
         self.relation = flavor.quote(*filter(None, (load.database, load.table)))
         self.what = f"writing table {load.table}"
         self.books = Books(flavor, load.database, load.token, str(request.table.path)) if load.books else None
-        self.rows = self.bytes = self.merged = self.skipped = 0
+        self.rows = self.bytes = self.merged = self.read = 0
         self.end: Position | None = None
         self.recorded: Recorded | None = None
+        self.unit = load.unit(context)
+        self.replaced: str | None = None
+        self.staged = Staged(flavor, load)
         self.begun = False
         with flavor.explained(f"connecting to write table {load.table}"):
             self.held = Held(flavor.sessions(request.address))
@@ -52,11 +53,16 @@ class StatementWriter(Writer):
                 books.raise_fence(
                     self.session, context.job_id, context.lineage, context.step, context.incarnation, context.epoch
                 )
-                self.recorded = books.find(self.session, context.data_id)
+                if self.unit:
+                    self.replaced = books.find_staged(self.session, context.data_id)
+                else:
+                    self.recorded = books.find(self.session, context.data_id)
                 self.session.commit()
         except BaseException:
             self.abort()
             raise
+        if self.recorded is not None:
+            self.reached = self.recorded.reached
 
     # -------------------------------------------------- rows
 
@@ -68,35 +74,55 @@ class StatementWriter(Writer):
             )
         self.rows += batch.rows
         self.bytes += batch.data.nbytes
-        self.end = batch.end
-        skip = self.recorded.covers(batch.rows, self.skipped) if self.recorded else 0
-        self.skipped += skip
-        data = batch.data.slice(skip)
-        kinds = batch.kinds.slice(skip) if batch.kinds is not None else None
+        if self.recorded is not None:
+            return
         with self.flavor.explained(self.what):
-            for start in range(0, data.num_rows, BLOCK_ROWS):
-                part = None if kinds is None else kinds.slice(start, BLOCK_ROWS)
-                self._block(data.slice(start, BLOCK_ROWS), part)
+            for start in range(0, batch.rows, BLOCK_ROWS):
+                part = None if batch.kinds is None else batch.kinds.slice(start, BLOCK_ROWS)
+                self._block(batch.data.slice(start, BLOCK_ROWS), part)
+
+    def ends_at(self, reached: Reached) -> None:
+        self.end, self.read = reached.end, reached.rows
 
     def _block(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None) -> None:
         if not self.begun:
             self.session.begin()
             self.begun = True
         if kinds is None or pc.all(pc.equal(kinds, RowKind.INSERT.value)).as_py():
-            self.insert(data)
+            self._of_one_kind(RowKind.INSERT, data)
             return
         for kind, start, length in runs(kinds):
-            self._run_of(RowKind(kind), data.slice(start, length))
+            self._of_one_kind(RowKind(kind), data.slice(start, length))
+
+    def _of_one_kind(self, kind: RowKind, data: pa.RecordBatch) -> None:
+        if not self.unit:
+            self._run_of(kind, data)
+            return
+        if kind is not RowKind.INSERT and self.load.key and not self.load.upsert:
+            raise FatalError(
+                f"table {self.load.table}: rows of kind {kind.name} cannot be staged with enable_upsert = false",
+                "set enable_upsert = true, or exactly_once_recipe = direct",
+            )
+        if kind in (RowKind.DELETE, RowKind.UPDATE_BEFORE) and not self.load.key:
+            raise self._needs_key(kind)
+        if kind is RowKind.UPDATE_BEFORE:
+            self.merged += data.num_rows
+        else:
+            self.keep(data, kind)
+
+    def keep(self, data: pa.RecordBatch, kind: RowKind) -> None:
+        """Into the staging table, kinds and all: what they mean to the target is the commit's business."""
+        rows = [(self.unit, kind.value, *row) for row in self._rows(data)]
+        count = self.session.run_many(self.staged.insert(), rows)
+        if count not in (-1, data.num_rows):
+            raise FatalError(f"table {self.load.table}: {count} of {data.num_rows} rows were confirmed")
 
     def _run_of(self, kind: RowKind, data: pa.RecordBatch) -> None:
         """Rows of one kind in a row, as the peer: -U is ignored, and what is about a row needs a key."""
         if kind is RowKind.INSERT or (kind is RowKind.UPDATE_AFTER and (self.load.upsert or not self.load.key)):
             self.insert(data)
         elif not self.load.key:
-            raise FatalError(
-                f"table {self.load.table}: rows of kind {kind.name} need a key to find their row by",
-                "set primary_keys, or drop these rows with the FilterRowKind transform",
-            )
+            raise self._needs_key(kind)
         elif kind is RowKind.UPDATE_BEFORE:
             self.merged += data.num_rows
         elif kind is RowKind.UPDATE_AFTER:
@@ -106,6 +132,12 @@ class StatementWriter(Writer):
             keys = [self.load.names.index(name) for name in self.load.key]
             rows = [tuple(row[at] for at in keys) for row in self._rows(data)]
             self.session.run_many(f"DELETE FROM {self.relation} WHERE {where}", rows)
+
+    def _needs_key(self, kind: RowKind) -> FatalError:
+        return FatalError(
+            f"table {self.load.table}: rows of kind {kind.name} need a key to find their row by",
+            "set primary_keys, or drop these rows with the FilterRowKind transform",
+        )
 
     def insert(self, data: pa.RecordBatch) -> None:
         """New rows, or new values for rows whose key is there."""
@@ -145,7 +177,7 @@ class StatementWriter(Writer):
     def stage(self) -> Piece:
         try:
             with self.flavor.explained(self.what):
-                if self.recorded is not None and self.skipped == self.rows:
+                if self.recorded is not None:
                     return self._already(self.recorded)
                 return self._commit()
         except BaseException:
@@ -155,21 +187,27 @@ class StatementWriter(Writer):
     def _commit(self) -> Piece:
         if not self.begun:
             self.session.begin()
-        merged = self.merged + (self.recorded.merged if self.recorded else 0)
-        mine = Recorded(self.rows, self.bytes, merged, position_plain(self.end))
+        mine = Recorded(self.rows, self.bytes, self.merged, position_plain(self.end), self.read)
         if self.books:
             self.books.check_fence(self.session, self.context, self.load.table)
-            other = self.books.find(self.session, self.context.data_id)
-            if other is not None and other != self.recorded:
-                return self._already(other)
-            if other is not None:
-                self.books.forget_piece(self.session, self.context.data_id, other)
-            self.books.insert_piece(self.session, self.context, mine)
+            if self.unit:
+                self._replace(self.books)
+            else:
+                other = self.books.find(self.session, self.context.data_id)
+                if other is not None:
+                    return self._already(other)
+            self.books.insert_piece(self.session, self.context, mine, self.unit)
         crash_points.STATEMENTS_WRITTEN.hit()
         self.session.commit()
         crash_points.STATEMENTS_UNIT.hit()
         self.held.release()
-        return mine.piece(self.context.data_id, replayed=False)
+        return mine.piece(self.context, replayed=False, staged=self.unit)
+
+    def _replace(self, books: Books) -> None:
+        """What an earlier attempt at these rows has staged, and no checkpoint has named, goes."""
+        if self.replaced is not None:
+            books.forget_piece(self.session, self.context.data_id)
+            self.staged.forget(self.session, [self.replaced])
 
     def _already(self, recorded: Recorded) -> Piece:
         """An earlier attempt at the same rows has committed: nothing is applied, its counts are the truth."""
@@ -177,7 +215,7 @@ class StatementWriter(Writer):
         if self.begun:
             self.session.rollback()
         self.held.release()
-        return recorded.piece(self.context.data_id, replayed=True)
+        return recorded.piece(self.context, replayed=True)
 
     def abort(self) -> None:
         self.held.discard()

@@ -1,0 +1,109 @@
+"""Finishing what units wrote by statements: staged rows are added to the target, in the transaction that writes the
+ledger; where units wrote to the target itself the ledger is all that is left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from seatunnel_connectors.jdbc import crash_points
+from seatunnel_connectors.jdbc.dialect import SinkRequest
+from seatunnel_connectors.jdbc.recorded import data_ids, fenced_off, lives
+from seatunnel_connectors.jdbc.statements.books import Books
+from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session
+from seatunnel_connectors.jdbc.statements.load import STAGED, Load, load_of
+from seatunnel_connectors.jdbc.statements.staged import Staged
+from seatunnel_py.api import CommitContext, Committer, FatalError, Piece
+
+
+class StatementCommitter(Committer):
+    """One sink and table, on the driver."""
+
+    def __init__(self, flavor: Flavor, request: SinkRequest) -> None:
+        self.flavor = flavor
+        self.request = request
+
+    def _books(self, load: Load) -> Books:
+        return Books(self.flavor, load.database, load.token, str(self.request.table.path))
+
+    def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        load = load_of(context.setup)
+        if not load.books:
+            return
+        with (
+            self.flavor.explained(f"committing table {load.table}"),
+            self.flavor.sessions(self.request.address) as session,
+        ):
+            crash_points.STATEMENTS_BEFORE.hit()
+            session.begin()
+            self._commit(session, load, pieces, context)
+            crash_points.STATEMENTS_INSIDE.hit()
+            session.commit()
+            crash_points.STATEMENTS_AFTER.hit()
+            if load.how == STAGED and context.final:
+                session.run(Staged(self.flavor, load).drop())
+
+    def _commit(self, session: Session, load: Load, pieces: Sequence[Piece], context: CommitContext) -> None:
+        books = self._books(load)
+        done, incarnation = books.lock(session, context.lineage, context.step)
+        if incarnation > context.incarnation:
+            raise fenced_off(load.table)
+        if done is not None and done >= context.checkpoint:
+            return
+        names = data_ids(pieces)
+        lost = books.missing(session, names)
+        if lost:
+            raise FatalError(
+                f"table {load.table}: {len(lost)} of {len(names)} units that were written are not in the target's "
+                "records: they are lost",
+                "run the job again with --fresh",
+            )
+        if load.how == STAGED:
+            self._add_staged(session, load, books, pieces, context)
+        else:
+            books.take_off(session, [name for name in names if name not in _contested(pieces)])
+        books.record(session, context)
+
+    def _add_staged(
+        self, session: Session, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
+    ) -> None:
+        staged = Staged(self.flavor, load)
+        books.accept(session, context.checkpoint, data_ids(pieces))
+        if context.final or not load.at_end:
+            units = staged.in_order(session, books.named(session))
+            for unit in units:
+                staged.add(session, unit)
+            staged.forget(session, units)
+            books.forget_named(session)
+        for vertex, life in lives(pieces).items():
+            staged.forget(session, books.forget_overtaken(session, vertex, life))
+
+    def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        load = load_of(context.setup)
+        if not load.books or load.how != STAGED:
+            return
+        with (
+            self.flavor.explained(f"dropping what was staged for {load.table}"),
+            self.flavor.sessions(self.request.address) as session,
+        ):
+            session.run(Staged(self.flavor, load).drop())
+            self._books(load).forget_all(session)
+
+    def recover(self, context: CommitContext) -> int | None:
+        load = load_of(context.setup)
+        if not load.books:
+            return None
+        books = self._books(load)
+        with (
+            self.flavor.explained(f"reading the ledger of {load.table}"),
+            self.flavor.sessions(self.request.address) as session,
+        ):
+            session.begin()
+            last, _ = books.lock(session, context.lineage, context.step)
+            books.raise_fence(session, context.job_id, context.lineage, context.step, context.incarnation, 0)
+            session.commit()
+        crash_points.STATEMENTS_FENCED.hit()
+        return last
+
+
+def _contested(pieces: Sequence[Piece]) -> set[str]:
+    return set(data_ids([piece for piece in pieces if piece.data["contested"]]))

@@ -1,0 +1,50 @@
+"""What a sink that writes by statements has decided; plain data for every writer and the committer."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from typing import Any, cast
+
+from seatunnel_py.api import Plain, WriteContext
+
+TABLE = "table"
+STAGED = "staged"
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How rows get into the target. ``how`` is STAGED (units fill the table ``staging``, commits add its rows to the
+    target) or TABLE (units write to the target). ``renew`` are the statements that destroy what was there, ``prepare``
+    those that may be repeated at will; ``at_end`` says that staged rows wait for the last checkpoint."""
+
+    database: str
+    table: str
+    token: str
+    names: tuple[str, ...]
+    key: tuple[str, ...]
+    upsert: bool
+    books: bool
+    renew: tuple[str, ...] = ()
+    prepare: tuple[str, ...] = ()
+    how: str = TABLE
+    staging: str = ""
+    at_end: bool = False
+
+    def unit(self, context: WriteContext) -> str:
+        """The name under which this attempt stages its rows: no two attempts ever have the same."""
+        if self.how != STAGED:
+            return ""
+        who = (context.data_id, context.incarnation, context.epoch, context.attempt)
+        return blake2b(repr(who).encode(), digest_size=12).hexdigest()
+
+    def to_plain(self) -> dict[str, Plain]:
+        return cast("dict[str, Plain]", {**asdict(self), "version": 1})
+
+
+def load_of(data: Any) -> Load:
+    """Read back what ``Load.to_plain`` wrote."""
+    fields = {key: value for key, value in dict(data).items() if key != "version"}
+    for name in ("names", "key", "renew", "prepare"):
+        fields[name] = tuple(fields[name])
+    return Load(**fields)

@@ -1,0 +1,102 @@
+"""Rows that units have staged in one table beside the target, and how a commit adds them to it.
+
+Rules. (1) Units are added in the order in which they were staged, rows in the order in which they were written: of two
+with one key the later one wins. (2) Everything here belongs into the commit's transaction, so none of it is DDL, which
+some databases commit by themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session
+from seatunnel_connectors.jdbc.statements.load import Load
+from seatunnel_py.api import RowKind
+
+UNIT = "st_unit"
+KIND = "st_kind"
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """The staged rows of one load."""
+
+    flavor: Flavor
+    load: Load
+
+    @property
+    def target(self) -> str:
+        return self._quoted(self.load.table)
+
+    @property
+    def staging(self) -> str:
+        return self._quoted(self.load.staging)
+
+    def _quoted(self, table: str) -> str:
+        return self.flavor.quote(*filter(None, (self.load.database, table)))
+
+    @property
+    def columns(self) -> list[str]:
+        return [self.flavor.quote(name) for name in self.load.names]
+
+    @property
+    def key(self) -> list[str]:
+        return [self.flavor.quote(name) for name in self.load.key]
+
+    def create(self) -> list[str]:
+        """Statements that create the table, after the target; none where the database is not up to it."""
+        return self.flavor.create_staging(self.staging, self.target, self.columns)
+
+    def drop(self) -> str:
+        return f"DROP TABLE IF EXISTS {self.staging}"
+
+    def insert(self) -> str:
+        """One row: unit, kind, values."""
+        markers = ", ".join([self.flavor.marker] * (len(self.load.names) + 2))
+        return f"INSERT INTO {self.staging} ({UNIT}, {KIND}, {', '.join(self.columns)}) VALUES ({markers})"
+
+    def in_order(self, session: Session, units: set[str]) -> list[str]:
+        """Of these units those that hold rows, in the order in which they were staged."""
+        found = session.ask(f"SELECT {UNIT}, min({self.flavor.row_order}) AS first FROM {self.staging} GROUP BY {UNIT}")
+        return [unit for unit, first in sorted(found, key=lambda row: row[1]) if unit in units]
+
+    def add(self, session: Session, unit: str) -> None:
+        """One unit's rows into the target."""
+        deletes = self._count(session, unit, RowKind.DELETE) if self.key else 0
+        if deletes:
+            session.run(self.flavor.delete_keys(self.target, self.key, self._deleted()), (unit, RowKind.DELETE.value))
+        insert = self.flavor.insert_from(self.target, self.columns, self.key if self.load.upsert else [])
+        if not deletes:
+            session.run(insert.format(rows=self._rows()), (unit,))
+        else:
+            session.run(insert.format(rows=self._rows_behind_deletes()), (unit, RowKind.DELETE.value, unit))
+
+    def forget(self, session: Session, units: list[str]) -> None:
+        for unit in units:
+            session.run(f"DELETE FROM {self.staging} WHERE {UNIT} = {self.flavor.marker}", (unit,))
+
+    def _count(self, session: Session, unit: str, kind: RowKind) -> int:
+        where = f"{UNIT} = {self.flavor.marker} AND {KIND} = {self.flavor.marker}"
+        return int(session.ask(f"SELECT count(*) FROM {self.staging} WHERE {where}", (unit, kind.value))[0][0])
+
+    def _deleted(self) -> str:
+        marker = self.flavor.marker
+        return f"SELECT {', '.join(self.key)} FROM {self.staging} WHERE {UNIT} = {marker} AND {KIND} = {marker}"
+
+    def _rows(self) -> str:
+        columns, marker = ", ".join(self.columns), self.flavor.marker
+        return f"SELECT {columns} FROM {self.staging} WHERE {UNIT} = {marker} ORDER BY {self.flavor.row_order}"
+
+    def _rows_behind_deletes(self) -> str:
+        """Rows that no later delete of their key takes away."""
+        key, marker, order = ", ".join(self.key), self.flavor.marker, self.flavor.row_order
+        last = (
+            f"SELECT {key}, max({order}) AS st_last FROM {self.staging} "
+            f"WHERE {UNIT} = {marker} AND {KIND} = {marker} GROUP BY {key}"
+        )
+        same = " AND ".join(f"d.{name} = s.{name}" for name in self.key)
+        return (
+            f"SELECT {', '.join(f's.{name}' for name in self.columns)} FROM {self.staging} s "
+            f"LEFT JOIN ({last}) d ON {same} WHERE s.{UNIT} = {marker} AND s.{KIND} <> {RowKind.DELETE.value} "
+            f"AND (d.st_last IS NULL OR s.{order} > d.st_last) ORDER BY s.{order}"
+        )

@@ -1,0 +1,281 @@
+"""Rows that arrive exactly once, by each recipe in each database: what is seen when, and what a crash leaves behind."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from seatunnel_py.api import (
+    Batch,
+    CommitContext,
+    FatalError,
+    Guarantee,
+    JobMode,
+    Piece,
+    Position,
+    Reached,
+    Setup,
+    Sink,
+    TablePath,
+    Visible,
+    WriteContext,
+    Writer,
+    schema_from_arrow,
+)
+from seatunnel_py.api.resources import close_all
+from tests.connectors.jdbc.copying import make_sink
+
+SCHEMA = schema_from_arrow(
+    TablePath("db", "up", "t"), pa.schema([pa.field("id", pa.int64(), nullable=False), ("s", pa.string())])
+)
+KINDS = ("+I", "-U", "+U", "-D")
+_numbers = itertools.count(1)
+
+
+class Target:
+    """A table `t` with one row that was there before, and a sink into it."""
+
+    def __init__(
+        self, ask: Callable[[str], list[tuple[Any, ...]]], run: Callable[[str], Any], options: dict[str, Any]
+    ) -> None:
+        self.ask = ask
+        self.run = run
+        self.options = options
+        self.lineage = f"lineage{next(_numbers)}"
+        self.sink: Sink
+        self.setup: Setup
+
+    def plan(self, mode: JobMode = JobMode.STREAMING, recipe: str = "staged", **more: Any) -> None:
+        options = {**self.options, "is_exactly_once": True, "exactly_once_recipe": recipe, **more}
+        self.sink, self.capabilities = make_sink(options, SCHEMA, mode=mode)
+        self.setup = self.sink.plan_setup()
+        self.sink.setup(self.setup)
+
+    def open(self, data_id: str, **more: Any) -> Writer:
+        context = WriteContext("job", self.lineage, "sink", data_id, setup=self.setup.data, vertex="v", **more)
+        return self.sink.open(context)
+
+    def stage(self, data_id: str, *rows: tuple[str, int, str], **more: Any) -> Piece:
+        writer = self.open(data_id, **more)
+        kinds = pa.array([KINDS.index(kind) for kind, _, _ in rows], pa.uint8())
+        data = pa.record_batch([[row[1] for row in rows], [row[2] for row in rows]], schema=SCHEMA.arrow())
+        writer.write(Batch(SCHEMA.path, data, kinds=kinds))
+        writer.ends_at(Reached(len(rows), Position({"after": rows[-1][1]})))
+        return writer.stage()
+
+    def commit(self, checkpoint: int, *pieces: Piece, final: bool = False, incarnation: int = 1) -> None:
+        self.sink.committer().commit(pieces, self.context(checkpoint, final=final, incarnation=incarnation))
+
+    def context(self, checkpoint: int, **more: Any) -> CommitContext:
+        return CommitContext("job", self.lineage, "sink", checkpoint, setup=self.setup.data, **more)
+
+    @property
+    def rows(self) -> list[tuple[Any, ...]]:
+        return self.ask("SELECT id, s FROM t ORDER BY id, s")
+
+    @property
+    def pieces(self) -> int:
+        return int(self.ask("SELECT count(*) FROM seatunnel_piece")[0][0])
+
+    def staged_rows(self) -> int:
+        """Rows in all tables beside the target that are ours."""
+        return sum(int(self.ask(f"SELECT count(*) FROM {name}")[0][0]) for name in self.staging())
+
+    def staging(self) -> list[str]:
+        return [name for name in self.tables() if "__st_" in name]
+
+    def tables(self) -> list[str]:
+        if "sqlite" in self.options["url"]:
+            return [row[0] for row in self.ask("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return [row[0] for row in self.ask("SELECT table_name FROM information_schema.tables")]
+
+
+BEFORE = (0, "before")
+
+
+def _postgres(request: pytest.FixtureRequest) -> Target:
+    pg = request.getfixturevalue("pg")
+    pg.db.execute("SET search_path = b; CREATE TABLE b.t (id bigint, s text); INSERT INTO b.t VALUES (0, 'before')")
+    return Target(pg.rows, lambda sql: pg.db.execute(sql.encode()), pg.sink(table="b.t"))
+
+
+def _maria(request: pytest.FixtureRequest) -> Target:
+    maria = request.getfixturevalue("maria")
+    maria.run("USE b", "CREATE TABLE t (id bigint, s varchar(100)) ENGINE=InnoDB", "INSERT INTO t VALUES (0, 'before')")
+    return Target(maria.rows, maria.run, maria.sink(table="t"))
+
+
+def _sqlite(request: pytest.FixtureRequest) -> Target:
+    path: Path = request.getfixturevalue("tmp_path") / "target.db"
+
+    def ask(sql: str) -> list[tuple[Any, ...]]:
+        with sqlite3.connect(path) as db:
+            return db.execute(sql).fetchall()
+
+    ask("CREATE TABLE t (id bigint, s text)")
+    ask("INSERT INTO t VALUES (0, 'before')")
+    return Target(ask, ask, {"url": f"jdbc:sqlite:{path}", "generate_sink_sql": True, "table": "t"})
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(_postgres, marks=pytest.mark.postgres, id="postgres"),
+        pytest.param(_maria, id="mariadb"),
+        pytest.param(_sqlite, id="sqlite"),
+    ]
+)
+def target(request: pytest.FixtureRequest) -> Iterator[Target]:
+    yield request.param(request)
+    close_all()
+
+
+# ---------------------------------------------------------------- staged
+
+
+def test_rows_are_seen_with_their_checkpoint_and_once(target: Target) -> None:
+    target.plan()
+    assert target.capabilities.guarantee is Guarantee.TWO_PHASE_COMMIT
+    assert target.setup.visible is Visible.COMMITTED
+    first = [target.stage("u1", ("+I", 1, "a"), ("+I", 2, "b")), target.stage("u2", ("+I", 2, "b"))]
+    assert target.rows == [BEFORE]
+
+    target.commit(1, *first)
+    target.commit(1, *first)
+    assert target.rows == [BEFORE, (1, "a"), (2, "b"), (2, "b")]
+
+    target.commit(2, target.stage("u3", ("+I", 3, "c")))
+    assert target.rows == [BEFORE, (1, "a"), (2, "b"), (2, "b"), (3, "c")]
+    assert (target.pieces, target.staged_rows()) == (0, 0), "what is committed is not kept twice"
+
+
+def test_a_later_attempt_takes_the_place_of_an_older_one(target: Target) -> None:
+    """Whatever it reads this time: nobody has seen the rows of the older one."""
+    target.plan()
+    target.stage("u1", ("+I", 1, "old"), ("+I", 2, "old"))
+
+    again = target.stage("u1", ("+I", 3, "new"), attempt=1)
+    target.commit(1, again)
+
+    assert target.rows == [BEFORE, (3, "new")]
+    assert target.staged_rows() == 0
+
+
+def test_what_older_lives_have_staged_is_swept_and_nothing_else(target: Target) -> None:
+    """A new life cuts its units otherwise; what a checkpoint names of the old one stays until it is committed."""
+    target.plan()
+    named = target.stage("u1", ("+I", 1, "named"))
+    target.stage("u2", ("+I", 2, "orphan"))
+
+    new = target.stage("u3", ("+I", 3, "new"), epoch=1)
+    target.commit(1, named)
+    assert target.staged_rows() == 2, "the first checkpoint knows nothing of the new life"
+    target.commit(2, new)
+
+    assert target.rows == [BEFORE, (1, "named"), (3, "new")]
+    assert (target.pieces, target.staged_rows()) == (0, 0)
+
+
+def test_the_last_commit_leaves_nothing_behind(target: Target) -> None:
+    target.plan()
+    target.stage("u1", ("+I", 1, "orphan"))
+
+    target.commit(1, target.stage("u2", ("+I", 2, "b")), final=True)
+
+    assert target.rows == [BEFORE, (2, "b")]
+    assert target.staging() == []
+    with pytest.raises(FatalError, match="fenced off|no such table|doesn't exist"):
+        target.stage("u3", ("+I", 3, "late"))
+
+
+def test_a_bounded_job_shows_nothing_before_its_end(target: Target) -> None:
+    target.plan(JobMode.BATCH)
+    assert target.setup.visible is Visible.FINAL
+    target.commit(1, target.stage("u1", ("+I", 1, "a")))
+    assert target.rows == [BEFORE]
+
+    target.commit(2, target.stage("u2", ("+I", 2, "b")), final=True)
+
+    assert target.rows == [BEFORE, (1, "a"), (2, "b")]
+
+
+def test_what_is_given_up_is_dropped(target: Target) -> None:
+    target.plan(JobMode.BATCH)
+    piece = target.stage("u1", ("+I", 1, "a"))
+
+    target.sink.committer().abort([piece], target.context(1))
+
+    assert (target.rows, target.staging(), target.pieces) == ([BEFORE], [], 0)
+
+
+def test_a_staged_unit_that_is_gone_is_lost_and_never_done(target: Target) -> None:
+    target.plan()
+    piece = target.stage("u1", ("+I", 1, "a"))
+    target.run("DELETE FROM seatunnel_piece")
+
+    with pytest.raises(FatalError, match="lost"):
+        target.commit(1, piece)
+
+    assert target.rows == [BEFORE]
+
+
+@pytest.mark.parametrize("recipe", ["staged", "direct"])
+def test_an_overtaken_driver_and_its_workers_are_refused(target: Target, recipe: str) -> None:
+    target.plan(recipe=recipe)
+    mine = target.stage("u1", ("+I", 1, "a"))
+    writer = target.open("u2")
+    assert target.sink.committer().recover(target.context(0, incarnation=2)) is None
+
+    with pytest.raises(FatalError, match="fenced off|newer run"):
+        target.commit(1, mine)
+    data = pa.record_batch([[2], ["late"]], schema=SCHEMA.arrow())
+    writer.write(Batch(SCHEMA.path, data))
+    with pytest.raises(FatalError, match="fenced off"):
+        writer.stage()
+
+    target.commit(1, mine, incarnation=2)
+    assert target.rows == [BEFORE, (1, "a")]
+
+
+def test_by_key_the_last_word_counts_across_units_and_within_one(target: Target) -> None:
+    target.run("CREATE UNIQUE INDEX t_key ON t (id)")
+    target.plan(primary_keys=["id"])
+    first = target.stage("u1", ("+I", 1, "a"), ("+I", 2, "b"), ("+I", 1, "c"), ("+I", 3, "x"))
+    second = target.stage("u2", ("-U", 2, "b"), ("+U", 2, "d"), ("-D", 3, "x"), ("-D", 0, "before"), ("+I", 0, "again"))
+
+    target.commit(1, first, second)
+
+    assert target.rows == [(0, "again"), (1, "c"), (2, "d")]
+
+
+# ---------------------------------------------------------------- direct
+
+
+def test_a_unit_that_is_there_says_where_it_ended(target: Target) -> None:
+    target.plan(recipe="direct")
+    first = target.stage("u1", ("+I", 1, "a"), ("+I", 2, "b"))
+    assert target.rows == [BEFORE, (1, "a"), (2, "b")]
+    assert target.sink.marks_units(target.setup.data)
+
+    writer = target.open("u1", epoch=1)
+    assert writer.reached == Reached(2, Position({"after": 2}))
+    writer.abort()
+    again = target.stage("u1", ("+I", 1, "a"), ("+I", 2, "b"), epoch=1)
+
+    target.commit(1, again)
+    assert (first.rows, again.rows, again.data["replayed"]) == (2, 2, True)
+    assert target.rows == [BEFORE, (1, "a"), (2, "b")]
+
+
+def test_records_of_units_are_kept_only_where_late_attempts_need_them(target: Target) -> None:
+    target.plan(recipe="direct")
+    target.commit(1, target.stage("u1", ("+I", 1, "a")), target.stage("u2", ("+I", 2, "b"), attempt=1))
+
+    assert target.ask("SELECT data_id FROM seatunnel_piece") == [("u2",)]
+    assert target.stage("u2", ("+I", 2, "b")).data["replayed"], "the first attempt comes late"
+    assert target.rows == [BEFORE, (1, "a"), (2, "b")]
