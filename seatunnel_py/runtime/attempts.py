@@ -1,7 +1,10 @@
-"""What follows from a failed attempt: try the same again, or give the table up. Pure.
+"""What follows from a failed attempt: try the same again, or say that this life cannot do it. Pure.
 
 A lost worker says nothing about the rows, so it is tried again at once; a plugin that calls its failure retriable
 gets growing pauses; a fatal one is believed; an exception that nobody foresaw gets one more chance.
+
+What is retriable may pass, so that attempts are not all: the vertex restarts ``times`` times, and has all its attempts
+in each life; in an unbounded pipeline these never end. A commit begins no life, and has as many tries as all of them.
 """
 
 from __future__ import annotations
@@ -26,6 +29,10 @@ class RetryPolicy:
         if failure.kind is FailureKind.LOST:
             return 0.0
         return min(self.interval_seconds, self.interval_seconds / 8 * 2.0**attempt)
+
+    def commit_may_pass(self, failure: UnitFailure, tries: int) -> bool:
+        """Whether a commit that failed so often is tried again."""
+        return failure.kind is FailureKind.RETRIABLE and tries < (self.times + 1) ** 2
 
 
 _ALLOWED = {FailureKind.FATAL: 0, FailureKind.UNEXPECTED: 1, FailureKind.DEADLINE: 1}

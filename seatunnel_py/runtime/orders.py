@@ -70,6 +70,7 @@ def _restart(life: PipelineLife, command: order.Restart) -> None:
     run.stop()
     life.left_out.discard(command.subtask)
     life.restarts.began(command.subtask.vertex, command.epoch, command.checkpoint)
+    life.drop(run.unnamed(life.newest))
     if command.replay is not JournalUse.WHOLE:
         run.numbering = f"{command.incarnation}.{command.epoch}"
     first = (snapshot.taken if snapshot else 0) + 1
@@ -126,11 +127,11 @@ def _committed(life: PipelineLife, command: order.CommitPieces) -> None:
 
 
 def _commit_failed(life: PipelineLife, command: order.CommitPieces, failure: UnitFailure) -> None:
-    """What may pass is tried again by the coordinator: in a bounded job so often as anything is."""
+    """What may pass is tried again by the coordinator: in an unbounded pipeline for ever."""
     life.tries[command.scope] += 1
     life.failure = failure
-    hopeless = life.settings.retry.delay(failure, life.tries[command.scope] - 1) is None
-    final = failure.kind is not FailureKind.RETRIABLE or (life.bounded and hopeless)
+    for_ever = failure.kind is FailureKind.RETRIABLE and not life.bounded
+    final = not for_ever and not life.settings.retry.commit_may_pass(failure, life.tries[command.scope])
     reason = Reason.COMMIT_REFUSED if final else Reason.COMMIT_FAILED
     if not final:
         tries = life.tries[command.scope]
@@ -248,9 +249,11 @@ def _ready(life: PipelineLife, run: SubtaskRun, command: task.ReportReady) -> No
 def _subtask_failed(life: PipelineLife, run: SubtaskRun, command: task.ReportFailed) -> None:
     run.stop()
     vertex, of_unit = command.subtask.vertex, command.reason in (Reason.UNIT_FAILED, Reason.UNIT_REFUSED)
-    life.restarts.causes[vertex] = life.failure.message if of_unit and life.failure else explain(command.reason)
+    cause = life.failure.message if of_unit and life.failure else explain(command.reason)
+    if not life.restarts.failed(vertex, command.epoch, command.reason, cause):
+        return
     if twice := shown_twice(life.topology, vertex, life.pipeline.vertices, life.prepared):
-        life.give_up(cannot_restart(vertex, twice, life.restarts.causes[vertex]))
+        life.give_up(cannot_restart(vertex, twice, cause))
         return
     life.hear(report.SubtaskFailed(life.now(), command.incarnation, command.epoch, command.subtask, command.reason))
 

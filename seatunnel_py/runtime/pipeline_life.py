@@ -29,6 +29,7 @@ from seatunnel_py.protocol.participant import Participant
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.topology import Topology
 from seatunnel_py.runtime import channel_data, effects
+from seatunnel_py.runtime.asides import Asides
 from seatunnel_py.runtime.chains import JobIdentity, chain_of
 from seatunnel_py.runtime.counts import Counts
 from seatunnel_py.runtime.effects import Prepared
@@ -46,7 +47,7 @@ from seatunnel_py.runtime.subtask_run import SubtaskRun
 from seatunnel_py.runtime.tallies import Tally
 from seatunnel_py.runtime.unit_journal import dropped_line
 from seatunnel_py.runtime.world import World
-from seatunnel_py.work.unit import FailureKind, SinkPiece, Unit, UnitFailure, UnitId, UnitResult
+from seatunnel_py.work.unit import SinkPiece, Unit, UnitFailure, UnitId, UnitResult
 
 
 class PipelineLife:
@@ -92,7 +93,7 @@ class PipelineLife:
         self.units = InFlight(world)
         self.failures: Counter[str] = Counter()
         self.tries: Counter[str] = Counter()
-        self._asides = 0
+        self.aside = Asides(self)
         self._over: Callable[[], None] | None = None
         self.ending: TableState | None = None
         self._mail: deque[tuple[Subtask | None, Any]] = deque()
@@ -219,12 +220,12 @@ class PipelineLife:
     def finished(self, result: UnitResult) -> None:
         """The engine has ended a unit."""
         self.units.finished(result)
-        self._close_if_idle()
+        self.close_if_idle()
 
     def lost(self, unit: UnitId, reason: str) -> None:
         """The unit's worker died without a word."""
         self.units.lost(unit, reason)
-        self._close_if_idle()
+        self.close_if_idle()
 
     # ---------------------------------------------------------------- ending
 
@@ -256,10 +257,10 @@ class PipelineLife:
     def end(self, close: Callable[[], None]) -> None:
         """Close as soon as nothing of the pipeline is at work."""
         self._over = close
-        self._close_if_idle()
+        self.close_if_idle()
 
-    def _close_if_idle(self) -> None:
-        if self._over is None or self.units or self._asides:
+    def close_if_idle(self) -> None:
+        if self._over is None or self.units or self.aside:
             return
         close, self._over = self._over, _closed
         if close is not _closed:
@@ -284,6 +285,18 @@ class PipelineLife:
             over()
 
         self.world.aside(task, lambda _: over(), left_behind)
+
+    def drop(self, pieces: Sequence[SinkPiece]) -> None:
+        """Staged rows that no record will ever name (I33). What cannot be dropped now is dropped in the end."""
+
+        def kept(failure: UnitFailure) -> None:
+            self.units.strays += pieces
+            self._tell_state(failure)
+
+        if pieces:
+            groups = tuple(self.groups.values())
+            dropping = partial(effects.drop, groups, pieces, self.prepared.setups, self.job)
+            self.aside("drop", dropping, lambda _: None, kept, retried=False)
 
     def _staged(self) -> Iterable[SinkPiece]:
         """Everything that was staged and is not in a record, failed attempts included."""
@@ -311,48 +324,6 @@ class PipelineLife:
     def resumable(self) -> bool:
         newest = self.newest
         return newest is not None and newest.kind is not RecordKind.ZERO
-
-    # ---------------------------------------------------------------- other threads
-
-    def aside(
-        self,
-        what: str,
-        job: Callable[[], Any],
-        then: Callable[[Any], None],
-        failed: Callable[[UnitFailure], None],
-        *,
-        retried: bool = True,
-    ) -> None:
-        """Run what blocks; where trying again may help it is tried as often as a unit is."""
-        self._asides += 1
-
-        def done(value: Any) -> None:
-            self._asides -= 1
-            self.tries.pop(what, None)
-            if self._over is None:
-                then(value)
-            elif isinstance(value, Start):
-                self.prepared = value.prepared
-            self._close_if_idle()
-
-        def not_done(failure: UnitFailure) -> None:
-            self._asides -= 1
-            delay = self.settings.retry.delay(failure, self.tries[what]) if retried else None
-            if self._over is not None or delay is None or failure.kind is not FailureKind.RETRIABLE:
-                if self._over is None:
-                    failed(failure)
-                self._close_if_idle()
-                return
-            self.tries[what] += 1
-            self.retrying(what, self.tries[what], delay, failure)
-            self.world.after((self.key, "aside", what), delay, partial(self._again, what, job, then, failed))
-
-        self.world.aside(job, done, not_done)
-
-    def _again(self, *again: Any) -> None:
-        """The pause before another try is over."""
-        if self._over is None:
-            self.aside(*again)
 
     # ---------------------------------------------------------------- for people
 

@@ -11,7 +11,10 @@ from collections.abc import Collection, Mapping
 
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.plan.pipelines import Vertex
+from seatunnel_py.protocol.backoff import Retries
+from seatunnel_py.protocol.coordinator import Coordinator
 from seatunnel_py.protocol.failover import Replay, consequences, duplicates_possible, losses_possible
+from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.regions import restart_set
 from seatunnel_py.protocol.topology import Topology
 from seatunnel_py.runtime.effects import Prepared
@@ -20,12 +23,22 @@ from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 
 class Restarts:
-    """Of one pipeline. ``causes``: why vertices have failed that have not started again."""
+    """Of one pipeline."""
 
     def __init__(self) -> None:
-        self.causes: dict[str, str] = {}
+        self._causes: dict[str, str] = {}
+        self._known: set[tuple[str, int, Reason]] = set()
         self._epochs: dict[str, int] = {}
         self._checkpoint = 0
+
+    def failed(self, vertex: str, epoch: int, reason: Reason, cause: str) -> bool:
+        """False: it is known already. A vertex restarts as a whole, so that another subtask of it which fails for the
+        same reason costs no further attempt; nor does one that says it again."""
+        self._causes[vertex] = cause
+        failure = (vertex, epoch, reason)
+        known = failure in self._known
+        self._known.add(failure)
+        return not known
 
     def began(self, vertex: str, epoch: int, checkpoint: int) -> None:
         """A subtask of this vertex has been told to begin a life."""
@@ -34,14 +47,22 @@ class Restarts:
 
     def started(self, topology: Topology, pipeline: str, name: str, at: float) -> RegionRestarted | None:
         """All of them have started; None: not after a failure, or it was told already."""
-        causes, epochs = self.causes, self._epochs
-        self.causes, self._epochs = {}, {}
+        causes, epochs = self._causes, self._epochs
+        self._causes, self._epochs, self._known = {}, {}, set()
         if not causes:
             return None
         twice, lost = duplicates_possible(topology, epochs.keys()), losses_possible(topology, epochs.keys())
         return RegionRestarted(
             pipeline, name, epochs, self._checkpoint, causes, tuple(sorted(twice)), tuple(sorted(lost)), at
         )
+
+
+def may_restart(coordinator: Coordinator | None, vertex: str, at: float) -> bool:
+    """Whether the coordinator would answer a failure of this vertex with a restart."""
+    if coordinator is None:
+        return False
+    recovery = coordinator.recovery
+    return recovery.backoff.next(recovery.retries.get(vertex, Retries()), at)[1] is not None
 
 
 def shown_twice(topology: Topology, failed: str, vertices: Collection[Vertex], prepared: Prepared) -> tuple[str, ...]:

@@ -25,9 +25,10 @@ from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.protocol.topology import Determinism
 from seatunnel_py.runtime import bad_rows, channel_data
-from seatunnel_py.runtime.effects import piece_plain
+from seatunnel_py.runtime.effects import piece_of, piece_plain
 from seatunnel_py.runtime.events import RowsMoved
 from seatunnel_py.runtime.reading import Reading, position_of, position_plain, reading_of
+from seatunnel_py.runtime.restarts import may_restart
 from seatunnel_py.runtime.tallies import Counting, Tally, tally_of
 from seatunnel_py.work.unit import Budget, FailureKind, SinkPiece, Slice, Unit, UnitFailure, UnitId, UnitResult
 
@@ -39,6 +40,7 @@ UNIT_SECONDS_MIN = 0.01  # begin, commit and a round trip or two
 UNIT_SECONDS_UNKNOWN = 0.2  # a split without an estimate: several to a pack, but not hundreds
 _UNBOUNDED = Budget(rows=1 << 62, seconds=float("inf"))
 _NOTHING = (None, None, None, False, 0)  # what a unit took that never began
+FOR_EVER_SECONDS = 1.0  # at least, between attempts that never end
 IDLE_SECONDS = 0.1  # before an unbounded split that gave nothing is looked at again
 
 
@@ -150,8 +152,16 @@ class SubtaskRun:
             self.line.cancel(self.unit.id)
             self.unit = None
 
+    def unnamed(self, record: CheckpointRecord | None) -> tuple[SinkPiece, ...]:
+        """What this life, which is over, has staged without its being named by the newest record; told once."""
+        commits = () if record is None else record.uncommitted
+        named = {one.name for commit in commits for one in commit.pieces}
+        strays, self.strays = self.strays, []
+        return (*strays, *(piece_of(one) for one in self.participant.pieces if one.name not in named))
+
     def _work(self, command: RunUnit, state: _State) -> Unit | UnitDone | None:
-        unit = UnitId(self.vertex.id, command.number, command.epoch, 0, self.subtask.index)
+        # Counted from 0: whoever is in the first life of the first driver has nothing to look back at.
+        unit = UnitId(self.vertex.id, command.number, command.epoch - 1, 0, self.subtask.index)
         budget = self.line.settings.budget
         if command.channel is None or command.batch is None:
             return self._read(unit, command, state)
@@ -271,15 +281,18 @@ class SubtaskRun:
     # ---------------------------------------------------------------- attempts
 
     def failed(self, failure: UnitFailure) -> None:
-        """An attempt failed: try again after a pause, or say that the unit cannot be done."""
+        """An attempt failed: try again after a pause, or say that the unit cannot be done in this life. What may pass
+        is worth another life; an unbounded pipeline whose lives are used up goes on trying in the last one."""
         unit, command = self.unit, self.command
         assert unit is not None and command is not None, "no unit was under way"
         line, at = self.line, self.line.now()
         line.failures[self.vertex.id] += 1
-        delay = line.settings.retry.delay(failure, unit.id.attempt)
+        delay, passes = line.settings.retry.delay(failure, unit.id.attempt), failure.kind is FailureKind.RETRIABLE
+        if delay is None and passes and not line.bounded and not may_restart(line.coordinator, self.vertex.id, at):
+            delay = max(FOR_EVER_SECONDS, line.settings.retry.interval_seconds)
         if delay is None:
             self.unit = self.command = None
-            final = failure.kind is FailureKind.FATAL or line.bounded
+            final = failure.kind is FailureKind.FATAL or (line.bounded and not passes)
             line.failure = failure
             reason = Reason.UNIT_REFUSED if final else Reason.UNIT_FAILED
             line.post(self.subtask, UnitFailed(at, command.epoch, command.number, reason))

@@ -177,9 +177,11 @@ def forked(name: str, source: ToySource, sinks: Sequence[ToySink], parallelism: 
 
 
 def read(unit: Unit) -> range:
-    """The rows of its split that a unit reads: up to its budget."""
+    """The rows of its split that a unit reads: up to its budget, or as far as another life did."""
     assert unit.split is not None and unit.split.rows is not None
     start = int(str(unit.start.value["n"])) if unit.start else 0
+    if unit.until is not None:
+        return range(start, int(str(unit.until.value["n"])))
     return range(start, min(start + unit.budget.rows, unit.split.rows))
 
 

@@ -29,9 +29,9 @@ slices = st.builds(
 )
 
 
-def sent(given: list[Slice], number: int = 1, *, ordered: bool = True) -> Batch:
+def sent(given: list[Slice], number: int = 1, *, ordered: bool = True, numbering: str = "") -> Batch:
     """The batch that the other end sees, after it lay in a record."""
-    channel, payload, rows, digest = channel_data.output(WAY, given, ordered=ordered)
+    channel, payload, rows, digest = channel_data.output(WAY, given, ordered=ordered, numbering=numbering)
     assert channel == WAY
     return Batch(number, rows, digest, json.loads(json.dumps(payload)))
 
@@ -52,16 +52,17 @@ def test_slices_come_out_as_they_went_in_named_after_their_batch(given: list[Sli
 
 
 def test_the_data_id_of_a_batch_says_who_sent_what_to_whom() -> None:
-    """Another batch, sender, receiver or edge is another id: a sink tells "again" from "more" by it."""
+    """Another batch, sender, receiver, edge or numbering is another id: a sink tells "again" from "more" by it."""
     one = [Slice("c", 0, TablePath.parse("x"), "mem:", 0, 1, 1)]
     ways = [WAY, replace(WAY, edge=4), replace(WAY, sender=Subtask("a", 2)), replace(WAY, receiver=Subtask("b"))]
     ids = {
-        Unit(UnitId("b", 1), slices=channel_data.slices_of(sent(one, number), way)).data_id
+        Unit(UnitId("b", 1), slices=channel_data.slices_of(sent(one, number, numbering=numbering), way)).data_id
         for way in ways
         for number in (1, 2)
+        for numbering in ("", "1.2", "1.3")
     }
 
-    assert len(ids) == 8
+    assert len(ids) == 24
 
 
 @given(st.lists(slices))

@@ -106,7 +106,7 @@ def test_an_entry_that_becomes_durable_behind_the_end_begins_no_unit(
     gate.open.set()
     job.end()
 
-    assert [str(unit.id) for unit in job.engine.submitted] == ["x#1.e1.a0", "x/1#1.e1.a0"]
+    assert [str(unit.id) for unit in job.engine.submitted] == ["x#1.e0.a0", "x/1#1.e0.a0"]
 
 
 def test_that_everything_was_taken_back_is_written_however_busy_the_disk(

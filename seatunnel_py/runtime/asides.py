@@ -1,0 +1,71 @@
+"""What blocks, run on other threads for one pipeline, and tried again where that may help.
+
+Rules. (1) The pipeline waits for all of it before it is closed. (2) What comes back behind the end begins nothing; what
+it has opened is closed with the rest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.runtime.resuming import Start
+from seatunnel_py.work.unit import FailureKind, UnitFailure
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.pipeline_life import PipelineLife
+
+
+class Asides:
+    """``tries``: how often what is under way has failed, by name."""
+
+    def __init__(self, life: PipelineLife) -> None:
+        self._life = life
+        self._under_way = 0
+        self.tries: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return self._under_way
+
+    def __call__(
+        self,
+        what: str,
+        job: Callable[[], Any],
+        then: Callable[[Any], None],
+        failed: Callable[[UnitFailure], None],
+        *,
+        retried: bool = True,
+    ) -> None:
+        """Run ``job``; where trying again may help it is tried as often as a unit is."""
+        life = self._life
+        self._under_way += 1
+
+        def done(value: Any) -> None:
+            self._under_way -= 1
+            self.tries.pop(what, None)
+            if not life.is_over:
+                then(value)
+            elif isinstance(value, Start):
+                life.prepared = value.prepared
+            life.close_if_idle()
+
+        def not_done(failure: UnitFailure) -> None:
+            self._under_way -= 1
+            delay = life.settings.retry.delay(failure, self.tries[what]) if retried else None
+            if life.is_over or delay is None or failure.kind is not FailureKind.RETRIABLE:
+                if not life.is_over:
+                    failed(failure)
+                life.close_if_idle()
+                return
+            self.tries[what] += 1
+            life.retrying(what, self.tries[what], delay, failure)
+            life.after(("aside", what), delay, partial(self._again, what, job, then, failed))
+
+        life.world.aside(job, done, not_done)
+
+    def _again(self, *again: Any) -> None:
+        """The pause before another try is over."""
+        if not self._life.is_over:
+            self(*again)
