@@ -87,8 +87,8 @@ class MysqlFlavor(Flavor):
     def create_staging(self, staging: str, target: str, columns: Sequence[str]) -> list[str]:
         return [
             f"CREATE TABLE IF NOT EXISTS {staging} (st_order BIGINT AUTO_INCREMENT PRIMARY KEY, "
-            f"st_unit {self.text_type(40)} NOT NULL DEFAULT '', st_kind SMALLINT NOT NULL DEFAULT 0, KEY (st_unit)) ENGINE=InnoDB "
-            f"SELECT {', '.join(columns)} FROM {target} WHERE 1 = 0"
+            f"st_unit {self.text_type(40)} NOT NULL DEFAULT '', st_kind SMALLINT NOT NULL DEFAULT 0, KEY (st_unit)) "
+            f"ENGINE=InnoDB SELECT {', '.join(columns)} FROM {target} WHERE 1 = 0"
         ]
 
     def insert_from(self, relation: str, columns: Sequence[str], key: Sequence[str]) -> str:
