@@ -42,9 +42,11 @@ def numbered(topic: str, partition: int, numbers: Iterable[int]) -> list[tuple[i
 
 def send(server: KafkaServer, topic: str, messages: Sequence[tuple[int, bytes]], **more: Any) -> None:
     """Send messages to their partitions, in order."""
+    refused: list[object] = []
     with producing(server, queue_buffering_max_messages=10_000_000, **more) as producer:
         for partition, value in messages:
-            producer.produce(topic, value=value, partition=partition)
+            producer.produce(topic, value=value, partition=partition, on_delivery=lambda no, _: refused.append(no))
+    assert not any(refused), refused
 
 
 SCHEMA = "schema { fields { topic = string, part = int, seq = bigint } }"

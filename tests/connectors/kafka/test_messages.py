@@ -1,0 +1,107 @@
+"""What messages say beside their rows, and messages that are none or bad, on the real broker."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from seatunnel_py.api import FatalError
+from seatunnel_py.api.resources import close_all
+from tests.connectors.kafka.support import all_rows, make_topic, read, row, send, source, splits_of
+from tests.servers.kafka import KafkaServer
+
+
+@pytest.fixture(autouse=True)
+def _clients() -> object:
+    yield
+    close_all()
+
+
+def test_tombstones_and_empty_messages_are_no_rows(kafka: KafkaServer, topic: str) -> None:
+    make_topic(kafka, topic)
+    send(kafka, topic, [row(0), None, row(1), b"", row(2), None], key=b"k")
+
+    made = source(kafka, topic)
+    [split] = splits_of(made)
+    found = read(made, split)
+    assert [seq for seq, _ in found.rows] == [0, 1, 2]
+    assert found.end is not None and found.end.value["offset"] == 6, "they are passed all the same"
+    assert [offset for batch in found.batches for offset in batch.metadata["Offset"].to_pylist()] == [0, 2, 4]
+
+
+def test_rows_know_where_they_come_from(kafka: KafkaServer, topic: str) -> None:
+    make_topic(kafka, topic, partitions=2)
+    at = int(time.time() * 1000) - 5_000
+    send(kafka, topic, [b"[%s, %s]" % (row(0), row(1)), row(2)], partition=1, key=b"key", timestamp=at)
+
+    made = source(kafka, topic)
+    [split] = splits_of(made)
+    [batch] = read(made, split).batches
+    said = {name: values.to_pylist() for name, values in batch.metadata.items()}
+    assert said == {
+        "Topic": [topic] * 3,
+        "Partition": [1] * 3,
+        "Offset": [0, 0, 1],
+        "EventTime": [at] * 3,
+        "Key": [b"key"] * 3,
+    }
+
+
+def test_native_messages_are_rows_as_they_are(kafka: KafkaServer, topic: str) -> None:
+    make_topic(kafka, topic)
+    at = int(time.time() * 1000) - 5_000
+    send(kafka, topic, [b"\xff\x00"], key="k", headers=[("a", b"1"), ("a", b"2"), ("none", None)], timestamp=at)
+    send(kafka, topic, [None], timestamp=at)
+
+    assert all_rows(source(kafka, topic, format="native", schema=None)) == [
+        ([("a", "2"), ("none", None)], b"k", 0, 0, at, "CREATE_TIME", b"\xff\x00"),
+        ([], None, 1, 0, at, "CREATE_TIME", None),
+    ]
+
+
+def test_a_bad_message_is_named(kafka: KafkaServer, topic: str) -> None:
+    make_topic(kafka, topic)
+    send(kafka, topic, [row(0), row(1), b"not json", row(2)])
+
+    with pytest.raises(FatalError, match=f"topic {topic}, partition 0, offset 2: json: it is not a JSON document"):
+        all_rows(source(kafka, topic))
+
+
+def test_bad_messages_are_left_out_where_people_say_so(kafka: KafkaServer, topic: str) -> None:
+    make_topic(kafka, topic)
+    values = [b"not json" if seq % 7 == 3 else row(seq) for seq in range(5_000)]
+    send(kafka, topic, values)
+
+    found = all_rows(source(kafka, topic, format_error_handle_way="skip"))
+    assert [seq for seq, _ in found] == [seq for seq in range(5_000) if seq % 7 != 3]
+
+
+def test_a_change_log_has_kinds(kafka: KafkaServer, topic: str) -> None:
+    make_topic(kafka, topic)
+    send(kafka, topic, [b'{"op_type": "U", "before": %s, "after": %s}' % (row(1, "a"), row(1, "b"))] * 2)
+
+    made = source(kafka, topic, format="ogg_json")
+    [split] = splits_of(made)
+    found = read(made, split)
+    assert found.kinds == ["-U", "+U"] * 2 and found.rows == [(1, "a"), (1, "b")] * 2
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_compressed_messages(kafka: KafkaServer, topic: str, codec: str) -> None:
+    make_topic(kafka, topic, compression_type=codec)
+    send(kafka, topic, [row(seq) for seq in range(1_000)])
+
+    assert [seq for seq, _ in all_rows(source(kafka, topic))] == list(range(1_000))
+
+
+def test_large_messages_make_small_batches(kafka: KafkaServer, topic: str) -> None:
+    """A batch is bounded in bytes: 200 messages of 500 kB are read in more than one."""
+    make_topic(kafka, topic)
+    send(kafka, topic, [row(seq, "x" * 500_000) for seq in range(200)])
+
+    made = source(kafka, topic)
+    [split] = splits_of(made)
+    found = read(made, split)
+    assert [seq for seq, _ in found.rows] == list(range(200))
+    assert max(batch.rows for batch in found.batches[5:]) <= 20
