@@ -185,7 +185,7 @@ def claim(
 ) -> JobPlace:
     """A job id and its directory, with what is started there written down."""
     about: dict[str, Any] = {"job_file": job.file.path, "job_name": job.name, "config": job.file.redacted()}
-    about["error_location"] = job.file.env.error_location
+    about |= {"error_location": job.file.env.error_location, "fresh": fresh}
     if savepoint is not None:
         about["savepoint"] = str(savepoint)
     return home.claim(job_id, fresh=fresh, about=about, restore=restore)
@@ -287,12 +287,18 @@ def _drive(
     from seatunnel_py.work.segments import remove_all
 
     errors = quarantine.limits_of(job.file.env, place.path.parent, place.job_id)
-    settings = replace(settings_of(job.file.env, place.exchange.as_uri(), place.job_id), errors=errors)
+    about = place.read("job") or {}
+    settings = replace(
+        settings_of(job.file.env, place.exchange.as_uri(), place.job_id),
+        errors=errors,
+        store=job.file.env.checkpoint_location or str(place.checkpoints),
+        fresh=bool(about.get("fresh")),
+    )
     opened = open_storage(job.file.env.checkpoint_location, place.job_id, place.checkpoints)
     if job.file.env.guarantee is RequiredGuarantee.EXACTLY_ONCE:
         opened.require_exclusive(job.file.env.checkpoint_location or "")
     store = CheckpointStore(opened.storage)
-    began_with = (place.read("job") or {}).get("savepoint")
+    began_with = about.get("savepoint")
     if began_with and not store.read().claims:
         begin_with(Path(began_with), store)
     authority = take_over(store, keys(pipelines))

@@ -146,6 +146,11 @@ class Committer(ABC):
         """Drop staged pieces that no checkpoint will ever name (I33)."""
         return
 
+    def begin(self, context: CommitContext, *, fresh: bool) -> str | None:
+        """A lineage begins, before anything is set up: another one under which the target knows this job, or None.
+        Where people want that forgotten (``fresh``) it is, and writers of it are refused from now on."""
+        return None
+
     def recover(self, context: CommitContext) -> int | None:
         """The last checkpoint that the target knows as committed, or None: it has no such record."""
         return None

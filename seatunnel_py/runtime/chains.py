@@ -23,13 +23,15 @@ from seatunnel_py.work.limits import ErrorLimits
 @dataclass(frozen=True, slots=True)
 class JobIdentity:
     """Who runs: part of every chain, and of every name that is staged in a target; and where sinks may stage,
-    and bad rows are kept."""
+    bad rows are kept and the job's ``store`` lies. ``fresh``: people want what is known of the job forgotten."""
 
     job_id: str
     lineage: str
     incarnation: int = 1
     staging: str = ""
     errors: ErrorLimits | None = None
+    store: str = ""
+    fresh: bool = False
 
 
 def chain_of(vertex: Vertex, setups: Mapping[str, Setup], job: JobIdentity, exchange: str) -> Chain:

@@ -65,9 +65,20 @@ def prepared_of(plain: Any) -> Prepared:
     return Prepared(setups, {vertex: rounds_of(rounds) for vertex, rounds in plain["rounds"].items()})
 
 
-def prepare(pipeline: Pipeline) -> Prepared:
-    """Plan every sink of the pipeline and find the splits; nothing is changed anywhere."""
+def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity) -> Prepared:
+    """Plan every sink of the pipeline and find the splits; no data is changed anywhere. FatalError where a target knows
+    the job by another lineage: then its store has been lost, or there are two."""
     setups = {node.id: node.sink.plan_setup() for node in pipeline.sinks}
+    for group in groups:
+        node = group[0]
+        context = context_of(node, setups[node.id].data, job, 0, final=False)
+        other = node.sink.committer().begin(context, fresh=job.fresh)
+        if other is not None:
+            raise FatalError(
+                f"{node.sink.target} remembers the job {job.job_id} under the lineage {other[:8]}, of which its store "
+                f"{job.store} knows nothing: that has lost something, or is another one",
+                "give the job its store back, or begin anew with --fresh; a job id of its own never meets another",
+            )
     return _opened(pipeline, Prepared(setups, {}), _first_round)
 
 

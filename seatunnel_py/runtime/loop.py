@@ -16,7 +16,7 @@ from contextlib import suppress
 from itertools import count
 from typing import Any
 
-from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.errors import EngineError, SeaTunnelError
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.coordinator_events import CoordinatorEvent
 from seatunnel_py.protocol.hub import Addressed, Hub, HubCommand, PersistTogether
@@ -32,7 +32,7 @@ from seatunnel_py.runtime.events import JobEvent
 from seatunnel_py.runtime.graph import graph_of
 from seatunnel_py.runtime.orders import perform
 from seatunnel_py.runtime.pipeline_life import PipelineLife
-from seatunnel_py.runtime.ports import Clock, Engine, EngineEvent, UnitFinished, UnitLost
+from seatunnel_py.runtime.ports import Clock, Engine, EngineEvent, EngineLost, UnitFinished, UnitLost
 from seatunnel_py.runtime.receipt import ExitCode, TableReceipt, TableState
 from seatunnel_py.runtime.resuming import Past
 from seatunnel_py.runtime.settings import Settings
@@ -69,7 +69,9 @@ class Driver:
         self._authority = authority
         kept = journal.journal
         staging = f"{settings.exchange.rstrip('/')}/staged"
-        job = JobIdentity(job_id, authority.lineage, authority.incarnation, staging, settings.errors)
+        job = JobIdentity(
+            job_id, authority.lineage, authority.incarnation, staging, settings.errors, settings.store, settings.fresh
+        )
         self._lives: dict[str, PipelineLife] = {}
         self._by_id: dict[str, PipelineLife] = {}
         for key, pipeline in keys(pipelines).items():
@@ -188,6 +190,8 @@ class Driver:
                 self._owner[result.id.vertex].finished(result)
             case UnitLost(unit, reason):
                 self._owner[unit.vertex].lost(unit, reason)
+            case EngineLost(reason):
+                raise EngineError(reason, "go on with --restore latest")
             case _:
                 pass  # that a unit has started is told for information
 
@@ -316,6 +320,9 @@ class Driver:
     def taken(self, pipeline: str, subtask: Subtask) -> tuple[Taken, ...]:
         mine = self._journal.journal.taken.get((pipeline, subtask), {})
         return tuple(mine[number] for number in sorted(mine))
+
+    def exchanged(self) -> int:
+        return sum(life.segments.size for life in self._lives.values())
 
     def completed(self, pipeline: str, record: CheckpointRecord) -> None:
         self._journal.journal.forget(pipeline, record)

@@ -55,7 +55,7 @@ def start(
     """On another thread: look before anything is changed. FatalError where the pipeline cannot go on."""
     record = past.record
     if record is None or past.dropped:
-        return Start(effects.prepare(pipeline), anew=past.dropped)
+        return Start(effects.prepare(pipeline, tuple(groups.values()), job), anew=past.dropped)
     if changes := _changes(record.topology, topology):
         raise FatalError(
             f"{pipeline.name}: its checkpoint was made by another job: {'; '.join(changes)}",
@@ -73,7 +73,7 @@ def start(
             "empty its target and run it with --fresh; source.consistency = per-split makes such a job go on",
         )
     effects.abort(made, (), before.setups, job, ())
-    return Start(effects.prepare(pipeline), anew=True)
+    return Start(effects.prepare(pipeline, tuple(groups.values()), job), anew=True)
 
 
 def _changes(before: Topology, now: Topology) -> list[str]:

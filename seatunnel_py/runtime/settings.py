@@ -28,7 +28,10 @@ class Settings:
     checkpoint: CheckpointSettings = field(default_factory=CheckpointSettings)
     restarts: Backoff = field(default_factory=Backoff)
     per_split: bool = False
+    exchange_max_bytes: int = 10 * 2**30
     errors: ErrorLimits | None = None
+    store: str = ""
+    fresh: bool = False
 
     @property
     def alignment_timeout(self) -> float:
@@ -79,4 +82,5 @@ def settings_of(env: EnvOptions, exchange: str, job_id: str = "") -> Settings:
             reset_after=env.job_retry_reset_after,
         ),
         env.source_consistency is Consistency.PER_SPLIT,
+        env.exchange_max_bytes,
     )

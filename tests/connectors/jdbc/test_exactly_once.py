@@ -279,3 +279,25 @@ def test_records_of_units_are_kept_only_where_late_attempts_need_them(target: Ta
     assert target.ask("SELECT data_id FROM seatunnel_piece") == [("u2",)]
     assert target.stage("u2", ("+I", 2, "b")).data["replayed"], "the first attempt comes late"
     assert target.rows == [BEFORE, (1, "a"), (2, "b")]
+
+
+# ---------------------------------------------------------------- lost memory
+
+
+@pytest.mark.parametrize("recipe", ["staged", "direct"])
+def test_a_target_remembers_the_lineage_of_a_job(target: Target, recipe: str) -> None:
+    """A store that was lost begins the job under a new lineage: the target knows better, until people say so."""
+    target.plan(recipe=recipe)
+    target.commit(1, target.stage("u1", ("+I", 1, "a")))
+    old, old_setup = target.lineage, target.setup
+    assert target.sink.committer().begin(target.context(0), fresh=False) is None, "it is the same"
+
+    target.plan(recipe=recipe)
+    target.lineage = "another"
+    assert target.sink.committer().begin(target.context(0), fresh=False) == old
+    assert target.sink.committer().begin(target.context(0), fresh=True) is None
+    assert target.sink.committer().begin(target.context(0), fresh=False) is None, "forgotten is forgotten"
+
+    target.lineage, target.setup = old, old_setup
+    with pytest.raises(FatalError, match="fenced off"):
+        target.stage("u2", ("+I", 2, "of before"))

@@ -113,7 +113,7 @@ class Case:
         node = replace(node, capabilities=replace(node.capabilities, guarantee=self.guarantee))
         self.pipeline = Pipeline("p", "x", (Vertex("x", (source_node("x", self.source), node)),))
         self.graph = graph_of(self.pipeline)
-        self.before = prepare(self.pipeline)
+        self.before = prepare(self.pipeline, (), JOB)
         self.sink.state.told.clear()
         self.source.state.told.clear()
 
@@ -272,7 +272,7 @@ def test_a_source_that_cannot_be_opened_leaves_none_open(anew: bool) -> None:
     )
     pipeline = Pipeline("p", "a", vertices)
     graph = graph_of(pipeline)
-    before = prepare(pipeline)
+    before = prepare(pipeline, (), JOB)
     record = CheckpointRecord(1, 1, RecordKind.PERIODIC, 0, graph.topology, {}, {}, plan=before.to_plain())
     first.told.clear()
 

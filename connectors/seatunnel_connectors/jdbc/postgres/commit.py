@@ -134,6 +134,17 @@ class PostgresCommitter(Committer):
             if load.how != TABLE:
                 self._drop_all(db, load, Books(load.schema, load.token, str(self.table.path)))
 
+    def begin(self, context: CommitContext, *, fresh: bool) -> str | None:
+        load = load_of(context.setup)
+        if not load.booked:
+            return None
+        books = Books(load.schema, load.token, str(self.table.path))
+        with explained(f"reading the ledger of {load.schema}.{load.table}"), statements(self.address) as db:
+            if fresh:
+                db.execute(books.disown(context).encode())
+            row = db.execute(books.others(context).encode()).fetchone()
+        return row[0] if row else None
+
     def recover(self, context: CommitContext) -> int | None:
         """The last committed checkpoint; makes this incarnation known, so that writers of older ones are refused."""
         load = load_of(context.setup)

@@ -87,6 +87,22 @@ class Books:
             WHERE (l.incarnation, l.epoch) < (excluded.incarnation, excluded.epoch)
         """
 
+    def others(self, context: CommitContext) -> str:
+        """Lineages under which this job is known, beside its own."""
+        return (
+            f"SELECT lineage FROM {quote(self.schema, LEDGER)} WHERE {self._others(context)} ORDER BY committed_at DESC"
+        )
+
+    def disown(self, context: CommitContext) -> str:
+        """They end, and are nobody's."""
+        return f"UPDATE {quote(self.schema, LEDGER)} SET finished = true, job_id = '' WHERE {self._others(context)}"
+
+    def _others(self, context: CommitContext) -> str:
+        return (
+            f"job_id = {literal(context.job_id)} AND step = {literal(context.step)} "
+            f"AND table_name = {literal(self.table)} AND lineage <> {literal(context.lineage)}"
+        )
+
     def lock(self, lineage: str, step: str) -> str:
         """The ledger's row, held until the transaction ends: last checkpoint of this set-up, and incarnation."""
         return f"""

@@ -57,7 +57,7 @@ class Load:
     ``how`` is SHADOW (units fill a keyless table that the commit finishes and renames), STAGED (each unit fills a table
     of its own that a commit adds to the target) or TABLE (units write to the target). ``into`` is the table that units
     write to. ``books`` says that the ledger's tables are there, ``fresh`` that the target is empty when the first unit
-    comes, ``at_end`` that staged rows wait for the last checkpoint.
+    comes, ``at_end`` that staged rows wait for the last checkpoint, ``booked`` that there was a ledger before.
     """
 
     how: str
@@ -73,6 +73,7 @@ class Load:
     finish: tuple[str, ...] = ()
     fresh: bool = False
     at_end: bool = False
+    booked: bool = False
 
     def for_unit(self, context: WriteContext) -> Load:
         """The same, with the table that this attempt fills: no two attempts ever meet in one."""
@@ -119,6 +120,7 @@ def plan(request: SinkRequest, target: Target) -> Setup:
         key=tuple(names[column] for column in key), upsert=options.enable_upsert, books=books,
         columns=_columns(table, names, target, chosen),
         fresh=chosen.create or chosen.truncate or not target.has_rows, at_end=request.mode is JobMode.BATCH,
+        booked=target.has_books,
     )  # fmt: skip
     effects, before, finish = _effects(request, target, chosen, load, names, key)
     visible = Visible.STAGED if how == TABLE else Visible.FINAL if load.at_end else Visible.COMMITTED

@@ -10,6 +10,8 @@ from seatunnel_connectors.jdbc.recorded import Recorded, fenced_off
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session
 from seatunnel_py.api import CommitContext, WriteContext
 
+_OTHERS = "job_id = ? AND step = ? AND table_name = ? AND lineage <> ?"
+
 LEDGER = "seatunnel_ledger"
 PIECES = "seatunnel_piece"
 
@@ -118,6 +120,19 @@ class Books:
         """Names of units that the target does not hold."""
         held = {row[0] for row in session.ask(self._sql("SELECT data_id FROM {pieces} WHERE token = ?"), (self.token,))}
         return [name for name in data_ids if name not in held]
+
+    def others(self, session: Session, context: CommitContext) -> list[str]:
+        """Lineages under which this job is known, beside its own."""
+        sql = f"SELECT lineage FROM {{ledger}} WHERE {_OTHERS}"
+        return [row[0] for row in session.ask(self._sql(sql), self._others(context))]
+
+    def disown(self, session: Session, context: CommitContext) -> None:
+        """They end, and are nobody's."""
+        sql = f"UPDATE {{ledger}} SET finished = 1, job_id = '' WHERE {_OTHERS}"
+        session.run(self._sql(sql), self._others(context))
+
+    def _others(self, context: CommitContext) -> tuple[str, ...]:
+        return (context.job_id, context.step, self.table, context.lineage)
 
     def take_off(self, session: Session, data_ids: list[str]) -> None:
         """Of rows that are in the target and in a checkpoint the records are no longer needed."""

@@ -88,6 +88,19 @@ class StatementCommitter(Committer):
             session.run(Staged(self.flavor, load).drop())
             self._books(load).forget_all(session)
 
+    def begin(self, context: CommitContext, *, fresh: bool) -> str | None:
+        load = load_of(context.setup)
+        if not load.booked:
+            return None
+        books = self._books(load)
+        with (
+            self.flavor.explained(f"reading the ledger of {load.table}"),
+            self.flavor.sessions(self.request.address) as session,
+        ):
+            if fresh:
+                books.disown(session, context)
+            return next(iter(books.others(session, context)), None)
+
     def recover(self, context: CommitContext) -> int | None:
         load = load_of(context.setup)
         if not load.books:

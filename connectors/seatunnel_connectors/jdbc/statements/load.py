@@ -16,7 +16,8 @@ STAGED = "staged"
 class Load:
     """How rows get into the target. ``how`` is STAGED (units fill the table ``staging``, commits add its rows to the
     target) or TABLE (units write to the target). ``renew`` are the statements that destroy what was there, ``prepare``
-    those that may be repeated at will; ``at_end`` says that staged rows wait for the last checkpoint."""
+    those that may be repeated at will; ``at_end`` says that staged rows wait for the last checkpoint, ``booked`` that
+    there was a ledger before."""
 
     database: str
     table: str
@@ -30,6 +31,7 @@ class Load:
     how: str = TABLE
     staging: str = ""
     at_end: bool = False
+    booked: bool = False
 
     def unit(self, context: WriteContext) -> str:
         """The name under which this attempt stages its rows: no two attempts ever have the same."""

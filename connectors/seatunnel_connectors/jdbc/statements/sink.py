@@ -105,6 +105,7 @@ class StatementSink(Sink):
             target.database, target.table, token, tuple(names.values()), tuple(names[name] for name in key),
             options.enable_upsert, books, tuple(renew), how=self._how(shown, books=books),
             staging=f"{target.table[:STAGING_NAME_MAX]}__st_{token}", at_end=self.request.mode is JobMode.BATCH,
+            booked=target.has_books,
         )  # fmt: skip
         if load.how == STAGED:
             prepare += Staged(self.flavor, load).create()
