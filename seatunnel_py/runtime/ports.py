@@ -32,11 +32,19 @@ class UnitLost:
     reason: str
 
 
-EngineEvent: TypeAlias = UnitStarted | UnitFinished | UnitLost
+@dataclass(frozen=True, slots=True)
+class EngineLost:
+    """The engine itself is gone: no unit will end any more, and none can be begun."""
+
+    reason: str
+
+
+EngineEvent: TypeAlias = UnitStarted | UnitFinished | UnitLost | EngineLost
 
 
 class Engine(Protocol):
-    """Runs units somewhere. Every submitted unit ends in exactly one UnitFinished or UnitLost event.
+    """Runs units somewhere. Every submitted unit ends in exactly one UnitFinished or UnitLost event, unless the engine is
+    lost.
 
     ``start`` gets the function that events are reported to; it is called from the engine's own threads.
     A unit must not be submitted before its vertex's chain was registered.
