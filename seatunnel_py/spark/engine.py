@@ -3,7 +3,8 @@
 Rules. (1) Spark never retries: what a lost task had finished is read from the pack's journal. (2) Every submitted
 unit ends in exactly one event. (3) slots + 1 packs are under way, so that a slot never waits for the driver.
 (4) A unit's deadline is kept by its worker; where that is past keeping it (a call that never lets go of the
-interpreter) the driver ends the pack, a grace later.
+interpreter) the driver ends the pack, a grace later. (5) Without its JVM the driver has no engine: that is said once,
+and ends the job, which can be gone on with.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from seatunnel_py.runtime.ports import EngineEvent, UnitFinished, UnitLost, UnitStarted
+from seatunnel_py.runtime.ports import EngineEvent, EngineLost, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.spark.pack_task import Pack, task, unpicklable
 from seatunnel_py.spark.packs import PackQueue
 from seatunnel_py.spark.query_unit import QuerySessions, needs_catalyst, run_query_unit
@@ -103,7 +104,16 @@ class SparkEngine:
 
     def _cancel(self, group: str) -> None:
         """End a pack, also one that Spark is only about to hear of: job tags would miss it."""
-        self._context._jsc.sc().cancelJobGroupAndFutureJobs(group)
+        if not self._is_gone():
+            self._context._jsc.sc().cancelJobGroupAndFutureJobs(group)
+
+    def _is_gone(self) -> bool:
+        """Whether nothing answers where the JVM was."""
+        try:
+            self._context._jsc.sc().isStopped()
+        except Exception:  # noqa: BLE001 - py4j says it in many ways
+            return True
+        return False
 
     # ------------------------------------------------------------- a thread
 
@@ -111,7 +121,14 @@ class SparkEngine:
         while pack := self._next():
             for unit in pack.units:
                 self._report(UnitStarted(unit.id))
-            self._settle(pack, *self._run(pack))
+            try:
+                results, reason = self._run(pack)
+            except Exception as error:  # noqa: BLE001 - a thread that ends without a word hangs its units
+                results, reason = (), _reason(error)
+            if reason and self._is_gone():
+                self._report(EngineLost("Spark's JVM is gone"))
+                return
+            self._settle(pack, results, reason)
             pack.journal.unlink(missing_ok=True)
 
     def _next(self) -> Pack | None:
