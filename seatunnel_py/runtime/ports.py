@@ -43,8 +43,8 @@ EngineEvent: TypeAlias = UnitStarted | UnitFinished | UnitLost | EngineLost
 
 
 class Engine(Protocol):
-    """Runs units somewhere. Every submitted unit ends in exactly one UnitFinished or UnitLost event, unless EngineLost is
-    reported.
+    """Runs units somewhere. Every submitted unit ends in exactly one UnitFinished or UnitLost event, or the engine is
+    lost.
 
     ``start`` gets the function that events are reported to; it is called from the engine's own threads.
     A unit must not be submitted before its vertex's chain was registered.
