@@ -16,11 +16,14 @@ May not know: the coordinator's decisions, other subtasks, what a unit does, and
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from seatunnel_py.protocol.data_ids import Verdict
 from seatunnel_py.protocol.ids import Channel, Subtask
 from seatunnel_py.protocol.items import (
     Batch,
     CancelMarker,
+    Plain,
     SubtaskSnapshot,
 )
 from seatunnel_py.protocol.lifecycle import Life, LifeEvent
@@ -95,6 +98,11 @@ class Participant(SubtaskState):
         if said:
             self.said_at = event.at
         return said
+
+    def holds(self) -> Iterator[Plain]:
+        """Also what has come for a life that has not begun yet."""
+        yield from super().holds()
+        yield from (one.envelope.item.payload for one in self._early if isinstance(one.envelope.item, Batch))
 
     # ------------------------------------------------------------ lives
 

@@ -10,7 +10,7 @@ May not know: events, and when which command is said.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from seatunnel_py.protocol.alignment import LocalCheckpoints
@@ -136,6 +136,20 @@ class SubtaskState:
         return commands
 
     # ------------------------------------------------------------ views, for checkers and people
+
+    def holds(self) -> Iterator[Plain]:
+        """All states and payloads that it may still need, or that may still be asked of it: what they refer to has to
+        stay."""
+        yield self.units.state
+        yield from (snapshot.state for snapshot in self._snapshots.values())
+        batches = [item for queue in self.inputs.queues.values() for item in queue if isinstance(item, Batch)]
+        batches += [batch for kept in self.outputs.kept.values() for batch in kept]
+        if (current := self.checkpoints.current) is not None and current.has_cut:
+            batches += [batch for recorded in current.recorded.values() for batch in recorded]
+        if (unit := self.units.under_way) is not None:
+            batches += [unit.batch] if unit.batch is not None else []
+            yield from (payload for _, payload, _, _ in (unit.done.outputs if unit.done is not None else ()))
+        yield from (batch.payload for batch in batches)
 
     @property
     def queued(self) -> Mapping[Channel, int]:

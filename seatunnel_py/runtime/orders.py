@@ -175,6 +175,7 @@ def _checkpoint_ended(life: PipelineLife, command: order.CheckpointEnded) -> Non
     if command.reason is None and life.newest is not None:
         life.world.completed(life.key, life.newest)
         life.enumerating.completed(life.newest)
+        life.segments.completed(life.newest)
     life.tell(CheckpointDone(life.id, life.pipeline.name, command.checkpoint, reason, missing, life.now()))
 
 

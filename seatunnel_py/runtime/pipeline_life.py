@@ -42,6 +42,7 @@ from seatunnel_py.runtime.reading import deal
 from seatunnel_py.runtime.receipt import TableReceipt, TableState
 from seatunnel_py.runtime.restarts import Restarts
 from seatunnel_py.runtime.resuming import Past, Start, start
+from seatunnel_py.runtime.segment_retention import Segments
 from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.runtime.subtask_run import SubtaskRun
 from seatunnel_py.runtime.tallies import Tally
@@ -87,6 +88,7 @@ class PipelineLife:
         }
         self.prepared = Prepared({}, {})
         self.enumerating = Enumerating(self)
+        self.segments = Segments(self)
         self.subtasks: dict[Subtask, SubtaskRun] = {}
         self.left_out: set[Subtask] = set()
         self.restarts = Restarts()

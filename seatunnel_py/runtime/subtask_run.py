@@ -135,6 +135,8 @@ class SubtaskRun:
         command = self.command
         if not self.held or command is None or not self.line.has_room(self._outputs, self._back_edges):
             return
+        if self.vertex.source is not None and self._outputs and self.line.segments.must_wait():
+            return
         self.held = False
         work = self._work(command, _state_of(command.state))
         if work is None:
@@ -261,6 +263,7 @@ class SubtaskRun:
         size = sum(piece.piece.bytes for piece in result.pieces)
         self.line.tell(RowsMoved(self.line.id, self.line.pipeline.name, rows, size, at))
         self.line.post(self.subtask, done)
+        self.line.segments.made(result.slices)
         self.line.hear(Progressed(at))
 
     def _pieces(self, result: UnitResult) -> tuple[StagedPiece, ...]:

@@ -49,6 +49,9 @@ class World(Protocol):
     def completed(self, pipeline: str, record: CheckpointRecord) -> None:
         """A record of the pipeline is durable: what it holds the journal may forget."""
 
+    def exchanged(self) -> int:
+        """The bytes that the channels of all pipelines take."""
+
     def delete_record(self, pipeline: str, checkpoint: int) -> None: ...
 
     def tell(self, event: JobEvent) -> None:

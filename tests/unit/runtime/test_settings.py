@@ -14,7 +14,7 @@ from seatunnel_py.work.unit import Budget
 
 
 def settings(**env: Any) -> Settings:
-    return settings_of(EnvOptions.model_validate(env), "mem:")
+    return settings_of(EnvOptions.model_validate(env), "mem:", "job-7")
 
 
 def test_a_job_that_says_nothing_gets_what_the_page_of_options_says() -> None:
@@ -27,7 +27,8 @@ def test_a_job_that_says_nothing_gets_what_the_page_of_options_says() -> None:
 
 
 def test_an_exchange_that_is_named_is_used() -> None:
-    assert settings(exchange_location="file:///x").exchange == "file:///x"
+    """Jobs that share it have a part of it each."""
+    assert settings(exchange_location="file:///x/").exchange == "file:///x/job-7"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,135 @@
+"""Which segments of a pipeline's channels are still needed, and what is done when they take too much room.
+
+Rules. (1) A segment stays as long as something refers to it: a batch that is queued, under way or kept for a restarted
+receiver; a state; a record in the store, savepoints included; what the journal will repeat. So everything that could
+still ask for it is looked through, and what nobody names is removed. (2) What is found needless is removed at the next
+look only: in between it may have been on its way from one holder to another. (3) When a job's segments take half of
+``exchange.max-bytes`` a checkpoint is asked for, because records and kept batches let go of what is older; when they
+take all of it the sources pause. A pipeline with a wide query needs all of its input at once, and is not held up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Set
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.protocol.coordinator_events import OperationRequested
+from seatunnel_py.protocol.items import Operation
+from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.work import segments as files
+from seatunnel_py.work.unit import Slice
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.pipeline_life import PipelineLife
+
+LOOK_BYTES = 64 * 2**20  # made since the last look: enough to look again
+PAUSE_SECONDS = 0.2  # until paused sources look again whether there is room
+
+
+class Segments:
+    """Of one pipeline. ``size`` is what those take that are known and not removed."""
+
+    def __init__(self, life: PipelineLife) -> None:
+        self._life = life
+        self._sizes: dict[str, int] = {}
+        self._of_records: dict[int, frozenset[str]] = {}
+        self._needless: frozenset[str] = frozenset()
+        self._unseen = 0
+
+    @property
+    def size(self) -> int:
+        return sum(self._sizes.values())
+
+    def made(self, slices: Iterable[Slice]) -> None:
+        """A unit has written these."""
+        for one in slices:
+            self._sizes[one.segment] = self._sizes.get(one.segment, 0) + one.bytes
+            self._unseen += one.bytes
+        if self._unseen > min(LOOK_BYTES, self._life.settings.exchange_max_bytes // 4):
+            self.look()
+        if self._life.world.exchanged() * 2 > self._life.settings.exchange_max_bytes:
+            self._ask_for_checkpoint()
+
+    def completed(self, record: CheckpointRecord) -> None:
+        """A record is durable; some may have left the store."""
+        coordinator = self._life.coordinator
+        assert coordinator is not None, "a checkpoint without a coordinator"
+        self._of_records[record.checkpoint] = frozenset(named_in_record(record))
+        for gone in self._of_records.keys() - coordinator.checkpoints.completed.keys():
+            del self._of_records[gone]
+        self.look()
+
+    def must_wait(self) -> bool:
+        """Whether a source has to pause; it looks again by itself."""
+        if self._life.says_ends or self._life.world.exchanged() <= self._life.settings.exchange_max_bytes:
+            return False
+        self.look()
+        self._ask_for_checkpoint()
+        self._life.after(("exchange",), PAUSE_SECONDS, self._go_on)
+        return True
+
+    def look(self) -> None:
+        """Remove what was needless at the last look too."""
+        self._unseen = 0
+        if not self._sizes:
+            return
+        needless = frozenset(self._sizes.keys() - self._needed())
+        gone = needless & self._needless
+        self._needless = needless - gone
+        for segment in gone:
+            del self._sizes[segment]
+        if gone:
+            self._life.world.aside(partial(files.remove, gone), lambda _: None, lambda _: None)  # swept at the end
+
+    def _needed(self) -> Set[str]:
+        life, coordinator = self._life, self._life.coordinator
+        needed = set[str]().union(*self._of_records.values())
+        for subtask, run in life.subtasks.items():
+            for plain in run.participant.holds():
+                needed.update(named_in(plain))
+            for entry in life.world.taken(life.key, subtask):
+                needed.update(named_in(entry.range))
+        if coordinator is not None:
+            for pending in coordinator.checkpoints.pending.values():
+                for snapshot in pending.snapshots.values():
+                    needed.update(named_in([batches_of(snapshot.channel_state), snapshot.state]))
+            if coordinator.shared.storing is not None:
+                needed.update(named_in_record(coordinator.shared.storing))
+        return needed
+
+    def _ask_for_checkpoint(self) -> None:
+        coordinator = self._life.coordinator
+        if coordinator is None or coordinator.shared.settings.interval is None:
+            return  # without an interval nothing may become visible early
+        if not coordinator.checkpoints.requests:
+            self._life.hear(OperationRequested(self._life.now(), Operation()))
+
+    def _go_on(self) -> None:
+        for run in self._life.subtasks.values():
+            run.begin_if_room()
+
+
+def named_in(plain: Any) -> Iterator[str]:
+    """The segments that plain data names."""
+    if isinstance(plain, Mapping):
+        segment = plain.get("segment")
+        if isinstance(segment, str):
+            yield segment
+        for value in plain.values():
+            yield from named_in(value)
+    elif isinstance(plain, (list, tuple)):
+        for value in plain:
+            yield from named_in(value)
+
+
+def named_in_record(record: CheckpointRecord) -> Iterator[str]:
+    """The segments that a record names: in its states, and in what was on channels."""
+    for snapshot in record.snapshots.values():
+        yield from named_in(snapshot.state)
+        yield from named_in(batches_of(snapshot.channel_state))
+
+
+def batches_of(channel_state: Mapping[Any, Iterable[Any]]) -> list[Any]:
+    """What the batches of a channel state carry."""
+    return [batch.payload for batches in channel_state.values() for batch in batches]

@@ -1,0 +1,125 @@
+"""What lies in the exchange of a stream: nothing that is still needed is removed, and nothing else stays."""
+
+from __future__ import annotations
+
+import random
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, failed, forked
+from test_driver_late import SECONDS_MAX, wait_until
+from test_enumerating import unbounded
+
+from seatunnel_py.config.env import Retain
+from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.protocol.backoff import Backoff
+from seatunnel_py.protocol.trigger import CheckpointSettings
+from seatunnel_py.runtime.attempts import RetryPolicy
+from seatunnel_py.runtime.checkpoint_store import CheckpointStore
+from seatunnel_py.runtime.events import JobEvent, TableChanged
+from seatunnel_py.runtime.local_storage import LocalStorage
+from seatunnel_py.runtime.settings import Settings
+from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitResult
+
+SEGMENT_BYTES = 1_000
+
+
+class Stream:
+    """An endless source with two sinks behind it, whose rows lie in files; sinks look whether these are there."""
+
+    def __init__(self, place: Path, *, retain: Retain = Retain.AUTO, most: int = 10**9, fails: float = 0.0) -> None:
+        sinks = [ToySink("one", Target()), ToySink("two", Target())]
+        self.pipelines: list[Pipeline] = [unbounded(forked("x", ToySource((10**9,)), sinks))]
+        self.place, self.exchange = place, place / "exchange"
+        self.exchange.mkdir(exist_ok=True)
+        self.engine = ScriptedEngine(self.pipelines, self.work)
+        self.events: list[JobEvent] = []
+        self.missing: list[str] = []
+        self.slow = threading.Event()
+        self.largest = 0
+        self.fails, self.random = fails, random.Random(7)
+        settings = Settings(
+            RetryPolicy(0, 0.001), Budget(10, 1.0), exchange=str(self.exchange), retain=retain,
+            restarts=Backoff(10_000, 0.001, longest=0.002), exchange_max_bytes=most,
+            checkpoint=CheckpointSettings(interval=0.05, alignment_timeout=None),
+        )  # fmt: skip
+        self.driver = driver_of(self.pipelines, self.engine, settings, Clock(), self.events.append, place)
+        self.thread = threading.Thread(target=self.driver.run, daemon=True)
+
+    def work(self, unit: Unit) -> UnitResult | None:
+        result = ScriptedEngine.work(self.engine, unit)
+        if unit.split is None:
+            self.missing += [one.segment for one in unit.slices if not Path(one.segment).exists()]
+            if self.slow.is_set():
+                return None
+            if self.random.random() < self.fails:
+                return failed(unit.id, FailureKind.RETRIABLE)
+            return result
+        segment = self.exchange / f"{self.driver._authority.incarnation}.{unit.id}".replace("/", "_")
+        segment.write_bytes(b"x" * SEGMENT_BYTES)
+        self.largest = max(self.largest, sum(1 for _ in self.exchange.iterdir()) * SEGMENT_BYTES)
+        return replace(
+            result, slices=tuple(replace(one, segment=str(segment), bytes=SEGMENT_BYTES) for one in result.slices)
+        )
+
+    def __enter__(self) -> Stream:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.driver.stop()
+        self.driver.stop()
+        self.thread.join(SECONDS_MAX)
+        assert not self.thread.is_alive(), "the job hangs"
+        self.engine.stop()
+
+    def read(self) -> int:
+        return sum(unit.split is None for unit in self.engine.submitted)
+
+    def checkpoints(self) -> int:
+        """The newest one."""
+        found = CheckpointStore(LocalStorage(self.place / "checkpoints")).read().records.get("x", ())
+        return max((one.checkpoint for one in found), default=0)
+
+    def state(self) -> str:
+        return str([event for event in self.events if isinstance(event, TableChanged)][-1:])
+
+
+@pytest.mark.parametrize("fails", [0.0, 0.02])
+@pytest.mark.parametrize("retain", [Retain.ALWAYS, Retain.NEVER])
+def test_a_stream_keeps_what_is_needed_and_no_more(tmp_path: Path, retain: Retain, fails: float) -> None:
+    """Whatever restarts, no batch that anybody reads is gone; and what lies there does not grow with the stream."""
+    with Stream(tmp_path, retain=retain, most=40 * SEGMENT_BYTES, fails=fails) as stream:
+        wait_until(lambda: stream.checkpoints() >= 15 and stream.read() >= 600)
+        written = sum(unit.split is not None for unit in stream.engine.submitted)
+    assert stream.missing == []
+    assert written > 150
+    assert stream.largest < 100 * SEGMENT_BYTES, "as many as fit, and those of two looks"
+
+
+def test_sources_pause_while_there_is_no_room_and_go_on_afterwards(tmp_path: Path) -> None:
+    """Sinks that hang must not fill the disk."""
+    stream = Stream(tmp_path, most=10 * SEGMENT_BYTES)
+    stream.slow.set()
+    with stream:
+        wait_until(lambda: len(list(stream.exchange.iterdir())) > 10 or len(stream.engine.held) == 2)
+        seen = sum(unit.split is not None for unit in stream.engine.submitted)
+        assert seen <= 20
+        stream.slow.clear()
+        for unit in list(stream.engine.held.values()):
+            del stream.engine.held[unit.id]
+            stream.engine._say(unit.id, stream.engine.work(unit))
+        wait_until(lambda: stream.read() > 200)
+    assert stream.largest <= 40 * SEGMENT_BYTES
+
+
+def test_the_journal_of_a_stream_holds_what_lies_behind_its_newest_record(tmp_path: Path) -> None:
+    """Of thousands of units a few: the rest is in the record."""
+    with Stream(tmp_path) as stream:
+        wait_until(lambda: stream.checkpoints() >= 10 and stream.read() >= 500)
+        entries: Any = {key: len(mine) for key, mine in stream.driver._journal.journal.taken.items()}
+        units = len(stream.engine.submitted)
+    assert sum(entries.values()) < units / 2
