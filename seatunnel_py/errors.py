@@ -108,7 +108,7 @@ class FatalError(PluginError):
 class BadRows(FatalError):
     """Some of the rows are at fault and not the table (a value that does not fit, a rule that is broken): where the job
     allows bad rows, the engine finds them and sets them aside. ``row``, where it is known, is the number of the first
-    bad one among all rows that the writer was given, from 0: it saves the search."""
+    bad one from 0, in a transform's batch, or among all rows that a writer was given: it saves the search."""
 
     def __init__(self, message: str, remedy: str = "", row: int | None = None) -> None:
         super().__init__(message, remedy)

@@ -16,11 +16,12 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from seatunnel_py.api.batch import Batch, Element, Position, Rejected
+from seatunnel_py.api.capabilities import Cardinality
 from seatunnel_py.api.sink import WriteContext
 from seatunnel_py.errors import BadRows, FatalError
 from seatunnel_py.work import quarantine
 from seatunnel_py.work.bisect import Fault, TooManyFaults, conflicts, faults
-from seatunnel_py.work.chain import Chain, ChainChannel, ChainSink, ChainSource
+from seatunnel_py.work.chain import Chain, ChainChannel, ChainSink, ChainSource, ChainTransform
 from seatunnel_py.work.flow import Flow
 from seatunnel_py.work.limits import STAGED, ErrorLimits, own_prefix
 from seatunnel_py.work.quarantine import BadRowsOf, Decision
@@ -143,13 +144,16 @@ class Careful:
 
 
 def _fault(trial: Flow, error: Exception, rows: Sequence[int]) -> Fault:
-    """A row that the error names counts where rows come to the sink as they were read, one for one."""
+    """A row that the error names counts where each step gives the rows that it gets, one for one: a transform names it
+    in its batch, a writer among all."""
     if not isinstance(error, BadRows):
         return Fault(trial.step, str(error))
-    at = error.row
-    if at is None or at >= len(rows) or trial.chain.transforms or len(trial.chain.sinks) != 1:
-        at = None
-    return Fault(trial.step, error.message, at)
+    at, steps = error.row, trial.chain.transforms
+    if at is not None and trial.step in {bound.step for bound in steps}:
+        at += trial.before
+    alike = all(isinstance(bound, ChainTransform) and bound.cardinality is Cardinality.ONE_TO_ONE for bound in steps)
+    known = at is not None and at < len(rows) and alike and len(trial.chain.sinks) == 1
+    return Fault(trial.step, error.message, at if known else None)
 
 
 def _head(chain: Chain) -> str:

@@ -51,6 +51,7 @@ class Flow:
         self.exhausted = False
         self.position: Position | None = unit.start
         self.rows = 0
+        self.before = 0  # rows in front of the batch under way
         self.bytes = 0
         self.first_row_at = 0.0
         self.pieces: list[SinkPiece] = []
@@ -157,6 +158,7 @@ class Flow:
         match element:
             case Batch():
                 self.balance.passed(head, element.table, element.rows)
+                self.before = self.rows
                 self.rows += element.rows
                 self.bytes += element.data.nbytes
                 self._through(element, 0)

@@ -133,6 +133,7 @@ class DataValidator(Transform):
             f"DataValidator: table {batch.table}: {bad.true_count} of {batch.rows} rows break a rule; "
             f"the first: {reasons}; row {shown}",
             "correct the data, or set row_error_handle_way to SKIP or ROUTE_TO_TABLE",
+            at,
         )
 
     def _routed(self, batch: Batch, masks: list[pa.BooleanArray]) -> Batch:

@@ -15,11 +15,11 @@ from seatunnel_plugins.transforms.json_path_expression import JsonPath, NamedRow
 from seatunnel_plugins.transforms.lenient_json import parse_json
 from seatunnel_plugins.transforms.texts import json_data
 from seatunnel_py.api import (
+    BadRows,
     Batch,
     Cardinality,
     Column,
     DataType,
-    FatalError,
     Kind,
     Options,
     Rejected,
@@ -150,11 +150,11 @@ def _plain(value: Any, dtype: DataType) -> Any:
             return json_data(value, dtype)
 
 
-def _failure(batch: Batch, one: Extraction, value: Any, error: Exception) -> FatalError:
+def _failure(batch: Batch, one: Extraction, value: Any, error: Exception) -> BadRows:
     shown = repr(value)
     if len(shown) > SHOWN_CHARACTERS_MAX:
         shown = shown[:SHOWN_CHARACTERS_MAX] + "…"
-    return FatalError(
+    return BadRows(
         f"JsonPath: table {batch.table}: {one.path.text} of field {one.source.name!r} into {one.field!r}: {error}; "
         f"the value is {shown}",
         "set column_error_handle_way to SKIP or SKIP_ROW where such values are to be expected",
