@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from seatunnel_connectors.kafka.client import Cluster, failure
-from seatunnel_connectors.kafka.topics import Spot, earliest, gone, made_anew, topic_id
+from seatunnel_connectors.kafka.records import Records, Spot, offset_of
+from seatunnel_connectors.kafka.topics import earliest, gone, made_anew, topic_id
 from seatunnel_py.api import RetriableError
 from seatunnel_py.api.resources import borrow
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 BATCH_BYTES = 4 * 1024 * 1024
 BATCH_MESSAGES = 10_000
+TAKEN_APART = 500  # at a time: more of them are not in the processor's cache any more
 FIRST_MESSAGES = 200  # before it is known how large they are
 SAMPLED = 16  # one of so many messages tells how large they are
 FILL_SECONDS = 0.01  # how long a batch waits for more once it has begun
@@ -39,10 +41,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Messages in order, and the place behind them, which may be further on: markers and compacted messages are
+    """Records in order, and the place behind them, which may be further on: markers and compacted messages are
     offsets without a message. ``ended``: nothing follows for now."""
 
-    messages: list[Message]
+    records: Records
     behind: Place
     ended: bool
 
@@ -97,28 +99,40 @@ class PartitionConsumer:
         self.consumer.assign([TopicPartition(topic, partition, place.offset, leader_epoch=place.epoch)])
         self.place = place
 
-    def fetch(self, seconds: float) -> Fetched:
+    def fetch(self, seconds: float, *, headers: bool = False) -> Fetched:
         """What is there, a batch at most; waits so long for the first message."""
         assert self.place is not None, "the consumer was not sent anywhere"
         before, ended = self.place, False
-        offset, epoch = before.offset, before.epoch
-        found = self.consumer.consume(1, seconds)
-        if found:
-            found += self.consumer.consume(max(1, min(BATCH_MESSAGES, BATCH_BYTES // self.size)), FILL_SECONDS)
-        messages = [message for message in found if message.error() is None]
-        if len(messages) < len(found):
-            offset, ended = max(self._event(one, before) for one in found if one.error() is not None), True
-        if messages:
-            last = messages[-1]
-            offset = max(offset, offset_of(last) + 1)
-            known = last.leader_epoch()
-            epoch = known if known is not None else -1
-            self.size = max(1, *map(len, messages[::SAMPLED]))
+        records = Records(self.spot, headers)
+        place, wanted, wait = before, 1, seconds
+        room = max(1, min(BATCH_MESSAGES, BATCH_BYTES // self.size))
+        while room > 0 and not ended:
+            found = self.consumer.consume(wanted, wait)
+            place, ended = self._take(found, records, place)
+            if len(found) < wanted:
+                break
+            room -= wanted
+            wanted, wait = min(TAKEN_APART, room), FILL_SECONDS
+        if len(records):
+            self.size = max(1, *(len(value or b"") for value in records.values[::SAMPLED]))
             self.down = None
         elif self.down is not None and not ended:
             raise self._unreachable(self.down)
-        self.place = Place(offset, epoch, before.topic_id)
-        return Fetched(messages, self.place, ended)
+        self.place = place
+        return Fetched(records, place, ended)
+
+    def _take(self, found: list[Message], records: Records, place: Place) -> tuple[Place, bool]:
+        """Take messages apart: the place behind them, and whether the log ends there for now."""
+        messages = [message for message in found if message.error() is None]
+        ended = len(messages) < len(found)
+        if messages:
+            records.add(messages)
+            epoch = messages[-1].leader_epoch()
+            place = Place(records.offsets[-1] + 1, -1 if epoch is None else epoch, place.topic_id)
+        if ended:
+            end = max(self._event(message, place) for message in found if message.error() is not None)
+            place = replace(place, offset=max(place.offset, end))
+        return place, ended
 
     def _event(self, message: Message, before: Place) -> int:
         """The offset that the log ends at for now; any other event is a failure."""
@@ -139,10 +153,3 @@ class PartitionConsumer:
     def _unreachable(self, error: KafkaError) -> RetriableError:
         topic, partition = self.spot
         return RetriableError(f"Kafka: topic {topic}, partition {partition}: no broker answers: {error.str()}")
-
-
-def offset_of(message: Message) -> int:
-    """The offset of a message that was received: it has one."""
-    offset = message.offset()
-    assert offset is not None, "a message without an offset"
-    return offset

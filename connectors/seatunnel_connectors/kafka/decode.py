@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from seatunnel_connectors.kafka.records import Records
 from seatunnel_py.api import Column, TableSchema, to_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from confluent_kafka import Message
 
 
 class BadMessageError(Exception):
@@ -35,10 +35,9 @@ class Decoded:
 
 
 class Decoder(ABC):
-    """Decodes the messages of one table. Made in a worker, from the table alone. ``takes_nothing``: a message without
-    a value is a row, too."""
+    """Decodes the messages of one table. Made in a worker, from the table alone. ``with_headers``: it wants headers."""
 
-    takes_nothing: ClassVar[bool] = False
+    with_headers: ClassVar[bool] = False
 
     def __init__(self, table: TableSchema) -> None:
         self.columns: tuple[Column, ...] = table.columns
@@ -48,9 +47,9 @@ class Decoder(ABC):
     def decode(self, values: Sequence[Any]) -> Decoded:
         """The rows of messages, in order, from what ``values`` gave. Raises BadMessageError for the first bad one."""
 
-    def values(self, messages: Sequence[Message]) -> Sequence[Any]:
-        """What the decoder wants of each message."""
-        return [message.value() for message in messages]
+    def values(self, records: Records) -> Sequence[Any]:
+        """What the decoder wants of each record; what is empty is no row."""
+        return records.values
 
     def batch(self, arrays: Sequence[Any]) -> pa.RecordBatch:
         import pyarrow as pa

@@ -1,18 +1,14 @@
-"""Which decoder a table's messages get, the columns where the job file gives none, and what else a message says."""
+"""Which decoder a table's messages get, and the columns where the job file gives none."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
-from seatunnel_connectors.kafka.consumer import offset_of
 from seatunnel_connectors.kafka.decode import Decoded, Decoder
 from seatunnel_connectors.kafka.options import MessageFormat, TopicOptions
+from seatunnel_connectors.kafka.records import Headers, Records
 from seatunnel_py.api import Column, DataType, Kind, TableSchema, to_arrow
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from confluent_kafka import Message
 
 _STRING, _BYTES = DataType(Kind.STRING), DataType(Kind.BYTES)
 
@@ -72,59 +68,29 @@ def decoder_of(options: TopicOptions, table: TableSchema) -> Decoder:
 class NativeDecoder(Decoder):
     """Messages as they are; a tombstone is a row whose value is null."""
 
-    takes_nothing: ClassVar[bool] = True
+    with_headers: ClassVar[bool] = True
 
-    def values(self, messages: Sequence[Message]) -> Sequence[Any]:
-        return messages
+    def values(self, records: Records) -> Sequence[Any]:
+        partition = records.spot[1]
+        columns = zip(records.headers, records.keys, records.offsets, records.times, records.values, strict=True)
+        return [
+            (_headers(headers), _bytes(key), offset, partition, time[1], _TIMESTAMP_TYPES[time[0]], value)
+            for headers, key, offset, time, value in columns
+        ]
 
     def decode(self, values: Sequence[Any]) -> Decoded:
         import pyarrow as pa
 
-        times = [message.timestamp() for message in values]
-        cells: list[list[Any]] = [
-            [_headers(message) for message in values],
-            [_bytes(message.key()) for message in values],
-            [message.offset() for message in values],
-            [message.partition() for message in values],
-            [millis for _, millis in times],
-            [_TIMESTAMP_TYPES[kind] for kind, _ in times],
-            [_bytes(message.value()) for message in values],
-        ]
+        columns: Sequence[Sequence[Any]] = list(zip(*values, strict=True)) or [()] * len(NATIVE)
         types = [to_arrow(column.dtype) for column in NATIVE]
-        return Decoded(self.batch([pa.array(one, kind) for one, kind in zip(cells, types, strict=True)]))
+        return Decoded(self.batch([pa.array(one, kind) for one, kind in zip(columns, types, strict=True)]))
 
 
-def _headers(message: Message) -> list[tuple[str, str | None]]:
+def _headers(headers: Headers) -> list[tuple[str, str | None]]:
     """Headers as a map: of several with one name the last counts."""
-    found = {name: _bytes(value) for name, value in cast("Any", message.headers() or ())}
+    found = {name: _bytes(value) for name, value in headers}
     return [(name, None if value is None else value.decode(errors="replace")) for name, value in found.items()]
 
 
 def _bytes(value: bytes | str | None) -> bytes | None:
     return value.encode() if isinstance(value, str) else value
-
-
-def metadata_of(spot: tuple[str, int], messages: Sequence[Message], parents: pa.Array | None) -> Mapping[str, pa.Array]:
-    """What the transform Metadata can make columns of: per row topic, partition, offset, time and key."""
-    import pyarrow as pa
-
-    topic, partition = spot
-    count = len(messages)
-    found = {
-        "Topic": pa.repeat(pa.scalar(topic), count),
-        "Partition": pa.repeat(pa.scalar(partition, pa.int32()), count),
-        "Offset": _offsets(messages),
-        "EventTime": pa.array([message.timestamp()[1] for message in messages], pa.int64()),
-        "Key": pa.array([message.key() for message in messages], pa.binary()),
-    }
-    if parents is None:
-        return found
-    return {name: values.take(parents) for name, values in found.items()}
-
-
-def _offsets(messages: Sequence[Message]) -> pa.Array:
-    import pyarrow as pa
-
-    first, last = offset_of(messages[0]), offset_of(messages[-1])
-    whole = last - first + 1 == len(messages)  # no holes, as nearly always
-    return pa.array(range(first, last + 1) if whole else [message.offset() for message in messages], pa.int64())

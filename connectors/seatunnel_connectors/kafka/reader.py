@@ -8,16 +8,18 @@ is read up to exactly that position again (``until``).
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from seatunnel_connectors.kafka.client import Cluster
-from seatunnel_connectors.kafka.consumer import Fetched, PartitionConsumer, Place, borrowed, offset_of
+from seatunnel_connectors.kafka.consumer import Fetched, PartitionConsumer, Place, borrowed
 from seatunnel_connectors.kafka.decode import BadMessageError, Decoded, decode_some, joined
-from seatunnel_connectors.kafka.formats import decoder_of, metadata_of
+from seatunnel_connectors.kafka.formats import decoder_of
 from seatunnel_connectors.kafka.options import OnBadMessage, StartMode, TopicOptions
-from seatunnel_connectors.kafka.topics import Spot, earliest, latest
+from seatunnel_connectors.kafka.records import Records, Spot
+from seatunnel_connectors.kafka.topics import earliest, latest
 from seatunnel_py.api import (
     Batch,
     Element,
@@ -29,9 +31,6 @@ from seatunnel_py.api import (
     Split,
     TableSchema,
 )
-
-if TYPE_CHECKING:
-    from confluent_kafka import Message
 
 IDLE_SECONDS = 0.05  # how long one look waits for a first message
 STALL_SECONDS = 30.0  # a bounded split that hears nothing for so long, not even that the log ends, is tried again
@@ -86,14 +85,14 @@ class KafkaReader(Reader):
         consumer.go_to(place)
         heard = time.monotonic()
         while stop is None or place.offset < stop:
-            fetched = consumer.fetch(IDLE_SECONDS)
-            if fetched.messages or fetched.ended:
+            fetched = consumer.fetch(IDLE_SECONDS, headers=self.decoder.with_headers)
+            if len(fetched.records) or fetched.ended:
                 heard = time.monotonic()
             elif stop is not None and time.monotonic() - heard > STALL_SECONDS:
                 raise RetriableError(f"{_named(part)}: nothing was heard for {STALL_SECONDS:.0f} s")
-            messages, place = _before(fetched, stop)
+            records, place = _before(fetched, stop)
             end = self.until if self.until is not None and place.offset == stop else position_of(place)
-            batch = self._batch(part, messages, end) if messages else None
+            batch = self._batch(part, records, end) if len(records) else None
             yield batch if batch is not None else Heartbeat(end)
 
     def _checked(self, part: PartitionSplit, place: Place) -> Place:
@@ -108,21 +107,21 @@ class KafkaReader(Reader):
 
     # ---------------------------------------------------------------- rows
 
-    def _batch(self, part: PartitionSplit, messages: Sequence[Message], end: Position) -> Batch | None:
-        """The rows of the messages; None where there are none."""
-        values = self.decoder.values(messages)
-        if not all(values) and not self.decoder.takes_nothing:
-            messages = [message for message, value in zip(messages, values, strict=True) if value]
-            values = self.decoder.values(messages)
-        if not messages:
+    def _batch(self, part: PartitionSplit, records: Records, end: Position) -> Batch | None:
+        """The rows of the records; None where there are none."""
+        values = self.decoder.values(records)
+        if not all(values):
+            records = records.some([place for place, value in enumerate(values) if value])
+            values = self.decoder.values(records)
+        if not values:
             return None
-        decoded = self._decoded(part, messages, values)
+        decoded = self._decoded(part, records, values)
         if not decoded.data.num_rows:
             return None
-        metadata = metadata_of(part.spot, messages, decoded.parents)
+        metadata = records.metadata(decoded.parents)
         return Batch(self.table.path, decoded.data, end=end, kinds=decoded.kinds, metadata=metadata)
 
-    def _decoded(self, part: PartitionSplit, messages: Sequence[Message], values: Sequence[Any]) -> Decoded:
+    def _decoded(self, part: PartitionSplit, records: Records, values: Sequence[Any]) -> Decoded:
         try:
             return self.decoder.decode(values)
         except BadMessageError as error:
@@ -130,17 +129,17 @@ class KafkaReader(Reader):
                 good, _ = decode_some(self.decoder, values)
                 return joined(good, self.decoder)
             raise FatalError(
-                f"{_named(part)}, offset {messages[error.index].offset()}: {self.options.format}: {error.reason}",
+                f"{_named(part)}, offset {records.offsets[error.index]}: {self.options.format}: {error.reason}",
                 "correct format or schema, or leave such messages out with format_error_handle_way = skip",
             ) from None
 
 
-def _before(fetched: Fetched, stop: int | None) -> tuple[Sequence[Message], Place]:
-    """What of the messages lies before the offset to stop at, and the place behind it."""
-    messages, behind = fetched.messages, fetched.behind
+def _before(fetched: Fetched, stop: int | None) -> tuple[Records, Place]:
+    """What of the records lies before the offset to stop at, and the place behind it."""
+    records, behind = fetched.records, fetched.behind
     if stop is None or behind.offset <= stop:
-        return messages, behind
-    return [message for message in messages if offset_of(message) < stop], replace(behind, offset=stop)
+        return records, behind
+    return records.some(range(bisect_left(records.offsets, stop))), replace(behind, offset=stop)
 
 
 def _named(part: PartitionSplit) -> str:

@@ -17,7 +17,8 @@ from seatunnel_connectors.kafka.consumer import AHEAD_KILOBYTES
 from seatunnel_connectors.kafka.formats import default_columns
 from seatunnel_connectors.kafka.options import StartMode, TopicOptions
 from seatunnel_connectors.kafka.reader import KafkaReader, PartitionSplit, place_of
-from seatunnel_connectors.kafka.topics import Spot, Topic
+from seatunnel_connectors.kafka.records import Spot
+from seatunnel_connectors.kafka.topics import Topic
 from seatunnel_connectors.table_config import table_schema
 from seatunnel_py.api import (
     Enumerator,

@@ -9,18 +9,16 @@ import re
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.kafka.client import CALL_SECONDS, Cluster, failure
 from seatunnel_connectors.kafka.options import TopicOptions
+from seatunnel_connectors.kafka.records import Spot
 from seatunnel_py.api import FatalError
 
 if TYPE_CHECKING:
     from confluent_kafka import TopicPartition
     from confluent_kafka.admin import AdminClient
-
-Spot: TypeAlias = tuple[str, int]
-"""A topic's name and a partition's number."""
 
 
 @dataclass(frozen=True, slots=True)

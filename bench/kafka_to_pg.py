@@ -1,0 +1,131 @@
+"""Kafka to PostgreSQL, exactly-once, against a bare loop of the client that throws away what it gets.
+
+    python -m bench.kafka_to_pg [--pairs 7] [--rows 1000000]
+
+Records of 200 bytes of JSON in two partitions. "reader" is our source alone, in one process: what it fetches is decoded
+to columns and thrown away. "bare" is the same client's batch-consume loop, in one process as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench import ours, pairs, pg
+from tests.servers.kafka import KafkaServer
+from tests.servers.postgres import DATABASE, PostgresServer
+
+TOPIC = "records"
+PARTITIONS = 2
+RECORD_BYTES = 200
+CONSUME = 500  # messages asked for at once: more is slower for the bare loop
+FLUSH_SECONDS = 120.0
+BAR = 0.5
+SCHEMA = {"fields": {"id": "bigint", "name": "string", "pad": "string"}}
+
+
+def produce(broker: KafkaServer, rows: int) -> None:
+    from confluent_kafka import Producer
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.cimpl import NewTopic
+
+    admin = AdminClient({"bootstrap.servers": broker.dsn})
+    admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result()
+    producer = Producer({"bootstrap.servers": broker.dsn, "linger.ms": 50, "queue.buffering.max.messages": rows + 1})
+    for number in range(rows):
+        head = b'{"id":%d,"name":"customer %d","pad":"' % (number, number)
+        producer.produce(
+            TOPIC, value=head + b"x" * (RECORD_BYTES - len(head) - 2) + b'"}', partition=number % PARTITIONS
+        )
+    if producer.flush(FLUSH_SECONDS):
+        raise AssertionError("the broker did not take all records")
+
+
+def bare(broker: KafkaServer, rows: int) -> float:
+    """The fastest that anybody could be who uses this client in one process."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    settings = {"group.id": "bare", "enable.auto.commit": False, "isolation.level": "read_committed"}
+    consumer = Consumer({"bootstrap.servers": broker.dsn, "auto.offset.reset": "error", **settings})
+    started = time.perf_counter()
+    consumer.assign([TopicPartition(TOPIC, partition, 0) for partition in range(PARTITIONS)])
+    left = rows
+    while left:
+        left -= sum(message.error() is None for message in consumer.consume(min(CONSUME, left), 1.0))
+    seconds = time.perf_counter() - started
+    consumer.close()
+    return seconds
+
+
+def reader(broker: KafkaServer, rows: int) -> float:
+    from seatunnel_connectors.kafka.factory import KafkaSourceFactory
+    from seatunnel_py.api import Batch, StepContext
+    from seatunnel_py.api.resources import close_all
+
+    given = {"bootstrap.servers": broker.dsn, "topic": TOPIC, "start_mode": "earliest", "schema": SCHEMA}
+    options = KafkaSourceFactory.options.model_validate(given)
+    source = KafkaSourceFactory().create(options, StepContext("kafka"))  # type: ignore[arg-type]
+    (table,) = source.tables()
+    splits = list(source.enumerator([table], None).discover())
+    started = time.perf_counter()
+    elements = (element for split in splits for element in source.reader(table).read(split, None))
+    found = sum(element.rows for element in elements if isinstance(element, Batch))
+    seconds = time.perf_counter() - started
+    close_all()
+    if found != rows:
+        raise AssertionError(f"the reader found {found} rows instead of {rows}")
+    return seconds
+
+
+def job(broker: KafkaServer, server: PostgresServer) -> str:
+    return f"""env {{ job.mode = "BATCH", parallelism = {PARTITIONS} }}
+source {{
+  Kafka {{
+    bootstrap.servers = "{broker.dsn}"
+    topic = "{TOPIC}"
+    start_mode = earliest
+    schema {{ fields {{ id = bigint, name = string, pad = string }} }}
+  }}
+}}
+sink {{
+  Jdbc {{
+{ours.connection(server)}
+    generate_sink_sql = true
+    database = "{DATABASE}"
+    table = "{pg.TARGET}.{pg.BIG_TABLE}"
+    schema_save_mode = "RECREATE_SCHEMA"
+  }}
+}}
+"""
+
+
+def whole(broker: KafkaServer, server: PostgresServer, rows: int, place: Path) -> float:
+    pg.drop_targets(server)
+    pg.checkpoint(server)
+    result = ours.run(job(broker, server), place)
+    pg.expect_copied(server, rows)
+    return result.data_seconds
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.kafka_to_pg", description=__doc__)
+    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    options = parser.parse_args(arguments)
+    rows = options.rows
+    with pg.server() as server, KafkaServer.running() as broker, ours.home() as place:
+        produce(broker, rows)
+        ways = {
+            "bare": lambda: bare(broker, rows),
+            "reader": lambda: reader(broker, rows),
+            "ours": lambda: whole(broker, server, rows, place),
+        }
+        seconds = pairs.interleave(ways, options.pairs)
+    pairs.report("Kafka to PostgreSQL", seconds, base="bare", rows=rows)
+    pairs.verdict_of_pairs(seconds, "ours", "bare", BAR)
+
+
+if __name__ == "__main__":
+    main()
