@@ -16,9 +16,17 @@ from dataclasses import dataclass
 from seatunnel_connectors.kafka import crash_points
 from seatunnel_connectors.kafka.client import Cluster
 from seatunnel_connectors.kafka.ledger import Entries, Ledger
+from seatunnel_connectors.kafka.sink_sender import Sender
 from seatunnel_connectors.kafka.sink_staging import Attempt, StagedFile, StagingPlace, attempt_of, place_of, staged_file
 from seatunnel_connectors.kafka.sink_topics import create, partitions_of
-from seatunnel_connectors.kafka.transactions import Pace, Transaction, fence, transactional_id
+from seatunnel_connectors.kafka.transactions import (
+    TIMEOUT_MIN_MS,
+    Pace,
+    Transaction,
+    fence,
+    timeout_for,
+    transactional_id,
+)
 from seatunnel_py.api import CommitContext, Committer, FatalError, Piece, RetriableError, TablePath
 
 
@@ -41,8 +49,8 @@ class KafkaCommitter(Committer):
         place = place_of(context, self.table)
         crash_points.BEFORE.hit()
         if files or context.final:
-            with self._at_work(context) as (ledger, transaction):
-                entries = self._own(ledger, transaction, context)
+            with self._at_work(context, sum(file.records for file in files)) as (ledger, transaction):
+                entries = self._own(ledger, context)
                 if not self._is_done(entries, context, files):
                     crash_points.FENCED.hit()
                     self._apply(files, place, ledger, transaction, context)
@@ -51,8 +59,8 @@ class KafkaCommitter(Committer):
 
     def recover(self, context: CommitContext) -> int | None:
         """The last committed checkpoint; from here on nothing of an older incarnation becomes visible."""
-        with self._at_work(context) as (ledger, transaction):
-            last = self._own(ledger, transaction, context).last
+        with self._at_work(context) as (ledger, _):
+            last = self._own(ledger, context).last
         return last.checkpoint if last else None
 
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
@@ -66,12 +74,12 @@ class KafkaCommitter(Committer):
     # ------------------------------------------------------------ deciding
 
     @contextmanager
-    def _at_work(self, context: CommitContext) -> Iterator[tuple[Ledger, Transaction]]:
+    def _at_work(self, context: CommitContext, rows: int = 0) -> Iterator[tuple[Ledger, Transaction]]:
         """The ledger, and this incarnation's producer: whatever it had left open is ended."""
         partitions = self._ledger_partitions(context)
         ledger = Ledger(self.what, self.cluster, self.ledger_topic, partitions, context, self.table, self.topic)
         try:
-            transaction = Transaction(self.what, self.cluster, self._name(context), self._timeout_ms(context))
+            transaction = Transaction(self.what, self.cluster, self._name(context), self._timeout_ms(context, rows))
             try:
                 yield ledger, transaction
             finally:
@@ -79,26 +87,32 @@ class KafkaCommitter(Committer):
         finally:
             ledger.close()
 
-    def _own(self, ledger: Ledger, transaction: Transaction, context: CommitContext) -> Entries:
-        """What the ledger says, once nobody else can add to it."""
-        entries = self._not_refused(ledger.read(), context)
-        if entries.writers == {context.incarnation}:
-            return entries
-        self._tell(ledger, transaction, ledger.writer(context))
-        entries = self._not_refused(ledger.read(), context)
-        older = sorted(entries.writers - {context.incarnation})
-        for incarnation in older:
-            fence(self.what, self.cluster, self._name(context, incarnation), self._timeout_ms(context))
-        entries = self._not_refused(ledger.read(), context)
-        if older:
-            self._tell(ledger, transaction, *map(ledger.gone, older))
+    def _own(self, ledger: Ledger, context: CommitContext) -> Entries:
+        """What the ledger says, once nobody else can add to it. What older ones have left open hides what comes behind:
+        whoever is seen is fenced, until all can be read."""
+        if context.incarnation not in self._not_refused(ledger.look(), context).writers:
+            self._tell(ledger, ledger.writer(context))
+        fenced: set[int] = set()
+        while True:
+            entries = self._not_refused(ledger.look(), context)
+            if not (older := entries.writers - {context.incarnation} - fenced):
+                entries = self._not_refused(ledger.read(), context)
+                if not (older := entries.writers - {context.incarnation} - fenced):
+                    break
+            for incarnation in sorted(older):
+                fence(self.what, self.cluster, self._name(context, incarnation), TIMEOUT_MIN_MS)
+            fenced |= older
+        if fenced:
+            self._tell(ledger, *map(ledger.gone, fenced))
         return entries
 
-    def _tell(self, ledger: Ledger, transaction: Transaction, *records: tuple[bytes, bytes | None]) -> None:
-        transaction.begin()
+    def _tell(self, ledger: Ledger, *records: tuple[bytes, bytes | None]) -> None:
+        """Say something in the ledger outside of any transaction, which a crash would leave open."""
+        sender = Sender(self.what, self.cluster)
         for key, value in records:
-            transaction.sender.put(ledger.topic, value, key, partition=ledger.partition)
-        transaction.commit()
+            sender.put(ledger.topic, value, key, partition=ledger.partition)
+        sender.confirm()
+        sender.close()
 
     def _not_refused(self, entries: Entries, context: CommitContext) -> Entries:
         """FatalError where somebody else is in charge of these rows."""
@@ -135,7 +149,7 @@ class KafkaCommitter(Committer):
         context: CommitContext,
     ) -> None:
         rows = sum(file.records for file in files)
-        pace = Pace(self.what, rows, self._timeout_ms(context))
+        pace = Pace(self.what, rows, self._timeout_ms(context, rows))
         sender = transaction.sender
         transaction.begin()
         for file in files:
@@ -185,8 +199,8 @@ class KafkaCommitter(Committer):
     def _name(self, context: CommitContext, incarnation: int | None = None) -> str:
         return transactional_id(self.prefix, context, self.table, incarnation or context.incarnation)
 
-    def _timeout_ms(self, context: CommitContext) -> int:
-        return int(str(context.setup["timeout_ms"]))
+    def _timeout_ms(self, context: CommitContext, rows: int) -> int:
+        return timeout_for(rows, context.setup)
 
     def _ledger_partitions(self, context: CommitContext) -> int:
         """Decided once: with another number the ledger would be looked for in another place."""

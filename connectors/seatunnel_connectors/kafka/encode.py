@@ -15,7 +15,7 @@ from seatunnel_connectors.json_text import json_documents
 from seatunnel_connectors.kafka.sink_options import FIELD_TOPIC, KafkaSinkOptions, ValueFormat
 from seatunnel_connectors.render import text_values
 from seatunnel_connectors.text_columns import TextRules
-from seatunnel_py.api import Batch, Column, FatalError, RowKind, TableSchema
+from seatunnel_py.api import BadRows, Batch, Column, RowKind, TableSchema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,7 +49,24 @@ class Encoder:
             columns["topic"] = self._topics(batch)
         for name in self.options.kafka_headers_fields:
             columns[HEADER + name] = self._texts(batch, name).cast(pa.binary())
-        return pa.RecordBatch.from_pydict(columns)
+        records = pa.RecordBatch.from_pydict(columns)
+        self._check_sizes(records)
+        return records
+
+    def _check_sizes(self, records: pa.RecordBatch) -> None:
+        """What is too large for a message is found where rows can be set aside, not when all are committed."""
+        import pyarrow.compute as pc
+
+        limit = self.options.message_bytes_max
+        size = pc.binary_length(records.column("value"))
+        if "key" in records.schema.names:
+            size = pc.add(size, pc.binary_length(records.column("key")))
+        largest = pc.max(size).as_py() or 0
+        if largest > limit:
+            raise BadRows(
+                f"a row of {self.table.path} makes a record of {largest} bytes, more than the producer sends ({limit})",
+                "raise max.request.size in kafka.config, and max.message.bytes of the topic",
+            )
 
     # ------------------------------------------------------------ values and keys
 
@@ -87,7 +104,7 @@ class Encoder:
             if self.options.format is ValueFormat.CSV:
                 texts = _quoted(texts, delimiter)
             elif len(names) > 1 and pc.any(pc.match_substring(texts, delimiter)).as_py():
-                raise FatalError(
+                raise BadRows(
                     f"column {name!r}: a value holds the delimiter {delimiter!r}, which would tear its row",
                     "choose another field_delimiter, or the format csv, which quotes values",
                 )
@@ -107,7 +124,7 @@ class Encoder:
     def _topics(self, batch: Batch) -> Any:
         topics = self._texts(batch, self.options.topic_field)
         if topics.null_count:
-            raise FatalError(
+            raise BadRows(
                 f"the field {self.options.topic_field!r}, which names the topic, is null in a row of {batch.table}",
                 "filter such rows out, or give the sink one topic",
             )

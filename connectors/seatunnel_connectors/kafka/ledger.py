@@ -24,7 +24,7 @@ from seatunnel_connectors.kafka.sink_sender import explained, failure
 from seatunnel_py.api import CommitContext, RetriableError, TablePath
 
 KEPT_SECONDS = 30 * 24 * 3600
-_SECONDS = 30.0
+SECONDS = 30.0  # how long a transaction of somebody else is waited for
 _POLL_SECONDS = 1.0
 
 
@@ -76,7 +76,7 @@ class Ledger:
         self._who = (context.lineage, context.step, str(table))
         self._own = (context.job_id, context.step, str(table))
         self._known: dict[bytes, dict[str, Any]] = {}
-        self._next = 0
+        self._position = 0
         self.partition = zlib.crc32("\0".join(self._own).encode()) % partitions
         self._consumer: Consumer | None = None
 
@@ -97,47 +97,46 @@ class Ledger:
             check_crcs=True,
         )
         self._consumer = self._consumer or Consumer(settings)
-        self._consumer.assign([TopicPartition(self.topic, self.partition, self._next)])
+        self._consumer.assign([TopicPartition(self.topic, self.partition, self._position)])
         return self._consumer
 
     # ------------------------------------------------------------ reading
 
     def read(self) -> Entries:
-        """Everything that was committed before this call."""
-        where = TopicPartition(self.topic, self.partition)
-        with explained(f"{self.what}: reading the ledger {self.topic}"):
-            end = self._end(where)
-            if self._next < end:
-                self._read_to(end, self._assigned())
+        """Everything that was committed before this call. RetriableError where an open transaction hides something."""
+        end, deadline = self._end(), time.monotonic() + SECONDS
+        while self._position < end:
+            self.look()
+            if self._position < end and time.monotonic() > deadline:
+                raise RetriableError(
+                    f"{self.what}: the ledger {self.topic} cannot be read to its end: a transaction is open there",
+                    "it ends with its driver's next start, or by its time-out",
+                )
         return self._entries()
 
-    def _end(self, where: TopicPartition) -> int:
-        with self._cluster.admin() as admin:
+    def look(self) -> Entries:
+        """What can be read just now: up to the first transaction that is open."""
+        with explained(f"{self.what}: reading the ledger {self.topic}"):
+            consumer = self._assigned()
+            while (message := consumer.poll(_POLL_SECONDS)) is not None:
+                error, offset = message.error(), message.offset()
+                if error is not None and error.code() != KafkaError._PARTITION_EOF:
+                    raise failure(f"{self.what}: reading the ledger {self.topic}", error)
+                assert offset is not None
+                self._position = max(self._position, offset + (error is None))
+                if error is not None:
+                    break
+                self._take(message.key(), message.value())
+        return self._entries()
+
+    def _end(self) -> int:
+        """Behind the last record, committed or not."""
+        where = TopicPartition(self.topic, self.partition)
+        with explained(f"{self.what}: reading the ledger {self.topic}"), self._cluster.admin() as admin:
             asked = admin.list_offsets(
-                {where: OffsetSpec.latest()}, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=_SECONDS
+                {where: OffsetSpec.latest()}, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=SECONDS
             )
             return int(asked[where].result().offset)
-
-    def _read_to(self, end: int, consumer: Consumer) -> None:
-        deadline = time.monotonic() + _SECONDS
-        while self._next < end:
-            message = consumer.poll(_POLL_SECONDS)
-            if message is None:
-                if time.monotonic() > deadline:
-                    raise RetriableError(
-                        f"{self.what}: the ledger {self.topic} cannot be read to its end: a transaction is open there",
-                        "it ends with its driver's next start, or by its time-out",
-                    )
-                continue
-            error = message.error()
-            if error is not None and error.code() != KafkaError._PARTITION_EOF:
-                raise failure(f"{self.what}: reading the ledger {self.topic}", error)
-            offset = message.offset()
-            assert offset is not None
-            if error is None:
-                self._take(message.key(), message.value())
-                offset += 1
-            self._next = max(self._next, offset)
 
     def _take(self, key: Any, value: Any) -> None:
         if value is None:

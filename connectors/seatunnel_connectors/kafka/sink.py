@@ -60,6 +60,7 @@ class KafkaSink(Sink):
             effects.append(Effect("create topic", ledger))
         data["ledger_partitions"] = partitions or LEDGER_PARTITIONS
         data["timeout_ms"] = transaction_timeout(self.target, self.cluster)
+        data["timeout_given"] = "transaction.timeout.ms" in dict(self.cluster.given)
         return Setup(tuple(effects), data)
 
     def _partitions(self, effects: list[Effect]) -> int:

@@ -8,9 +8,10 @@ from enum import StrEnum
 
 from pydantic import model_validator
 
-from seatunnel_connectors.kafka.settings import KafkaSettings
+from seatunnel_connectors.kafka.settings import KafkaSettings, translated
 from seatunnel_py.api import SinkOptions, option
 
+MESSAGE_BYTES_MAX = 1_000_000  # the client's own limit
 FIELD_TOPIC = re.compile(r"\$\{([^}]*)\}")
 
 
@@ -66,6 +67,11 @@ class KafkaSinkOptions(SinkOptions):
         """The field that names each row's topic, if one does."""
         match = FIELD_TOPIC.fullmatch(self.topic)
         return match[1] if match else ""
+
+    @property
+    def message_bytes_max(self) -> int:
+        """How large a record may be."""
+        return int(translated(self.kafka_config).get("message.max.bytes", MESSAGE_BYTES_MAX))
 
     @property
     def exactly_once(self) -> bool:

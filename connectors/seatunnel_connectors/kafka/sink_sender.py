@@ -8,7 +8,7 @@ partition by partition: the producer is idempotent and all replicas in sync answ
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -57,8 +57,15 @@ def explained(what: str) -> Iterator[None]:
     """Turn the client's errors into typed ones."""
     try:
         yield
-    except KafkaException as error:
-        raise failure(what, error.args[0]) from error
+    except (KafkaException, SystemError) as error:
+        raise _explanation(what, error) from error
+
+
+def _explanation(what: str, error: BaseException) -> BaseException:
+    """An error that ends a producer comes out of whatever call hears of it; where that call is giving a report, Python
+    wraps it as its own."""
+    cause = error if isinstance(error, KafkaException) else error.__cause__
+    return failure(what, cause.args[0]) if isinstance(cause, KafkaException) else error
 
 
 class _Reports:
@@ -83,7 +90,8 @@ class Sender:
         self.sent = 0
         self._reports = _Reports()
         with explained(what):
-            self.producer = Producer({**_USUAL, **cluster.settings(**more), **_ALWAYS}, on_delivery=self._reports)
+            settings = {**_USUAL, **cluster.settings(**more), **_ALWAYS}
+            self.producer = Producer(settings, on_delivery=self._reports)
 
     def begin(self) -> None:
         """From now on count anew."""
@@ -112,20 +120,18 @@ class Sender:
                 self.producer.produce(topic, value, key, **more)
                 break
             except BufferError:
-                self.producer.poll(_WAIT_SECONDS)
-                self._check()
-            except KafkaException as error:
-                self._check()
-                raise failure(f"{self.what}: topic {topic}", error.args[0]) from error
+                self._hear(_WAIT_SECONDS)
+            except (KafkaException, SystemError) as error:
+                raise _explanation(f"{self.what}: topic {topic}", error) from error
         self.sent += 1
         if not self.sent % _POLL_EVERY:
-            self.producer.poll(0)
-            self._check()
+            self._hear(0)
 
     def confirm(self) -> None:
         """Return when the cluster has confirmed every record; raise when it refused one, or did not answer in time."""
-        while self.producer.flush(_WAIT_SECONDS):
-            self._check()
+        with explained(self._unconfirmed):
+            while self.producer.flush(_WAIT_SECONDS):
+                self._check()
         self._check()
         if self._reports.confirmed != self.sent:
             raise RetriableError(f"{self.what}: {self._reports.confirmed} of {self.sent} records were confirmed")
@@ -133,9 +139,19 @@ class Sender:
     def close(self) -> None:
         """Drop what was not sent: whoever needs it has confirmed it. Closing the client properly would wait for a
         cluster that is away."""
-        self.producer.purge(blocking=False)
-        self.producer.poll(0)
+        with suppress(KafkaException, SystemError):
+            self.producer.purge(blocking=False)
+            self.producer.poll(0)
+
+    def _hear(self, seconds: float) -> None:
+        with explained(self._unconfirmed):
+            self.producer.poll(seconds)
+        self._check()
 
     def _check(self) -> None:
         if self._reports.failed is not None:
-            raise failure(f"{self.what}: a record was not confirmed", self._reports.failed)
+            raise failure(self._unconfirmed, self._reports.failed)
+
+    @property
+    def _unconfirmed(self) -> str:
+        return f"{self.what}: a record was not confirmed"

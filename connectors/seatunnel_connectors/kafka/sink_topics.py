@@ -15,7 +15,7 @@ from seatunnel_py.api import FatalError
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
-LEDGER_PARTITIONS = 8
+LEDGER_PARTITIONS = 16
 _LEDGER: Mapping[str, str] = {
     "cleanup.policy": "compact",
     "segment.bytes": "1048576",  # the newest segment is never compacted, and a reader reads all

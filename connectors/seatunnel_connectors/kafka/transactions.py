@@ -9,23 +9,32 @@ older incarnation is fenced in the same way, through its own id.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from confluent_kafka import KafkaException
 
 from seatunnel_connectors.kafka.client import Cluster
 from seatunnel_connectors.kafka.sink_sender import Sender, explained
-from seatunnel_py.api import CommitContext, FatalError, TablePath
+from seatunnel_py.api import CommitContext, FatalError, Plain, TablePath
 
 CALL_SECONDS = 30.0  # for one word of the transaction's protocol
 _ABORT_SECONDS = 5.0  # a cluster that is away ends it by itself
+TIMEOUT_MIN_MS = 60_000
+MS_PER_ROW = 2  # many times what a row takes: a time-out is for drivers that never come back
 _LOOK_AT = 0.25  # of the time that a transaction may take: the rest is foreseen from there
 
 
 def transactional_id(prefix: str, context: CommitContext, table: TablePath, incarnation: int) -> str:
     """The id that ``incarnation`` writes this sink and table with."""
     return "/".join((prefix, context.lineage, context.step, str(table), str(incarnation)))
+
+
+def timeout_for(rows: int, setup: Mapping[str, Plain]) -> int:
+    """How long a transaction of so many rows may take. What a dead driver has left open hides from committed readers
+    what comes behind it, so it is no more than needed; a job file that says how long has its will."""
+    limit = int(str(setup["timeout_ms"]))
+    return limit if setup["timeout_given"] else min(limit, max(TIMEOUT_MIN_MS, rows * MS_PER_ROW))
 
 
 class Transaction:
@@ -52,7 +61,7 @@ class Transaction:
 
     def close(self) -> None:
         """Must not raise: what is left open is ended by the next commit, or by the cluster."""
-        with suppress(KafkaException):
+        with suppress(KafkaException, SystemError):
             if self._open:
                 self.sender.producer.purge(blocking=False)
                 self.sender.producer.abort_transaction(_ABORT_SECONDS)
