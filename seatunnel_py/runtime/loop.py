@@ -77,7 +77,9 @@ class Driver:
         for key, pipeline in keys(pipelines).items():
             done = frozenset(kept.done.get(key, ()))
             found = kept.found.get(key, {})
-            past = Past(authority.records.get(key), done, key in kept.dropped, settings.per_split, found)
+            past = Past(
+                authority.records.get(key), done, key in kept.dropped, settings.per_split, found, kept.graphs.get(key)
+            )
             graph = graph_of(pipeline, settings.retain)
             life = PipelineLife(key, pipeline, graph, self, settings, job, authority.claims[key], past)
             self._lives[key] = self._by_id[pipeline.id] = life

@@ -46,7 +46,7 @@ from seatunnel_py.runtime.segment_retention import Segments
 from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.runtime.subtask_run import SubtaskRun
 from seatunnel_py.runtime.tallies import Tally
-from seatunnel_py.runtime.unit_journal import dropped_line
+from seatunnel_py.runtime.unit_journal import dropped_line, graph_line
 from seatunnel_py.runtime.world import World
 from seatunnel_py.work.unit import SinkPiece, Unit, UnitFailure, UnitId, UnitResult
 
@@ -87,6 +87,7 @@ class PipelineLife:
             f"{scope}/{number}": group for scope, groups in graph.scopes.items() for number, group in enumerate(groups)
         }
         self.prepared = Prepared({}, {})
+        self.numbering = ""
         self.enumerating = Enumerating(self)
         self.segments = Segments(self)
         self.subtasks: dict[Subtask, SubtaskRun] = {}
@@ -111,6 +112,7 @@ class PipelineLife:
 
     def _is_prepared(self, outcome: Start) -> None:
         self.prepared = outcome.prepared
+        self.numbering = outcome.graph[1]
         try:
             for vertex in self.pipeline.vertices:
                 self.world.register(chain_of(vertex, self.prepared.setups, self.job, self.settings.exchange))
@@ -131,7 +133,10 @@ class PipelineLife:
         )
         for vertex in self.pipeline.vertices:
             self.subtasks |= self._subtasks_of(vertex)
-        self.world.log([dropped_line(self.key)] if outcome.anew else [], self._activate)
+        lines = [dropped_line(self.key)] if outcome.anew else []
+        if self.graph.topology.edges and outcome.graph != self._past.graph:  # else nobody keeps a journal
+            lines.append(graph_line(self.key, *outcome.graph))
+        self.world.log(lines, self._activate)
 
     def _activate(self) -> None:
         if self._over is None:

@@ -44,8 +44,9 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """``finished``: splits that were read to their ends, counted from the first where they are read in order, else by
-    name in ``ended``; ``at``: where the others stand, by split id, once they were begun; ``turn`` counts units."""
+    """``ended`` names splits that were read to their ends; where they are read in order ``finished`` more were,
+    counted from the first of the others; ``at``: where the others stand, by split id, once they were begun; ``turn``
+    counts units."""
 
     finished: int = 0
     ended: tuple[str, ...] = ()
@@ -54,9 +55,9 @@ class Reading:
 
     def next(self, splits: Sequence[Split], *, bounded: bool) -> Split | None:
         """The split to read from next; None: everything was read."""
+        left = [split for split in splits if split.id not in self.ended] if self.ended else splits
         if bounded:
-            return splits[self.finished] if self.finished < len(splits) else None
-        left = [split for split in splits if split.id not in self.ended]
+            return left[self.finished] if self.finished < len(left) else None
         return left[self.turn % len(left)] if left else None
 
     def after(self, split: Split, end: Position | None, *, done: bool, bounded: bool) -> Reading:

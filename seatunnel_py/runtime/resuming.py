@@ -4,13 +4,16 @@ Rules. (1) A pipeline goes on from its record, with the decisions of its checkpo
 all taken back begins anew. (3) So does one whose splits were read as of one moment: that snapshot died with the driver
 that held it, and positions under it are worth nothing. Where rows of them may be visible it is refused. (4) Where
 splits may be read as of different moments (``source.consistency = per-split``) they go on under a new snapshot. (5) A
-record of another graph is refused: its states would be read as what they are not.
+record of another parallelism is dealt out again; one of other steps is refused: its states would be read as what they
+are not. (6) What the journal holds is of one graph. Under another one it is void, and numbers of batches, which begin
+anew there, get another name: a target that has seen batch 7 must not take the new batch 7 for it.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from seatunnel_py.api.capabilities import Guarantee
@@ -18,50 +21,64 @@ from seatunnel_py.api.sink import Visible
 from seatunnel_py.errors import FatalError
 from seatunnel_py.plan.flows import SinkNode
 from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.protocol.claims import RestoreRefused
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.topology import Topology
 from seatunnel_py.runtime import effects
 from seatunnel_py.runtime.chains import JobIdentity
 from seatunnel_py.runtime.effects import Prepared
 from seatunnel_py.runtime.reading import Round
+from seatunnel_py.runtime.rescaling import rescaled
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
     """What earlier drivers have left of a pipeline; ``found``: rounds of splits, by vertex and number, that the journal
-    holds and the record perhaps not yet."""
+    holds and the record perhaps not yet; ``graph``: what the journal is of, and what its numbers are called."""
 
     record: CheckpointRecord | None = None
     done: frozenset[str] = frozenset()
     dropped: bool = False
     per_split: bool = False
     found: Mapping[str, Mapping[int, Round]] = field(default_factory=dict)
+    graph: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
     """How it begins: ``record`` is None where it does so from nothing; ``anew``: what earlier drivers left in the
-    journal is worth nothing."""
+    journal is worth nothing; ``graph``: what the journal has to be of, and what its numbers are called."""
 
     prepared: Prepared
     record: CheckpointRecord | None = None
     done: frozenset[str] = frozenset()
     anew: bool = False
+    graph: tuple[str, str] = "", ""
 
 
 def start(
     pipeline: Pipeline, topology: Topology, groups: Mapping[str, Sequence[SinkNode]], job: JobIdentity, past: Past
 ) -> Start:
     """On another thread: look before anything is changed. FatalError where the pipeline cannot go on."""
-    record = past.record
-    if record is None or past.dropped:
+    found = _start(pipeline, topology, groups, job, past)
+    graph = _drawn(topology)
+    if past.graph is not None and past.graph[0] == graph:
+        return replace(found, graph=past.graph)
+    return replace(found, graph=(graph, "" if past.record is None else str(job.incarnation)))
+
+
+def _start(
+    pipeline: Pipeline, topology: Topology, groups: Mapping[str, Sequence[SinkNode]], job: JobIdentity, past: Past
+) -> Start:
+    if past.record is None or past.dropped:
         return Start(effects.prepare(pipeline, tuple(groups.values()), job), anew=past.dropped)
-    if changes := _changes(record.topology, topology):
+    if changes := _changes(past.record.topology, topology):
         raise FatalError(
             f"{pipeline.name}: its checkpoint was made by another job: {'; '.join(changes)}",
-            "give the job file its old steps and parallelism back, or begin anew with --fresh",
+            "give the job file its old steps back, or begin anew with --fresh",
         )
-    before = _with_found(effects.prepared_of(record.plan), past.found)
+    before = _with_found(effects.prepared_of(past.record.plan), past.found)
+    record = _fitted(pipeline, past.record, topology, before)
     made = tuple(group for name, group in groups.items() if name in past.done)  # the others' ledgers may not be there
     if record.kind is RecordKind.FINAL or past.per_split or not _of_one_moment(before):
         prepared = effects.resume(pipeline, before, made, job, record)
@@ -77,18 +94,39 @@ def start(
 
 
 def _changes(before: Topology, now: Topology) -> list[str]:
-    """What is different, in words."""
+    """What is different, beside the parallelism, in words."""
     old, new = before.by_id, now.by_id
     found = [f"the step {name} is gone" for name in old if name not in new]
     found += [f"the step {name} is new" for name in new if name not in old]
-    found += [
-        f"{name} has parallelism {new[name].parallelism}, it had {old[name].parallelism}"
-        for name in old
-        if name in new and old[name].parallelism != new[name].parallelism
-    ]
-    if not found and (before.vertices, before.edges) != (now.vertices, now.edges):
+    if not found and _promised(before) != _promised(now):
         found.append("its steps are connected in another way, or promise something else")
     return found
+
+
+def _promised(topology: Topology) -> tuple[object, ...]:
+    return [replace(one, parallelism=1) for one in topology.vertices], [
+        (edge.sender, edge.receiver, edge.retained) for edge in topology.edges
+    ]
+
+
+def _fitted(pipeline: Pipeline, record: CheckpointRecord, topology: Topology, before: Prepared) -> CheckpointRecord:
+    """The record, for as many subtasks as there are now. FatalError where it cannot be divided."""
+    sources = {vertex.id: vertex.source for vertex in pipeline.vertices if vertex.source is not None}
+    unbounded = [name for name, source in sources.items() if not source.capabilities.bounded]
+    fitted = rescaled(record, topology, before.rounds, unbounded)
+    if isinstance(fitted, RestoreRefused):
+        raise FatalError(
+            f"{pipeline.name} cannot go on with another parallelism: {fitted.why}",
+            "give the job file its old parallelism back, or stop it behind a savepoint first and begin with that",
+        )
+    return fitted
+
+
+def _drawn(topology: Topology) -> str:
+    """A short name of the graph, for what journals hold of it."""
+    edges = [(edge.sender, edge.receiver, edge.spread.value) for edge in topology.edges]
+    said = repr(([(vertex.id, vertex.parallelism) for vertex in topology.vertices], edges))
+    return hashlib.sha256(said.encode()).hexdigest()[:12]
 
 
 def _with_found(before: Prepared, found: Mapping[str, Mapping[int, Round]]) -> Prepared:

@@ -45,7 +45,7 @@ IDLE_SECONDS = 0.1  # before an unbounded split that gave nothing is looked at a
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class State:
     """A subtask's state as plain data: where its splits stand, its sums, what a query has gathered, who has ended."""
 
     reading: Any = None
@@ -57,8 +57,8 @@ class _State:
         return [self.reading, self.tally, list(self.gathered), self.ended]
 
 
-def _state_of(plain: Any) -> _State:
-    return _State() if plain is None else _State(plain[0], plain[1], tuple(plain[2]), plain[3])
+def state_of(plain: Any) -> State:
+    return State() if plain is None else State(plain[0], plain[1], tuple(plain[2]), plain[3])
 
 
 class SubtaskRun:
@@ -77,7 +77,7 @@ class SubtaskRun:
         self.held = False
         self.idle = False
         self.strays: list[SinkPiece] = []
-        self.numbering = ""
+        self.numbering = line.numbering
         self._counting = Counting(vertex)
         self.splits: tuple[Split, ...] = ()
         self._by_id: dict[str, Split] = {}
@@ -93,12 +93,12 @@ class SubtaskRun:
     def tally(self, record: CheckpointRecord | None) -> Tally:
         """Its sums, as its state knows them; where it had nothing left to do, as ``record`` does."""
         if self.participant.epoch > 0 or record is None or self.subtask not in record.snapshots:
-            return tally_of(_state_of(self.participant.units.state).tally)
-        return tally_of(_state_of(record.snapshots[self.subtask].state).tally)
+            return tally_of(state_of(self.participant.units.state).tally)
+        return tally_of(state_of(record.snapshots[self.subtask].state).tally)
 
     def positions(self, snapshot: SubtaskSnapshot) -> Mapping[str, Position]:
         """Where its splits stand in this snapshot of it."""
-        return reading_of(_state_of(snapshot.state).reading).at
+        return reading_of(state_of(snapshot.state).reading).at
 
     @property
     def journaled(self) -> bool:
@@ -128,7 +128,7 @@ class SubtaskRun:
         command = self.command
         if self.held and command is not None and command.range is None:
             self.held = False
-            self.line.post(self.subtask, self._done(command, _state_of(command.state), taken=_NOTHING))
+            self.line.post(self.subtask, self._done(command, state_of(command.state), taken=_NOTHING))
 
     def begin_if_room(self) -> None:
         """Begin the unit that waits, unless a channel behind it is full, or there is nothing to read for now."""
@@ -138,7 +138,7 @@ class SubtaskRun:
         if self.vertex.source is not None and self._outputs and self.line.segments.must_wait():
             return
         self.held = False
-        work = self._work(command, _state_of(command.state))
+        work = self._work(command, state_of(command.state))
         if work is None:
             self.held = True
         elif isinstance(work, Unit):
@@ -161,7 +161,7 @@ class SubtaskRun:
         strays, self.strays = self.strays, []
         return (*strays, *(piece_of(one) for one in self.participant.pieces if one.name not in named))
 
-    def _work(self, command: RunUnit, state: _State) -> Unit | UnitDone | None:
+    def _work(self, command: RunUnit, state: State) -> Unit | UnitDone | None:
         # Counted from 0: whoever is in the first life of the first driver has nothing to look back at.
         unit = UnitId(self.vertex.id, command.number, command.epoch - 1, 0, self.subtask.index)
         budget = self.line.settings.budget
@@ -186,7 +186,7 @@ class SubtaskRun:
         name = self.line.graph.channels[channel.edge].id
         return [replace(one, channel=name) for one in slices]
 
-    def _read(self, unit: UnitId, command: RunUnit, state: _State) -> Unit | UnitDone | None:
+    def _read(self, unit: UnitId, command: RunUnit, state: State) -> Unit | UnitDone | None:
         if command.range is not None:
             return self._read_again(unit, command, state)
         reading = reading_of(state.reading)
@@ -198,7 +198,7 @@ class SubtaskRun:
             return None  # it stays open: there may be more some day
         return self._done(command, state, self._last_words(), ended=True)
 
-    def _read_again(self, unit: UnitId, command: RunUnit, state: _State) -> Unit | UnitDone:
+    def _read_again(self, unit: UnitId, command: RunUnit, state: State) -> Unit | UnitDone:
         """What an earlier life has read in its unit of this number, as ``_taken`` says it."""
         again: Any = command.range
         name, start, end, done, rows = again
@@ -215,7 +215,7 @@ class SubtaskRun:
         return self._bounded and reading.next(self.splits, bounded=True) is None
 
     def _done(
-        self, command: RunUnit, state: _State, outputs: Any = (), *, ended: bool = False, taken: Any = None
+        self, command: RunUnit, state: State, outputs: Any = (), *, ended: bool = False, taken: Any = None
     ) -> UnitDone:
         at, plain = self.line.now(), state.to_plain()
         return UnitDone(at, command.epoch, command.number, plain, outputs, range=taken, ended=ended)
@@ -233,7 +233,7 @@ class SubtaskRun:
             self.strays += result.pieces
             self.failed(result.failure)
             return
-        state = _state_of(command.state)
+        state = state_of(command.state)
         tally = tally_of(state.tally).plus(self._counting.of(result))
         state = replace(state, tally=tally.to_plain())
         taken: Any = None

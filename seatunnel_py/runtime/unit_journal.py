@@ -34,12 +34,13 @@ _COMPLETE = "complete"
 class Journal:
     """``taken``: by pipeline and subtask, entries by number; ``found``: rounds of splits by pipeline and vertex, each
     by its number; ``done``: set-up units by pipeline; ``dropped``: pipelines whose staged rows were all taken back,
-    which begin anew."""
+    which begin anew; ``graphs``: by pipeline the graph that ``taken`` is of, and what its numbers are called."""
 
     taken: dict[tuple[str, Subtask], dict[int, Taken]] = field(default_factory=dict)
     found: dict[str, dict[str, dict[int, Round]]] = field(default_factory=dict)
     done: dict[str, set[str]] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
+    graphs: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def apply(self, line: Mapping[str, Any]) -> None:
         """One line: an entry, the voiding of entries, a set-up unit that is done, or that everything was taken back."""
@@ -48,8 +49,11 @@ class Journal:
             self.dropped.add(pipeline)
             self.done.pop(pipeline, None)
             self.found.pop(pipeline, None)
-            for key in [key for key in self.taken if key[0] == pipeline]:
-                del self.taken[key]
+            self._void(pipeline)
+            return
+        if "graph" in line:
+            self.graphs[pipeline] = line["graph"], line["numbering"]
+            self._void(pipeline)
             return
         if "done" in line:
             self.done.setdefault(pipeline, set()).add(line["done"])
@@ -68,6 +72,10 @@ class Journal:
         for number in [number for number in mine if not line["from"] <= number <= line["to"]]:
             del mine[number]
 
+    def _void(self, pipeline: str) -> None:
+        for key in [key for key in self.taken if key[0] == pipeline]:
+            del self.taken[key]
+
     def forget(self, pipeline: str, record: CheckpointRecord) -> None:
         """A record of this pipeline is durable: what it holds nobody will ask the journal for."""
         for subtask, snapshot in record.snapshots.items():
@@ -79,6 +87,8 @@ class Journal:
         """Lines that make this journal."""
         for pipeline in sorted(self.dropped):
             yield dropped_line(pipeline)
+        for pipeline, (graph, numbering) in self.graphs.items():
+            yield graph_line(pipeline, graph, numbering)
         for pipeline, units in self.done.items():
             for unit in sorted(units):
                 yield done_line(pipeline, unit)
@@ -94,6 +104,11 @@ class Journal:
 def dropped_line(pipeline: str) -> dict[str, Any]:
     """What a pipeline had staged was taken back: its next run begins anew."""
     return {"p": pipeline, "dropped": True}
+
+
+def graph_line(pipeline: str, graph: str, numbering: str) -> dict[str, Any]:
+    """From here on what units take is told of another graph: what was taken before is void."""
+    return {"p": pipeline, "graph": graph, "numbering": numbering}
 
 
 def done_line(pipeline: str, unit: str) -> dict[str, Any]:

@@ -292,7 +292,6 @@ def test_a_source_that_cannot_be_opened_leaves_none_open(anew: bool) -> None:
     ("before", "words"),
     [
         (Topology((ProtocolVertex("y"),)), "the step y is gone; the step x is new"),
-        (Topology((ProtocolVertex("x", 4),)), "x has parallelism 1, it had 4"),
         (Topology((ProtocolVertex("x"),)), "connected in another way, or promise something else"),
     ],
 )
