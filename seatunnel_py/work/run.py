@@ -14,7 +14,7 @@ import time
 import traceback
 
 from seatunnel_py.api.native import NativeRefused
-from seatunnel_py.errors import BadRows, FatalError, RetriableError, SeaTunnelError
+from seatunnel_py.errors import BadRows, FatalError, GenerationLost, RetriableError, SeaTunnelError
 from seatunnel_py.work import crash_points
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.flow import Flow
@@ -109,7 +109,7 @@ def _failure(error: BaseException, step: str, *, may_allow: bool) -> UnitFailure
     match error:
         case RetriableError():
             kind = FailureKind.RETRIABLE
-        case FatalError():
+        case FatalError() | GenerationLost():
             kind = FailureKind.FATAL
         case _:
             kind = FailureKind.UNEXPECTED

@@ -38,6 +38,7 @@ class PostgresServer(PrivateServer):
             # A socket's path is limited to 107 bytes, a test's directory is not.
             "unix_socket_directories": "",
             "max_connections": "100",
+            "max_prepared_transactions": "64",
             "timezone": "UTC",
             "log_line_prefix": "%m [%p] ",
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from seatunnel_py.api import FatalError
+from seatunnel_py.api import FatalError, GenerationLost
 from seatunnel_py.work.unit import Budget
 from tests.connectors.jdbc.conftest import PostgresPlace
 from tests.connectors.jdbc.copying import copy_table, copy_tables, make_sink, make_source, same_rows
@@ -334,7 +334,7 @@ def test_a_snapshot_that_is_gone_is_an_error_not_a_mixture(pg: PostgresPlace) ->
     [split, *_] = enumerator.discover()
     enumerator.close()
 
-    with pytest.raises(FatalError, match=r"a\.t: the snapshot .* is gone"):
+    with pytest.raises(GenerationLost, match=r"a\.t: the snapshot .* is gone"):
         list(source.reader(table).read(split, None))
 
 

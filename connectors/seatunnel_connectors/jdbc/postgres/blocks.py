@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_connectors.jdbc.postgres import wire
-from seatunnel_connectors.jdbc.postgres.merge import KIND, ORDER, Staging, create_unit_table, keep_kinds
+from seatunnel_connectors.jdbc.postgres.merge import KIND, ORDER, Staging, begin_unit, keep_kinds
 from seatunnel_connectors.jdbc.postgres.plan import SHADOW, STAGED, TABLE, Load, takes_directly
 from seatunnel_connectors.jdbc.postgres.record import UNIQUE
 from seatunnel_connectors.jdbc.postgres.session import Rows, failure
@@ -46,7 +46,7 @@ class Blocks:
         self.begun = False
         self.optimistic = True
         self.staged = False
-        self._first = ["BEGIN", create_unit_table(load)] if load.how == STAGED else ["BEGIN"]
+        self._first = begin_unit(load)
         self._prepare_columns()
 
     def _prepare_columns(self) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any, LiteralString
 
 from seatunnel_connectors.jdbc import crash_points
-from seatunnel_connectors.jdbc.postgres import ddl, staged
+from seatunnel_connectors.jdbc.postgres import ddl, prepared, staged
 from seatunnel_connectors.jdbc.postgres.ledger import Books
-from seatunnel_connectors.jdbc.postgres.plan import SHADOW, STAGED, TABLE, Load, load_of
+from seatunnel_connectors.jdbc.postgres.plan import PREPARED, SHADOW, STAGED, TABLE, Load, load_of
 from seatunnel_connectors.jdbc.postgres.session import Statements, explained, literal, quote, statements
 from seatunnel_connectors.jdbc.recorded import data_ids, lives
 from seatunnel_connectors.jdbc.url import Address
@@ -32,9 +32,11 @@ class PostgresCommitter(Committer):
         if not load.books:
             return
         books = Books(load.schema, load.token, str(self.table.path))
-        how = {SHADOW: self._commit_shadow, STAGED: self._commit_staged, TABLE: self._commit_table}[load.how]
+        how = {SHADOW: self._commit_shadow, STAGED: self._commit_staged}.get(load.how, self._commit_table)
         with explained(f"committing table {load.schema}.{load.table}"), statements(self.address) as db:
             crash_points.POSTGRES_BEFORE.hit()
+            if load.how == PREPARED and not self._known(db, load, books, context):
+                prepared.commit_all(db, load, books, pieces)
             db.execute("BEGIN")
             try:
                 ended = how(db, load, books, pieces, context)
@@ -43,7 +45,13 @@ class PostgresCommitter(Committer):
                 raise
             crash_points.POSTGRES_INSIDE.hit()
             db.execute(ended)
+            if load.how == PREPARED and context.final:
+                prepared.roll_back_all(db, load)
         crash_points.POSTGRES_AFTER.hit()
+
+    def _known(self, db: Statements, load: Load, books: Books, context: CommitContext) -> bool:
+        row = db.execute(books.lock(context.lineage, context.step).encode()).fetchone()
+        return self._is_done(load, row, context)
 
     def _commit_table(
         self, db: Statements, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
@@ -89,8 +97,9 @@ class PostgresCommitter(Committer):
 
     def _drop_all(self, db: Statements, load: Load, books: Books) -> None:
         """Everything that this run has staged, whoever it was."""
-        left = db.execute(books.tables(load.into).encode()).fetchall()
-        staged.drop(db, load.schema, (table for (table,) in left))
+        if load.how != PREPARED:
+            left = db.execute(books.tables(load.into).encode()).fetchall()
+            staged.drop(db, load.schema, (table for (table,) in left))
         db.execute(books.forget_pieces().encode())
 
     def _record(
@@ -131,6 +140,8 @@ class PostgresCommitter(Committer):
         if not load.books:
             return
         with explained(f"dropping what was staged for {load.schema}.{load.table}"), statements(self.address) as db:
+            if load.how == PREPARED:
+                prepared.roll_back_all(db, load)
             if load.how != TABLE:
                 self._drop_all(db, load, Books(load.schema, load.token, str(self.table.path)))
 

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc.postgres.ddl import listed
-from seatunnel_connectors.jdbc.postgres.plan import Load
+from seatunnel_connectors.jdbc.postgres.plan import PREPARED, STAGED, Load
 from seatunnel_connectors.jdbc.postgres.session import quote
 from seatunnel_py.api import RowKind
+
+LOCK_SECONDS = 10  # for a key that a prepared transaction has written: it is free only with its checkpoint
 
 ORDER = "__st_order"
 KIND = "__st_kind"
@@ -119,7 +121,14 @@ class Staging:
         return ", ".join(self._value_list(alias))
 
 
-def create_unit_table(load: Load) -> str:
+def begin_unit(load: Load) -> list[str]:
+    """Statements that begin a unit's transaction."""
+    if load.how == PREPARED:
+        return ["BEGIN", f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'"]
+    return ["BEGIN", _create_unit_table(load)] if load.how == STAGED else ["BEGIN"]
+
+
+def _create_unit_table(load: Load) -> str:
     """The table that one unit fills, and that its commit drops."""
     columns = ", ".join(f"{quote(column.name)} {column.full}" for column in load.columns)
     return f"CREATE TABLE {quote(load.schema, load.into)} ({columns}) WITH (autovacuum_enabled = off)"

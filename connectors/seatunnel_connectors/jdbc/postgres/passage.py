@@ -13,8 +13,8 @@ import psycopg
 from seatunnel_connectors.jdbc.held import Held
 from seatunnel_connectors.jdbc.postgres import read as reading
 from seatunnel_connectors.jdbc.postgres.ddl import listed
-from seatunnel_connectors.jdbc.postgres.merge import create_unit_table
-from seatunnel_connectors.jdbc.postgres.plan import STAGED, TABLE, Load, load_of
+from seatunnel_connectors.jdbc.postgres.merge import begin_unit
+from seatunnel_connectors.jdbc.postgres.plan import TABLE, Load, load_of
 from seatunnel_connectors.jdbc.postgres.record import UNIQUE, UnitRecord
 from seatunnel_connectors.jdbc.postgres.session import explained, failure, quote
 from seatunnel_connectors.jdbc.postgres.stream import Stream, stream
@@ -115,8 +115,7 @@ class PostgresNativeWriter(NativeWriter):
         try:
             if not self.begun:
                 self.begun = True
-                own = f"{create_unit_table(self.load)}; " if self.load.how == STAGED else ""
-                self.session.begin_copy(f"BEGIN; {own}{self._copy()}")
+                self.session.begin_copy("; ".join([*begin_unit(self.load), self._copy()]))
             self.session.feed(block)
         except psycopg.Error as error:
             raise self._explained(error) from error

@@ -29,6 +29,7 @@ from seatunnel_py.api import Effect, FatalError, JobMode, Plain, Setup, TableSch
 SHADOW = "shadow"
 TABLE = "table"
 STAGED = "staged"
+PREPARED = "prepared"
 UNIT_BYTES = 13  # of a unit's name behind its table's
 
 # A created type's name in pg_type, for the conversion of values; what is not here goes by the name itself.
@@ -55,7 +56,8 @@ class Load:
     """How rows get into the target; plain data in ``Setup.data``, for every writer and the committer.
 
     ``how`` is SHADOW (units fill a keyless table that the commit finishes and renames), STAGED (each unit fills a table
-    of its own that a commit adds to the target) or TABLE (units write to the target). ``into`` is the table that units
+    of its own that a commit adds to the target), PREPARED (units write to the target, in transactions that a commit
+    ends) or TABLE (units write to the target). ``into`` is the table that units
     write to. ``books`` says that the ledger's tables are there, ``fresh`` that the target is empty when the first unit
     comes, ``at_end`` that staged rows wait for the last checkpoint, ``booked`` that there was a ledger before.
     """
@@ -113,8 +115,10 @@ def plan(request: SinkRequest, target: Target) -> Setup:
     if chosen.create and not options.create_index:
         key = ()  # without an index nothing could be found by key
     how = _how(request, chosen, key, shown, books=books)
+    if how == PREPARED:
+        _check_prepared(request, target, key, shown)
     token = secrets.token_hex(4)
-    into = target.table if how == TABLE else ddl.cut(target.table, f"__st_{token}", room_for=UNIT_BYTES)
+    into = target.table if how in (TABLE, PREPARED) else ddl.cut(target.table, f"__st_{token}", room_for=UNIT_BYTES)
     load = Load(
         how=how, schema=target.schema, table=target.table, into=into, token=token,
         key=tuple(names[column] for column in key), upsert=options.enable_upsert, books=books,
@@ -123,6 +127,7 @@ def plan(request: SinkRequest, target: Target) -> Setup:
         booked=target.has_books,
     )  # fmt: skip
     effects, before, finish = _effects(request, target, chosen, load, names, key)
+    load = replace(load, at_end=load.at_end and how != PREPARED)
     visible = Visible.STAGED if how == TABLE else Visible.FINAL if load.at_end else Visible.COMMITTED
     return Setup(tuple(effects), replace(load, before=before, finish=finish).to_plain(), visible)
 
@@ -175,11 +180,27 @@ def _how(request: SinkRequest, chosen: Plan, key: tuple[str, ...], shown: str, *
         return STAGED
     if options.exactly_once_recipe is Recipe.DIRECT:
         return TABLE
+    if options.exactly_once_recipe is Recipe.PREPARED:
+        return PREPARED
     if _by_shadow(request, chosen, key, books):
         return SHADOW
     rows = estimated_rows(request.table)
     one_unit = request.mode is JobMode.BATCH and rows is not None and rows <= ROWS_PER_UNIT
     return STAGED if options.is_exactly_once and not one_unit else TABLE
+
+
+def _check_prepared(request: SinkRequest, target: Target, key: tuple[str, ...], shown: str) -> None:
+    if not target.prepared_max:
+        raise FatalError(
+            f"the sink table {shown}: exactly_once_recipe = prepared, but the server's max_prepared_transactions is 0",
+            "raise it and start the server again, or set exactly_once_recipe = staged",
+        )
+    if key and request.options.enable_upsert:
+        raise FatalError(
+            f"the sink table {shown}: a key that a prepared transaction has written is locked until its checkpoint, so "
+            "rows cannot be merged by key",
+            "set exactly_once_recipe = staged, or enable_upsert = false",
+        )
 
 
 def _by_shadow(request: SinkRequest, chosen: Plan, key: tuple[str, ...], books: bool) -> bool:

@@ -23,7 +23,7 @@ from seatunnel_connectors.jdbc.postgres.session import (
 from seatunnel_connectors.jdbc.source import Hints, hints_of, range_of
 from seatunnel_connectors.jdbc.splits import Probe, as_plain
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, FatalError, Position, SourceTable, Split
+from seatunnel_py.api import Batch, FatalError, GenerationLost, Position, SourceTable, Split
 
 BATCH_BYTES = 1 << 20  # measured (bench/README.md): a batch of this size stays in the cache on its way through
 
@@ -116,12 +116,13 @@ def join_snapshot(generation: str) -> str:
 
 
 def check_snapshot(error: Exception, generation: str, table: SourceTable) -> None:
-    """FatalError if the error says that the snapshot is gone."""
+    """GenerationLost if the error says that the snapshot is gone."""
     if generation and generation in str(error) and getattr(error, "sqlstate", "") in ("22023", "42704"):
-        raise FatalError(
+        raise GenerationLost(
             f"table {table.schema.path}: the snapshot {generation} that it is read under is gone: "
             "the connection that held it has ended",
             "run the job again; the table is then read from its beginning",
+            generation,
         ) from error
 
 

@@ -15,9 +15,10 @@ import adbc_driver_manager as adbc
 import psycopg
 
 from seatunnel_connectors.jdbc import crash_points
+from seatunnel_connectors.jdbc.postgres import prepared
 from seatunnel_connectors.jdbc.postgres.ledger import Books
-from seatunnel_connectors.jdbc.postgres.plan import STAGED, Load
-from seatunnel_connectors.jdbc.postgres.session import failure, quote
+from seatunnel_connectors.jdbc.postgres.plan import PREPARED, STAGED, Load
+from seatunnel_connectors.jdbc.postgres.session import failure, literal, quote
 from seatunnel_connectors.jdbc.recorded import Recorded, fenced_off
 from seatunnel_py.api import FatalError, Piece, RetriableError, WriteContext
 
@@ -60,6 +61,9 @@ class UnitRecord:
                     context.job_id, context.lineage, context.step, context.incarnation, context.epoch
                 )
             )
+            if self.load.how == PREPARED:
+                for row in self._ask(prepared.older(self.load, context)):
+                    self._run(f"ROLLBACK PREPARED {literal(row['gid'])}")
             self._look(self.books)
 
     def _look(self, books: Books) -> None:
@@ -67,8 +71,8 @@ class UnitRecord:
         if not found:
             return
         row = found[0]
-        if self.load.how == STAGED:
-            if row["checkpoint"] is not None:
+        if self.load.how in (STAGED, PREPARED):
+            if row["checkpoint"] is not None or self.load.how == PREPARED:
                 raise FatalError(f"table {self.shown}: unit {self.context.data_id} is part of a checkpoint already")
             self.replaced = row["staged"] or ""
             return
@@ -77,7 +81,10 @@ class UnitRecord:
 
     def commit(self, mine: Recorded, *, begun: bool) -> Piece:
         """The unit's own row and COMMIT in one message. Another attempt that was faster makes this one undo itself."""
-        staged = self.load.into if self.load.how == STAGED and begun else ""
+        staged, end = self.load.into if self.load.how == STAGED and begun else "", "COMMIT"
+        if self.load.how == PREPARED:
+            staged = prepared.gid(self.load, self.context)
+            end = f"PREPARE TRANSACTION {literal(staged)}"
         last = [] if begun else ["BEGIN"]
         if self.books and self.replaced is not None:
             last.append(self.books.forget_piece(self.context.data_id, self.replaced))
@@ -87,7 +94,7 @@ class UnitRecord:
             last.append(self.books.insert_piece(self.context, mine, staged))
         crash_points.POSTGRES_WRITTEN.hit()
         try:
-            self._run("; ".join([*last, "COMMIT"]))
+            self._run("; ".join([*last, end]))
         except SessionError as error:
             if error.sqlstate == _NOT_NULL:
                 raise fenced_off(self.shown) from error

@@ -10,7 +10,7 @@ from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.postgres.commit import PostgresCommitter
 from seatunnel_connectors.jdbc.postgres.ledger import Books
 from seatunnel_connectors.jdbc.postgres.passage import PostgresNativeWriter, takes_native
-from seatunnel_connectors.jdbc.postgres.plan import SHADOW, STAGED, Load, load_of, place_of, plan
+from seatunnel_connectors.jdbc.postgres.plan import SHADOW, TABLE, Load, load_of, place_of, plan
 from seatunnel_connectors.jdbc.postgres.query import QueryWriter
 from seatunnel_connectors.jdbc.postgres.session import Statements, explained, quote, statements
 from seatunnel_connectors.jdbc.postgres.target import look
@@ -102,7 +102,7 @@ class PostgresSink(Sink, NativeSink):
         return PostgresWriter(self.address, self.request.table, context)
 
     def marks_units(self, setup: Mapping[str, Plain]) -> bool:
-        return not self.request.options.query and load_of(setup).how != STAGED and load_of(setup).books
+        return not self.request.options.query and load_of(setup).how in (SHADOW, TABLE) and load_of(setup).books
 
     def takes_native(self, form: NativeForm, setup: Mapping[str, Plain]) -> bool:
         return not self.request.options.query and takes_native(form, setup)

@@ -16,7 +16,7 @@ _LOOK = """
                 ELSE has_schema_privilege(n.oid, 'CREATE') END,
            EXISTS (SELECT 1 FROM pg_class l WHERE l.relnamespace = n.oid AND l.relname = %(ledger)s)
            AND EXISTS (SELECT 1 FROM pg_class l WHERE l.relnamespace = n.oid AND l.relname = %(pieces)s),
-           c.oid, pg_relation_filenode(c.oid), c.relkind::text
+           c.oid, pg_relation_filenode(c.oid), c.relkind::text, current_setting('max_prepared_transactions')::int
     FROM (SELECT coalesce(nullif(%(schema)s, ''), current_schema(), 'public') AS name) s
     LEFT JOIN pg_namespace n ON n.nspname = s.name
     LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = %(table)s
@@ -55,6 +55,7 @@ class Target:
     shown: dict[str, str] = field(default_factory=dict)
     keys: tuple[tuple[str, ...], ...] = ()
     dependents: tuple[str, ...] = ()
+    prepared_max: int = 0
 
     @property
     def exists(self) -> bool:
@@ -66,7 +67,9 @@ def look(db: Statements, schema: str, table: str) -> Target:
     names = {"schema": schema, "table": table, "ledger": LEDGER, "pieces": PIECES}
     row = db.execute(_LOOK, names).fetchone()
     assert row is not None
-    seen = Target(row[0], table, row[1], row[2], bool(row[3]), row[4] or 0, row[5] or 0, row[6] or "")
+    seen = Target(
+        row[0], table, row[1], row[2], bool(row[3]), row[4] or 0, row[5] or 0, row[6] or "", prepared_max=row[7]
+    )
     return _more(db, seen) if seen.exists else seen
 
 
@@ -87,5 +90,5 @@ def _more(db: Statements, seen: Target) -> Target:
         seen.schema, seen.table, seen.schema_exists, seen.may_create, seen.has_books, seen.oid, seen.file, seen.kind,
         bool(has_rows), columns, {column.name: column.native for column in found.columns},
         {column.name: column.shown for column in found.columns},
-        tuple(key for _, key, _ in found.keys), tuple(dependents),
+        tuple(key for _, key, _ in found.keys), tuple(dependents), seen.prepared_max,
     )  # fmt: skip
