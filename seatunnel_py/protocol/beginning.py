@@ -5,7 +5,7 @@ and what its record or a done record names is not run again. (BE3) A driver that
 record (I17) and first issues again what that names as uncommitted (I28, P2). (BE4) Behind a final record no life
 begins: only commits are left. (BE5) Positions that are void are worth nothing: a new checkpoint 0 takes the place of
 the newest record, durably, and everything begins from it; where rows of them may be visible the pipeline ends
-instead.
+instead. (BE6) What the store has in hand is waited for: it may be the record behind which no position is needed.
 
 May not know: where records come from.
 """
@@ -29,6 +29,8 @@ class Beginning:
         self.shared = shared
         self.recovery = recovery
         self.set_up = set_up
+        self.lost = False
+        """Positions became void while a record was being stored (BE6)."""
 
     def activate(self, incarnation: int) -> None:
         """Begin, or go on from the newest record."""
@@ -60,7 +62,7 @@ class Beginning:
         if left and shared.state is PipelineState.CREATED:
             shared.advance(PipelineEvent.SET_UP)
             shared.say(*(SetUp(unit, newest.checkpoint) for unit in left))
-        if left:
+        if left or shared.storing is not None:
             return
         shared.advance(PipelineEvent.RESTORE)
         if newest.kind is RecordKind.FINAL:
@@ -79,15 +81,18 @@ class Beginning:
         """Checkpoint 0 is durable, the first or one that voids what came before. False: no attempt is left."""
         shared = self.shared
         shared.newest, shared.storing = record, None
-        if shared.state is not PipelineState.CREATED:
+        if shared.state not in (PipelineState.CREATED, PipelineState.SETTING_UP):
             return self.recovery.fail_void(at)
         self.go_on()
         return True
 
     def void(self) -> bool:
-        """Ask for a new checkpoint 0. False: it is too late for that."""
+        """Ask for a new checkpoint 0, if positions are still needed. False: it is too late for that."""
         shared, newest = self.shared, self.shared.newest
-        if newest is None or shared.storing is not None or shared.commits.ledgers or shared.commits.waiting:
+        self.lost = shared.storing is not None
+        if self.lost or shared.kept:
+            return True
+        if newest is None or shared.commits.ledgers or shared.commits.waiting:
             return False
         shared.storing = replace(
             newest, checkpoint=shared.take_id(), kind=RecordKind.ZERO, previous=newest.checkpoint,

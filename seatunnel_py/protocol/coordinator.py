@@ -32,13 +32,7 @@ from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.recovery import RESTART, Recovery
 from seatunnel_py.protocol.rejoining import Rejoining
 from seatunnel_py.protocol.topology import Topology
-from seatunnel_py.protocol.trigger import (
-    CheckpointSettings,
-    TriggerKind,
-    TriggerRequest,
-    first_trigger,
-    next_trigger,
-)
+from seatunnel_py.protocol.trigger import CheckpointSettings, TriggerKind, TriggerRequest, first_trigger, next_trigger
 
 
 class Coordinator:
@@ -251,6 +245,9 @@ class Coordinator:
             return
         if shared.kept:
             self.ending.end_if_confirmed()
+            return
+        if self.beginning.lost and shared.storing is None:
+            self._void(ev.PositionsVoid(at, ""))
             return
         if shared.stop_failed and not self.ending.give_up_stop(at):
             self.ending.end(Reason.RESTORE_FAILED, at)

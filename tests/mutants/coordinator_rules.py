@@ -160,6 +160,30 @@ MUTANTS: tuple[Mutant, ...] = (
         "BE5",
         COORDINATOR,
     ),
+    Mutant(
+        "void positions are forgotten over a record that is stored",
+        "coordinator.py",
+        "        if self.beginning.lost and shared.storing is None:\n",
+        "        if False:\n",
+        "BE6",
+        COORDINATOR,
+    ),
+    Mutant(
+        "void positions undo the last record",
+        "beginning.py",
+        "        if self.lost or shared.kept:\n",
+        "        if self.lost:\n",
+        "BE6, CO4",
+        COORDINATOR,
+    ),
+    Mutant(
+        "lives begin while positions become void",
+        "beginning.py",
+        "        if left or shared.storing is not None:\n",
+        "        if left:\n",
+        "BE6",
+        COORDINATOR,
+    ),
     # ---- recovery.py
     Mutant(
         "void positions restart with checkpoints pending",

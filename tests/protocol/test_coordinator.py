@@ -847,6 +847,62 @@ def test_void_positions_of_rows_that_may_be_visible_fail_the_pipeline() -> None:
     assert talk.last(cc.PipelineEnded).reason is Reason.POSITIONS_VOID
 
 
+def test_positions_that_become_void_before_anything_was_read_cost_a_record_only() -> None:
+    """BE5, BE6: lives begin once, behind the new checkpoint 0, whichever of set-up and store is ready first."""
+    for order in (["set-up", "store"], ["store", "set-up"]):
+        talk = Talk(set_up=["a"]).activate().persisted().hear_and_return(ev.PositionsVoid(1.0, "g"))
+        record = talk.last(cc.Persist).record
+        for one in order:
+            assert not talk.all(cc.Restart)
+            if one == "store":
+                talk.persisted(record.checkpoint)
+            else:
+                talk.hear(ev.SetUpDone(2.0, "a"))
+
+        assert (record.kind, record.previous) == (RecordKind.ZERO, 1)
+        assert {(one.subtask, one.checkpoint) for one in talk.all(cc.Restart)} == {(SOURCE, 2), (SINK, 2)}
+
+
+def test_positions_that_become_void_before_checkpoint_0_is_durable_wait_for_it() -> None:
+    """BE6."""
+    talk = Talk().activate().hear_and_return(ev.PositionsVoid(1.0, "g"))
+    assert kinds(talk) == ["Persist"]
+    talk.persisted()
+    assert talk.last(cc.Persist).record.previous == 1
+
+    talk.persisted().forget().timer("restart").all_ready()
+
+    assert talk.coordinator.shared.state is PipelineState.RUNNING
+
+
+def test_behind_the_last_record_no_position_is_needed() -> None:
+    """BE6, CO4: also where that record is in the hands of the store."""
+    for late in (False, True):
+        talk = Talk().start().end(SOURCE)
+        number = talk.last(cc.SendTrigger).checkpoint
+        talk.ack(number, ended=True, pieces=["p"])
+        if late:
+            talk.persisted().hear(ev.PositionsVoid(9.0, "g"))
+        else:
+            talk.hear_and_return(ev.PositionsVoid(9.0, "g")).persisted()
+        talk.confirm(number)
+
+        assert talk.last(cc.PipelineEnded) == cc.PipelineEnded(None, "")
+
+
+def test_positions_that_become_void_while_a_record_is_stored_are_void_whatever_comes_of_it() -> None:
+    """BE6: before the record nothing was shown; behind it rows may be."""
+    talk = Talk().start().progress().timer("trigger", 10.0)
+    number = talk.last(cc.SendTrigger).checkpoint
+    talk.ack(number, pieces=["p"]).hear(ev.PositionsVoid(10.0, "g"))
+    lost = talk.forget().hear_and_return(ev.PersistFailed(10.0, number, fenced=False))
+    assert lost.last(cc.Persist).record.kind is RecordKind.ZERO
+
+    talk = Talk().start().progress().timer("trigger", 10.0)
+    talk.ack(number, pieces=["p"]).hear_and_return(ev.PositionsVoid(10.0, "g")).persisted()
+    assert talk.last(cc.PipelineEnded).reason is Reason.POSITIONS_VOID
+
+
 def test_void_positions_without_an_attempt_left_fail_the_pipeline() -> None:
     talk = Talk(backoff=Backoff(retries=0)).start().hear_and_return(ev.PositionsVoid(0.0, "g"))
 

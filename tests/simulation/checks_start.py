@@ -145,23 +145,39 @@ class SetUpOnce(Checker):
 class VoidPositions(Checker):
     """Void positions are worth nothing: everything begins anew, or the pipeline ends where rows of them may be seen."""
 
-    after: ClassVar = {report.PositionsVoid: "said", "stored": "stored"}
+    after: ClassVar = {
+        report.PositionsVoid: "said", report.Persisted: "answered", report.PersistFailed: "answered", "stored": "stored",
+    }  # fmt: skip
 
     def __init__(self, world: Any) -> None:
         super().__init__(world)
+        self.waits: dict[int, int] = {}
+        """Records that were in the store's hands when positions became void, by incarnation (BE6)."""
         self.epochs: dict[int, dict[str, int]] = {}
         """Of lives whose positions are void, by incarnation."""
         self.zeros = [0]
         """Checkpoints 0: a snapshot that names pieces since a checkpoint before the newest one was made before it."""
 
     def said(self, driver: Driver, node: None, event: Any, commands: tuple[Any, ...]) -> None:
+        known = self.facts.known[driver.incarnation]
+        self.epochs[driver.incarnation] = {subtask.vertex: epoch for subtask, epoch in known.epochs.items()}
+        shared = driver.coordinator.shared
+        zero = [one for one in commands if type(one) is order.Persist and one.record.kind is RecordKind.ZERO]
+        if shared.storing is not None and not zero:
+            self.waits[driver.incarnation] = shared.storing.checkpoint
+        elif not shared.kept:
+            self.something_is_done(driver, commands)
+
+    def answered(self, driver: Driver, node: None, event: Any, commands: tuple[Any, ...]) -> None:
+        if self.waits.get(driver.incarnation) == event.checkpoint and not driver.coordinator.shared.kept:
+            self.something_is_done(driver, commands)
+
+    def something_is_done(self, driver: Driver, commands: tuple[Any, ...]) -> None:
         zero = [one for one in commands if type(one) is order.Persist and one.record.kind is RecordKind.ZERO]
         ends = [one for one in commands if type(one) is order.PipelineEnded]
         seen = sorted(name for name, target in self.world.targets.items() if target.committed)
         self.expect(not (zero and seen), f"everything begins anew, though rows are visible in {seen}")
         self.expect(bool(zero or ends or driver.ended), "positions are void, and nothing is done about it")
-        known = self.facts.known[driver.incarnation]
-        self.epochs[driver.incarnation] = {subtask.vertex: epoch for subtask, epoch in known.epochs.items()}
         self.world.count("positions were void" if zero else "positions were void too late")
 
     def stored(self, driver: Driver, record: CheckpointRecord, answer: Answer) -> None:
@@ -169,6 +185,8 @@ class VoidPositions(Checker):
             return
         if record.kind is RecordKind.ZERO:
             self.zeros.append(record.checkpoint)
+            return
+        if self.waits.get(record.incarnation) == record.checkpoint:
             return
         void = self.epochs.get(record.incarnation, {})
         coming = self.facts.known[driver.incarnation].coming

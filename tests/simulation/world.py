@@ -308,7 +308,7 @@ class World:
         """What positions refer to is gone. A later driver finds out as well, unless a record says so."""
         self.void = True
         driver = self.newest
-        if driver.alive and self.observer.known[driver.incarnation].epochs:
+        if driver.alive and driver.ended is None and driver.coordinator.shared.incarnation:
             driver.hear(report.PositionsVoid, "the first generation")
         elif not self.finished:
             self.later(0.05, self.void_positions)
