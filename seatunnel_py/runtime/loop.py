@@ -33,6 +33,7 @@ from seatunnel_py.runtime.graph import graph_of
 from seatunnel_py.runtime.orders import perform
 from seatunnel_py.runtime.pipeline_life import PipelineLife
 from seatunnel_py.runtime.ports import Clock, Engine, EngineEvent, EngineLost, UnitFinished, UnitLost
+from seatunnel_py.runtime.read_limit import ReadLimit
 from seatunnel_py.runtime.receipt import ExitCode, TableReceipt, TableState
 from seatunnel_py.runtime.resuming import Past
 from seatunnel_py.runtime.settings import Settings
@@ -89,6 +90,7 @@ class Driver:
         self._timers: list[tuple[float, int, tuple[Any, ...], Callable[[], None]]] = []
         self._current: dict[tuple[Any, ...], int] = {}
         self._numbers = count()
+        self._limits: dict[str, ReadLimit] = {}
         self._waiting = deque(self._lives.values())
         self._open: set[str] = set()
         self._side = ThreadPoolExecutor(SIDE_THREADS, thread_name_prefix="side")
@@ -322,6 +324,12 @@ class Driver:
     def taken(self, pipeline: str, subtask: Subtask) -> tuple[Taken, ...]:
         mine = self._journal.journal.taken.get((pipeline, subtask), {})
         return tuple(mine[number] for number in sorted(mine))
+
+    def read_limit(self, source: str) -> ReadLimit | None:
+        rows, size = self._settings.read_rows, self._settings.read_bytes
+        if rows is None and size is None:
+            return None
+        return self._limits.setdefault(source, ReadLimit(rows, size))
 
     def exchanged(self) -> int:
         return sum(life.segments.size for life in self._lives.values())

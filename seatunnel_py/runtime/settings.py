@@ -29,6 +29,8 @@ class Settings:
     restarts: Backoff = field(default_factory=Backoff)
     per_split: bool = False
     exchange_max_bytes: int = 10 * 2**30
+    read_rows: int | None = None
+    read_bytes: int | None = None
     errors: ErrorLimits | None = None
     store: str = ""
     fresh: bool = False
@@ -83,4 +85,6 @@ def settings_of(env: EnvOptions, exchange: str, job_id: str = "") -> Settings:
         ),
         env.source_consistency is Consistency.PER_SPLIT,
         env.exchange_max_bytes,
+        env.read_limit_rows,
+        env.read_limit_bytes,
     )

@@ -27,6 +27,7 @@ from seatunnel_py.protocol.topology import Determinism
 from seatunnel_py.runtime import bad_rows, channel_data
 from seatunnel_py.runtime.effects import piece_of, piece_plain
 from seatunnel_py.runtime.events import RowsMoved
+from seatunnel_py.runtime.read_limit import Grant
 from seatunnel_py.runtime.reading import Reading, position_of, position_plain, reading_of
 from seatunnel_py.runtime.restarts import may_restart
 from seatunnel_py.runtime.tallies import Counting, Tally, tally_of
@@ -79,6 +80,7 @@ class SubtaskRun:
         self.strays: list[SinkPiece] = []
         self.numbering = line.numbering
         self._counting = Counting(vertex)
+        self._grant: Grant | None = None
         self.splits: tuple[Split, ...] = ()
         self._by_id: dict[str, Split] = {}
         self._inputs = line.graph.topology.inputs(subtask)
@@ -192,11 +194,33 @@ class SubtaskRun:
         reading = reading_of(state.reading)
         split = reading.next(self.splits, bounded=self._bounded)
         if split is not None:
-            budget = self.line.settings.budget
+            budget = self._budget()
+            if budget is None:
+                return None
             return Unit(unit, split, reading.at.get(split.id), (), budget, _cost_of(split, budget))
         if not self._bounded:
             return None  # it stays open: there may be more some day
         return self._done(command, state, self._last_words(), ended=True)
+
+    def _budget(self) -> Budget | None:
+        """What the next unit may read; None: the source's limit is reached for now."""
+        budget, source = self.line.settings.budget, self.vertex.source
+        limit = self.line.world.read_limit(source.step.id) if source is not None else None
+        if limit is None:
+            return budget
+        self._grant = limit.ask(self.line.now(), (self.line.key, self.subtask))
+        if self._grant.rows:
+            return replace(budget, rows=min(budget.rows, self._grant.rows))
+        self.line.after(("limit", self.subtask), self._grant.wait, self.begin_if_room)
+        return None
+
+    def _was_read(self, result: UnitResult) -> None:
+        """A unit has used its budget, or more, or less."""
+        source, grant = self.vertex.source, self._grant
+        limit = self.line.world.read_limit(source.step.id) if source is not None else None
+        if limit is not None and grant is not None:
+            limit.used(self.line.now(), (self.line.key, self.subtask), grant, result.rows, result.bytes)
+        self._grant = None
 
     def _read_again(self, unit: UnitId, command: RunUnit, state: State) -> Unit | UnitDone:
         """What an earlier life has read in its unit of this number, as ``_taken`` says it."""
@@ -264,6 +288,7 @@ class SubtaskRun:
         self.line.tell(RowsMoved(self.line.id, self.line.pipeline.name, rows, size, at))
         self.line.post(self.subtask, done)
         self.line.segments.made(result.slices)
+        self._was_read(result)
         self.line.hear(Progressed(at))
 
     def _pieces(self, result: UnitResult) -> tuple[StagedPiece, ...]:

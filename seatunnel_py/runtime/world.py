@@ -10,6 +10,7 @@ from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import Taken
 from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.runtime.events import JobEvent
+from seatunnel_py.runtime.read_limit import ReadLimit
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.unit import Unit, UnitFailure, UnitId
 
@@ -48,6 +49,9 @@ class World(Protocol):
 
     def completed(self, pipeline: str, record: CheckpointRecord) -> None:
         """A record of the pipeline is durable: what it holds the journal may forget."""
+
+    def read_limit(self, source: str) -> ReadLimit | None:
+        """The budget of this source step, which all its readers share."""
 
     def exchanged(self) -> int:
         """The bytes that the channels of all pipelines take."""
