@@ -9,7 +9,7 @@ from typing import Any
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from tests.servers.kafka import KafkaServer
 
@@ -22,6 +22,11 @@ def make_topic(server: KafkaServer, topic: str, partitions: int = 1, **config: s
     admin = AdminClient({"bootstrap.servers": server.dsn, "log_level": 0})
     made = admin.create_topics([NewTopic(topic, partitions, 1, config=settings)], request_timeout=CALL_SECONDS)
     made[topic].result()
+
+
+def add_partitions(server: KafkaServer, topic: str, total: int) -> None:
+    admin = AdminClient({"bootstrap.servers": server.dsn, "log_level": 0})
+    admin.create_partitions([NewPartitions(topic, total)], request_timeout=CALL_SECONDS)[topic].result()
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from e2e.conftest import Databases
-from e2e.kafka_support import SCHEMA, make_topic, numbered, send
+from e2e.kafka_support import SCHEMA, add_partitions, make_topic, numbered, send
 from e2e.support import finish, kill9, python_workers, seatunnel, start, wait_for, write_job
 from tests.servers.kafka import KafkaServer
 
@@ -137,7 +138,7 @@ def test_a_stream_whose_driver_is_killed(stream: Stream, kafka: KafkaServer, top
     make_topic(kafka, topic, PARTITIONS)
     write_job(stream.home, job(kafka, stream.landing, topic, STREAMING))
     sent = 0
-    for life in range(3):
+    for life in range(2):
         stream.begin(*(["--restore", "latest"] if life else []))
         for _ in range(2):
             for partition in range(PARTITIONS):
@@ -169,3 +170,64 @@ def test_a_stream_whose_broker_is_killed(stream: Stream, broker: KafkaServer, to
     stream.stop()
 
     assert stream.landing.partitions() == {(topic, part): list(range(2000)) for part in range(PARTITIONS)}
+
+
+def test_a_stream_finds_new_partitions_and_topics(stream: Stream, kafka: KafkaServer, topic: str) -> None:
+    """What appears while it runs is read from its beginning, and is still known when the job goes on."""
+    make_topic(kafka, f"{topic}.a")
+    more = "pattern = true, partition-discovery.interval-millis = 500"
+    write_job(stream.home, job(kafka, stream.landing, f"{topic}[.][ab]", STREAMING, more))
+    send(kafka, f"{topic}.a", numbered(f"{topic}.a", 0, range(1000)))
+    stream.begin()
+    stream.wait("rows of the first topic", 1000)
+
+    add_partitions(kafka, f"{topic}.a", 2)
+    make_topic(kafka, f"{topic}.b")
+    send(kafka, f"{topic}.a", numbered(f"{topic}.a", 1, range(1000)))
+    send(kafka, f"{topic}.b", numbered(f"{topic}.b", 0, range(1000)))
+    stream.wait("rows of what is new", 3000)
+    stream.kill()
+    send(kafka, f"{topic}.b", numbered(f"{topic}.b", 0, range(1000, 2000)))
+    stream.begin("--restore", "latest")
+    stream.wait("all rows", 4000)
+    stream.stop()
+
+    assert stream.landing.partitions() == {
+        (f"{topic}.a", 0): list(range(1000)),
+        (f"{topic}.a", 1): list(range(1000)),
+        (f"{topic}.b", 0): list(range(2000)),
+    }
+
+
+def test_a_change_log_becomes_the_table(tmp_path: Path, kafka: KafkaServer, databases: Databases, topic: str) -> None:
+    """Inserts, updates of keys' other columns and deletes: the target is what the log says at its end."""
+    make_topic(kafka, topic)
+    said = [change("c", None, {"id": number, "name": "new"}) for number in range(1000)]
+    said += [
+        change("u", {"id": number, "name": "new"}, {"id": number, "name": "changed"}) for number in range(0, 1000, 2)
+    ]
+    said += [change("d", {"id": number, "name": "new"}, None) for number in range(1, 1000, 4)]
+    send(kafka, topic, [(0, message) for message in said])
+    write_job(
+        tmp_path,
+        f"""
+        env {{ checkpoint.interval = 1000 }}
+        source {{ Kafka {{ bootstrap.servers = "{kafka.dsn}", topic = "{topic}", start_mode = earliest,
+                           format = debezium_json,
+                           schema {{ table = "shop.users", fields {{ id = int, name = string }},
+                                     primaryKey {{ name = pk, columnNames = [id] }} }} }} }}
+        sink {{ Jdbc {{ {databases.jdbc(databases.target)}, generate_sink_sql = true,
+                        database = {databases.target}, table = "public.users", primary_keys = [id] }} }}""",
+    )
+
+    run = seatunnel(tmp_path, "run", "job.conf", "--json")
+
+    assert run.code == 0, run.err + run.out
+    deleted = set(range(1, 1000, 4))
+    wanted = [(number, "new" if number % 2 else "changed") for number in range(1000) if number not in deleted]
+    assert databases.rows(databases.target, "users") == wanted
+
+
+def change(op: str, before: object, after: object) -> bytes:
+    """A message of Debezium, with its schema beside the payload."""
+    return json.dumps({"schema": {}, "payload": {"before": before, "after": after, "op": op}}).encode()
