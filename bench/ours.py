@@ -90,12 +90,13 @@ sink {{
 """
 
 
-def tables_job(server: PostgresServer, names: Sequence[str]) -> str:
+def tables_job(server: PostgresServer, names: Sequence[str], *, env: str = "", sink: str = "") -> str:
     """Many tables in one job, all created by it."""
     tables = "\n".join(f'      {{ table_path = "{DATABASE}.{pg.SOURCE}.{name}" }}' for name in names)
     return f"""env {{
   job.mode = "BATCH"
   parallelism = 2
+  {env}
 }}
 source {{
   Jdbc {{
@@ -112,6 +113,7 @@ sink {{
     database = "{DATABASE}"
     table = "{pg.TARGET}.${{table_name}}"
     schema_save_mode = "RECREATE_SCHEMA"
+    {sink}
   }}
 }}
 """
