@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -62,6 +63,7 @@ class Driver:
         listen: Callable[[JobEvent], None],
     ) -> None:
         self._engine = engine
+        settings = replace(settings, isolates=len(pipelines) > 1 and not settings.fail_fast)
         self._settings = settings
         self._clock = clock
         self._listen = listen

@@ -160,7 +160,7 @@ class PipelineLife:
     def _cannot_begin(self, failure: UnitFailure) -> None:
         if self._over is None:
             self.failure = failure
-            self.change(TableState.FAILED, failure)
+            self.change(self.failed_state, failure)
             self.end(self.release)
 
     # ---------------------------------------------------------------- messages
@@ -236,6 +236,11 @@ class PipelineLife:
 
     # ---------------------------------------------------------------- ending
 
+    @property
+    def failed_state(self) -> TableState:
+        """What it is once it has failed: left out, where others go on without it."""
+        return TableState.ISOLATED if self.settings.isolates else TableState.FAILED
+
     def stop(self, failure: UnitFailure, *, keep: bool) -> None:
         """A person wants this pipeline to end: behind a savepoint where ``keep``, else at once. One that is at its last
         commit is left to it: nobody can call that back, and its end is near."""
@@ -251,7 +256,7 @@ class PipelineLife:
     def give_up(self, failure: UnitFailure) -> None:
         """What has failed cannot be mended by a restart."""
         self.failure = failure
-        self.ending = TableState.FAILED
+        self.ending = self.failed_state
         self._cancel_all()
 
     def _cancel_all(self) -> None:

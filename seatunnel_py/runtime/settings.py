@@ -17,7 +17,8 @@ PROGRESS_SECONDS = 10.0  # between the checkpoints of a bounded job that asks fo
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """``checkpoint`` is what ``env`` says of checkpoints; its interval may be absent."""
+    """``checkpoint`` is what ``env`` says of checkpoints; its interval may be absent. ``isolates``: others go on
+    without a pipeline that has failed."""
 
     retry: RetryPolicy
     budget: Budget
@@ -34,6 +35,7 @@ class Settings:
     errors: ErrorLimits | None = None
     store: str = ""
     fresh: bool = False
+    isolates: bool = False
 
     @property
     def alignment_timeout(self) -> float:

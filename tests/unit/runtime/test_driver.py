@@ -101,11 +101,11 @@ def test_a_sink_that_cannot_be_set_up_fails_its_pipeline_and_no_other(tmp_path: 
 
     tables, events = drive(text, tmp_path)
 
-    assert sorted(table.state for table in tables) == [TableState.DONE, TableState.FAILED]
-    failed = next(table for table in tables if table.state is TableState.FAILED)
+    assert sorted(table.state for table in tables) == [TableState.DONE, TableState.ISOLATED]
+    failed = next(table for table in tables if table.state is TableState.ISOLATED)
     assert failed.cause is not None and "Not a directory" in failed.cause.message
     assert len(lines(tmp_path / "out")) == 10
-    assert any(isinstance(event, TableChanged) and event.state is TableState.FAILED for event in events)
+    assert any(isinstance(event, TableChanged) and event.state is TableState.ISOLATED for event in events)
 
 
 @pytest.mark.parametrize("parallelism", [1, 4])

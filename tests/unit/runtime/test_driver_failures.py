@@ -32,7 +32,7 @@ from seatunnel_py.runtime.receipt import ExitCode, Receipt, Seconds, TableReceip
 from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, SinkPiece, Unit, UnitResult
 
-DONE, FAILED, STOPPED = TableState.DONE, TableState.FAILED, TableState.STOPPED
+DONE, FAILED, STOPPED, ISOLATED = TableState.DONE, TableState.FAILED, TableState.STOPPED, TableState.ISOLATED
 SECONDS_MAX = 30
 LIVES = ATTEMPTS = 4  # with three retries
 
@@ -183,7 +183,7 @@ def test_what_fails_while_it_is_prepared_leaves_nothing_behind(at: str) -> None:
     sinks = [ToySink("one", first), ToySink("two", second)]
     job = Job([forked("x", ToySource((5,), source), sinks), straight("y")])
 
-    assert job.run() == {"x": FAILED, "y": DONE}
+    assert job.run() == {"x": ISOLATED, "y": DONE}
     assert ("abort" in first.told) == ("setup" in first.told) == (at == "setup")
     assert source.told.count("close") == source.told.count("discover")
     assert job.tables[0].cause is not None and job.tables[0].cause.message == f"no {at}"
@@ -195,7 +195,7 @@ def test_a_plugin_that_cannot_travel_fails_its_own_table() -> None:
     job = Job([straight("x", ToySource((5,), source)), straight("y")])
     job.engine.refuse = "x"
 
-    assert job.run() == {"x": FAILED, "y": DONE}
+    assert job.run() == {"x": ISOLATED, "y": DONE}
     assert source.told == ["discover", "close"]
 
 
@@ -282,7 +282,7 @@ def test_a_commit_that_fails_leaves_its_pieces_untouched() -> None:
     target, source = Target(raising("commit", FatalError("no answer"))), Target()
     job = Job([straight("x", ToySource((5,), source), ToySink("out", target)), straight("y")])
 
-    assert job.run() == {"x": FAILED, "y": DONE}
+    assert job.run() == {"x": ISOLATED, "y": DONE}
     assert target.told == ["plan", "setup", "commit"]
     assert target.aborted == []
     assert source.told == ["discover", "close"]
@@ -365,7 +365,7 @@ def test_a_hundred_pipelines_with_failures_among_them_end_within_the_limit() -> 
 
     states = job.run()
 
-    assert [state for name, state in states.items() if int(name[1:]) % 10 == 0] == [FAILED] * 10
+    assert [state for name, state in states.items() if int(name[1:]) % 10 == 0] == [ISOLATED] * 10
     assert list(states.values()).count(DONE) == 90
     assert most <= PIPELINES_OPEN_MAX
     assert open_now == 0

@@ -190,6 +190,6 @@ def test_a_unit_that_cannot_be_done_fails_its_table_with_its_own_words(tmp_path:
     job.engine.script = lambda unit: script(unit) if unit.id.vertex == "x" else job.engine.work(unit)
     run(job)
 
-    assert (states(job)[-1], states(job, "y")[-1]) == (FAILED, DONE)
+    assert (states(job)[-1], states(job, "y")[-1]) == (TableState.ISOLATED, DONE)
     causes = [event.failure.message for event in job.events if isinstance(event, TableChanged) and event.failure]
     assert "x#1.e0.a" in causes[-1] and "went wrong" in causes[-1]
