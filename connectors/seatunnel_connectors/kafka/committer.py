@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from seatunnel_connectors.kafka import crash_points
@@ -57,6 +57,25 @@ class KafkaCommitter(Committer):
         self._clean(files, place, context)
         crash_points.AFTER.hit()
 
+    def begin(self, context: CommitContext, *, fresh: bool) -> str | None:
+        """Another lineage that has rows in this topic and did not finish."""
+        if not partitions_of(self.what, self.cluster, self.ledger_topic):
+            return None
+        with closing(self._ledger(context)) as ledger:
+            if fresh:
+                self._forget_others(ledger, context)
+            return next((other.lineage for other in ledger.read().others), None)
+
+    def _forget_others(self, ledger: Ledger, context: CommitContext) -> None:
+        """As between incarnations: first it is said, then whatever is open is ended."""
+        fenced: set[tuple[str, int]] = set()
+        while others := (entries := ledger.look()).strangers - fenced:
+            lineages = sorted({lineage for lineage, _ in others})
+            self._tell(ledger, *(ledger.forgotten(lineage, entries) for lineage in lineages))
+            for lineage, incarnation in sorted(others):
+                fence(self.what, self.cluster, self._name(context, incarnation, lineage), TIMEOUT_MIN_MS)
+            fenced |= others
+
     def recover(self, context: CommitContext) -> int | None:
         """The last committed checkpoint; from here on nothing of an older incarnation becomes visible."""
         with self._at_work(context) as (ledger, _):
@@ -76,16 +95,14 @@ class KafkaCommitter(Committer):
     @contextmanager
     def _at_work(self, context: CommitContext, rows: int = 0) -> Iterator[tuple[Ledger, Transaction]]:
         """The ledger, and this incarnation's producer: whatever it had left open is ended."""
-        partitions = self._ledger_partitions(context)
-        ledger = Ledger(self.what, self.cluster, self.ledger_topic, partitions, context, self.table, self.topic)
-        try:
-            transaction = Transaction(self.what, self.cluster, self._name(context), self._timeout_ms(context, rows))
-            try:
-                yield ledger, transaction
-            finally:
-                transaction.close()
-        finally:
-            ledger.close()
+        if not partitions_of(self.what, self.cluster, self.ledger_topic):
+            create(self.what, self.cluster, self.ledger_topic, ledger=True)
+        timeout_ms = self._timeout_ms(context, rows)
+        with (
+            closing(self._ledger(context)) as ledger,
+            closing(Transaction(self.what, self.cluster, self._name(context), timeout_ms)) as transaction,
+        ):
+            yield ledger, transaction
 
     def _own(self, ledger: Ledger, context: CommitContext) -> Entries:
         """What the ledger says, once nobody else can add to it. What older ones have left open hides what comes behind:
@@ -116,17 +133,19 @@ class KafkaCommitter(Committer):
 
     def _not_refused(self, entries: Entries, context: CommitContext) -> Entries:
         """FatalError where somebody else is in charge of these rows."""
+        if entries.last is not None and entries.last.forgotten:
+            raise FatalError(f"{self.what}: this job was begun anew (--fresh); this run of it is fenced off")
         if entries.writers and max(entries.writers) > context.incarnation:
             raise FatalError(f"{self.what}: a newer run of this job has taken over; this one is fenced off")
-        for other in entries.others:
-            if not other.finished:
-                raise FatalError(
-                    f"{self.what}: the cluster knows the job {other.job_id!r} under another lineage, {other.lineage}, "
-                    f"with checkpoint {other.checkpoint} (staged in {other.staging}); this run is {context.lineage} "
-                    f"(staged in {context.staging}) and would write its rows once more",
-                    "give the store back that the other one was made with, or run under another --job-id, or into "
-                    "another topic",
-                )
+        if entries.others:
+            other = entries.others[0]
+            raise FatalError(
+                f"{self.what}: the cluster knows the job {other.job_id!r} under another lineage, {other.lineage}, with "
+                f"checkpoint {other.checkpoint} (staged in {other.staging}); this run is {context.lineage} "
+                f"(staged in {context.staging}) and would write its rows once more",
+                "give the store back that the other one was made with, or run under another --job-id, or into another "
+                "topic",
+            )
         return entries
 
     def _is_done(self, entries: Entries, context: CommitContext, files: Sequence[StagedFile]) -> bool:
@@ -196,17 +215,18 @@ class KafkaCommitter(Committer):
 
     # ------------------------------------------------------------ what the set-up decided
 
-    def _name(self, context: CommitContext, incarnation: int | None = None) -> str:
-        return transactional_id(self.prefix, context, self.table, incarnation or context.incarnation)
+    def _name(self, context: CommitContext, incarnation: int = 0, lineage: str = "") -> str:
+        """The transactional id of this incarnation, or of another one."""
+        number = incarnation or context.incarnation
+        return transactional_id(self.prefix, lineage or context.lineage, context.step, self.table, number)
 
     def _timeout_ms(self, context: CommitContext, rows: int) -> int:
         return timeout_for(rows, context.setup)
 
-    def _ledger_partitions(self, context: CommitContext) -> int:
-        """Decided once: with another number the ledger would be looked for in another place."""
-        if not partitions_of(self.what, self.cluster, self.ledger_topic):
-            create(self.what, self.cluster, self.ledger_topic, ledger=True)
-        return int(str(context.setup["ledger_partitions"]))
+    def _ledger(self, context: CommitContext) -> Ledger:
+        """How many partitions it has was decided once: with another number it would be looked for in another place."""
+        partitions = int(str(context.setup["ledger_partitions"]))
+        return Ledger(self.what, self.cluster, self.ledger_topic, partitions, context, self.table, self.topic)
 
 
 def _digest(files: Sequence[StagedFile]) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import time
 import zlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, TopicPartition
@@ -44,16 +44,18 @@ class Commit:
     finished: bool
     staging: str
     at: float
+    forgotten: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """What the ledger says: of the own lineage the last commit and who writes; what others of this job have committed
-    into the same target."""
+    """What the ledger says: of the own lineage the last commit and who writes; the same of other lineages of this job,
+    where they have not finished and write into the same target."""
 
     last: Commit | None
     writers: frozenset[int]
     others: tuple[Commit, ...]
+    strangers: frozenset[tuple[str, int]]
 
 
 class Ledger:
@@ -145,24 +147,37 @@ class Ledger:
             self._known[key] = json.loads(value)
 
     def _entries(self) -> Entries:
-        last, others, writers = None, [], set()
+        last, others, writers, strangers = None, {}, set(), set()
         for key, value in self._known.items():
-            kind, *who = json.loads(key)
-            if kind == "writer" and tuple(who[:-1]) == self._who:
-                writers.add(int(who[-1]))
-            elif kind == "commit":
-                commit = Commit(**value)
-                if tuple(who) == self._who:
-                    last = commit
-                elif (commit.job_id, commit.step, commit.table, commit.target) == (*self._own, self.target):
-                    others.append(commit)
-        return Entries(last, frozenset(writers), tuple(others))
+            kind, lineage, *rest = json.loads(key)
+            if (lineage, *rest[:2]) == self._who:
+                if kind == "writer":
+                    writers.add(int(rest[2]))
+                else:
+                    last = Commit(**value)
+            elif (value["job_id"], *rest[:2], value["target"]) == (*self._own, self.target):
+                if kind == "writer":
+                    strangers.add((lineage, int(rest[2])))
+                else:
+                    others[lineage] = Commit(**value)
+        ended = {lineage for lineage, commit in others.items() if commit.finished}
+        return Entries(
+            last,
+            frozenset(writers),
+            tuple(commit for commit in others.values() if not commit.finished),
+            frozenset((lineage, number) for lineage, number in strangers if lineage not in ended),
+        )
 
     # ------------------------------------------------------------ what is to be written
 
     def writer(self, context: CommitContext) -> tuple[bytes, bytes]:
         """The record that says who writes from now on."""
-        about = {"job_id": context.job_id, "staging": context.staging, "at": time.time()}
+        about = {
+            "job_id": context.job_id,
+            "target": self.target,
+            "staging": context.staging,
+            "at": time.time(),
+        }
         return self._writer_key(context.incarnation), _text(about)
 
     def gone(self, incarnation: int) -> tuple[bytes, None]:
@@ -177,6 +192,14 @@ class Ledger:
             digest, context.final, context.staging, time.time(),
         )  # fmt: skip
         return _text(["commit", *self._who]), _text(asdict(commit))
+
+    def forgotten(self, lineage: str, entries: Entries) -> tuple[bytes, bytes]:
+        """The record that ends another lineage of this job, because people said so."""
+        job_id, step, table = self._own
+        known = next((commit for commit in entries.others if commit.lineage == lineage), None)
+        ended = known or Commit(job_id, lineage, step, table, self.target, 0, 0, 0, "", True, "", time.time())
+        ended = replace(ended, finished=True, forgotten=True, at=time.time())
+        return _text(["commit", lineage, step, table]), _text(asdict(ended))
 
     def expired(self) -> list[tuple[bytes, None]]:
         """What takes the place of lineages that have ended so long ago that nobody will restore them."""

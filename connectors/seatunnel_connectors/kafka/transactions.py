@@ -16,7 +16,7 @@ from confluent_kafka import KafkaException
 
 from seatunnel_connectors.kafka.client import Cluster
 from seatunnel_connectors.kafka.sink_sender import Sender, explained
-from seatunnel_py.api import CommitContext, FatalError, Plain, TablePath
+from seatunnel_py.api import FatalError, Plain, TablePath
 
 CALL_SECONDS = 30.0  # for one word of the transaction's protocol
 _ABORT_SECONDS = 5.0  # a cluster that is away ends it by itself
@@ -25,9 +25,9 @@ MS_PER_ROW = 2  # many times what a row takes: a time-out is for drivers that ne
 _LOOK_AT = 0.25  # of the time that a transaction may take: the rest is foreseen from there
 
 
-def transactional_id(prefix: str, context: CommitContext, table: TablePath, incarnation: int) -> str:
+def transactional_id(prefix: str, lineage: str, step: str, table: TablePath, incarnation: int) -> str:
     """The id that ``incarnation`` writes this sink and table with."""
-    return "/".join((prefix, context.lineage, context.step, str(table), str(incarnation)))
+    return "/".join((prefix, lineage, step, str(table), str(incarnation)))
 
 
 def timeout_for(rows: int, setup: Mapping[str, Plain]) -> int:

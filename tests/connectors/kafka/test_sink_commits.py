@@ -97,6 +97,22 @@ def test_a_cluster_that_remembers_another_lineage_refuses_with_both_places(job: 
     assert splits(records(job.bootstrap, job.topic)) == whole((0, range(10)))
 
 
+def test_a_job_that_is_begun_anew_is_told_of_its_other_lineage(job: Job, tmp_path: Path) -> None:
+    """Before it reads a row; with --fresh the other one is forgotten, and its driver fenced off."""
+    late = job.stage("1@0", rows(1, 0, 10))
+    job.commit(7, job.stage("0@0", rows(0, 0, 10)))
+    other = Job(job.bootstrap, job.topic, tmp_path / "elsewhere", lineage=f"{job.lineage}-2").started()
+    committer, context = other.sink.committer(), other.context(0)
+
+    assert committer.begin(context, fresh=False) == job.lineage
+    assert committer.begin(context, fresh=True) is None
+    other.commit(1, other.stage("2@0", rows(2, 0, 10)))
+
+    with pytest.raises(FatalError, match="begun anew"):
+        job.commit(8, late)
+    assert splits(records(job.bootstrap, job.topic)) == whole((0, range(10)), (2, range(10)))
+
+
 def test_a_lineage_that_has_finished_is_in_nobodys_way(job: Job, tmp_path: Path) -> None:
     job.commit(1, job.stage("0@0", rows(0, 0, 10)), final=True)
     again = Job(job.bootstrap, job.topic, tmp_path / "elsewhere", lineage=f"{job.lineage}-2").started()
