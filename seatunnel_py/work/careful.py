@@ -175,6 +175,8 @@ def _followed(known: Decision, spool: Spool) -> dict[int, Fault] | None:
 class _Reading(Flow):
     """Reads the unit's rows into the spool."""
 
+    tolerant = True
+
     def __init__(self, unit: Unit, chain: Chain, spool: Spool) -> None:
         super().__init__(unit, chain)
         self._spool = spool

@@ -44,6 +44,8 @@ class OpenSink:
 class Flow:
     """The moving parts of one run. ``step`` names the step at work: a failure says where it happened."""
 
+    tolerant = False
+
     def __init__(self, unit: Unit, chain: Chain) -> None:
         self.unit = unit
         self.chain = chain
@@ -117,6 +119,7 @@ class Flow:
             assert self.unit.split is not None, f"unit {self.unit.id} of a source vertex has no split"
             self.step = head.step
             reader = head.source.reader(head.table)
+            reader.tolerant = self.tolerant
             closing.callback(quietly, reader.close)
             reader.until = self.unit.until
             elements = reader.read(self.unit.split, self.unit.start)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from seatunnel_connectors.files.document import ByteStream, Document
-from seatunnel_py.api import FatalError
+from seatunnel_py.api import BadRows, FatalError
 
 BLOCK_BYTES = 4 * 1024 * 1024  # about 50,000 rows: large enough for Arrow, small enough for memory and budgets
 RECORD_BYTES_MAX = 64 * 1024 * 1024  # a longer record is a missing delimiter or a quote that nobody closed
@@ -60,6 +60,20 @@ def read_blocks(
     block_bytes: int | None = None,
 ) -> Iterator[Block]:
     """Blocks of the bytes from ``begin`` to ``end``; the last one may lack its delimiter."""
+    for raw, offset in raw_blocks(document, encoding, cut, begin=begin, end=end, block_bytes=block_bytes):
+        yield block_of(document, raw, offset, encoding)
+
+
+def raw_blocks(
+    document: Document,
+    encoding: str,
+    cut: Cutter,
+    *,
+    begin: int = 0,
+    end: int | None = None,
+    block_bytes: int | None = None,
+) -> Iterator[tuple[bytes, int]]:
+    """The same blocks as they stand in the document, each with its offset: nothing says yet that they are text."""
     stream = document.stream(begin if is_cuttable(encoding) else 0)
     with closing(stream):
         if not is_cuttable(encoding):
@@ -83,7 +97,7 @@ def read_blocks(
                 wanted += room
             if not rest:
                 break
-            yield _block(document, rest[:at], offset, encoding)
+            yield rest[:at], offset
             rest, offset = rest[at:], offset + at
         if end is not None and offset < end:
             raise FatalError(f"{document.name} is shorter than it was when the job found it")
@@ -98,7 +112,8 @@ def _read_full(stream: ByteStream, size: int) -> bytes:
     return b"".join(chunks)
 
 
-def _block(document: Document, raw: bytes, offset: int, encoding: str) -> Block:
+def block_of(document: Document, raw: bytes, offset: int, encoding: str) -> Block:
+    """Raises BadRows where the bytes are no text of that encoding."""
     return Block(decoded(document, raw, offset, encoding), offset, offset + len(raw))
 
 
@@ -114,7 +129,7 @@ def decoded(document: Document, raw: bytes, offset: int, encoding: str) -> bytes
     except UnicodeDecodeError as error:
         line = line_number(document, encoding, offset) + raw[: error.start].count(b"\n")
         byte = f"0x{raw[error.start]:02x}"
-        raise FatalError(
+        raise BadRows(
             f"{document.name}, line {line}: the byte {byte} at {offset + error.start} is not {encoding}",
             "give the file's encoding with the option encoding",
         ) from None

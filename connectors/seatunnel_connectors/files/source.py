@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from seatunnel_connectors.files.document import Document
-from seatunnel_connectors.files.formats.base import CONTENT, FormatReader, Layout
+from seatunnel_connectors.files.formats.base import CONTENT, FormatReader, Layout, Undecoded
 from seatunnel_connectors.files.formats.registry import reader_for
 from seatunnel_connectors.files.options import FileReadOptions
 from seatunnel_connectors.files.scan import (
@@ -35,6 +35,7 @@ from seatunnel_py.api import (
     Plain,
     Position,
     Reader,
+    Rejected,
     Source,
     SourceTable,
     Split,
@@ -202,10 +203,14 @@ class FileReader(Reader):
         document.check_unchanged()
         part = cast("Mapping[str, Plain]", split.payload["part"])
         generation = document.entry.generation
-        batches = reader_for(self.options).read(document, self.layout, part, start.value if start else None)
+        reader = reader_for(self.options)
+        reader.tolerant = self.tolerant
         before = start
-        for data, place in batches:
+        for data, place in reader.read(document, self.layout, part, start.value if start else None):
             end = Position(place, generation) if place is not None else None
+            if isinstance(data, Undecoded):
+                yield Rejected(self.schema.path, data.as_rows(), data.reasons, end)
+                continue
             yield Batch(self.schema.path, self._with_partitions(document, data), end=end, start=before)
             before = end
         document.check_unchanged()

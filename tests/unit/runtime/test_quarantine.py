@@ -21,13 +21,27 @@ from seatunnel_py.plan.steps import understand
 from seatunnel_py.runtime import quarantine
 from seatunnel_py.runtime.attempts import RetryPolicy
 from seatunnel_py.runtime.chains import JobIdentity
+from seatunnel_py.runtime.ports import UnitLost
 from seatunnel_py.runtime.receipt import TableReceipt, TableState
 from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.work import quarantine as files
+from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.limits import ErrorLimits
-from seatunnel_py.work.unit import QUARANTINE, Budget, SinkPiece
+from seatunnel_py.work.run import run_unit
+from seatunnel_py.work.unit import QUARANTINE, Budget, SinkPiece, Unit
 
 JOB = JobIdentity("j", "0123456789abcdef", 1)
+
+
+class Forgetful(LocalEngine):
+    """The worker of every first attempt dies when everything is staged and nothing said."""
+
+    def _run(self, unit: Unit, chain: Chain) -> None:
+        if unit.id.attempt:
+            super()._run(unit, chain)
+            return
+        assert run_unit(unit, chain).failure is None
+        self._report(UnitLost(unit.id, "it was killed"))
 
 
 class Case:
@@ -44,11 +58,13 @@ class Case:
         return f"""Jdbc {{ plugin_input = {name}, url = "jdbc:sqlite:{self.database}", driver = sqlite,
                            generate_sink_sql = true, table = t }}"""
 
-    def run(self, start: int, limits: ErrorLimits | None, more: str = "", rows: int = 100) -> TableReceipt:
+    def run(
+        self, start: int, limits: ErrorLimits | None, more: str = "", rows: int = 100, engine: LocalEngine | None = None
+    ) -> TableReceipt:
         text = f"source {{ Countdown {{ plugin_output = a, start = {start} }} }}\nsink {{\n{self.sink()}\n{more}\n}}"
         lines = pipelines.divide(flows.build(understand(loads(text), installed()), None))
         settings = Settings(RetryPolicy(1, 0.1), Budget(rows, 5.0), exchange=self.place.as_uri(), errors=limits)
-        engine = LocalEngine(2)
+        engine = engine or LocalEngine(2)
         try:
             (table,) = driver_of(lines, engine, settings, Clock(), lambda _: None, self.place / "job").run()
         finally:
@@ -76,6 +92,16 @@ def case(tmp_path: Path) -> Case:
 def test_bad_rows_are_set_aside_and_the_table_is_done(case: Case) -> None:
     """They stand in the receipt, and in the quarantine once; read = written + rejected."""
     table = case.run(1000, ErrorLimits(str(case.bad), 100))
+
+    assert (table.state, table.cause) == (TableState.DONE, None)
+    assert (table.rows_read, table.rows_written, table.rows_rejected) == (1000, 900, 100)
+    assert case.arrived() == [n for n in range(1, 1001) if n % 10 != 7]
+    assert case.aside() == [n for n in range(1, 1001) if n % 10 == 7]
+
+
+def test_workers_that_die_when_all_is_staged_change_nothing(case: Case) -> None:
+    """The target holds the good rows of the unit already: the next attempt must leave out the same ones."""
+    table = case.run(1000, ErrorLimits(str(case.bad), 100), engine=Forgetful(2))
 
     assert (table.state, table.cause) == (TableState.DONE, None)
     assert (table.rows_read, table.rows_written, table.rows_rejected) == (1000, 900, 100)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from seatunnel_connectors.files.document import Document
 from seatunnel_connectors.files.options import FileReadOptions
-from seatunnel_py.api import Column, DataType, FatalError, Kind, Plain
+from seatunnel_py.api import BadRows, Column, DataType, Kind, Plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,10 +39,26 @@ class Layout:
         return tuple(self.column(name) for name in self.wanted)
 
 
+@dataclass(frozen=True, slots=True)
+class Undecoded:
+    """Records that are none of the format: their bytes, and what is wrong with each."""
+
+    records: tuple[bytes, ...]
+    reasons: tuple[str, ...]
+
+    def as_rows(self) -> pa.RecordBatch:
+        """One column of bytes, as ``Rejected`` wants them."""
+        import pyarrow as pa
+
+        return pa.RecordBatch.from_pydict({"raw": pa.array(self.records, pa.binary())})
+
+
 class FormatReader(ABC):
-    """Reads documents of one format. Made from options alone; opens a document only inside a call."""
+    """Reads documents of one format. Made from options alone; opens a document only inside a call. One that is
+    ``tolerant`` gives what it cannot decode as Undecoded, where the format tells records apart."""
 
     needs_schema = False
+    tolerant = False
 
     def __init__(self, options: FileReadOptions) -> None:
         self.options = options
@@ -62,7 +78,7 @@ class FormatReader(ABC):
     @abstractmethod
     def read(
         self, document: Document, layout: Layout, part: Place, start: Place | None
-    ) -> Iterator[tuple[pa.RecordBatch, Place | None]]:
+    ) -> Iterator[tuple[pa.RecordBatch | Undecoded, Place | None]]:
         """Batches of the wanted columns after ``start``, each with the place behind it (None: the part cannot be
         resumed inside)."""
 
@@ -84,9 +100,9 @@ def batch_of(layout: Layout, arrays: list[Any], rows: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
-def misfit(document: Document, where: str, column: str, reason: object) -> FatalError:
+def misfit(document: Document, where: str, column: str, reason: object) -> BadRows:
     """The error for a value that does not fit its column."""
-    return FatalError(
+    return BadRows(
         f"{document.name}, {where}, column {column!r}: {reason}",
         "correct the file, or the column's type in schema, or the date and null formats",
     )

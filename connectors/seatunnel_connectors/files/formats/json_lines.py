@@ -11,21 +11,22 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.document import Document
-from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, batch_of, misfit, number
+from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, Undecoded, batch_of, misfit, number
 from seatunnel_connectors.files.lines import (
     Block,
+    block_of,
     cut_at,
     cut_points,
     is_cuttable,
     line_number,
-    read_blocks,
+    raw_blocks,
 )
 from seatunnel_connectors.files.options import FileReadOptions
 from seatunnel_connectors.json_columns import json_column
 from seatunnel_connectors.json_direct import direct_columns, is_direct
 from seatunnel_connectors.temporal import MisfitError
 from seatunnel_connectors.text_columns import TextRules, exact_float
-from seatunnel_py.api import FatalError, to_arrow
+from seatunnel_py.api import BadRows, to_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,15 +58,48 @@ class JsonReader(FormatReader):
 
     def read(
         self, document: Document, layout: Layout, part: Place, start: Place | None
-    ) -> Iterator[tuple[pa.RecordBatch, Place | None]]:
+    ) -> Iterator[tuple[pa.RecordBatch | Undecoded, Place | None]]:
         begin = number(start, "offset", number(part, "begin"))
         end = number(part, "end") if "end" in part else None
         self.is_direct = self.options.row_delimiter in ("\n", "\r\n") and is_direct(layout.output())
         if not any("decimal" in str(column.dtype) for column in layout.output()):
             self.decoder = _FAST
-        blocks = read_blocks(document, self.options.encoding, cut_at(self.row_end), begin=begin, end=end)
-        for block in blocks:
-            yield self._batch(document, layout, block), {"offset": block.end}
+        encoding = self.options.encoding
+        for raw, offset in raw_blocks(document, encoding, cut_at(self.row_end), begin=begin, end=end):
+            try:
+                batch = self._batch(document, layout, block_of(document, raw, offset, encoding))
+            except BadRows:
+                if not self.tolerant:
+                    raise
+                batch, bad = self._sorted_out(document, layout, raw, offset)
+                yield bad, None
+            yield batch, {"offset": offset + len(raw)}
+
+    def _sorted_out(
+        self, document: Document, layout: Layout, raw: bytes, offset: int
+    ) -> tuple[pa.RecordBatch, Undecoded]:
+        """The rows of a block without the records that are none; found by halves, for few are."""
+        import pyarrow as pa
+
+        good, bad, reasons = [], [], []
+        waiting = [(raw, offset)]
+        while waiting:
+            some, at = waiting.pop()
+            try:
+                good.append(self._batch(document, layout, block_of(document, some, at, self.options.encoding)))
+            except BadRows as error:
+                middle = some.find(self.row_end, len(some) // 2) + len(self.row_end)
+                if middle < len(self.row_end) or middle >= len(some):
+                    middle = some.find(self.row_end) + len(self.row_end)
+                if middle < len(self.row_end) or middle >= len(some):
+                    bad.append(some.removesuffix(self.row_end))
+                    reasons.append(error.message)
+                else:
+                    waiting += [(some[middle:], at + middle), (some[:middle], at)]
+        table = pa.Table.from_batches(good) if good else None
+        empty = batch_of(layout, [pa.array([], to_arrow(column.dtype)) for column in layout.output()], 0)
+        whole = table.combine_chunks().to_batches() if table is not None else []
+        return whole[0] if whole else empty, Undecoded(tuple(bad), tuple(reasons))
 
     def _batch(self, document: Document, layout: Layout, block: Block) -> pa.RecordBatch:
         import pyarrow as pa
@@ -121,7 +155,7 @@ class JsonReader(FormatReader):
         except (ValueError, RecursionError) as error:
             where = self._where(document, block, index)
             reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
-            raise FatalError(
+            raise BadRows(
                 f"{document.name}, {where}: not a JSON document: {reason}",
                 "each line must hold one whole document; a document over several lines cannot be read",
             ) from None
@@ -130,7 +164,7 @@ class JsonReader(FormatReader):
         if isinstance(found, list):
             return found if all(isinstance(item, dict | list) for item in found) else [found]
         where = self._where(document, block, index)
-        raise FatalError(f"{document.name}, {where}: a row must be an object or an array, not {line[:60]!r}")
+        raise BadRows(f"{document.name}, {where}: a row must be an object or an array, not {line[:60]!r}")
 
     def _where(self, document: Document, block: Block, index: int) -> str:
         first = line_number(document, self.options.encoding, block.offset, self.row_end)
