@@ -14,7 +14,7 @@ import pytest
 
 from e2e.conftest import Databases
 from e2e.kafka_support import SCHEMA, add_partitions, make_topic, numbered, send
-from e2e.support import finish, kill9, python_workers, seatunnel, start, wait_for, write_job
+from e2e.support import IN_PROCESS, finish, kill9, python_workers, seatunnel, start, wait_for, write_job
 from tests.servers.kafka import KafkaServer
 
 PARTITIONS = 3
@@ -226,6 +226,24 @@ def test_a_change_log_becomes_the_table(tmp_path: Path, kafka: KafkaServer, data
     deleted = set(range(1, 1000, 4))
     wanted = [(number, "new" if number % 2 else "changed") for number in range(1000) if number not in deleted]
     assert databases.rows(databases.target, "users") == wanted
+
+
+def test_a_bad_message_fails_its_table_or_is_set_aside(
+    tmp_path: Path, kafka: KafkaServer, landing: Landing, topic: str
+) -> None:
+    make_topic(kafka, topic)
+    good = numbered(topic, 0, range(3))
+    send(kafka, topic, [good[0], (0, b"not json"), *good[1:]])
+
+    write_job(tmp_path, job(kafka, landing, topic, "parallelism = 1"))
+    refused = finish(start(tmp_path, "run", "job.conf", program=IN_PROCESS))
+    assert refused.code == 1 and f"topic {topic}, partition 0, offset 1" in refused.out + refused.err
+    assert landing.partitions() == {}
+
+    write_job(tmp_path, job(kafka, landing, topic, "error.max-rows = 1"))
+    allowed = finish(start(tmp_path, "run", "job.conf", program=IN_PROCESS))
+    assert allowed.code == 0, allowed.err + allowed.out
+    assert landing.partitions() == {(topic, 0): [0, 1, 2]}
 
 
 def change(op: str, before: object, after: object) -> bytes:

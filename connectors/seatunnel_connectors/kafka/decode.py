@@ -57,23 +57,23 @@ class Decoder(ABC):
         return pa.RecordBatch.from_arrays(list(arrays), schema=self.schema)
 
 
-def decode_some(decoder: Decoder, values: Sequence[Any]) -> tuple[list[Decoded], list[int]]:
-    """What can be decoded, in order, with places counted from the first of ``values``; and the bad messages' places.
+def decode_some(decoder: Decoder, values: Sequence[Any]) -> tuple[list[Decoded], dict[int, str]]:
+    """What can be decoded, in order, with places counted from the first of ``values``; and why the others cannot.
     Halves are tried, so that one bad message costs a few more passes and not one per message."""
     good: list[Decoded] = []
-    bad: list[int] = []
+    bad: dict[int, str] = {}
     _halve(decoder, values, 0, good, bad)
     return good, bad
 
 
-def _halve(decoder: Decoder, values: Sequence[Any], offset: int, good: list[Decoded], bad: list[int]) -> None:
+def _halve(decoder: Decoder, values: Sequence[Any], offset: int, good: list[Decoded], bad: dict[int, str]) -> None:
     if not values:
         return
     try:
         good.append(_moved(decoder.decode(values), len(values), offset))
-    except BadMessageError:
+    except BadMessageError as error:
         if len(values) == 1:
-            bad.append(offset)
+            bad[offset] = error.reason
             return
         middle = len(values) // 2
         _halve(decoder, values[:middle], offset, good, bad)

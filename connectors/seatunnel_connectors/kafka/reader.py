@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from seatunnel_connectors.kafka.client import Cluster
 from seatunnel_connectors.kafka.consumer import Fetched, PartitionConsumer, Place, borrowed
-from seatunnel_connectors.kafka.decode import BadMessageError, Decoded, decode_some, joined
+from seatunnel_connectors.kafka.decode import BadMessageError, decode_some, joined
 from seatunnel_connectors.kafka.formats import decoder_of
 from seatunnel_connectors.kafka.options import OnBadMessage, StartMode, TopicOptions
 from seatunnel_connectors.kafka.records import Records, Spot
@@ -23,10 +23,10 @@ from seatunnel_connectors.kafka.topics import earliest, latest
 from seatunnel_py.api import (
     Batch,
     Element,
-    FatalError,
     Heartbeat,
     Position,
     Reader,
+    Rejected,
     RetriableError,
     Split,
     TableSchema,
@@ -92,8 +92,7 @@ class KafkaReader(Reader):
                 raise RetriableError(f"{_named(part)}: nothing was heard for {STALL_SECONDS:.0f} s")
             records, place = _before(fetched, stop)
             end = self.until if self.until is not None and place.offset == stop else position_of(place)
-            batch = self._batch(part, records, end) if len(records) else None
-            yield batch if batch is not None else Heartbeat(end)
+            yield from self._rows(part, records, end)
 
     def _checked(self, part: PartitionSplit, place: Place) -> Place:
         """The place to begin at: where people ask for it, another one when the messages there are gone."""
@@ -107,31 +106,38 @@ class KafkaReader(Reader):
 
     # ---------------------------------------------------------------- rows
 
-    def _batch(self, part: PartitionSplit, records: Records, end: Position) -> Batch | None:
-        """The rows of the records; None where there are none."""
+    def _rows(self, part: PartitionSplit, records: Records, end: Position) -> Iterator[Element]:
+        """The rows of the records, behind those that are none; a word about the position where there are no rows."""
         values = self.decoder.values(records)
         if not all(values):
             records = records.some([place for place, value in enumerate(values) if value])
             values = self.decoder.values(records)
         if not values:
-            return None
-        decoded = self._decoded(part, records, values)
-        if not decoded.data.num_rows:
-            return None
-        metadata = records.metadata(decoded.parents)
-        return Batch(self.table.path, decoded.data, end=end, kinds=decoded.kinds, metadata=metadata)
-
-    def _decoded(self, part: PartitionSplit, records: Records, values: Sequence[Any]) -> Decoded:
+            yield Heartbeat(end)
+            return
+        bad: Mapping[int, str] = {}
         try:
-            return self.decoder.decode(values)
-        except BadMessageError as error:
-            if self.options.format_error_handle_way is OnBadMessage.SKIP:
-                good, _ = decode_some(self.decoder, values)
-                return joined(good, self.decoder)
-            raise FatalError(
-                f"{_named(part)}, offset {records.offsets[error.index]}: {self.options.format}: {error.reason}",
-                "correct format or schema, or leave such messages out with format_error_handle_way = skip",
-            ) from None
+            decoded = self.decoder.decode(values)
+        except BadMessageError:
+            good, bad = decode_some(self.decoder, values)
+            decoded = joined(good, self.decoder)
+        if bad and self.options.format_error_handle_way is OnBadMessage.FAIL:
+            yield self._rejected(part, records, bad)
+        if decoded.data.num_rows:
+            metadata = records.metadata(decoded.parents)
+            yield Batch(self.table.path, decoded.data, end=end, kinds=decoded.kinds, metadata=metadata)
+        else:
+            yield Heartbeat(end)
+
+    def _rejected(self, part: PartitionSplit, records: Records, bad: Mapping[int, str]) -> Rejected:
+        import pyarrow as pa
+
+        raw = pa.array([records.values[place] for place in bad], pa.binary())
+        reasons = tuple(
+            f"{_named(part)}, offset {records.offsets[place]}: {self.options.format}: {reason}"
+            for place, reason in bad.items()
+        )
+        return Rejected(self.table.path, pa.RecordBatch.from_arrays([raw], names=["raw"]), reasons)
 
 
 def _before(fetched: Fetched, stop: int | None) -> tuple[Records, Place]:

@@ -13,7 +13,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from seatunnel_connectors.kafka.factory import KafkaSourceFactory
 from seatunnel_connectors.kafka.source import KafkaSource
-from seatunnel_py.api import Batch, Heartbeat, JobMode, Position, RowKind, Split, StepContext
+from seatunnel_py.api import Batch, Heartbeat, JobMode, Position, Rejected, RowKind, Split, StepContext
 from tests.servers.kafka import KafkaServer
 
 CALL_SECONDS = 30.0
@@ -86,12 +86,13 @@ def splits_of(made: KafkaSource, state: Any = None) -> list[Split]:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a reader gave: rows with the short names of their kinds, and the last position."""
+    """What a reader gave: rows with the short names of their kinds, the last position, and what it could not decode."""
 
     rows: list[tuple[Any, ...]]
     kinds: list[str]
     end: Position | None
     batches: list[Batch]
+    refused: list[tuple[bytes, str]]
 
 
 def read(made: KafkaSource, split: Split, start: Position | None = None, *, until: Position | None = None) -> Read:
@@ -102,10 +103,14 @@ def read(made: KafkaSource, split: Split, start: Position | None = None, *, unti
     rows: list[tuple[Any, ...]] = []
     kinds: list[str] = []
     batches: list[Batch] = []
+    refused: list[tuple[bytes, str]] = []
     end, silent = start, 0
     elements = reader.read(split, start)
     for element in elements:
-        assert isinstance(element, Batch | Heartbeat)
+        assert isinstance(element, Batch | Heartbeat | Rejected)
+        if isinstance(element, Rejected):
+            refused += zip(element.data.column("raw").to_pylist(), element.reasons, strict=True)
+            continue
         moved, end = element.end != end, element.end
         if isinstance(element, Batch):
             batches.append(element)
@@ -118,7 +123,7 @@ def read(made: KafkaSource, split: Split, start: Position | None = None, *, unti
         if silent == 20 and split.payload["end"] is None:
             break
     elements.close()  # type: ignore[attr-defined]
-    return Read(rows, kinds, end, batches)
+    return Read(rows, kinds, end, batches, refused)
 
 
 def all_rows(made: KafkaSource) -> list[tuple[Any, ...]]:
