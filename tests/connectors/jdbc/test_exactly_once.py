@@ -301,3 +301,20 @@ def test_a_target_remembers_the_lineage_of_a_job(target: Target, recipe: str) ->
     target.lineage, target.setup = old, old_setup
     with pytest.raises(FatalError, match="fenced off"):
         target.stage("u2", ("+I", 2, "of before"))
+
+
+# ---------------------------------------------------------------- start effects
+
+
+def test_statements_of_people_run_once(target: Target) -> None:
+    """A driver that dies before it could say that they were done has them done again, by the same plan."""
+    own = f"INSERT INTO {target.options['table']} VALUES (7, 'own')"
+    target.plan(data_save_mode="CUSTOM_PROCESSING", custom_sql=own)
+
+    target.sink.setup(target.setup)
+    target.commit(1, target.stage("u1", ("+I", 1, "a")))
+    target.sink.setup(target.setup)
+
+    assert target.rows == [BEFORE, (1, "a"), (7, "own")]
+    target.commit(2, final=True)
+    assert target.pieces == 0

@@ -141,7 +141,7 @@ class Books:
         """
 
     def forget_named(self) -> str:
-        return f"{self.forget_pieces()} AND checkpoint IS NOT NULL"
+        return f"{self.forget_pieces()} AND checkpoint > 0"
 
     def forget_overtaken(self, vertex: str, life: tuple[int, int]) -> str:
         """Forget what older lives of a vertex have staged and no checkpoint has named; answers the tables. A piece of a
@@ -193,7 +193,7 @@ class Books:
         return f"DELETE FROM {quote(self.schema, PIECES)} WHERE token = {literal(self.token)}"
 
     def sign_in(self) -> str:
-        """A record without rows, from which others see that this run's shadow is in use."""
+        """A record without rows: this run has set up its target, and its shadow is in use."""
         return f"""
             INSERT INTO {quote(self.schema, PIECES)}
                 (token, data_id, subtask, incarnation, epoch, attempt, rows, bytes, merged, checkpoint)

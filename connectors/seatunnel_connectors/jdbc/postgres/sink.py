@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.postgres.commit import PostgresCommitter
-from seatunnel_connectors.jdbc.postgres.ledger import Books
+from seatunnel_connectors.jdbc.postgres.ledger import PIECES, Books
 from seatunnel_connectors.jdbc.postgres.passage import PostgresNativeWriter, takes_native
 from seatunnel_connectors.jdbc.postgres.plan import SHADOW, TABLE, Load, load_of, place_of, plan
 from seatunnel_connectors.jdbc.postgres.query import QueryWriter
@@ -80,12 +80,21 @@ class PostgresSink(Sink, NativeSink):
             return
         # One message for all statements, which makes them one transaction.
         script = ";\n".join(load.before)
+        books = Books(load.schema, load.token, "")
+        custom = load.books and any(effect.action == "custom sql" for effect in setup.effects)
         with explained(f"preparing the sink table {load.schema}.{load.table}"), statements(self.address) as db:
-            if load.how == SHADOW:
-                script += ";\n" + Books(load.schema, load.token, "").sign_in()
+            if custom and self._is_done(db, books):
+                return
+            if load.how == SHADOW or custom:
+                script += ";\n" + books.sign_in()
             db.execute(script.encode(), prepare=False)
             if load.how == SHADOW:
                 self._tidy(db, load)
+
+    def _is_done(self, db: Statements, books: Books) -> bool:
+        """Whether an earlier try has done all of this, the statements of people too, which may not run twice."""
+        there = db.execute("SELECT to_regclass(%s)", [quote(books.schema, PIECES)]).fetchone() != (None,)
+        return there and db.execute(books.select_piece("").encode()).fetchone() is not None
 
     def _tidy(self, db: Statements, load: Load) -> None:
         """Remove what runs left that never came back."""

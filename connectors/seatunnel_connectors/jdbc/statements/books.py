@@ -48,6 +48,19 @@ class Books:
             "PRIMARY KEY (token, data_id))",
         ]
 
+    def sign_in(self, session: Session) -> None:
+        """A record without rows: this run has set up its target."""
+        session.run(
+            self._sql(
+                "INSERT INTO {pieces} (token, data_id, attempt, row_count, byte_count, merged, source_rows, "
+                "incarnation, epoch, checkpoint_id, staged) VALUES (?, '', 0, 0, 0, 0, 0, 0, 0, 0, '')"
+            ),
+            (self.token,),
+        )
+
+    def is_signed_in(self, session: Session) -> bool:
+        return self._piece(session, "", "token") is not None
+
     def find(self, session: Session, data_id: str) -> Recorded | None:
         found = self._piece(session, data_id, "row_count, byte_count, merged, source_position, source_rows")
         if found is None:
@@ -150,11 +163,11 @@ class Books:
 
     def named(self, session: Session) -> set[str]:
         """What checkpoints have named, by the names under which it is staged."""
-        sql = "SELECT staged FROM {pieces} WHERE token = ? AND checkpoint_id IS NOT NULL"
+        sql = "SELECT staged FROM {pieces} WHERE token = ? AND checkpoint_id > 0"
         return {row[0] for row in session.ask(self._sql(sql), (self.token,))}
 
     def forget_named(self, session: Session) -> None:
-        session.run(self._sql("DELETE FROM {pieces} WHERE token = ? AND checkpoint_id IS NOT NULL"), (self.token,))
+        session.run(self._sql("DELETE FROM {pieces} WHERE token = ? AND checkpoint_id > 0"), (self.token,))
 
     def forget_overtaken(self, session: Session, vertex: str, life: tuple[int, int]) -> list[str]:
         """Forget what older lives of a vertex have staged and no checkpoint has named; the names under which it is

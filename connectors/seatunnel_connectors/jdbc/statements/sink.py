@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, Recipe
 from seatunnel_connectors.jdbc.siblings import mark_prepared, prepared_by_sibling
-from seatunnel_connectors.jdbc.statements.books import Books
+from seatunnel_connectors.jdbc.statements.books import PIECES, Books
 from seatunnel_connectors.jdbc.statements.committer import StatementCommitter
-from seatunnel_connectors.jdbc.statements.flavor import Flavor, TargetTable
+from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetTable
 from seatunnel_connectors.jdbc.statements.load import STAGED, TABLE, Load, load_of
 from seatunnel_connectors.jdbc.statements.query import QueryWriter
 from seatunnel_connectors.jdbc.statements.staged import Staged
@@ -197,16 +197,32 @@ class StatementSink(Sink):
         upstream = str(self.request.table.path)
         first = not prepared_by_sibling(key, upstream)
         custom = [effect.statement for effect in setup.effects if effect.action == "custom sql"]
-        statements = [*(load.renew if first else ()), *load.prepare]
-        if first:
-            statements += [part for text in custom for part in split_statements(text)]
+        own = [part for text in custom for part in split_statements(text)] if first else []
+        books = Books(self.flavor, load.database, load.token, "")
         with (
             self.flavor.explained(f"preparing the sink table {load.table}"),
             self.flavor.sessions(self.request.address) as session,
         ):
-            for statement in statements:
+            if own and load.books and self._is_done(session, load, books):
+                return
+            for statement in (*(load.renew if first else ()), *load.prepare):
                 session.run(statement)
+            if own:
+                self._run_own(session, own, books if load.books else None)
         mark_prepared(key, upstream, load.token)
+
+    def _is_done(self, session: Session, load: Load, books: Books) -> bool:
+        """Whether an earlier try has done all of this, the statements of people too, which may not run twice."""
+        return self.flavor.look(session, load.database, PIECES).exists and books.is_signed_in(session)
+
+    def _run_own(self, session: Session, own: Sequence[str], books: Books | None) -> None:
+        """In one transaction with the word that they were done; a statement that commits by itself ends it early."""
+        session.begin()
+        for statement in own:
+            session.run(statement)
+        if books is not None:
+            books.sign_in(session)
+        session.commit()
 
     def _key(self, database: str, table: str) -> tuple[object, ...]:
         return (self.request.job_id, self.request.address.identity, database, table)
