@@ -39,6 +39,9 @@ class FileCommitter(Committer):
             if not files and self.plan.options.create_empty_file_when_no_data:
                 self._write_empty(context)
             self._sweep(context)
+        elif any(incarnation_of(Path(str(piece.data["directory"])).name) == context.incarnation for piece in pieces):
+            # This driver's own units are in a checkpoint: all that older ones had in theirs is committed by now.
+            self._sweep_attempts(context, context.incarnation - 1)
         crash_points.AFTER.hit()
 
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
@@ -47,7 +50,7 @@ class FileCommitter(Committer):
                 self.plan.storage.delete(file["temp"])
             self.plan.storage.delete_tree(str(piece.data["directory"]))
         if context.final:
-            self._sweep_attempts(context)
+            self._sweep_attempts(context, context.incarnation)
 
     def _sweep(self, context: CommitContext) -> None:
         """Nothing of this sink and table is left behind: neither of attempts that died, nor of empty directories."""
@@ -55,13 +58,13 @@ class FileCommitter(Committer):
         self.plan.storage.delete_tree(str(directory))
         self._sweep_empty(directory)
 
-    def _sweep_attempts(self, context: CommitContext) -> None:
-        """Attempts whose worker died told nobody what they left. What a newer incarnation has begun is its own, and
-        what commits have kept is not theirs to drop."""
+    def _sweep_attempts(self, context: CommitContext, newest: int) -> None:
+        """Attempts whose worker died told nobody what they left. What an incarnation newer than ``newest`` has begun is
+        its own, and what commits have kept is not theirs to drop."""
         storage, directory = self.plan.storage, self._scope(context)
         for name in storage.names(str(directory)) if storage.is_directory(str(directory)) else []:
             incarnation = incarnation_of(name)
-            if incarnation is not None and incarnation <= context.incarnation:
+            if incarnation is not None and incarnation <= newest:
                 storage.delete_tree(str(directory / name))
         self._sweep_empty(directory)
 

@@ -19,6 +19,7 @@ from seatunnel_py.api import (
     Column,
     CommitContext,
     FatalError,
+    Piece,
     PrimaryKey,
     RetriableError,
     TablePath,
@@ -94,6 +95,23 @@ def test_a_crash_between_any_two_steps_of_a_commit_is_made_good(
 
     assert ids_in(tmp_path) == [1, 2, 3, 4]
     assert not (tmp_path / ".seatunnel").exists()
+
+
+def test_what_older_drivers_have_staged_is_swept_by_a_job_without_end(tmp_path: Path) -> None:
+    """Only once a checkpoint of the newer driver's own units is committed: until then an older one may name it."""
+    made = sink(TABLE, path=str(tmp_path), file_format_type="json")
+    named, orphan = stage(made, [batch(1)], "a@"), stage(made, [batch(2)], "b@")
+    mine = stage(made, [batch(3)], "c@", incarnation=2)
+
+    def commit_as_second(checkpoint: int, piece: Piece) -> None:
+        made.committer().commit([piece], CommitContext("job", LINEAGE, "write", checkpoint, 2, final=False))
+
+    commit_as_second(1, named)
+    assert Path(str(orphan.data["directory"])).exists()
+    commit_as_second(2, mine)
+
+    assert not Path(str(orphan.data["directory"])).exists()
+    assert ids_in(tmp_path) == [1, 3]
 
 
 def test_a_lost_file_is_an_error_never_success(tmp_path: Path) -> None:
