@@ -74,8 +74,9 @@ class Job:
             self.process.communicate()
 
     def events(self, name: str) -> list[dict[str, Any]]:
-        lines = (self.home / ".seatunnel/jobs/job/events.jsonl").read_text().splitlines()
-        return [event for event in map(json.loads, lines) if event["event"] == name]
+        lines = (self.home / ".seatunnel/jobs/job/events.jsonl").read_text().splitlines(keepends=True)
+        whole = (json.loads(line) for line in lines if line.endswith("\n"))
+        return [event for event in whole if event["event"] == name]
 
     @contextmanager
     def outage(self) -> Iterator[None]:
@@ -122,9 +123,17 @@ class Job:
         return [event["unit"] for event in self.events("unit_retried") if event["cause"]["kind"] == "lost"]
 
     def kill_workers(self) -> None:
-        assert self.process is not None
-        for worker in python_workers(self.process.pid):
-            kill9(worker)
+        """Kill workers until one of them had a unit."""
+        process = self.process
+        assert process is not None
+
+        def hit() -> bool:
+            for worker in python_workers(process.pid):
+                kill9(worker)
+            time.sleep(0.5)  # a dead worker is missed, and told, within that; if not, the next one is
+            return process.poll() is not None or bool(self.lost())
+
+        wait_for("a unit whose worker is lost", hit, SECONDS_MAX)
 
 
 @pytest.mark.parametrize(("retain", "region"), [("never", {"rows", "once"}), ("always", {"once"})])
