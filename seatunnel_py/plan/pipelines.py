@@ -152,9 +152,12 @@ def _fusible(node: TableNode) -> bool:
 
 
 def _breaks(graph: FlowGraph, edge: Edge) -> bool:
-    """Whether a channel lies on this edge: the stream has several readers, or its reader cannot be fused."""
+    """Whether a channel lies on this edge: the stream has several readers, its reader cannot be fused, or what was read
+    cannot be read again, and has to be kept."""
     readers = [other for other in graph.outputs(edge.sender) if other.table == edge.table]
-    return len(readers) > 1 or not _fusible(graph.nodes[edge.receiver]) or not _fusible(graph.nodes[edge.sender])
+    sender = graph.nodes[edge.sender]
+    once = isinstance(sender, SourceNode) and not sender.capabilities.replayable
+    return once or len(readers) > 1 or not _fusible(graph.nodes[edge.receiver]) or not _fusible(graph.nodes[edge.sender])
 
 
 def _vertices(graph: FlowGraph, members: list[str]) -> tuple[Vertex, ...]:

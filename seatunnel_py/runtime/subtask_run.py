@@ -31,7 +31,17 @@ from seatunnel_py.runtime.read_limit import Grant
 from seatunnel_py.runtime.reading import Reading, position_of, position_plain, reading_of
 from seatunnel_py.runtime.restarts import may_restart
 from seatunnel_py.runtime.tallies import Counting, Tally, tally_of
-from seatunnel_py.work.unit import Budget, FailureKind, SinkPiece, Slice, Unit, UnitFailure, UnitId, UnitResult
+from seatunnel_py.work.unit import (
+    Budget,
+    FailureKind,
+    SinkPiece,
+    Slice,
+    Unit,
+    UnitFailure,
+    UnitId,
+    UnitResult,
+    result_from_plain,
+)
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline_life import PipelineLife
@@ -90,6 +100,7 @@ class SubtaskRun:
         self._back_edges = line.graph.topology.back_edges
         source = vertex.source
         self._bounded = source is None or source.capabilities.bounded
+        self._replayable = source is None or source.capabilities.replayable
         self.reads(splits)
 
     def tally(self, record: CheckpointRecord | None) -> Tally:
@@ -143,6 +154,8 @@ class SubtaskRun:
         work = self._work(command, state_of(command.state))
         if work is None:
             self.held = True
+        elif isinstance(work, UnitResult):
+            self.finished(work)
         elif isinstance(work, Unit):
             self.unit = work
             self.line.units.submit(self, work)
@@ -163,7 +176,7 @@ class SubtaskRun:
         strays, self.strays = self.strays, []
         return (*strays, *(piece_of(one) for one in self.participant.pieces if one.name not in named))
 
-    def _work(self, command: RunUnit, state: State) -> Unit | UnitDone | None:
+    def _work(self, command: RunUnit, state: State) -> Unit | UnitDone | UnitResult | None:
         # Counted from 0: whoever is in the first life of the first driver has nothing to look back at.
         unit = UnitId(self.vertex.id, command.number, command.epoch - 1, 0, self.subtask.index)
         budget = self.line.settings.budget
@@ -188,7 +201,7 @@ class SubtaskRun:
         name = self.line.graph.channels[channel.edge].id
         return [replace(one, channel=name) for one in slices]
 
-    def _read(self, unit: UnitId, command: RunUnit, state: State) -> Unit | UnitDone | None:
+    def _read(self, unit: UnitId, command: RunUnit, state: State) -> Unit | UnitDone | UnitResult | None:
         if command.range is not None:
             return self._read_again(unit, command, state)
         reading = reading_of(state.reading)
@@ -222,13 +235,16 @@ class SubtaskRun:
             limit.used(self.line.now(), (self.line.key, self.subtask), grant, result.rows, result.bytes)
         self._grant = None
 
-    def _read_again(self, unit: UnitId, command: RunUnit, state: State) -> Unit | UnitDone:
+    def _read_again(self, unit: UnitId, command: RunUnit, state: State) -> Unit | UnitDone | UnitResult:
         """What an earlier life has read in its unit of this number, as ``_taken`` says it."""
         again: Any = command.range
-        name, start, end, done, rows = again
+        name, start, end, done, rows, *cached = again
         if name is None:
             return self._done(command, state)
         split = self._by_id[name]
+        if cached:
+            self.unit = Unit(unit, split, position_of(start))
+            return replace(result_from_plain(cached[0]), id=unit)
         if rows:
             cost = _cost_of(split, _UNBOUNDED)
             return Unit(unit, split, position_of(start), (), _UNBOUNDED, cost, until=position_of(end))
@@ -266,7 +282,7 @@ class SubtaskRun:
         if unit.split is not None:
             reading = reading_of(state.reading).after(unit.split, result.next, done=result.done, bounded=self._bounded)
             ended = self._has_read_all(reading)
-            taken = _taken(unit.split, unit.start, result)
+            taken = _taken(unit.split, unit.start, result, cached=not self._replayable)
             state = replace(state, reading=reading.to_plain())
             self.idle = not self._bounded and not result.rows
             outputs += self._last_words() if ended else ()
@@ -337,11 +353,11 @@ def _ways(subtask: Subtask, outputs: Iterable[Channel]) -> tuple[Channel, ...]:
     return tuple(ways[subtask.index % len(ways)] for ways in by_edge.values())
 
 
-def _taken(split: Split, start: Position | None, result: UnitResult) -> Any:
+def _taken(split: Split, start: Position | None, result: UnitResult, *, cached: bool) -> Any:
     """What the journal has to hold so that exactly this can be read again: split, start, end, whether that is the
-    split's end, rows."""
+    split's end, rows; and where the source cannot do so, the result itself, whose rows lie in segments."""
     end = None if result.done else position_plain(result.next)
-    return [split.id, position_plain(start), end, result.done, result.rows]
+    return [split.id, position_plain(start), end, result.done, result.rows, *([result.to_plain()] if cached else ())]
 
 
 def _cost_of(split: Split, budget: Budget) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -103,19 +103,23 @@ class FakeSource(Source):
     fakes: tuple[FakeTableSpec, ...]
 
     def tables(self) -> Sequence[SourceTable]:
-        # The start time is part of the plan: a restored job makes the same rows.
+        # Splits carry the start time into the record: a driver that goes on makes the same rows.
         hints: dict[str, Plain] = {"now": local_now().isoformat()}
         return [SourceTable(fake.schema, rows=self._total(fake), hints=hints) for fake in self.fakes]
 
     def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
-        wanted = {table.schema.path for table in tables}
-        splits = [split for fake in self.fakes if fake.schema.path in wanted for split in self._splits(fake)]
+        moments = {table.schema.path: str(table.hints.get("now") or local_now().isoformat()) for table in tables}
+        splits = [
+            replace(split, payload={**split.payload, "now": moments[split.table]})
+            for fake in self.fakes
+            if fake.schema.path in moments
+            for split in self._splits(fake)
+        ]
         return FakeEnumerator([] if state == "all" else splits)
 
     def reader(self, table: SourceTable) -> Reader:
         fake = next(fake for fake in self.fakes if fake.schema.path == table.schema.path)
-        now = table.hints.get("now")
-        return FakeReader(self, fake, datetime.fromisoformat(str(now)) if now else local_now())
+        return FakeReader(self, fake)
 
     def _total(self, fake: FakeTableSpec) -> int:
         return sum(split.rows or 0 for split in self._splits(fake))
@@ -154,10 +158,9 @@ class FakeEnumerator(Enumerator):
 
 
 class FakeReader(Reader):
-    def __init__(self, source: FakeSource, fake: FakeTableSpec, now: datetime) -> None:
+    def __init__(self, source: FakeSource, fake: FakeTableSpec) -> None:
         self.source = source
         self.fake = fake
-        self.now = now
 
     def read(self, split: Split, start: Position | None) -> Iterator[Element]:
         at = start.value if start else {}
@@ -188,8 +191,9 @@ class FakeReader(Reader):
             yield Heartbeat(Position({"offset": 0, "waited_ms": waited}))
 
     def _block(self, split: Split, first: int, rows: int) -> tuple[pa.RecordBatch, pa.UInt8Array | None]:
+        now = datetime.fromisoformat(str(split.payload["now"]))
         if self.fake.options.rows is not None:
-            return _given_rows(self.fake, self.now, first, rows)
+            return _given_rows(self.fake, now, first, rows)
         import numpy as np
         import pyarrow as pa
 
@@ -197,7 +201,7 @@ class FakeReader(Reader):
 
         schema = self.fake.schema
         stream = np.random.Philox(key=self._key(split), counter=[0, 0, first, 0])
-        maker = ColumnMaker(np.random.Generator(stream), self.fake.options, self.now)
+        maker = ColumnMaker(np.random.Generator(stream), self.fake.options, now)
         columns = [maker.make(column, rows) for column in schema.columns]
         from_number = self.fake.options.auto_increment_start + _number(split.payload, "first") + first
         for name in self.fake.counted:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import pickle
+from dataclasses import replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
@@ -341,3 +342,20 @@ def test_mistakes_are_named(options: dict[str, Any], words: str) -> None:
         fake(**options)
 
     assert words in str(caught.value)
+
+
+def test_a_driver_that_goes_on_makes_the_rows_of_the_one_before() -> None:
+    """Its splits come out of the record; when it was started itself does not matter."""
+    source = fake(schema={"fields": {"d": "date", "t": "timestamp"}}, **{"row.num": 3})
+    before, after = source.tables(), source.tables()
+    old = replace(before[0], hints={"now": "2001-02-03T04:05:06"})
+    (split,) = source.enumerator([old], None).discover()
+    now = replace(after[0], hints={"now": "2031-02-03T04:05:06"})
+
+    first, second = (
+        [element.data.to_pylist() for element in source.reader(table).read(split, None) if isinstance(element, Batch)]
+        for table in (old, now)
+    )
+
+    assert first == second
+    assert {row["d"].year for row in first[0]} == {2001}
