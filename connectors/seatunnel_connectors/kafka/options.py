@@ -96,6 +96,8 @@ class TopicOptions(Options):
         negative = [name for name, offset in self.start_mode_offsets.items() if offset < 0]
         if negative:
             raise ValueError(f"start_mode.offsets: the offset of {negative[0]} is below 0")
+        if not self.topic:
+            return self  # what stands beside table_list is for its entries, which are looked at by themselves
         has_schema = self.declared is not None and bool(self.declared.declared_columns)
         if self.format is MessageFormat.NATIVE and has_schema:
             raise ValueError("the format native has columns of its own: leave schema out")
@@ -126,9 +128,18 @@ class KafkaSourceOptions(SourceOptions, TopicOptions):
 
     rules: ClassVar[tuple[Rule, ...]] = (exactly_one("topic", "table_list"), *TopicOptions.rules)
 
+    @model_validator(mode="after")
+    def _entries_fit_together(self) -> KafkaSourceOptions:
+        self.table_options()
+        return self
+
     def table_options(self) -> tuple[TopicOptions, ...]:
-        """What to read, table by table."""
-        return self.table_list or (self,)
+        """What to read, table by table: an entry has what stands beside the list, unless it says otherwise."""
+        shared = {name: getattr(self, name) for name in TopicOptions.model_fields if name in self.model_fields_set}
+        return tuple(
+            TopicOptions.model_validate({**shared, **{name: getattr(entry, name) for name in entry.model_fields_set}})
+            for entry in self.table_list
+        ) or (self,)
 
     @property
     def reset(self) -> StartMode | None:

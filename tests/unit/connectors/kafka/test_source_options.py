@@ -58,6 +58,21 @@ def test_what_does_not_fit_is_refused(options: dict[str, Any], reason: str) -> N
     assert reason in refusal(**options)
 
 
+def test_entries_of_a_list_share_what_stands_beside_it() -> None:
+    """Nothing that a person wrote is silently without effect."""
+    table = {"fields": {"id": "bigint"}, "table": "db.b"}
+    options = parsed(
+        topic=None, start_mode="earliest", format="avro", schema=SCHEMA,
+        table_list=[{"topic": "a"}, {"topic": "b", "start_mode": "latest", "schema": table}],
+    )  # fmt: skip
+    first, second = options.table_options()
+    assert (first.start_mode, second.start_mode) == (StartMode.EARLIEST, StartMode.LATEST)
+    assert first.format is second.format is MessageFormat.AVRO
+    assert first.declared is not None and second.declared is not None
+    assert (first.declared.table, second.declared.table) == (None, "db.b")
+    assert "needs a schema" in refusal(topic=None, format="avro", table_list=[{"topic": "a"}])
+
+
 def test_offsets_have_dots_in_their_names() -> None:
     options = parsed(start_mode="specific_offsets", **{"start_mode.offsets": {"a.b-0": 7}})
     assert options.start_mode_offsets == {"a.b-0": 7}
