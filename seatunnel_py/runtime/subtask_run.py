@@ -25,6 +25,7 @@ from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.protocol.topology import Determinism
 from seatunnel_py.runtime import bad_rows, channel_data
+from seatunnel_py.runtime.conservation import violation
 from seatunnel_py.runtime.effects import piece_of, piece_plain
 from seatunnel_py.runtime.events import RowsMoved
 from seatunnel_py.runtime.read_limit import Grant
@@ -274,7 +275,8 @@ class SubtaskRun:
             self.failed(result.failure)
             return
         state = state_of(command.state)
-        tally = tally_of(state.tally).plus(self._counting.of(result))
+        added = self._counting.of(result)
+        tally = tally_of(state.tally).plus(added)
         state = replace(state, tally=tally.to_plain())
         taken: Any = None
         outputs = list(self._outputs_of(result))
@@ -289,10 +291,11 @@ class SubtaskRun:
         elif self.vertex.query is not None:
             state = replace(state, gathered=(), ended=state.ended + 1)
             outputs += channel_data.ending(self._outputs)
-        too_many = bad_rows.too_many(self.line, self.subtask, tally, ended=ended)
-        if too_many is not None:
+        wrong = violation(self.vertex, unit, result, added)
+        wrong = wrong or bad_rows.too_many(self.line, self.subtask, tally, ended=ended)
+        if wrong is not None:
             self.strays += result.pieces
-            self.failed(too_many)
+            self.failed(wrong)
             return
         self.unit = self.command = None
         at = self.line.now()
