@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SEEDS ?= 20000
 
-.PHONY: help setup demo test check format bench conformance simulate mutants fuzz lock clean servers model pages
+.PHONY: help setup demo test check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep guarantees
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -64,6 +64,12 @@ simulate: $(STAMP) ## the protocol in a simulated world: SEEDS aligned and as ma
 
 mutants: $(STAMP) ## deliberate bugs in the protocol, and which checker or test notices each
 	@$(BIN)/python -m tests.mutants
+
+crash-sweep: servers ## kill -9 of everything at every failpoint; SHORT=1: each once; JOURNAL=FILE: goes on from there
+	@$(BIN)/python -m e2e.crash_sweep $(if $(SHORT),--short) $(if $(JOURNAL),--journal $(JOURNAL))
+
+guarantees: servers ## try what connectors declare, and write docs/guarantees.md from it
+	@SEATUNNEL_WRITE_PAGES=1 $(BIN)/python -m pytest -q tests/connectors/conformance
 
 pages: $(STAMP) ## write the generated pages of docs/ anew
 	@$(BIN)/python -m tests.docs.pages

@@ -21,7 +21,8 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import count
@@ -55,6 +56,8 @@ class Failpoint:
 
     def hit(self) -> None:
         """The moment is now."""
+        for seen in _watching:
+            seen.append(self.name)
         armed = os.environ.get(VARIABLE)
         if armed and self.name in armed:
             for spec in armed.split(","):
@@ -64,6 +67,7 @@ class Failpoint:
 
 
 _declared: dict[str, Failpoint] = {}
+_watching: list[list[str]] = []
 
 
 def failpoint(name: str, meaning: str) -> Failpoint:
@@ -77,6 +81,17 @@ def failpoint(name: str, meaning: str) -> Failpoint:
 def declared() -> Mapping[str, Failpoint]:
     """Every failpoint of the modules that are imported, by name."""
     return dict(_declared)
+
+
+@contextmanager
+def watched() -> Iterator[list[str]]:
+    """The names of the points that this process passes meanwhile, in their order."""
+    seen: list[str] = []
+    _watching.append(seen)
+    try:
+        yield seen
+    finally:
+        _watching.remove(seen)
 
 
 def parsed(spec: str) -> tuple[str, Action, int]:

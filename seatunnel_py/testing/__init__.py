@@ -1,0 +1,24 @@
+"""PUBLIC: the conformance kit. What a plugin declares is tried, with kills at every failpoint on its way.
+
+::
+
+    def fresh(number: int) -> SinkTarget:
+        folder = tmp_path / str(number)
+        return SinkTarget(LinesFactory(), {"directory": str(folder)}, rows=lambda: rows_in(folder))
+
+    def test_lines() -> None:
+        report = check_sink(fresh)
+        assert not report.broken, report.text
+
+Each property gets a target of its own, empty. ``rows`` is a side door: it looks at the external system without the
+plugin. Which properties are promised follows from the declared capabilities; a promise that does not hold is a *broken*
+finding with the reason, one that is not promised is shown as such and never tried.
+"""
+
+from __future__ import annotations
+
+from seatunnel_py.testing.findings import Finding, Report, Verdict
+from seatunnel_py.testing.sinks import SinkTarget, check_sink
+from seatunnel_py.testing.sources import SourceTarget, check_source
+
+__all__ = ["Finding", "Report", "SinkTarget", "SourceTarget", "Verdict", "check_sink", "check_source"]

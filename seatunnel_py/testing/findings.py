@@ -1,0 +1,58 @@
+"""What was found out about a plugin: a list of properties, each kept, broken or not promised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """``BROKEN`` is a declared promise that does not hold."""
+
+    KEPT = "kept"
+    BROKEN = "broken"
+    NOT_PROMISED = "not promised"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """``why`` says what went wrong, or why it is not promised."""
+
+    property: str
+    verdict: Verdict
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything about one plugin in one configuration; ``guarantee`` is what it declares."""
+
+    plugin: str
+    guarantee: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def broken(self) -> tuple[Finding, ...]:
+        return tuple(one for one in self.findings if one.verdict is Verdict.BROKEN)
+
+    @property
+    def text(self) -> str:
+        lines = [f"{self.plugin} declares {self.guarantee}"]
+        lines += [f"  {one.verdict:<13}{one.property}{f': {one.why}' if one.why else ''}" for one in self.findings]
+        return "\n".join(lines)
+
+
+class Broken(Exception):
+    """A property does not hold; the text says how."""
+
+
+def tried(name: str, attempt: Callable[[], None]) -> Finding:
+    """Whatever a plugin raises breaks the property that was being tried, and no other."""
+    try:
+        attempt()
+    except Broken as broken:
+        return Finding(name, Verdict.BROKEN, str(broken))
+    except Exception as error:  # noqa: BLE001 - the plugin's own
+        return Finding(name, Verdict.BROKEN, f"{type(error).__name__}: {error}")
+    return Finding(name, Verdict.KEPT)

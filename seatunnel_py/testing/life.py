@@ -1,0 +1,168 @@
+"""A small driver: writes, stages and commits the units of a test, and goes on from its journal after a kill.
+
+Rules. (1) Start effects are written down before and after, a checkpoint's pieces before its commit, as the real driver
+does. (2) What is not written down is done again, by the next incarnation. (3) It runs in a process of its own where it
+is to be killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.api.batch import Batch, Position
+from seatunnel_py.api.failpoints import DIRECTORY_VARIABLE, VARIABLE
+from seatunnel_py.api.schema import Column, PrimaryKey, TablePath, TableSchema
+from seatunnel_py.api.sink import CommitContext, Committer, Piece, Sink, WriteContext
+from seatunnel_py.api.types import parse_type
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+LINEAGE = "0123456789abcdef0123456789abcdef"
+UNIT_ROWS = 6
+CHECKPOINTS = (("a@", "b@"), ("a@1",), ("b@1", "c@"))
+"""Units by the checkpoint that commits them, named as the engine names them: by split and start position."""
+
+HOSTILE = ("plain", 'quo"te', "it's", "tab\tnew\nline", "back\\slash", "", "ünïcødé ☃", ", ; -- %s ${x} \\N", None)
+
+
+def table_of(*, key: bool, names: Sequence[str] = ("id", "unit", "seq", "text")) -> TableSchema:
+    """The table that tests write: a number, the unit and the place in it, and a text."""
+    types = ("bigint", "string", "int", "string")
+    columns = tuple(
+        Column(name, parse_type(kind), nullable=at == 3)
+        for at, (name, kind) in enumerate(zip(names, types, strict=True))
+    )
+    made = TableSchema(TablePath.parse("conformance"), columns)
+    return replace(made, primary_key=PrimaryKey((names[0],))) if key else made
+
+
+def rows_of(unit: str) -> list[tuple[int, str, int, str | None]]:
+    """The rows of a unit; texts are what breaks quoting."""
+    units = [one for units in CHECKPOINTS for one in units]
+    first = units.index(unit) * UNIT_ROWS
+    return [(first + seq, unit, seq, HOSTILE[(first + seq) % len(HOSTILE)]) for seq in range(UNIT_ROWS)]
+
+
+def all_rows() -> list[tuple[Any, ...]]:
+    return [row for units in CHECKPOINTS for unit in units for row in rows_of(unit)]
+
+
+def batches(table: TableSchema, unit: str) -> Iterator[Batch]:
+    """The unit in two batches."""
+    import pyarrow as pa
+
+    rows = rows_of(unit)
+    for half in (rows[: UNIT_ROWS // 2], rows[UNIT_ROWS // 2 :]):
+        columns = [
+            pa.array(values, kind)
+            for values, kind in zip(
+                zip(*half, strict=True), (pa.int64(), pa.string(), pa.int32(), pa.string()), strict=True
+            )
+        ]
+        data: pa.RecordBatch = pa.record_batch(columns, names=list(table.names))
+        yield Batch(table.path, data, end=Position({"row": half[-1][0]}))
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job of this kit: one sink, one table, a journal in ``folder``."""
+
+    sink: Sink
+    table: TableSchema
+    folder: Path
+    incarnation: int = 1
+
+    @property
+    def staging(self) -> str:
+        return (self.folder / "staging").as_uri()
+
+    def write(self, unit: str, setup: Mapping[str, Any], attempt: int = 0, epoch: int = 0) -> Piece:
+        """Write and stage one unit."""
+        writer = self.sink.open(
+            WriteContext("conformance", LINEAGE, "sink", unit, 0, self.incarnation, epoch, attempt, setup, self.staging)
+        )
+        try:
+            for batch in batches(self.table, unit):
+                writer.write(batch)
+        except BaseException:
+            writer.abort()
+            raise
+        return writer.stage()
+
+    def commit(
+        self, pieces: Sequence[Piece], setup: Mapping[str, Any], checkpoint: int, *, final: bool = False
+    ) -> None:
+        committer = self.sink.committer()
+        committer.commit(committer.combine(pieces), self.context(setup, checkpoint, final=final))
+
+    def committer(self) -> Committer:
+        return self.sink.committer()
+
+    def context(self, setup: Mapping[str, Any], checkpoint: int, *, final: bool = False) -> CommitContext:
+        who = ("conformance", LINEAGE, "sink")
+        return CommitContext(*who, checkpoint, self.incarnation, final, setup, self.staging)
+
+    # ---------------------------------------------------------------- a whole life
+
+    def run(self) -> None:
+        """To the end, from wherever the journal says."""
+        found = self._journal()
+        if "planned" not in found:
+            found |= self._log("planned", asdict(self.sink.plan_setup()))
+        setup = found["planned"]["data"]
+        if "set up" not in found:
+            self.sink.setup(_setup_of(found["planned"]))
+            self._log("set up", True)
+        else:
+            self.committer().recover(self.context(setup, 0))
+        for checkpoint, units in enumerate(CHECKPOINTS, 1):
+            if f"record {checkpoint}" not in found:
+                staged = [asdict(self.write(unit, setup, epoch=self.incarnation)) for unit in units]
+                found |= self._log(f"record {checkpoint}", staged)
+            if f"committed {checkpoint}" not in found:
+                pieces = [Piece(**piece) for piece in found[f"record {checkpoint}"]]
+                self.commit(pieces, setup, checkpoint, final=checkpoint == len(CHECKPOINTS))
+                self._log(f"committed {checkpoint}", True)
+
+    def _journal(self) -> dict[str, Any]:
+        path = self.folder / "journal"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return {key: value for line in lines for key, value in json.loads(line).items()}
+
+    def _log(self, key: str, value: Any) -> dict[str, Any]:
+        line = json.dumps({key: value})
+        with (self.folder / "journal").open("a") as file:
+            file.write(line + "\n")
+        loaded: dict[str, Any] = json.loads(line)
+        return loaded
+
+    def killed_at(self, point: str) -> bool:
+        """Run in a process of its own that dies at this failpoint; whether it did."""
+        hits = self.folder / point
+        hits.mkdir()
+        child = os.fork()
+        if not child:
+            os.environ |= {VARIABLE: f"{point}:kill", DIRECTORY_VARIABLE: str(hits)}
+            with suppress(BaseException):
+                self.run()
+                os._exit(0)
+            sys.excepthook(*sys.exc_info())
+            os._exit(1)
+        _, status = os.waitpid(child, 0)
+        return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+
+
+def _setup_of(plain: Mapping[str, Any]) -> Any:
+    from seatunnel_py.api.sink import Effect, Setup, Visible
+
+    effects = tuple(Effect(**effect) for effect in plain["effects"])
+    return Setup(effects, plain["data"], Visible(plain["visible"]))

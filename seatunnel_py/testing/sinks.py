@@ -1,0 +1,205 @@
+"""What a sink promises, tried: property by property, each on a target of its own."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from seatunnel_py.api import failpoints
+from seatunnel_py.api.capabilities import Guarantee, SinkCapabilities
+from seatunnel_py.api.factory import SinkFactory, StepContext
+from seatunnel_py.api.sink import Setup, Sink, Visible
+from seatunnel_py.testing.findings import Broken, Finding, Report, Verdict, tried
+from seatunnel_py.testing.life import CHECKPOINTS, Job, all_rows, rows_of, table_of
+
+HOSTILE_NAMES = ("id", 'quo"te', "two words", "semi;colon--")
+Rows = Sequence[tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class SinkTarget:
+    """A sink's factory with its options as a job file has them, and the side door: ``rows`` looks at the target itself
+    and returns every visible row (id, unit, seq, text), ``left_behind`` names what should not be there at the end.
+    ``key``: the table has a primary key. ``names``: column names that the target can hold, where it cannot hold any."""
+
+    factory: SinkFactory[Any]
+    options: Mapping[str, Any]
+    rows: Callable[[], Rows]
+    left_behind: Callable[[], Sequence[str]] = tuple
+    key: bool = False
+    names: Sequence[str] = field(default=HOSTILE_NAMES)
+
+    def sink(self, names: Sequence[str] = ("id", "unit", "seq", "text")) -> tuple[Sink, SinkCapabilities]:
+        """The sink as the engine makes it: through a pickle."""
+        table = table_of(key=self.key, names=names)
+        options = self.factory.options.model_validate(dict(self.options), context={"job_file": True})
+        context = StepContext("sink", "conformance")
+        made = self.factory.create(options, table, context)
+        return pickle.loads(pickle.dumps(made)), self.factory.capabilities(options, table, context)
+
+
+def check_sink(fresh: Callable[[int], SinkTarget]) -> Report:
+    """Try everything that a sink promises. ``fresh`` makes a new, empty target for each number."""
+    numbers = count()
+    first = fresh(next(numbers))
+    capabilities = first.sink()[1]
+    guarantee = capabilities.guarantee
+    once, two_phase = guarantee > Guarantee.AT_LEAST_ONCE, guarantee is Guarantee.TWO_PHASE_COMMIT
+    with tempfile.TemporaryDirectory(prefix="conformance-") as root:
+
+        def attempt(name: str, body: Callable[[_Try], None], promised: bool = True, why: str = "") -> Finding:
+            if not promised:
+                return Finding(name, Verdict.NOT_PROMISED, why)
+            number = next(numbers)
+            return tried(name, lambda: body(_Try(fresh(number), Path(root, str(number)))))
+
+        weaker = f"it declares {guarantee.text}"
+        findings = [
+            attempt("every row is confirmed and arrives", _arrives),
+            attempt("names and values that break quoting come out as they went in", _hostile),
+            attempt("nothing is seen before the commit", _unseen, two_phase, weaker),
+            attempt("a unit that is given up leaves nothing", _given_up, two_phase, weaker),
+            attempt("two attempts at the same rows count once", _two_attempts, once, weaker),
+            attempt("a commit that is repeated has the effect of once", _repeated, once, weaker),
+            attempt("a run that is given up leaves nothing", _aborted, two_phase, weaker),
+            attempt("a writer of an older driver is refused", _fenced, capabilities.fenced, "it declares no fence"),
+        ]
+        for point in _points(fresh(next(numbers)), Path(root, "points")):
+            name = f"killed at {point} it goes on"
+            findings.append(attempt(name, lambda trial, at=point: _killed(trial, at, once)))  # type: ignore[misc]
+    return Report(first.factory.name, guarantee.text, tuple(findings))
+
+
+class _Try:
+    """One property being tried: its target, its sink, a job of it."""
+
+    def __init__(self, target: SinkTarget, folder: Path, names: Sequence[str] = ("id", "unit", "seq", "text")) -> None:
+        folder.mkdir()
+        self.target = target
+        self.sink, _ = target.sink(names)
+        self.job = Job(self.sink, table_of(key=target.key, names=names), folder)
+
+    def set_up(self) -> Setup:
+        setup = self.sink.plan_setup()
+        self.sink.setup(setup)
+        return setup
+
+    def holds(self, wanted: Rows, *, once: bool = True) -> None:
+        """Broken unless exactly these rows are visible; where rows may come again, at least these."""
+        found, expected = Counter(self.target.rows()), Counter(wanted)
+        lost, more = expected - found, found - expected
+        if not once:
+            more = Counter({row: times for row, times in more.items() if row not in expected})
+        if lost or more:
+            shown = next(iter(lost or more))
+            raise Broken(f"{lost.total()} rows are lost, {more.total()} are too many, such as {shown!r}")
+
+    def nothing_left(self) -> None:
+        if left := list(self.target.left_behind()):
+            raise Broken(f"left behind: {', '.join(map(str, left))}")
+
+
+def _arrives(trial: _Try) -> None:
+    setup = trial.set_up()
+    pieces = [trial.job.write(unit, setup.data) for unit in CHECKPOINTS[0]]
+    if [piece.rows for piece in pieces] != [len(rows_of(unit)) for unit in CHECKPOINTS[0]]:
+        raise Broken(f"{[piece.rows for piece in pieces]} rows were confirmed")
+    trial.job.commit(pieces, setup.data, 1, final=True)
+    trial.holds([row for unit in CHECKPOINTS[0] for row in rows_of(unit)])
+    trial.nothing_left()
+
+
+def _hostile(trial: _Try) -> None:
+    names = trial.target.names
+    sink, _ = trial.target.sink(names)
+    job = replace(trial.job, sink=sink, table=table_of(key=trial.target.key, names=names))
+    setup = sink.plan_setup()
+    sink.setup(setup)
+    job.commit([job.write("b@", setup.data), job.write("a@", setup.data)], setup.data, 1, final=True)
+    trial.holds([*rows_of("a@"), *rows_of("b@")])
+
+
+def _unseen(trial: _Try) -> None:
+    setup = trial.set_up()
+    piece = trial.job.write("a@", setup.data)
+    if setup.visible is Visible.STAGED:
+        return  # it says itself that rows are visible as soon as they are staged
+    trial.holds([])
+    if setup.visible is Visible.FINAL:
+        trial.job.commit([piece], setup.data, 1)
+        trial.holds([])
+        return
+    trial.job.commit([piece], setup.data, 1, final=True)
+    trial.holds(rows_of("a@"))
+
+
+def _given_up(trial: _Try) -> None:
+    setup = trial.set_up()
+    table = trial.job.table
+    broken = replace(trial.job, table=replace(table, columns=table.columns[:-1]))
+    with suppress(Exception):
+        broken.write("a@", setup.data)  # a batch that does not fit the table
+    trial.job.commit([trial.job.write("b@", setup.data)], setup.data, 1, final=True)
+    trial.holds(rows_of("b@"))
+    trial.nothing_left()
+
+
+def _two_attempts(trial: _Try) -> None:
+    setup = trial.set_up()
+    trial.job.write("a@", setup.data)
+    second = trial.job.write("a@", setup.data, attempt=1)
+    trial.job.commit([second], setup.data, 1, final=True)
+    trial.holds(rows_of("a@"))
+    trial.nothing_left()
+
+
+def _repeated(trial: _Try) -> None:
+    setup = trial.set_up()
+    first = [trial.job.write("a@", setup.data)]
+    second = [trial.job.write("a@1", setup.data)]
+    for pieces, checkpoint in ((first, 1), (first, 1), (second, 2), (first, 1), (second, 2)):
+        trial.job.commit(pieces, setup.data, checkpoint, final=checkpoint == 2)
+    trial.holds([*rows_of("a@"), *rows_of("a@1")])
+
+
+def _aborted(trial: _Try) -> None:
+    setup = trial.set_up()
+    pieces = [trial.job.write(unit, setup.data) for unit in CHECKPOINTS[0]]
+    trial.job.committer().abort(pieces, trial.job.context(setup.data, 1, final=True))
+    if setup.visible is not Visible.STAGED:
+        trial.holds([])
+    trial.nothing_left()
+
+
+def _fenced(trial: _Try) -> None:
+    """Whoever does not notice that a newer driver has taken over must at least change nothing."""
+    setup = trial.set_up()
+    newer = replace(trial.job, incarnation=2)
+    newer.committer().recover(newer.context(setup.data, 0))
+    with suppress(Exception):
+        piece = trial.job.write("a@", setup.data)
+        trial.job.commit([piece], setup.data, 1)
+    newer.commit([newer.write("b@", setup.data, epoch=1)], setup.data, 2, final=True)
+    trial.holds(rows_of("b@"))
+
+
+def _points(target: SinkTarget, folder: Path) -> list[str]:
+    """The failpoints that a whole life passes."""
+    with failpoints.watched() as seen, suppress(Exception):
+        _Try(target, folder).job.run()
+    return list(dict.fromkeys(seen))
+
+
+def _killed(trial: _Try, point: str, once: bool) -> None:
+    if not trial.job.killed_at(point):
+        raise Broken("the failpoint was not passed")
+    replace(trial.job, incarnation=2).run()
+    trial.holds(all_rows(), once=once)
+    trial.nothing_left()

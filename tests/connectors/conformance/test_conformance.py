@@ -1,0 +1,51 @@
+"""Every connector keeps what it declares, and the page that says so is what was found."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from seatunnel_py.testing import Report, check_sink, check_source
+from tests.connectors.conformance import cases
+from tests.connectors.conformance.page import PAGE, page
+from tests.servers.mariadb import MariadbServer
+from tests.servers.postgres import PostgresServer
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Report]]:
+    """All of them: the page needs each, and each test looks at one."""
+    folder = tmp_path_factory.mktemp("conformance")
+    with PostgresServer.running() as postgres, MariadbServer.running() as mariadb:
+        sinks = {
+            "Jdbc, PostgreSQL": cases.postgres(postgres),
+            "Jdbc, PostgreSQL, by key": cases.postgres(postgres, primary_keys=["id"]),
+            "Jdbc, PostgreSQL, staged": cases.postgres(postgres, **cases.EXACTLY_ONCE),
+            "Jdbc, MariaDB": cases.mariadb(mariadb),
+            "Jdbc, SQLite": cases.sqlite(folder),
+            "LocalFile, json": cases.files(folder, "json"),
+            "LocalFile, parquet": cases.files(folder, "parquet"),
+            "LocalFile, one file": cases.files(folder / "one", "json", single_file_mode=True),
+            "Lines (example)": cases.lines(folder),
+        }
+        found = {name: check_sink(fresh) for name, fresh in sinks.items()}
+        sources = cases.sources(folder, postgres)
+        yield {**found, **{f"source {name}": check_source(target) for name, target in sources.items()}}
+
+
+def test_what_is_declared_holds(reports: Mapping[str, Report]) -> None:
+    """A promise that does not hold is named, with its reason."""
+    broken = {name: report.text for name, report in reports.items() if report.broken}
+
+    assert not broken, "\n".join(f"{name}: {text}" for name, text in broken.items())
+
+
+def test_the_page_says_what_was_found(reports: Mapping[str, Report]) -> None:
+    """``make guarantees`` writes it anew."""
+    if os.environ.get("SEATUNNEL_WRITE_PAGES"):
+        PAGE.write_text(page(reports))
+
+    assert Path(PAGE).read_text() == page(reports)

@@ -1,0 +1,176 @@
+"""The conformance kit finds what is wrong with plugins that promise too much, and names it."""
+
+from __future__ import annotations
+
+from ast import literal_eval
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from seatunnel_example import Countdown, CountdownFactory, CountdownOptions, CountdownReader, LinesOptions
+
+from seatunnel_py.api import (
+    Batch,
+    CommitContext,
+    Committer,
+    Guarantee,
+    Piece,
+    Position,
+    Reader,
+    Sink,
+    SinkCapabilities,
+    SinkFactory,
+    Source,
+    SourceTable,
+    Split,
+    StepContext,
+    TableSchema,
+    WriteContext,
+    Writer,
+    failpoint,
+)
+from seatunnel_py.testing import Report, SinkTarget, SourceTarget, check_sink, check_source
+
+BEFORE = failpoint("toy.commit.before", "Nothing is done.")
+BETWEEN = failpoint("toy.commit.inside", "Some rows are visible; others are not.")
+
+
+@dataclass(frozen=True)
+class Toy(Sink):
+    """Stages a file per attempt and appends it to ``all`` with the commit; ``flaw`` says what is wrong with it."""
+
+    directory: str
+    flaw: str
+
+    def open(self, context: WriteContext) -> Writer:
+        return ToyWriter(self, context)
+
+    def committer(self) -> Committer:
+        return ToyCommitter(self)
+
+
+class ToyWriter(Writer):
+    def __init__(self, sink: Toy, context: WriteContext) -> None:
+        attempt = f"{context.incarnation}.{context.attempt}"
+        self.path = Path(sink.directory, f".{context.data_id.replace('@', '_')}.{attempt}")
+        self.sink, self.rows = sink, list[Any]()
+
+    def write(self, batch: Batch) -> None:
+        self.rows += [tuple(row.values()) for row in batch.data.to_pylist()]
+
+    def stage(self) -> Piece:
+        rows = self.rows[1:] if self.sink.flaw == "loses a row" else self.rows
+        self.path.parent.mkdir(exist_ok=True)
+        self.path.write_text("".join(f"{row!r}\n" for row in rows))
+        if self.sink.flaw == "shows at once":
+            self.path.rename(self.path.with_name(self.path.name[1:]))
+        return Piece(len(self.rows), data={"path": str(self.path)})
+
+    def abort(self) -> None:
+        return
+
+
+class ToyCommitter(Committer):
+    def __init__(self, sink: Toy) -> None:
+        self.sink = sink
+
+    def commit(self, pieces: list[Piece], context: CommitContext) -> None:  # type: ignore[override]
+        BEFORE.hit()
+        for number, piece in enumerate(pieces):
+            staged = Path(str(piece.data["path"]))
+            name = f"{context.checkpoint}-{number}"
+            if self.sink.flaw == "commits twice":
+                name += f"-{len(list(staged.parent.iterdir()))}"
+                Path(staged.parent, name).write_bytes(staged.read_bytes())
+            elif staged.exists():
+                staged.rename(staged.with_name(name))
+            BETWEEN.hit()
+        if context.final and self.sink.flaw != "leaves files":
+            for path in Path(self.sink.directory).glob(".*"):
+                path.unlink()
+
+    def abort(self, pieces: list[Piece], context: CommitContext) -> None:  # type: ignore[override]
+        for piece in pieces:
+            Path(str(piece.data["path"])).unlink(missing_ok=True)
+
+
+class ToyFactory(SinkFactory[LinesOptions]):
+    name = "Toy"
+    options = LinesOptions
+
+    def __init__(self, flaw: str) -> None:
+        self.flaw = flaw
+
+    def capabilities(self, options: LinesOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
+        return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, "a toy")
+
+    def create(self, options: LinesOptions, table: TableSchema, context: StepContext) -> Sink:
+        return Toy(options.directory, self.flaw)
+
+
+def checked(folder: Path, flaw: str) -> Report:
+    def fresh(number: int) -> SinkTarget:
+        place = folder / str(number)
+
+        def rows() -> list[Any]:
+            found = place.glob("[!.]*")
+            return [literal_eval(line) for path in found for line in path.read_text().splitlines()]
+
+        left = lambda: [path.name for path in place.glob(".*")]  # noqa: E731
+        return SinkTarget(ToyFactory(flaw), {"directory": str(place)}, rows, left)
+
+    return check_sink(fresh)
+
+
+def test_a_plugin_that_keeps_its_promises_has_nothing_broken(tmp_path: Path) -> None:
+    """And was killed at each of its failpoints."""
+    report = checked(tmp_path, "")
+
+    assert not report.broken, report.text
+    assert "killed at toy.commit.inside it goes on" in report.text
+
+
+@pytest.mark.parametrize(
+    ("flaw", "broken"),
+    [
+        ("loses a row", "every row is confirmed and arrives"),
+        ("shows at once", "nothing is seen before the commit"),
+        ("commits twice", "a commit that is repeated has the effect of once"),
+        ("leaves files", "two attempts at the same rows count once"),
+    ],
+)
+def test_a_broken_promise_is_named(tmp_path: Path, flaw: str, broken: str) -> None:
+    """Not as an assertion somewhere inside, but as what the plugin's users would have relied on."""
+    report = checked(tmp_path, flaw)
+
+    assert broken in [finding.property for finding in report.broken], report.text
+
+
+@dataclass(frozen=True)
+class Hasty(Countdown):
+    """Its positions lie one batch too far."""
+
+    def reader(self, table: SourceTable) -> Reader:
+        return HastyReader(self)
+
+
+class HastyReader(CountdownReader):
+    def read(self, split: Split, start: Position | None) -> Iterator[Batch]:
+        for batch in super().read(split, start):
+            assert batch.end is not None
+            left = int(str(batch.end.value["left"]))  # type: ignore[index,call-overload]
+            yield replace(batch, end=Position({"left": max(0, left - 1)}))
+
+
+class HastyFactory(CountdownFactory):
+    def create(self, options: CountdownOptions, context: StepContext) -> Source:
+        return Hasty(options.start, options.batch)
+
+
+def test_a_source_that_skips_rows_after_a_restart_is_found() -> None:
+    """Only that: read in one go it is right."""
+    report = check_source(SourceTarget(HastyFactory(), {"start": 250}, lambda: [(at,) for at in range(250, 0, -1)]))
+
+    assert [finding.property for finding in report.broken] == ["behind every position exactly the rest is read"]
