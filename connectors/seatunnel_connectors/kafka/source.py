@@ -91,8 +91,10 @@ class KafkaEnumerator(Enumerator):
 
     def discover(self) -> Iterable[Split]:
         found = [(entry, self._topics(entry)) for entry in self.entries]
+        # Other tables of the source have enumerators of their own: they are taken for as large as these.
         count = sum(len(topic.partitions) for _, known in found for topic in known)
-        ahead = max(AHEAD_KILOBYTES_MIN, AHEAD_KILOBYTES // max(1, count))
+        ahead = AHEAD_KILOBYTES * len(self.entries) // max(1, count * len(self.source.entries))
+        ahead = max(AHEAD_KILOBYTES_MIN, ahead)
         splits: list[Split] = []
         # What is known changes only when everything was found: what was not returned is found again.
         known = dict(self.known)
