@@ -272,6 +272,20 @@ def test_a_unit_that_is_there_says_where_it_ended(target: Target) -> None:
     assert target.rows == [BEFORE, (1, "a"), (2, "b")]
 
 
+def test_by_key_a_unit_may_come_again_and_end_elsewhere(target: Target) -> None:
+    """Behind a query nobody can cut it where it ended; an upsert need not mind."""
+    target.run("CREATE UNIQUE INDEX t_key ON t (id)")
+    target.plan(recipe="direct", primary_keys=["id"])
+    target.stage("u1", ("+I", 1, "a"), ("+I", 2, "b"))
+
+    longer = target.stage("u1", ("+I", 1, "a"), ("+I", 2, "b"), ("+I", 3, "c"), epoch=1)
+    shorter = target.stage("u1", ("+I", 1, "a"), epoch=2)
+    target.commit(1, shorter)
+
+    assert (longer.rows, shorter.rows) == (3, 1)
+    assert target.rows == [BEFORE, (1, "a"), (2, "b"), (3, "c")]
+
+
 def test_records_of_units_are_kept_only_where_late_attempts_need_them(target: Target) -> None:
     target.plan(recipe="direct")
     target.commit(1, target.stage("u1", ("+I", 1, "a")), target.stage("u2", ("+I", 2, "b"), attempt=1))

@@ -35,7 +35,7 @@ class MysqlWriter(StatementWriter):
         super().__init__(flavor, request, load, context)
         self.may_load = True
         self.straight = True
-        self.by_key = False
+        self.merging = False
         self.temporary = quote(load.database, f"st_{load.token}")
 
     def insert(self, data: pa.RecordBatch) -> None:
@@ -78,7 +78,7 @@ class MysqlWriter(StatementWriter):
         return False
 
     def _load_by_key(self, data: pa.RecordBatch) -> None:
-        if self.by_key:
+        if self.merging:
             self.session.run(f"DELETE FROM {self.temporary}")
         else:
             names = ", ".join(quote(name) for name in self.load.names)
@@ -86,7 +86,7 @@ class MysqlWriter(StatementWriter):
                 f"CREATE TEMPORARY TABLE {self.temporary} (st_order BIGINT AUTO_INCREMENT PRIMARY KEY) "
                 f"SELECT {names} FROM {self.relation} WHERE 1 = 0"
             )
-            self.by_key = True
+            self.merging = True
         written, warnings = self._load(self.temporary, data)
         complaints = self._complaints() if warnings else []
         if written != data.num_rows or complaints:
@@ -118,6 +118,6 @@ class MysqlWriter(StatementWriter):
         return [text for level, _, text in self.session.ask("SHOW WARNINGS LIMIT 20") if level != "Note"]
 
     def _commit(self):  # type: ignore[no-untyped-def]  # the temporary table goes before the connection is given back
-        if self.by_key:
+        if self.merging:
             self.session.run(f"DROP TEMPORARY TABLE {self.temporary}")
         return super()._commit()

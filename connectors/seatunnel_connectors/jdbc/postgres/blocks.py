@@ -28,8 +28,8 @@ _NUL = "22021"
 
 
 class Blocks:
-    """Gathers rows and writes them, one block behind. ``begun`` says that a transaction is open, ``merged`` counts
-    rows that were folded into another one of the same key."""
+    """Gathers rows and writes them, one block behind. ``begun`` says that a transaction is open, ``answered`` that the
+    server has just refused rows and is well; ``merged`` counts rows that were folded into another of the same key."""
 
     def __init__(self, connection: Rows, load: Load, table: TableSchema, unit: str) -> None:
         self.connection = connection
@@ -44,6 +44,7 @@ class Blocks:
         self.thread: ThreadPoolExecutor | None = None
         self.writing: Future[None] | None = None
         self.begun = False
+        self.answered = False
         self.optimistic = True
         self.staged = False
         self._first = begin_unit(load)
@@ -256,6 +257,7 @@ class Blocks:
             what += f", column {column!r}, row {before + row + 1} of unit {self.unit}"
         explained = failure(error, what)
         if isinstance(explained, BadRows):
+            self.answered = True
             number = found[1] if found else explained.row
             explained.row = None if number is None or self.staged else before + number
         return explained

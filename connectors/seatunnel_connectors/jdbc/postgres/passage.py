@@ -102,7 +102,7 @@ class PostgresNativeWriter(NativeWriter):
         try:
             with explained(f"looking back at a unit of table {self.shown}"):
                 self.record.look_back()
-            if self.record.before is not None and self.record.before.end is not None:
+            if self.record.held is not None and self.record.held.end is not None:
                 raise NativeRefused("an earlier attempt stopped inside the split")
         except BaseException:
             self.abort()

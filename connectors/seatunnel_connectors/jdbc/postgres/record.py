@@ -17,7 +17,7 @@ import psycopg
 from seatunnel_connectors.jdbc import crash_points
 from seatunnel_connectors.jdbc.postgres import prepared
 from seatunnel_connectors.jdbc.postgres.ledger import Books
-from seatunnel_connectors.jdbc.postgres.plan import PREPARED, STAGED, Load
+from seatunnel_connectors.jdbc.postgres.plan import PREPARED, STAGED, TABLE, Load
 from seatunnel_connectors.jdbc.postgres.session import failure, literal, quote
 from seatunnel_connectors.jdbc.recorded import Recorded, fenced_off
 from seatunnel_py.api import FatalError, Piece, RetriableError, WriteContext
@@ -31,8 +31,9 @@ SessionError = (adbc.Error, psycopg.Error)
 class UnitRecord:
     """``run`` and ``ask`` speak to the session that the unit's rows go through; their errors are the driver's own.
 
-    ``before`` is what another attempt at these rows has committed, None if there was none when this one began; of one
-    that only staged them, ``replaced`` is the table.
+    ``held`` is what another attempt at these rows has committed, None if there was none when this one began; ``before``
+    the same, where it stands for these rows. Where this attempt takes its place, ``replaced`` is the table that it was
+    staged in, or empty.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class UnitRecord:
         self.load = load
         self.shown = f"{load.schema}.{load.table}"
         self.books = Books(load.schema, load.token, table) if load.books else None
+        self.held: Recorded | None = None
         self.before: Recorded | None = None
         self.replaced: str | None = None
         self._run = run
@@ -77,7 +79,11 @@ class UnitRecord:
             self.replaced = row["staged"] or ""
             return
         end = json.loads(row["source_position"]) if row["source_position"] else None
-        self.before = Recorded(row["rows"], row["bytes"], row["merged"], end, row["source_rows"])
+        self.held = Recorded(row["rows"], row["bytes"], row["merged"], end, row["source_rows"])
+        if self.load.key and self.load.upsert and self.load.how == TABLE:
+            self.replaced = ""  # by key the rows may come again, even where a query ends them elsewhere this time
+        else:
+            self.before = self.held
 
     def commit(self, mine: Recorded, *, begun: bool) -> Piece:
         """The unit's own row and COMMIT in one message. Another attempt that was faster makes this one undo itself."""

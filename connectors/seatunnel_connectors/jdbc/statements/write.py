@@ -56,13 +56,18 @@ class StatementWriter(Writer):
                 if self.unit:
                     self.replaced = books.find_staged(self.session, context.data_id)
                 else:
-                    self.recorded = books.find(self.session, context.data_id)
+                    held = books.find(self.session, context.data_id)
+                    self.reached = None if held is None else held.reached
+                    self.recorded = None if self.by_key else held
                 self.session.commit()
         except BaseException:
             self.abort()
             raise
-        if self.recorded is not None:
-            self.reached = self.recorded.reached
+
+    @property
+    def by_key(self) -> bool:
+        """By key the rows may come again, even where a query ends them elsewhere this time."""
+        return bool(self.load.key) and self.load.upsert and not self.unit
 
     # -------------------------------------------------- rows
 
@@ -194,8 +199,10 @@ class StatementWriter(Writer):
                 self._replace(self.books)
             else:
                 other = self.books.find(self.session, self.context.data_id)
-                if other is not None:
+                if other is not None and not self.by_key:
                     return self._already(other)
+                if other is not None:
+                    self.books.forget_piece(self.session, self.context.data_id)
             self.books.insert_piece(self.session, self.context, mine, self.unit)
         crash_points.STATEMENTS_WRITTEN.hit()
         self.session.commit()
