@@ -32,6 +32,7 @@ class _Pool:
         self.lock = threading.Lock()
         self.process = os.getpid()
         self.idle: dict[Hashable, list[_Idle]] = {}
+        self.inherited: list[dict[Hashable, list[_Idle]]] = []
 
     def take(self, key: Hashable) -> Any | None:
         with self.lock:
@@ -65,9 +66,11 @@ class _Pool:
         return expired
 
     def _forget_after_fork(self) -> None:
-        """What a parent opened belongs to the parent: closing it here would break the parent's connection."""
+        """What a parent opened belongs to the parent: closing it here would break the parent's connection, and a native
+        client that is collected in a child waits for threads that are not there."""
         if self.process != os.getpid():
             self.process = os.getpid()
+            self.inherited.append(self.idle)
             self.idle = {}
 
 
