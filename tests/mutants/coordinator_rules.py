@@ -109,7 +109,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "data does not wait for start effects",
         "beginning.py",
-        "        if left:\n            return\n",
+        "        if left or shared.storing is not None:\n            return\n",
         "",
         "BE2",
         COORDINATOR,
