@@ -21,6 +21,7 @@ from seatunnel_py.errors import JobFileError, PlanError, Problem, SeaTunnelError
 from seatunnel_py.plan.registry import hooks, installed
 from seatunnel_py.plan.sql import CatalystFactory
 from seatunnel_py.plan.steps import Job, understand
+from seatunnel_py.runtime.job_changes import ChangesRefused
 
 if TYPE_CHECKING:
     from seatunnel_py.local.preview import StepRows
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from seatunnel_py.runtime.control_desk import Desk
     from seatunnel_py.runtime.events import JobEvent
     from seatunnel_py.runtime.home import Home, JobPlace
+    from seatunnel_py.runtime.job_changes import Change
     from seatunnel_py.runtime.ports import Engine
     from seatunnel_py.runtime.receipt import Receipt
     from seatunnel_py.runtime.takeover import Authority
@@ -130,6 +132,7 @@ class RunOptions:
     restore: str | None = None
     only: tuple[str, ...] = ()
     local: bool = False
+    accept_changes: bool = False
 
 
 def run(
@@ -150,8 +153,8 @@ def run(
     place = claim(job, home, options.job_id, fresh=options.fresh, restore=latest, savepoint=restored)
     try:
         with Session((job,), place.path, local=options.local, began=PROCESS_STARTED) as session:
-            return session.run(job, place, listen, on_driver, options.only)
-    except (JobFileError, KeyboardInterrupt):
+            return session.run(job, place, listen, on_driver, options.only, accept_changes=options.accept_changes)
+    except (JobFileError, ChangesRefused, KeyboardInterrupt):
         # Nothing was started (once there is a driver, a signal stops that): the job id is free again.
         if not latest:
             place.forget()
@@ -218,6 +221,7 @@ class Session:
         on_driver: Callable[[Any], None] = lambda driver: None,
         only: tuple[str, ...] = (),
         pick: Callable[[tuple[Pipeline, ...]], tuple[Pipeline, ...]] = tuple,
+        accept_changes: bool = False,
     ) -> Receipt:
         """Run one job, or the pipelines that ``pick`` makes of its own, to its end and leave its receipt in ``place``;
         see ``run``."""
@@ -231,10 +235,11 @@ class Session:
         try:
             planned = _planned(job, self._engines.analyst() if needs_catalyst(job) else None)
             pipelines = pick(selection.only(planned.pipelines, only))
-            engine = self._engines.engine(place.exchange)
             with JobLog(place.events, place.job_id, job.file.env.log_level.value, secrets_of(job)) as log:
                 tell = Listeners(log, (*hook_listeners(hooks()), listen))
-                receipt, resumable = _drive(planned.job, pipelines, engine, place, tell, on_driver, began)
+                _announce(planned, place, tell, accepted=accept_changes)
+                engine = self._engines.engine(place.exchange)
+                receipt, resumable = _drive(planned, pipelines, engine, place, tell, on_driver, began)
             receipt = _kept(receipt, place)
             place.clear(finished=receipt.exit_code == ExitCode.SUCCESS, rows=not resumable)
         except BaseException:
@@ -264,8 +269,38 @@ def _kept(receipt: Receipt, place: JobPlace) -> Receipt:
     return receipt
 
 
+def _announce(planned: Plan, place: JobPlace, tell: Callable[[JobEvent], None], *, accepted: bool) -> None:
+    """Say what is different from the run before, if there was one, and what follows. Raises ChangesRefused."""
+    from seatunnel_py.runtime.events import ChangesAnnounced
+    from seatunnel_py.runtime.job_changes import refuse
+
+    began_with = (place.read("job") or {}).get("savepoint")
+    found = changes_since(planned, place, Path(began_with) if began_with else None)
+    if found:
+        tell(ChangesAnnounced(tuple(map(str, found)), time.time()))
+    refuse(found, accepted=accepted)
+
+
+def changes_since(planned: Plan, place: JobPlace | None, savepoint: Path | None) -> tuple[Change, ...]:
+    """What is different since the job of that place, or of that savepoint, was planned; nothing where none was."""
+    from seatunnel_py.runtime.job_changes import changes
+    from seatunnel_py.runtime.savepoint import read
+
+    before = place.read("plan") if place is not None else None
+    if before is None and savepoint is not None:
+        before = read(savepoint).job.get("plan")
+    return changes(before, _described(planned)) if before else ()
+
+
+def _described(planned: Plan) -> Mapping[str, Any]:
+    from seatunnel_py.runtime.job_changes import described
+    from seatunnel_py.runtime.loop import keys
+
+    return described(planned.job, keys(planned.pipelines))
+
+
 def _drive(
-    job: Job,
+    planned: Plan,
     pipelines: tuple[Pipeline, ...],
     engine: Engine,
     place: JobPlace,
@@ -286,6 +321,7 @@ def _drive(
     from seatunnel_py.runtime.unit_journal import JournalFile
     from seatunnel_py.work.segments import remove_all
 
+    job, plan = planned.job, _described(planned)
     errors = quarantine.limits_of(job.file.env, place.path.parent, place.job_id)
     about = place.read("job") or {}
     settings = replace(
@@ -302,9 +338,10 @@ def _drive(
     if began_with and not store.read().claims:
         begin_with(Path(began_with), store)
     authority = take_over(store, keys(pipelines))
+    place.keep_plan(plan)
     journal = JournalFile(opened.storage, authority.incarnation)
     driver = Driver(pipelines, engine, place.job_id, authority, store, journal, settings, _SystemClock(), tell)
-    driver.hears_at(_desk(place, job, authority))
+    driver.hears_at(_desk(place, job, plan, authority))
     on_driver(driver)
     rows = [vertex.source.table.rows for line in pipelines for vertex in line.vertices if vertex.source]
     names = tuple(str(path) for line in pipelines for path in line.tables)
@@ -328,14 +365,14 @@ def _drive(
     return receipt, driver.resumable
 
 
-def _desk(place: JobPlace, job: Job, authority: Authority) -> Desk:
+def _desk(place: JobPlace, job: Job, plan: Mapping[str, Any], authority: Authority) -> Desk:
     """Where requests to this run are heard; savepoints stand beside the jobs."""
     from seatunnel_py.runtime.control import Control
     from seatunnel_py.runtime.control_desk import Desk
     from seatunnel_py.runtime.local_storage import LocalStorage
     from seatunnel_py.runtime.savepoint import Savepoint, write
 
-    about = {"job_id": place.job_id, "job_name": job.name, "job_file": job.file.path}
+    about = {"job_id": place.job_id, "job_name": job.name, "job_file": job.file.path, "plan": plan}
 
     def keep(name: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]) -> Path:
         taken = Savepoint(name, authority.lineage, authority.incarnation, time.time(), about, records, absent)

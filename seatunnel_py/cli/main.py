@@ -56,6 +56,10 @@ def plan(
     variable: Variables = None,
     as_json: AsJson = False,
     svg: Annotated[Path | None, typer.Option(help="draw the plan into this file")] = None,
+    job_id: Annotated[str | None, typer.Option(help="with --restore latest: the job that would go on")] = None,
+    restore: Annotated[
+        str | None, typer.Option(metavar="latest|SAVEPOINT", help="say what has changed since then, and what follows")
+    ] = None,
 ) -> None:
     """Show what a run would do.
 
@@ -63,7 +67,7 @@ def plan(
     """
     from seatunnel_py.cli import plan as command
 
-    raise typer.Exit(command.plan(job, _variables(variable), as_json=as_json, svg=svg))
+    raise typer.Exit(command.plan(job, _variables(variable), job_id, restore, as_json=as_json, svg=svg))
 
 
 @app.command(epilog="Example: seatunnel run configs/shop.conf -i day=2026-01-31 --only public.orders")
@@ -82,6 +86,9 @@ def run(
         list[str] | None,
         typer.Option(metavar="TABLE", help="only this source table, or the end of its name; may be repeated"),
     ] = None,
+    accept_changes: Annotated[
+        bool, typer.Option("--accept-changes", help="with --restore: go on although the job file has changed")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a job and print a receipt.
@@ -90,7 +97,9 @@ def run(
     """
     from seatunnel_py.cli import run as command
 
-    request = command.Request(job, _variables(variable), job_id, fresh, restore, tuple(only or ()), as_json)
+    request = command.Request(
+        job, _variables(variable), job_id, fresh, restore, tuple(only or ()), as_json, accept_changes
+    )
     raise typer.Exit(command.run(request))
 
 

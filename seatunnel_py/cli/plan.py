@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -12,14 +13,30 @@ from seatunnel_py import app
 from seatunnel_py.cli.files import writing
 from seatunnel_py.plan import explain
 from seatunnel_py.plan.picture import svg as draw
+from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.receipt import ExitCode
 
 
-def plan(path: Path, variables: Mapping[str, str], *, as_json: bool, svg: Path | None) -> int:
+def plan(
+    path: Path,
+    variables: Mapping[str, str],
+    job_id: str | None = None,
+    restore: str | None = None,
+    *,
+    as_json: bool,
+    svg: Path | None,
+) -> int:
     """Plan the job, look at both ends, print. A table that would fail makes the exit code 3."""
+    home = Home.of_environment()
+    began_with = app.restored_from(home, app.RunOptions(variables, job_id, restore=restore))
     planned = app.plan(path, variables)
     described = explain.describe(planned.job, planned.graph, planned.pipelines, look=True)
+    place = home.job(job_id) if job_id is not None and restore == app.LATEST else None
+    changes = app.changes_since(planned, place, began_with) if restore else ()
+    described |= {"changes": [asdict(change) for change in changes]} if restore else {}
     typer.echo(json.dumps(described, indent=1, default=str) if as_json else explain.text(described))
+    if changes and not as_json:
+        typer.echo("\n".join(["", *map(str, changes)]))
     if svg is not None:
         with writing(svg):
             svg.write_text(draw(described), encoding="utf-8")

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from seatunnel_py.cli.numbers import count, size
 from seatunnel_py.runtime.events import (
+    ChangesAnnounced,
     CheckpointDone,
     JobEnded,
     JobEvent,
@@ -84,6 +85,8 @@ class _View:
                 return Text(f"{event.name}: attempt {event.attempt}: {_first_line(event.failure.message)}", "yellow")
             case RegionRestarted():
                 return Text(f"{event.name}: {_restarted(event)}", "yellow")
+            case ChangesAnnounced():
+                return Text("\n".join(event.changes), "cyan")
             case RequestAnswered():
                 return Text(f"{event.wish}: {event.text}", "green" if event.done else "yellow")
             case JobEnded() | CheckpointDone():

@@ -37,11 +37,19 @@ class Request:
     restore: str | None
     only: tuple[str, ...]
     as_json: bool
+    accept_changes: bool = False
 
 
 def run(request: Request) -> int:
     """Run a job; returns the exit code."""
-    options = app.RunOptions(request.variables, request.job_id, request.fresh, request.restore, request.only)
+    options = app.RunOptions(
+        request.variables,
+        request.job_id,
+        request.fresh,
+        request.restore,
+        request.only,
+        accept_changes=request.accept_changes,
+    )
     home = Home.of_environment()
     return performed(
         home,

@@ -87,6 +87,14 @@ class CheckpointDone:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangesAnnounced:
+    """The job is about to go on: what is different from the run before, and what follows. Nothing has been done yet."""
+
+    changes: tuple[str, ...]
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class RequestAnswered:
     """Somebody had asked something of the running job (``wish``); ``done``: it is as it was asked for."""
 
@@ -105,5 +113,13 @@ class JobEnded:
 
 
 JobEvent: TypeAlias = (
-    JobStarted | TableChanged | RowsMoved | UnitRetried | RegionRestarted | CheckpointDone | RequestAnswered | JobEnded
+    JobStarted
+    | TableChanged
+    | RowsMoved
+    | UnitRetried
+    | RegionRestarted
+    | CheckpointDone
+    | ChangesAnnounced
+    | RequestAnswered
+    | JobEnded
 )

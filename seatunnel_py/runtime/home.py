@@ -1,6 +1,7 @@
 """SEATUNNEL_HOME: what is known of jobs on this machine, one directory per job id.
 
-``jobs/ID/`` holds ``job.json`` (what was started, secrets left out), ``receipt.json`` once it ended, ``events.jsonl``
+``jobs/ID/`` holds ``job.json`` (what was started, secrets left out), ``plan.json`` (its steps and tables, for the next
+run to compare with), ``receipt.json`` once it ended, ``events.jsonl``
 (what happened), ``job.log`` (what Spark and the workers said), ``control/`` (what was asked of it while it ran), and
 ``exchange/`` while it runs. ``savepoints/`` stands beside ``jobs/`` and outlives them. A job id is taken by
 create-if-absent, so that two drivers cannot both get it; ``lock`` is held while the driver lives, so that nobody takes
@@ -16,7 +17,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +103,11 @@ class JobPlace:
         """Write the receipt: from now on the job has ended."""
         if self._ours():
             _write_json(self.path / "receipt.json", receipt.to_plain())
+
+    def keep_plan(self, plan: Mapping[str, Any]) -> None:
+        """What a later run of the job compares its own plan with."""
+        if self._ours():
+            _write_json(self.path / "plan.json", dict(plan))
 
     def clear(self, *, finished: bool = True, rows: bool = True) -> None:
         """Remove what only a job needs that runs or can go on: its store, and the ``rows`` that it has exchanged."""

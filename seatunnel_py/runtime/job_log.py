@@ -23,6 +23,7 @@ from pydantic import BaseModel, SecretStr
 from seatunnel_py.api.redaction import MASK, redacted_text
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.runtime.events import (
+    ChangesAnnounced,
     CheckpointDone,
     JobEnded,
     JobEvent,
@@ -141,6 +142,8 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
             if not event.reason:
                 return "DEBUG", "checkpoint_completed", which
             return "WARNING", "checkpoint_ended", {**which, "reason": event.reason, "missing": event.missing}
+        case ChangesAnnounced():
+            return "INFO", "changes_announced", {"changes": event.changes}
         case RequestAnswered():
             about = {"request": event.request, "wish": event.wish, "message": event.text}
             return "INFO" if event.done else "WARNING", "request_answered", {**about, "done": event.done}

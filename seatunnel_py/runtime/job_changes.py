@@ -1,0 +1,197 @@
+"""What is different in a job file since the job stood where it is to go on from, and what follows. Pure.
+
+Rules. (1) Everything is said before anything happens, table by table and step by step. (2) What cannot change a row
+that is there already (another parallelism, more tables) is done as it is written. (3) What makes the rows of one run
+differ among themselves, or forgets where a table stands, wants a word of whoever runs it (``--accept-changes``). (4)
+What cannot be gone on with at all (rows up to here in one target, the others in another) is begun anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.config import shade
+from seatunnel_py.errors import SeaTunnelError
+
+if TYPE_CHECKING:
+    from seatunnel_py.plan.pipelines import Pipeline
+    from seatunnel_py.plan.steps import Job
+
+WIRING = {"plugin_input", "plugin_output", "source_table_name", "result_table_name", "id", "parallelism"}
+Described = Mapping[str, Any]
+
+
+class Fate(StrEnum):
+    """Of a table or a step."""
+
+    KEPT = "kept"
+    ADDED = "added"
+    DROPPED = "dropped"
+    CHANGED = "changed"
+
+
+class Needs(StrEnum):
+    """What it takes to go on."""
+
+    NOTHING = ""
+    ACCEPTANCE = "--accept-changes"
+    FRESH = "--fresh"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """``what`` is a table or a step; ``follows`` is what will happen."""
+
+    what: str
+    fate: Fate
+    follows: str
+    needs: Needs = Needs.NOTHING
+
+    def __str__(self) -> str:
+        needs = f" (wants {self.needs.value})" if self.needs else ""
+        return f"{self.fate.value} {self.what}: {self.follows}{needs}"
+
+
+class ChangesRefused(SeaTunnelError):
+    """The job file has changed in a way that nobody has accepted."""
+
+
+def described(job: Job, pipelines: Mapping[str, Pipeline]) -> Described:
+    """What the next run compares itself with, as plain data without secrets."""
+    steps = {
+        step.id: {
+            "kind": step.kind.value,
+            "plugin": step.plugin,
+            "options": _flat(shade.redacted(step.node.options).plain()),
+        }
+        for step in job.steps
+    }
+    tables = {
+        key: {
+            "vertices": {vertex.id: vertex.parallelism for vertex in pipeline.vertices},
+            "sinks": {node.id: node.sink.target for node in pipeline.sinks},
+            "columns": {
+                str(vertex.source.table.schema.path): [
+                    f"{column.name} {column.dtype}" for column in vertex.source.table.schema.columns
+                ]
+                for vertex in pipeline.vertices
+                if vertex.source is not None
+            },
+        }
+        for key, pipeline in pipelines.items()
+    }
+    return {"steps": steps, "pipelines": tables}
+
+
+def changes(before: Described, now: Described) -> tuple[Change, ...]:
+    """Table by table, then step by step."""
+    old, new = before["pipelines"], now["pipelines"]
+    found = list(_tables(old, new))
+    for key in (key for key in new if key in old):
+        found += _pipeline(key, old[key], new[key])
+    found += _steps(before["steps"], now["steps"], len(set(new) - set(old)), len(set(old) - set(new)))
+    return tuple(found)
+
+
+def refuse(found: Iterable[Change], *, accepted: bool) -> None:
+    """Raises ChangesRefused with every change that stands in the way."""
+    fresh = [change for change in found if change.needs is Needs.FRESH]
+    asked = [change for change in found if change.needs is Needs.ACCEPTANCE and not accepted]
+    if fresh or asked:
+        raise ChangesRefused(
+            "the job file has changed since the job stood where it is to go on from:\n  "
+            + "\n  ".join(map(str, [*fresh, *asked])),
+            "give it its old text back, or begin anew with --fresh"
+            if fresh
+            else "--accept-changes goes on like that; --fresh begins anew",
+        )
+
+
+def _tables(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    kept = [key for key in new if key in old]
+    if kept:
+        few = kept[0] if len(kept) == 1 else f"{len(kept)} tables"
+        yield Change(few, Fate.KEPT, "goes on where it stood" if len(kept) == 1 else "go on where they stood")
+    for key in new:
+        if key not in old:
+            yield Change(f"table {key}", Fate.ADDED, "begins at its beginning")
+    for key in old:
+        if key not in new:
+            follows = "what it has written stays; where it stood is of no use any more"
+            yield Change(f"table {key}", Fate.DROPPED, follows, Needs.ACCEPTANCE)
+
+
+def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    for name, width in new["vertices"].items():
+        before = old["vertices"].get(name, width)
+        if before != width:
+            follows = f"parallelism {before} -> {width}, what it had read is dealt out again"
+            yield Change(f"{name} of {key}", Fate.CHANGED, follows)
+    if old["vertices"].keys() != new["vertices"].keys() or old["sinks"].keys() != new["sinks"].keys():
+        yield Change(f"the steps of {key}", Fate.CHANGED, "they are connected in another way", Needs.FRESH)
+    for node, target in new["sinks"].items():
+        before = old["sinks"].get(node, target)
+        if before != target:
+            follows = f"rows up to here are in {before}, the others would be in {target}"
+            yield Change(f"sink {node}", Fate.CHANGED, follows, Needs.FRESH)
+    for table, columns in new["columns"].items():
+        before = old["columns"].get(table, columns)
+        more = [column for column in columns if column not in before]
+        less = [column for column in before if column not in columns]
+        if more or less:
+            words = ", ".join([*(f"+ {one}" for one in more), *(f"- {one}" for one in less)])
+            follows = f"its columns: {words}; the target is not changed by that"
+            yield Change(f"table {table}", Fate.CHANGED, follows, Needs.ACCEPTANCE)
+
+
+def _steps(old: Mapping[str, Any], new: Mapping[str, Any], added: int, dropped: int) -> Iterator[Change]:
+    for name, step in new.items():
+        if name not in old:
+            yield Change(f"{step['kind']} {name}", Fate.ADDED, "rows pass it from here on", Needs.ACCEPTANCE)
+        elif old[name]["plugin"] != step["plugin"]:
+            follows = f"it was {old[name]['plugin']}, and is {step['plugin']} now"
+            yield Change(f"{step['kind']} {name}", Fate.CHANGED, follows, Needs.FRESH)
+        elif keys := _different(old[name]["options"], step["options"], added, dropped):
+            yield Change(f"{step['kind']} {name}", Fate.CHANGED, f"{', '.join(keys)}; {_FOLLOWS[step['kind']]}",
+                         Needs.ACCEPTANCE)  # fmt: skip
+    for name, step in old.items():
+        if name not in new:
+            yield Change(f"{step['kind']} {name}", Fate.DROPPED, "rows pass it no longer", Needs.ACCEPTANCE)
+
+
+_FOLLOWS = {
+    "source": "what is read from here on is read like that; its splits stay as they were found",
+    "transform": "rows from here on pass it as it is now, those before it stay as they are",
+    "sink": "rows from here on are written like that; its set-up is not run again",
+}
+
+
+def _different(old: Mapping[str, Any], new: Mapping[str, Any], added: int, dropped: int) -> list[str]:
+    """The options that are not the same. A list in which tables are named may have grown and shrunk by as many entries
+    as there are tables more and fewer."""
+    found = []
+    for key in sorted(old.keys() | new.keys()):
+        before, after = old.get(key), new.get(key)
+        if before == after or key in WIRING:
+            continue
+        if isinstance(before, list) and isinstance(after, list):
+            more = sum(one not in before for one in after)
+            less = sum(one not in after for one in before)
+            if (more, less) == (added, dropped):
+                continue
+        found.append(key)
+    return found
+
+
+def _flat(options: Any, prefix: str = "") -> dict[str, Any]:
+    """Nested options under dotted keys."""
+    found: dict[str, Any] = {}
+    for key, value in options.items():
+        if isinstance(value, Mapping):
+            found |= _flat(value, f"{prefix}{key}.")
+        else:
+            found[f"{prefix}{key}"] = value
+    return found

@@ -1,0 +1,100 @@
+"""A job file that has changed: every change has its words, and what it takes to go on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from seatunnel_py.config.job_file import loads
+from seatunnel_py.plan import flows, pipelines
+from seatunnel_py.plan.registry import installed
+from seatunnel_py.plan.steps import understand
+from seatunnel_py.runtime.job_changes import Change, ChangesRefused, Described, Fate, Needs, changes, described, refuse
+from seatunnel_py.runtime.loop import keys
+
+TABLE = '{{ schema {{ table = "shop.{}", fields {{ id = bigint, name = string }} }}, row.num = {} }}'
+
+
+def job(
+    tables: dict[str, int],
+    *,
+    parallelism: int = 1,
+    fields: str = "[id]",
+    out: str = "out",
+    sink: str = "",
+    pw: str = "a",
+) -> Described:
+    configs = ", ".join(TABLE.format(name, rows) for name, rows in tables.items())
+    text = f"""
+    env {{ parallelism = {parallelism} }}
+    source {{ FakeSource {{ plugin_output = read, tables_configs = [{configs}] }} }}
+    transform {{ Filter {{ plugin_input = read, plugin_output = kept, include_fields = {fields} }} }}
+    sink {{ LocalFile {{ plugin_input = kept, path = "/tmp/{out}/${{table_name}}", file_format_type = csv{sink} }} }}
+    """
+    understood = understand(loads(text), installed())
+    return described(understood, keys(pipelines.divide(flows.build(understood, None))))
+
+
+BEFORE = {"a": 5, "b": 5}
+
+
+def found(now: Described) -> list[Change]:
+    """What is different, beside what is kept."""
+    return [change for change in changes(job(BEFORE), now) if change.fate is not Fate.KEPT]
+
+
+def test_the_same_job_is_kept() -> None:
+    assert changes(job(BEFORE), job(BEFORE)) == (Change("2 tables", Fate.KEPT, "go on where they stood"),)
+
+
+@pytest.mark.parametrize(
+    ("now", "words", "needs"),
+    [
+        (job({"a": 5, "b": 5, "c": 5}), "added table shop.c: begins at its beginning", Needs.NOTHING),
+        (job({"a": 5}), "dropped table shop.b: what it has written stays", Needs.ACCEPTANCE),
+        (job(BEFORE, parallelism=4), "changed read[shop.a] of shop.a: parallelism 1 -> 4", Needs.NOTHING),
+        (job(BEFORE, fields="[name]"), "include_fields; rows from here on pass it as it is now", Needs.ACCEPTANCE),
+        (
+            job(BEFORE, sink=", field_delimiter = ';'"),
+            "field_delimiter; rows from here on are written",
+            Needs.ACCEPTANCE,
+        ),
+        (
+            job(BEFORE, out="other"),
+            "rows up to here are in /tmp/out/a, the others would be in /tmp/other/a",
+            Needs.FRESH,
+        ),
+        (job({"a": 5, "b": 6}), "tables_configs; what is read from here on is read like that", Needs.ACCEPTANCE),
+        (job({"a": 6, "b": 5, "c": 5}), "tables_configs; what is read from here on", Needs.ACCEPTANCE),
+    ],
+)
+def test_each_change_says_what_follows(now: Described, words: str, needs: Needs) -> None:
+    """Bounds of a table that stays are no silent drift, not even where another table comes with them."""
+    said = found(now)
+    matching = [change for change in said if words in str(change)]
+
+    assert matching, list(map(str, said))
+    assert matching[0].needs is needs
+
+
+def test_only_what_has_changed_is_said() -> None:
+    """A longer list of tables is no other source."""
+    assert [change.fate for change in found(job({"a": 5, "b": 5, "c": 5}))] == [Fate.ADDED]
+    assert [change.fate for change in found(job({"a": 5}))] == [Fate.DROPPED]
+
+
+def test_what_nobody_has_accepted_is_refused_with_every_reason() -> None:
+    said = found(job({"a": 5}, fields="[name]"))
+
+    with pytest.raises(ChangesRefused) as refused:
+        refuse(said, accepted=False)
+    assert "dropped table shop.b" in refused.value.message and "include_fields" in refused.value.message
+    assert "--accept-changes" in refused.value.remedy
+    refuse(said, accepted=True)
+
+
+def test_another_target_is_refused_whatever_was_accepted() -> None:
+    with pytest.raises(ChangesRefused, match="the others would be in") as refused:
+        refuse(found(job(BEFORE, out=str(Path("other")))), accepted=True)
+    assert "--fresh" in refused.value.remedy
