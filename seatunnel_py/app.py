@@ -243,7 +243,8 @@ class Session:
             receipt = _kept(receipt, place)
             place.clear(finished=receipt.exit_code == ExitCode.SUCCESS, rows=not resumable)
         except BaseException:
-            begun = any(place.checkpoints.glob("records/*"))
+            # What a shared store holds was perhaps begun: nothing that its records may name is removed.
+            begun = bool(job.file.env.checkpoint_location) or any(place.checkpoints.glob("records/*"))
             place.clear(finished=not begun, rows=not begun)
             raise
         return receipt
@@ -332,7 +333,7 @@ def _drive(
     )
     opened = open_storage(job.file.env.checkpoint_location, place.job_id, place.checkpoints)
     if job.file.env.guarantee is RequiredGuarantee.EXACTLY_ONCE:
-        opened.require_exclusive(job.file.env.checkpoint_location or "")
+        opened.require_exclusive()
     store = CheckpointStore(opened.storage)
     began_with = about.get("savepoint")
     if began_with and not store.read().claims:
@@ -359,7 +360,7 @@ def _drive(
     data = (driver.last_commit_at or driver.first_unit_at or 0.0) - (driver.first_unit_at or 0.0)
     first_row = driver.first_row_at - began if driver.first_row_at else None
     seconds = Seconds(ended - began, started - began, data, first_row)
-    notes = (*job.notes, *quarantine.notes(place.job_id, tables))
+    notes = (*job.notes, *opened.notes(), *quarantine.notes(place.job_id, tables))
     receipt = Receipt(place.job_id, job.name, tables, seconds, notes, driver.stopped_by)
     tell(JobEnded(receipt, ended))
     return receipt, driver.resumable

@@ -29,19 +29,27 @@ EXTRAS = {"fsspec": "objectstore", "sqlalchemy": "sqlalchemy", "psycopg": "postg
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A storage; ``exclusive``: what is created is created once."""
+    """A storage, and its address for people; ``exclusive``: what is created is created once."""
 
     storage: Storage
+    location: str = ""
     exclusive: bool = True
 
-    def require_exclusive(self, location: str) -> None:
+    def require_exclusive(self) -> None:
         """For a job that promises exactly-once."""
-        if not self.exclusive:
+        for weak in self.notes():
             raise SeaTunnelError(
-                f"{KEY} = {redacted_text(location)} cannot create a name only where it is absent: two drivers of one "
-                "job could both run, and nothing would be there exactly once",
+                weak,
                 "use a directory, a database or an object store with conditional writes, or guarantee = at-least-once",
             )
+
+    def notes(self) -> tuple[str, ...]:
+        """What people have to know of it."""
+        weak = (
+            f"{KEY} = {self.location} cannot create a name only where it is absent: two drivers of one job could both "
+            "run, and nothing is promised to be there exactly once"
+        )
+        return () if self.exclusive else (weak,)
 
 
 def open_storage(location: str | None, job_id: str, default: Path) -> Opened:
@@ -106,7 +114,7 @@ def _probed(storage: Storage, location: str) -> Opened:
     storage.delete(name)
     if not whole or storage.get(name) is not None:
         raise FatalError(f"{KEY} = {redacted_text(location)} does not give back what is put there", "use another place")
-    return Opened(storage, all(_won(storage) == 1 for _ in range(RACES)))
+    return Opened(storage, redacted_text(location), all(_won(storage) == 1 for _ in range(RACES)))
 
 
 def _won(storage: Storage) -> int:

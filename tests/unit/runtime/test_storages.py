@@ -305,8 +305,11 @@ def test_a_store_without_create_if_absent_is_found_out(monkeypatch: pytest.Monke
 
     assert not found.exclusive
     with pytest.raises(SeaTunnelError, match="both run"):
-        found.require_exclusive("memory://weak/place")
-    open_storage(str(tmp_path), "job", tmp_path).require_exclusive(str(tmp_path))
+        found.require_exclusive()
+    assert "memory://weak/place" in found.notes()[0]
+    strong = open_storage(str(tmp_path), "job", tmp_path)
+    strong.require_exclusive()
+    assert strong.notes() == ()
 
 
 @pytest.mark.parametrize(
