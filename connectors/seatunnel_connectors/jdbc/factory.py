@@ -108,9 +108,11 @@ def sink_capabilities(options: JdbcSinkOptions, table: TableSchema, context: Ste
     key = options.primary_keys if options.primary_keys is not None else table.key
     renewed = options.schema_save_mode is SchemaSaveMode.RECREATE_SCHEMA
     emptied = context.mode is JobMode.BATCH and (renewed or options.data_save_mode is DataSaveMode.DROP_DATA)
-    if options.is_exactly_once and (emptied or _address(options).dialect in STAGING):
+    by_key = bool(key) and options.enable_upsert
+    directly = options.exactly_once_recipe is Recipe.DIRECT and by_key
+    if options.is_exactly_once and not directly and (emptied or _address(options).dialect in STAGING):
         return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, _HOW_ONCE[options.exactly_once_recipe], fenced=True)
-    if key and options.enable_upsert:
+    if by_key:
         return SinkCapabilities(
             Guarantee.IDEMPOTENT, f"rows are inserted or updated by key ({', '.join(key)})", fenced=True
         )
