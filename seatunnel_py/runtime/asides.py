@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_py.runtime.effects import Prepared
 from seatunnel_py.runtime.resuming import Start
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
@@ -49,6 +50,8 @@ class Asides:
                 then(value)
             elif isinstance(value, Start):
                 life.prepared = value.prepared
+            elif isinstance(value, Prepared):
+                life.prepared = value
             life.close_if_idle()
 
         def not_done(failure: UnitFailure) -> None:

@@ -19,7 +19,7 @@ from seatunnel_py.api.sink import CommitContext, Effect, Piece, Setup, Visible
 from seatunnel_py.api.source import Enumerator, Split
 from seatunnel_py.errors import FatalError, RetriableError, SeaTunnelError
 from seatunnel_py.plan.flows import SinkNode
-from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.plan.pipelines import Pipeline, Vertex
 from seatunnel_py.protocol.items import StagedPiece
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime import crash_points, quarantine
@@ -110,6 +110,23 @@ def _first_round(_: tuple[Round, ...], enumerator: Enumerator) -> tuple[Round, .
 
 def _renewed(known: tuple[Round, ...], enumerator: Enumerator) -> tuple[Round, ...]:
     return tuple(Round(tuple(enumerator.renew(one.splits)), one.state) for one in known)
+
+
+def reopen(vertex: Vertex, before: Prepared) -> Prepared:
+    """The source of this vertex again, its splits under what is valid now."""
+    source = vertex.source
+    assert source is not None, f"{vertex.id} reads no source"
+    with suppress(Exception):  # what it held is gone
+        before.enumerators[vertex.id].close()
+    known = before.rounds[vertex.id]
+    enumerator = source.source.enumerator([source.table], known[-1].state)
+    opened = replace(before, enumerators={**before.enumerators, vertex.id: enumerator})
+    try:
+        return replace(opened, rounds={**before.rounds, vertex.id: _renewed(known, enumerator)})
+    except BaseException:
+        with suppress(Exception):  # why it failed is what people need to know
+            enumerator.close()
+        raise
 
 
 def resume(

@@ -40,6 +40,7 @@ from seatunnel_py.runtime.in_flight import InFlight
 from seatunnel_py.runtime.orders import perform_task
 from seatunnel_py.runtime.reading import deal
 from seatunnel_py.runtime.receipt import TableReceipt, TableState
+from seatunnel_py.runtime.renewing import Renewing
 from seatunnel_py.runtime.restarts import Restarts
 from seatunnel_py.runtime.resuming import Past, Start, start
 from seatunnel_py.runtime.segment_retention import Segments
@@ -93,6 +94,7 @@ class PipelineLife:
         self.subtasks: dict[Subtask, SubtaskRun] = {}
         self.left_out: set[Subtask] = set()
         self.restarts = Restarts()
+        self.renewing = Renewing(self)
         self.units = InFlight(world)
         self.failures: Counter[str] = Counter()
         self.tries: Counter[str] = Counter()

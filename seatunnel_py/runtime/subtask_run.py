@@ -137,6 +137,10 @@ class SubtaskRun:
         self._by_id = {split.id: split for split in splits}
         self.begin_if_room()
 
+    def split(self, unit: Unit) -> Split | None:
+        """The split of this unit as it is read now."""
+        return None if unit.split is None else self._by_id[unit.split.id]
+
     def rest_over(self) -> None:
         """A barrier wants to pass, which it does between units: one that has not begun yet takes nothing."""
         command = self.command
@@ -334,6 +338,8 @@ class SubtaskRun:
         assert unit is not None and command is not None, "no unit was under way"
         line, at = self.line, self.line.now()
         line.failures[self.vertex.id] += 1
+        if line.renewing.takes(self, failure):
+            return
         delay, passes = line.settings.retry.delay(failure, unit.id.attempt), failure.kind is FailureKind.RETRIABLE
         if delay is None and passes and not line.bounded and not may_restart(line.coordinator, self.vertex.id, at):
             delay = max(FOR_EVER_SECONDS, line.settings.retry.interval_seconds)
