@@ -144,7 +144,10 @@ def short_form() -> Iterator[Case]:
     yield Case("postgres shadow", ((Kill("postgres.commit.inside", Victim.SERVER),),))
     yield Case("mariadb", ((Kill("statements.unit.written", Victim.SERVER, 3),),), local=True)
     yield Case("postgres upsert", ((Kill("driver.commit.before", Victim.OLDER, 2),),))
-    yield Case("files json", ((Kill("driver.final.durable", Victim.OLDER),),), local=True)
+    yield Case("sqlite", ((Kill("driver.record.before", Victim.OLDER, 2),),), local=True)
+    for recipe in ("postgres staged", "mariadb staged"):
+        own = tuple(point for target in RECIPES[recipe].targets for point in OF_RECIPE[target.recipe])
+        yield Case(recipe, tuple((Kill(point),) for point in own), local=True)
 
 
 def _chains(points: Sequence[str], length: int = 4) -> Iterator[tuple[str, ...]]:

@@ -14,7 +14,10 @@ from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import PostgresServer
 from tests.servers.private import PrivateServer
 
-MAKERS: dict[str, Callable[[], PrivateServer]] = {"postgres": PostgresServer, "mariadb": MariadbServer}
+MAKERS: dict[str, Callable[[], PrivateServer]] = {
+    "postgres": lambda: PostgresServer(settings={"max_prepared_transactions": "16"}),
+    "mariadb": MariadbServer,
+}
 
 
 @dataclass(slots=True)

@@ -15,6 +15,11 @@ _COLUMNS = "id bigint NOT NULL, source varchar(20) NOT NULL, split int NOT NULL,
 _ROWS = "SELECT source, split, seq FROM big WHERE source <> 'before'"
 _GLANCE = "SELECT source, split, count(*), max(seq) FROM big WHERE source <> 'before' GROUP BY source, split"
 _JOB = "generate_sink_sql = true, plugin_input = read"
+ONCE = ("direct", "staged", "prepared")
+
+
+def _once(wanted: bool) -> str:
+    return ", is_exactly_once = true, exactly_once_recipe = staged" if wanted else ""
 
 
 def _glance(found: Iterable[Any]) -> Glance:
@@ -54,7 +59,7 @@ def _create_postgres(place: Place, database: str) -> None:
 @dataclass(frozen=True, slots=True)
 class PostgresTable:
     """``fresh`` and ``shadow``: the job makes the table; otherwise it is there, with a row and a number for each arrival.
-    ``upsert``: with a key; ``direct`` and ``staged``: exactly once by that recipe."""
+    ``upsert``: with a key; ``direct``, ``staged`` and ``prepared``: exactly once by that recipe."""
 
     how: str
     recipe = "postgres"
@@ -83,7 +88,7 @@ class PostgresTable:
 
     def text(self, place: Place) -> str:
         key = ', primary_keys = ["id"]' if self.how == "upsert" else ""
-        if self.how in ("direct", "staged"):
+        if self.how in ONCE:
             key = f", is_exactly_once = true, exactly_once_recipe = {self.how}"
         return f"""Jdbc {{ url = "{place.postgres.jdbc_url(place.name)}", driver = "org.postgresql.Driver",
             username = postgres, database = {place.name}, table = "public.big", {_JOB}{key} }}"""
@@ -114,8 +119,9 @@ class PostgresTable:
 
 @dataclass(frozen=True, slots=True)
 class MariadbTable:
-    """A table that is there, with a row and a number for each arrival."""
+    """A table that is there, with a row and a number for each arrival; ``once``: exactly once, staged."""
 
+    once: bool = False
     recipe = "statements"
     server = "mariadb"
     ordered = True
@@ -129,7 +135,7 @@ class MariadbTable:
 
     def text(self, place: Place) -> str:
         return f"""Jdbc {{ url = "{place.mariadb.jdbc_url(place.name)}", driver = "com.mysql.cj.jdbc.Driver",
-            username = root, password = "", database = {place.name}, table = big, {_JOB} }}"""
+            username = root, password = "", database = {place.name}, table = big, {_JOB}{_once(self.once)} }}"""
 
     def _run(self, place: Place, query: str) -> list[Any]:
         with closing(place.on_mariadb()) as connection, connection.cursor() as cursor:
@@ -157,8 +163,9 @@ class MariadbTable:
 
 @dataclass(frozen=True, slots=True)
 class SqliteTable:
-    """A table that is there; a row's number says when it came."""
+    """A table that is there; a row's number says when it came. ``once``: exactly once, staged."""
 
+    once: bool = False
     recipe = "statements"
     server = ""
     ordered = True
@@ -174,7 +181,7 @@ class SqliteTable:
 
     def text(self, place: Place) -> str:
         return f"""Jdbc {{ url = "jdbc:sqlite:{place.home}/target.db", driver = "org.sqlite.JDBC",
-            database = main, table = big, {_JOB} }}"""
+            database = main, table = big, {_JOB}{_once(self.once)} }}"""
 
     def rows(self, place: Place) -> Sequence[Row]:
         with closing(self._connect(place)) as connection:
