@@ -113,14 +113,14 @@ def test_a_savepoint_is_begun_with_and_rescaled(stream: Stream) -> None:
 def test_a_changed_job_file_is_announced_and_refused(stream: Stream) -> None:
     """Nothing happens before somebody has accepted what follows; then it happens."""
     stream.write(1, "transform { Replace { plugin_input = made, plugin_output = kept, replace_field = name, "
-                 'pattern = ".*", replacement = "old", is_regex = true } }')  # fmt: skip
+                 'pattern = ".+", replacement = "old", is_regex = true } }')  # fmt: skip
     first = stream.run("--job-id", "job")
     stream.until_more(first)
     stream.kill(first)
     before = stream.count()
 
     stream.write(1, "transform { Replace { plugin_input = made, plugin_output = kept, replace_field = name, "
-                 'pattern = ".*", replacement = "new", is_regex = true } }')  # fmt: skip
+                 'pattern = ".+", replacement = "new", is_regex = true } }')  # fmt: skip
     refused = finish(stream.run("--job-id", "job", "--restore", "latest"))
     assert refused.code == 1 and "replacement; rows from here on pass it as it is now" in refused.err
     assert "--accept-changes goes on like that" in refused.err

@@ -59,6 +59,7 @@ def show(name: str, *, as_json: bool) -> int:
 
 
 def _option_line(option: dict[str, Any]) -> str:
-    default = "required" if option["required"] else f"default {option['default']!r}"
+    given = f"default {option['default']!r}" if option["default"] else "optional"
+    default = "required" if option["required"] else given
     older = f" (older: {', '.join(option['fallback'])})" if option["fallback"] else ""
     return f"  {option['key']:34} {option['type']:22} {default}{older}  {option['doc']}"
