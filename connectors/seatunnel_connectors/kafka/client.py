@@ -43,12 +43,38 @@ class Cluster:
 
     @contextmanager
     def admin(self) -> Iterator[AdminClient]:
-        """A client for questions about topics and groups."""
+        """A client for questions about topics and groups. A question that timed out is told with the reason, which
+        the client only says aside: a password that is refused looks like silence otherwise."""
+        with borrow(("kafka-admin", self), self._asking, lambda _: None) as asking:
+            asking.heard.clear()
+            try:
+                yield asking.client
+            except RetriableError as error:
+                asking.client.poll(0)
+                raise asking.reason(error) from None
+
+    def _asking(self) -> _Asking:
         from confluent_kafka.admin import AdminClient
 
+        heard: list[KafkaError] = []
         settings = self.settings(socket_timeout_ms=int(CALL_SECONDS * 1000))
-        with borrow(("kafka-admin", self), lambda: AdminClient(settings), lambda _: None) as client:
-            yield client
+        settings["error_cb"] = heard.append
+        return _Asking(AdminClient(settings), heard)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """A client, and what it said aside."""
+
+    client: AdminClient
+    heard: list[KafkaError]
+
+    def reason(self, error: RetriableError) -> PluginError:
+        refused = [failure(one, "no broker lets us in") for one in self.heard if _remedy(one)]
+        if refused:
+            return refused[-1]
+        aside = f"; {self.heard[-1].str()}" if self.heard else ""
+        return RetriableError(error.message + aside, error.remedy)
 
 
 def failure(error: KafkaError, what: str, remedy: str = "") -> PluginError:
