@@ -21,8 +21,9 @@ from confluent_kafka.admin import OffsetSpec
 
 from seatunnel_connectors.kafka.client import Cluster
 from seatunnel_connectors.kafka.sink_sender import explained, failure
-from seatunnel_py.api import CommitContext, RetriableError, TablePath
+from seatunnel_py.api import CommitContext, FatalError, RetriableError, TablePath
 
+VERSION = 1  # of what the records hold
 KEPT_SECONDS = 30 * 24 * 3600
 SECONDS = 30.0  # how long a transaction of somebody else is waited for
 _POLL_SECONDS = 1.0
@@ -45,6 +46,7 @@ class Commit:
     staging: str
     at: float
     forgotten: bool = False
+    version: int = VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,9 @@ class Ledger:
         last, others, writers, strangers = None, {}, set(), set()
         for key, value in self._known.items():
             kind, lineage, *rest = json.loads(key)
-            if (lineage, *rest[:2]) == self._who:
+            if value.get("version") != VERSION:
+                self._refuse_own((lineage, *rest[:2]))
+            elif (lineage, *rest[:2]) == self._who:
                 if kind == "writer":
                     writers.add(int(rest[2]))
                 else:
@@ -168,6 +172,14 @@ class Ledger:
             frozenset((lineage, number) for lineage, number in strangers if lineage not in ended),
         )
 
+    def _refuse_own(self, who: tuple[str, ...]) -> None:
+        """Others may use another version of this package beside us; what it says of our own rows cannot be ignored."""
+        if who == self._who:
+            raise FatalError(
+                f"{self.what}: the ledger {self.topic} was written by another version of seatunnel-py",
+                "go on with that version",
+            )
+
     # ------------------------------------------------------------ what is to be written
 
     def writer(self, context: CommitContext) -> tuple[bytes, bytes]:
@@ -177,6 +189,7 @@ class Ledger:
             "target": self.target,
             "staging": context.staging,
             "at": time.time(),
+            "version": VERSION,
         }
         return self._writer_key(context.incarnation), _text(about)
 
@@ -204,12 +217,13 @@ class Ledger:
     def expired(self) -> list[tuple[bytes, None]]:
         """What takes the place of lineages that have ended so long ago that nobody will restore them."""
         limit = time.time() - KEPT_SECONDS
-        keys: list[tuple[bytes, None]] = []
-        for key, value in self._known.items():
-            kind, *who = json.loads(key)
-            if value["at"] < limit and tuple(who[:3]) != self._who and (kind == "writer" or value["finished"]):
-                keys.append((key, None))
-        return keys
+        of = {key: tuple(json.loads(key)[1:4]) for key in self._known}
+        ended = {
+            of[key]
+            for key, value in self._known.items()
+            if value.get("version") == VERSION and value.get("finished") and value["at"] < limit
+        }
+        return [(key, None) for key in self._known if of[key] in ended - {self._who}]
 
     def _writer_key(self, incarnation: int) -> bytes:
         return _text(["writer", *self._who, incarnation])
