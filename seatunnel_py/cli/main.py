@@ -24,9 +24,11 @@ app = typer.Typer(
 )
 jobs_app = typer.Typer(no_args_is_help=True, help="What ran under SEATUNNEL_HOME.")
 quarantine_app = typer.Typer(no_args_is_help=True, help="Bad rows that were set aside.")
+state_app = typer.Typer(no_args_is_help=True, help="Where jobs stand.")
 plugins_app = typer.Typer(no_args_is_help=True, help="Installed sources, transforms and sinks.")
 app.add_typer(jobs_app, name="jobs")
 app.add_typer(quarantine_app, name="quarantine")
+app.add_typer(state_app, name="state")
 app.add_typer(plugins_app, name="plugins")
 
 JobArgument = Annotated[Path, typer.Argument(help="job file: HOCON, or JSON when it ends in .json")]
@@ -240,6 +242,14 @@ def jobs_cancel(
     from seatunnel_py.cli import control as command
 
     raise typer.Exit(command.cancel(job_id, tuple(table or ()), seconds=timeout, as_json=as_json))
+
+
+@state_app.command("show", epilog="Example: seatunnel state show nightly --json")
+def state_show(job_id: str, as_json: AsJson = False) -> None:
+    """What the checkpoints of a job hold, table by table and split by split."""
+    from seatunnel_py.cli import state as command
+
+    raise typer.Exit(command.show(job_id, as_json=as_json))
 
 
 @plugins_app.command("list", epilog="Example: seatunnel plugins list --json")
