@@ -77,17 +77,23 @@ OF_RECIPE = {
         "statements.commit.before", "statements.commit.inside", "statements.commit.after", "statements.recover.fenced",
     ),
     "files": ("files.commit.before", "files.commit.inside", "files.commit.published", "files.commit.after"),
+    "kafka": (
+        "kafka.commit.before", "kafka.commit.inside", "kafka.commit.committed", "kafka.commit.after",
+        "kafka.commit.written", "kafka.commit.fenced",
+    ),
 }  # fmt: skip
 OF_UNITS = {
     "postgres": ("postgres.unit.written", "postgres.unit.committed"),
     "statements": ("statements.unit.written", "statements.unit.committed"),
     "files": ("files.unit.written",),
+    "kafka": ("kafka.unit.staged",),
 }
 COMPOSED = "files.commit.composed"
 BY_OTHERS = {
-    "driver.savepoint.durable": "e2e/test_streaming.py: only a job without end stops behind a savepoint",
-    "driver.abort.before": "e2e/test_failed_for_good.py: only a job that fails takes back what it staged",
-    "driver.abort.after": "e2e/test_failed_for_good.py",
+    "kafka.unit.confirmed": "only an at-least-once sink has confirmed records before their commit",
+    "driver.savepoint.durable": "only a job without end stops behind a savepoint",
+    "driver.abort.before": "only a job that fails takes back what it staged",
+    "driver.abort.after": "only a job that fails takes back what it staged",
     "assert.commit.before": "Assert keeps its counts in the driver",
     "assert.commit.after": "Assert keeps its counts in the driver",
 }
@@ -145,7 +151,7 @@ def short_form() -> Iterator[Case]:
     yield Case("mariadb", ((Kill("statements.unit.written", Victim.SERVER, 3),),), local=True)
     yield Case("postgres upsert", ((Kill("driver.commit.before", Victim.OLDER, 2),),))
     yield Case("sqlite", ((Kill("driver.record.before", Victim.OLDER, 2),),), local=True)
-    for recipe in ("postgres staged", "mariadb staged"):
+    for recipe in ("postgres staged", "mariadb staged", "kafka"):
         own = tuple(point for target in RECIPES[recipe].targets for point in OF_RECIPE[target.recipe])
         yield Case(recipe, tuple((Kill(point),) for point in own), local=True)
 

@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 import pymysql
 
+from tests.servers.kafka import KafkaServer
 from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import PostgresServer
 from tests.servers.private import PrivateServer
@@ -17,6 +18,7 @@ from tests.servers.private import PrivateServer
 MAKERS: dict[str, Callable[[], PrivateServer]] = {
     "postgres": lambda: PostgresServer(settings={"max_prepared_transactions": "16"}),
     "mariadb": MariadbServer,
+    "kafka": KafkaServer,
 }
 
 
@@ -61,6 +63,10 @@ class Place:
     @property
     def mariadb(self) -> Any:
         return self.lane.server("mariadb")
+
+    @property
+    def kafka(self) -> Any:
+        return self.lane.server("kafka")
 
     def on_postgres(self, database: str = "") -> psycopg.Connection:
         dsn = self.postgres.dsn_of(database or self.name)

@@ -14,6 +14,7 @@ from e2e.crash_sweep.files import FilesOut, FilesSource
 from e2e.crash_sweep.judge import Glance, Row, Seen
 from e2e.crash_sweep.place import Place
 from e2e.crash_sweep.tables import MariadbTable, PostgresSource, PostgresTable, SqliteTable
+from e2e.crash_sweep.topics import KafkaTopic
 
 SPLITS = 24
 
@@ -112,6 +113,7 @@ RECIPES: Mapping[str, Recipe] = {
         Recipe("files json", FilesSource(), (FilesOut("json"),)),
         Recipe("files parquet", FilesSource(), (FilesOut("parquet"),)),
         Recipe("files single", FilesSource(), (FilesOut("csv", single=True),)),
+        Recipe("kafka", FilesSource(), (KafkaTopic(),)),
         Recipe("fan-out", FilesSource(), (PostgresTable("append"), FilesOut("csv"))),
     )
 }

@@ -1,0 +1,67 @@
+"""The sweep itself: it passes every failpoint there is, and its judge finds what is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from e2e.crash_sweep.cases import BY_OTHERS, long_form, short_form
+from e2e.crash_sweep.judge import Glance, Row, Seen, content, glances, order
+from seatunnel_py.api.failpoints import declared
+from tests.contracts.test_killable import imported
+
+WANTED: list[Row] = [("big", split, seq) for split in (0, 1) for seq in (1, 2, 3)]
+
+
+def test_every_failpoint_is_swept() -> None:
+    """A recipe whose moments nobody kills at has promised, and not shown."""
+    imported()
+    ours = {name for name in declared() if not name.startswith(("example.", "toy."))}
+
+    swept = {kill.point for case in long_form() for kill in case.kills}
+
+    assert ours - swept - set(BY_OTHERS) == set()
+    assert swept <= ours, "a case waits for a failpoint that does not exist"
+
+
+def test_the_short_form_is_a_part_that_kills_forty_times() -> None:
+    """Its size is what a change can wait for."""
+    assert sum(len(case.kills) for case in short_form()) >= 40
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (WANTED[1:], "1 rows lost: big/0#1"),
+        ([*WANTED, WANTED[0]], "1 rows duplicated: big/0#1"),
+        ([*WANTED[1:], WANTED[1]], "1 rows lost"),
+        ([*WANTED, ("small", 0, 1)], "1 rows never sent: small/0#1"),
+    ],
+)
+def test_rows_are_compared_one_by_one(found: list[Row], words: str) -> None:
+    """A lost and a doubled row do not cancel."""
+    assert any(words in problem for problem in content(WANTED, found))
+    assert content(WANTED, WANTED[::-1]) == []
+
+
+def test_order_is_that_of_each_split() -> None:
+    """Splits may be mixed, rows of one may not be."""
+    mixed = [WANTED[0], WANTED[3], WANTED[1], WANTED[4], WANTED[2], WANTED[5]]
+
+    assert order(mixed) == []
+    assert order([WANTED[1], WANTED[0]]) == ["1 rows out of order: big/0#1"]
+
+
+@pytest.mark.parametrize(
+    ("seen", "looks"),
+    [
+        (Seen.ALL, [{("big", 0): (3, 3)}]),
+        (Seen.PREFIX, [{("big", 0): (1, 2)}]),
+        (Seen.GROWING, [{("big", 0): (2, 2)}, {("big", 0): (1, 1)}]),
+    ],
+)
+def test_a_reader_never_sees_half_an_epoch(seen: Seen, looks: list[dict[tuple[str, int], tuple[int, int]]]) -> None:
+    """Nor that what was there is gone."""
+    whole = Glance({("big", 0): (3, 3), ("big", 1): (3, 3)})
+
+    assert glances(WANTED, seen, [Glance(look) for look in looks])
+    assert not glances(WANTED, seen, [Glance({}), whole])
