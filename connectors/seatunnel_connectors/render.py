@@ -1,4 +1,4 @@
-"""Columns of values to columns of text, for the text formats: the reverse of text_columns.py, whole columns at a time."""
+"""Columns of values to columns of text, for the text formats: the reverse of text_columns.py, by whole columns."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def _breaks(graph: FlowGraph, edge: Edge) -> bool:
     readers = [other for other in graph.outputs(edge.sender) if other.table == edge.table]
     sender = graph.nodes[edge.sender]
     once = isinstance(sender, SourceNode) and not sender.capabilities.replayable
-    return once or len(readers) > 1 or not _fusible(graph.nodes[edge.receiver]) or not _fusible(graph.nodes[edge.sender])
+    return once or len(readers) > 1 or not (_fusible(sender) and _fusible(graph.nodes[edge.receiver]))
 
 
 def _vertices(graph: FlowGraph, members: list[str]) -> tuple[Vertex, ...]:
