@@ -114,7 +114,7 @@ class Books:
         """Mark the pieces that this checkpoint names; as many rows must be affected as there are names."""
         return f"""
             UPDATE {quote(self.schema, PIECES)} SET checkpoint = coalesce(checkpoint, {context.checkpoint})
-            WHERE token = {literal(self.token)} AND data_id IN ({_texts(data_ids)})
+            WHERE token = {literal(self.token)} AND data_id IN ({_texts(data_ids) or "NULL"})
         """
 
     def take_off(self, context: CommitContext, data_ids: list[str], contested: list[str]) -> str:
@@ -124,7 +124,7 @@ class Books:
             WITH gone AS (DELETE FROM {quote(self.schema, PIECES)}
                           WHERE token = {literal(self.token)} AND data_id IN ({_texts(data_ids)})
                           AND NOT data_id = ANY (ARRAY[{_texts(contested)}]::text[]) RETURNING 1),
-                 kept AS ({self.accept(context, contested or [""])} RETURNING 1)
+                 kept AS ({self.accept(context, contested)} RETURNING 1)
             SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM kept)
         """
 
