@@ -357,7 +357,8 @@ def _drive(
     if errors is not None and not driver.resumable:
         quarantine.sweep(Path(errors.location), authority.lineage)
     ended = time.time()
-    data = (driver.last_commit_at or driver.first_unit_at or 0.0) - (driver.first_unit_at or 0.0)
+    first_unit = driver.first_unit_at
+    data = 0.0 if first_unit is None else (driver.last_commit_at or first_unit) - first_unit
     first_row = driver.first_row_at - began if driver.first_row_at else None
     seconds = Seconds(ended - began, started - began, data, first_row)
     notes = (*job.notes, *opened.notes(), *quarantine.notes(place.job_id, tables))
