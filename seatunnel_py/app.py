@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.config.env import RequiredGuarantee
 from seatunnel_py.config.job_file import load
 from seatunnel_py.engines import Engines, LocalEngines, SparkEngines, needs_catalyst
 from seatunnel_py.errors import JobFileError, PlanError, Problem, SeaTunnelError
@@ -28,14 +27,10 @@ if TYPE_CHECKING:
     from seatunnel_py.plan.flows import FlowGraph
     from seatunnel_py.plan.pipelines import Pipeline
     from seatunnel_py.plan.sql import SqlAnalyst
-    from seatunnel_py.protocol.records import CheckpointRecord
-    from seatunnel_py.runtime.control_desk import Desk
     from seatunnel_py.runtime.events import JobEvent
     from seatunnel_py.runtime.home import Home, JobPlace
     from seatunnel_py.runtime.job_changes import Change
-    from seatunnel_py.runtime.ports import Engine
     from seatunnel_py.runtime.receipt import Receipt
-    from seatunnel_py.runtime.takeover import Authority
 
 PROCESS_STARTED = time.time()
 LATEST = "latest"
@@ -227,6 +222,7 @@ class Session:
         see ``run``."""
         began = self._began or time.time()
         job = Job(job.file, job.steps, job.notes, place.job_id)
+        from seatunnel_py.drive import drive
         from seatunnel_py.plan import selection
         from seatunnel_py.runtime.job_log import JobLog, secrets_of
         from seatunnel_py.runtime.listeners import Listeners, hook_listeners
@@ -239,7 +235,8 @@ class Session:
                 tell = Listeners(log, (*hook_listeners(hooks()), listen))
                 _announce(planned, place, tell, accepted=accept_changes)
                 engine = self._engines.engine(place.exchange)
-                receipt, resumable = _drive(planned, pipelines, engine, place, tell, on_driver, began)
+                described = _described(planned)
+                receipt, resumable = drive(planned.job, described, pipelines, engine, place, tell, on_driver, began)
             receipt = _kept(receipt, place)
             place.clear(finished=receipt.exit_code == ExitCode.SUCCESS, rows=not resumable)
         except BaseException:
@@ -294,100 +291,7 @@ def changes_since(planned: Plan, place: JobPlace | None, savepoint: Path | None)
 
 
 def _described(planned: Plan) -> Mapping[str, Any]:
+    from seatunnel_py.runtime.graph import keys
     from seatunnel_py.runtime.job_changes import described
-    from seatunnel_py.runtime.loop import keys
 
     return described(planned.job, keys(planned.pipelines))
-
-
-def _drive(
-    planned: Plan,
-    pipelines: tuple[Pipeline, ...],
-    engine: Engine,
-    place: JobPlace,
-    tell: Callable[[JobEvent], None],
-    on_driver: Callable[[Any], None],
-    began: float,
-) -> tuple[Receipt, bool]:
-    """The receipt, and whether the job can go on from where it stands."""
-    from seatunnel_py.runtime import quarantine
-    from seatunnel_py.runtime.checkpoint_store import CheckpointStore
-    from seatunnel_py.runtime.events import JobEnded, JobStarted
-    from seatunnel_py.runtime.loop import Driver, keys
-    from seatunnel_py.runtime.receipt import Receipt, Seconds
-    from seatunnel_py.runtime.savepoint import begin_with
-    from seatunnel_py.runtime.settings import settings_of
-    from seatunnel_py.runtime.storages import open_storage
-    from seatunnel_py.runtime.takeover import take_over
-    from seatunnel_py.runtime.unit_journal import JournalFile
-    from seatunnel_py.work.segments import remove_all
-
-    job, plan = planned.job, _described(planned)
-    errors = quarantine.limits_of(job.file.env, place.path.parent, place.job_id)
-    about = place.read("job") or {}
-    settings = replace(
-        settings_of(job.file.env, place.exchange.as_uri(), place.job_id),
-        errors=errors,
-        store=job.file.env.checkpoint_location or str(place.checkpoints),
-        fresh=bool(about.get("fresh")),
-    )
-    opened = open_storage(job.file.env.checkpoint_location, place.job_id, place.checkpoints)
-    if job.file.env.guarantee is RequiredGuarantee.EXACTLY_ONCE:
-        opened.require_exclusive()
-    store = CheckpointStore(opened.storage)
-    began_with = about.get("savepoint")
-    if began_with and not store.read().claims:
-        begin_with(Path(began_with), store)
-    authority = take_over(store, keys(pipelines))
-    place.keep_plan(plan)
-    journal = JournalFile(opened.storage, authority.incarnation)
-    driver = Driver(pipelines, engine, place.job_id, authority, store, journal, settings, _SystemClock(), tell)
-    driver.hears_at(_desk(place, job, plan, authority))
-    on_driver(driver)
-    rows = [vertex.source.table.rows for line in pipelines for vertex in line.vertices if vertex.source]
-    names = tuple(str(path) for line in pipelines for path in line.tables)
-    started = time.time()
-    tell(JobStarted(place.job_id, job.name, names, sum(filter(None, rows)) if None not in rows else None, started))
-    try:
-        tables = driver.run()
-    finally:
-        engine.stop()
-    if job.file.env.exchange_location and not driver.resumable:
-        remove_all(settings.exchange)
-    if errors is not None and not driver.resumable:
-        quarantine.sweep(Path(errors.location), authority.lineage)
-    ended = time.time()
-    first_unit = driver.first_unit_at
-    data = 0.0 if first_unit is None else (driver.last_commit_at or first_unit) - first_unit
-    first_row = driver.first_row_at - began if driver.first_row_at else None
-    seconds = Seconds(ended - began, started - began, data, first_row)
-    notes = (*job.notes, *opened.notes(), *quarantine.notes(place.job_id, tables))
-    receipt = Receipt(place.job_id, job.name, tables, seconds, notes, driver.stopped_by)
-    tell(JobEnded(receipt, ended))
-    return receipt, driver.resumable
-
-
-def _desk(place: JobPlace, job: Job, plan: Mapping[str, Any], authority: Authority) -> Desk:
-    """Where requests to this run are heard; savepoints stand beside the jobs."""
-    from seatunnel_py.runtime.control import Control
-    from seatunnel_py.runtime.control_desk import Desk
-    from seatunnel_py.runtime.local_storage import LocalStorage
-    from seatunnel_py.runtime.savepoint import Savepoint, write
-
-    about = {"job_id": place.job_id, "job_name": job.name, "job_file": job.file.path, "plan": plan}
-
-    def keep(name: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]) -> Path:
-        taken = Savepoint(name, authority.lineage, authority.incarnation, time.time(), about, records, absent)
-        return write(place.savepoints, taken)
-
-    return Desk(Control(LocalStorage(place.path)), place.driver, keep, place.hold)
-
-
-class _SystemClock:
-    """Seconds since the epoch that never jump: the wall clock is looked at once."""
-
-    def __init__(self) -> None:
-        self._offset = time.time() - time.monotonic()
-
-    def now(self) -> float:
-        return self._offset + time.monotonic()

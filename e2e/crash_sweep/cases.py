@@ -126,7 +126,8 @@ def long_form() -> Iterator[Case]:
         yield Case(recipe.name, tuple((Kill(point, Victim.JVM, 2),) for point in worker_points(recipe)))
         for point in ("driver.commit.before", "driver.record.before", "driver.checkpoint.acknowledged"):
             yield Case(recipe.name, ((Kill(point, Victim.OLDER, 2),),))
-            yield Case(recipe.name, ((Kill(point, Victim.OLDER, 2),),), local=True)
+            if not recipe.name.startswith("sqlite"):  # where a stopped process may hold the lock of the file
+                yield Case(recipe.name, ((Kill(point, Victim.OLDER, 2),),), local=True)
         if recipe.servers:
             inside = [point for target in recipe.targets for point in OF_RECIPE[target.recipe][1:3]]
             units = [point for target in recipe.targets for point in OF_UNITS[target.recipe]]
@@ -151,7 +152,6 @@ def short_form() -> Iterator[Case]:
     yield Case("postgres shadow", ((Kill("postgres.commit.inside", Victim.SERVER),),))
     yield Case("mariadb", ((Kill("statements.unit.written", Victim.SERVER, 3),),), local=True)
     yield Case("postgres upsert", ((Kill("driver.commit.before", Victim.OLDER, 2),),))
-    yield Case("sqlite", ((Kill("driver.record.before", Victim.OLDER, 2),),), local=True)
     for recipe in ("postgres staged", "mariadb staged", "kafka"):
         own = tuple(point for target in RECIPES[recipe].targets for point in OF_RECIPE[target.recipe])
         yield Case(recipe, tuple((Kill(point),) for point in own), local=True)

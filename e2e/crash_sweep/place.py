@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import psycopg
@@ -24,16 +25,24 @@ MAKERS: dict[str, Callable[[], PrivateServer]] = {
 
 @dataclass(slots=True)
 class Lane:
-    """Cases of one lane run one after the other; its servers are its own, so that they may be killed."""
+    """Cases of one lane run one after the other; its servers are its own, so that they may be killed. Whoever looks on
+    while one is started again waits for it."""
 
     servers: dict[str, PrivateServer] = field(default_factory=dict)
+    starting: Lock = field(default_factory=Lock)
 
     def server(self, name: str) -> PrivateServer:
         """The server of that kind, running."""
-        if name not in self.servers:
-            self.servers[name] = MAKERS[name]()
-        self.servers[name].start()
+        with self.starting:
+            if name not in self.servers:
+                self.servers[name] = MAKERS[name]()
+            self.servers[name].start()
         return self.servers[name]
+
+    def kill(self, name: str) -> None:
+        """The server of that kind dies, with all its sessions."""
+        with self.starting:
+            self.servers[name].kill9()
 
     def close(self) -> None:
         for server in self.servers.values():

@@ -134,7 +134,7 @@ class Run:
 
     def _kill_server(self) -> None:
         for name in self.recipe.servers:
-            self.place.lane.servers[name].kill9()
+            self.place.lane.kill(name)
         for name in self.recipe.servers:
             self.place.lane.server(name)
 

@@ -114,11 +114,12 @@ class CheckpointStore:
 
     def _fenced(self, incarnation: int, write: Callable[[], None]) -> None:
         """Before and after: a driver that took over in between does not know of this write, and voids it."""
-        self._check(incarnation)
+        self.check(incarnation)
         write()
-        self._check(incarnation)
+        self.check(incarnation)
 
-    def _check(self, incarnation: int) -> None:
+    def check(self, incarnation: int) -> None:
+        """FencedOff where this is not the job's driver any longer."""
         newest = max(map(int, self._numbered("incarnations")), default=0)
         if newest != incarnation:  # lower: another driver took over, finished the job, and removed the store
             who = f"driver {newest} of this job" if newest else "another driver of this job"

@@ -8,8 +8,9 @@ rows are staged by the same units.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import count
 
 from seatunnel_py.api.capabilities import Determinism as Promised
 from seatunnel_py.api.capabilities import Guarantee
@@ -122,3 +123,12 @@ def _members(pipeline: Pipeline, scopes: Mapping[str, str]) -> dict[str, dict[st
             if node not in group:
                 group.append(node)
     return members
+
+
+def keys(pipelines: Iterable[Pipeline]) -> dict[str, Pipeline]:
+    """Pipelines under names that stay the same from run to run: their tables, numbered where several share one."""
+    found: dict[str, Pipeline] = {}
+    for pipeline in pipelines:
+        names = (pipeline.name if at == 1 else f"{pipeline.name}#{at}" for at in count(1))
+        found[next(name for name in names if name not in found)] = pipeline
+    return found

@@ -19,7 +19,7 @@ from typing import Any
 
 from seatunnel_py.errors import EngineError, SeaTunnelError
 from seatunnel_py.plan.pipelines import Pipeline
-from seatunnel_py.protocol.coordinator_events import CoordinatorEvent
+from seatunnel_py.protocol.coordinator_events import CoordinatorEvent, PersistFailed
 from seatunnel_py.protocol.hub import Addressed, Hub, HubCommand, PersistTogether
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import Taken
@@ -30,7 +30,7 @@ from seatunnel_py.runtime.checkpoint_store import CheckpointStore, FencedOff
 from seatunnel_py.runtime.control_desk import Desk
 from seatunnel_py.runtime.effects import as_failure
 from seatunnel_py.runtime.events import JobEvent
-from seatunnel_py.runtime.graph import graph_of
+from seatunnel_py.runtime.graph import graph_of, keys
 from seatunnel_py.runtime.orders import perform
 from seatunnel_py.runtime.pipeline_life import PipelineLife
 from seatunnel_py.runtime.ports import Clock, Engine, EngineEvent, EngineLost, UnitFinished, UnitLost
@@ -43,6 +43,7 @@ from seatunnel_py.runtime.unit_journal import JournalFile
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.unit import FailureKind, Unit, UnitFailure, UnitId
 
+LOOK_SECONDS = 5.0
 SIDE_THREADS = 4  # statements in flight against targets beside the data; more only queues up inside the target
 PIPELINES_OPEN_MAX = 128  # prepared, but not done: bounds staged tables, connections and memory with 1,000 tables
 
@@ -124,6 +125,7 @@ class Driver:
         try:
             if self._desk is not None:
                 self._desk.begin(self, self._lives)
+            self._look_for_another()
             self._admit()
             while self._open or self._waiting or self._logging or (self._desk and self._desk.busy):
                 self._next()
@@ -174,6 +176,20 @@ class Driver:
         waiting, self._waiting = self._waiting, deque()
         for life in waiting:
             life.stop(UnitFailure(FailureKind.FATAL, why), keep=False)
+
+    def _look_for_another(self) -> None:
+        """A driver that has nothing to store would not hear that another one has taken over (I34)."""
+        self._write(lambda: self._store.check(self._authority.incarnation), self._looked)
+
+    def _looked(self, error: BaseException | None) -> None:
+        if not isinstance(error, FencedOff):
+            self.after(("another driver",), LOOK_SECONDS, self._look_for_another)
+            return
+        for life in list(self._lives.values()):
+            if life.coordinator is not None and not life.state.ended:
+                life.failure = as_failure(error)
+                life.hear(PersistFailed(self.now(), 0, fenced=True))
+        self._waiting.clear()
 
     # ---------------------------------------------------------------- events
 
@@ -375,12 +391,3 @@ class Driver:
         crash_points.BEFORE_JOURNAL.hit()
         self._journal.append(lines)
         crash_points.JOURNALLED.hit()
-
-
-def keys(pipelines: Iterable[Pipeline]) -> dict[str, Pipeline]:
-    """Pipelines under names that stay the same from run to run: their tables, numbered where several share one."""
-    found: dict[str, Pipeline] = {}
-    for pipeline in pipelines:
-        names = (pipeline.name if at == 1 else f"{pipeline.name}#{at}" for at in count(1))
-        found[next(name for name in names if name not in found)] = pipeline
-    return found

@@ -41,8 +41,9 @@ from seatunnel_py.plan.registry import PluginKind
 from seatunnel_py.plan.steps import Step
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.events import JobEvent
+from seatunnel_py.runtime.graph import keys
 from seatunnel_py.runtime.local_storage import LocalStorage
-from seatunnel_py.runtime.loop import Driver, keys
+from seatunnel_py.runtime.loop import Driver
 from seatunnel_py.runtime.ports import EngineEvent, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.runtime.takeover import take_over

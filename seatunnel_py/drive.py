@@ -1,0 +1,127 @@
+"""One run of one job: its store, its driver, what is told when it begins and ends, and what is removed behind it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from seatunnel_py.config.env import RequiredGuarantee
+from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.plan.steps import Job
+from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.runtime import quarantine, savepoint
+from seatunnel_py.runtime.checkpoint_store import CheckpointStore
+from seatunnel_py.runtime.control import Control
+from seatunnel_py.runtime.control_desk import Desk
+from seatunnel_py.runtime.events import JobEnded, JobEvent, JobStarted
+from seatunnel_py.runtime.graph import keys
+from seatunnel_py.runtime.home import JobPlace
+from seatunnel_py.runtime.local_storage import LocalStorage
+from seatunnel_py.runtime.loop import Driver
+from seatunnel_py.runtime.ports import Engine
+from seatunnel_py.runtime.receipt import Receipt, Seconds
+from seatunnel_py.runtime.settings import Settings, settings_of
+from seatunnel_py.runtime.storages import open_storage
+from seatunnel_py.runtime.takeover import Authority, take_over
+from seatunnel_py.runtime.unit_journal import JournalFile
+from seatunnel_py.work.segments import remove_all
+
+
+def drive(
+    job: Job,
+    plan: Mapping[str, Any],
+    pipelines: tuple[Pipeline, ...],
+    engine: Engine,
+    place: JobPlace,
+    tell: Callable[[JobEvent], None],
+    on_driver: Callable[[Any], None],
+    began: float,
+) -> tuple[Receipt, bool]:
+    """Run these pipelines to their ends. The receipt, and whether the job can go on from where it stands."""
+    opened = open_storage(job.file.env.checkpoint_location, place.job_id, place.checkpoints)
+    if job.file.env.guarantee is RequiredGuarantee.EXACTLY_ONCE:
+        opened.require_exclusive()
+    settings, store = _settings(job, place), CheckpointStore(opened.storage)
+    authority = _authority(place, store, pipelines)
+    place.keep_plan(plan)
+    journal = JournalFile(opened.storage, authority.incarnation)
+    driver = Driver(pipelines, engine, place.job_id, authority, store, journal, settings, _SystemClock(), tell)
+    driver.hears_at(_desk(place, job, plan, authority))
+    on_driver(driver)
+    started = time.time()
+    tell(_started(job, place, pipelines, started))
+    try:
+        tables = driver.run()
+    finally:
+        engine.stop()
+    if not driver.resumable:
+        _remove(job, settings, authority)
+    ended = time.time()
+    notes = (*job.notes, *opened.notes(), *quarantine.notes(place.job_id, tables))
+    seconds = _seconds(driver, began, started, ended)
+    receipt = Receipt(place.job_id, job.name, tables, seconds, notes, driver.stopped_by)
+    tell(JobEnded(receipt, ended))
+    return receipt, driver.resumable
+
+
+def _settings(job: Job, place: JobPlace) -> Settings:
+    env = job.file.env
+    return replace(
+        settings_of(env, place.exchange.as_uri(), place.job_id),
+        errors=quarantine.limits_of(env, place.path.parent, place.job_id),
+        store=env.checkpoint_location or str(place.checkpoints),
+        fresh=bool((place.read("job") or {}).get("fresh")),
+    )
+
+
+def _authority(place: JobPlace, store: CheckpointStore, pipelines: tuple[Pipeline, ...]) -> Authority:
+    """The next incarnation; of a job that begins with a savepoint, from there."""
+    began_with = (place.read("job") or {}).get("savepoint")
+    if began_with and not store.read().claims:
+        savepoint.begin_with(Path(began_with), store)
+    return take_over(store, keys(pipelines))
+
+
+def _started(job: Job, place: JobPlace, pipelines: Sequence[Pipeline], at: float) -> JobStarted:
+    rows = [vertex.source.table.rows for line in pipelines for vertex in line.vertices if vertex.source]
+    names = tuple(str(path) for line in pipelines for path in line.tables)
+    return JobStarted(place.job_id, job.name, names, sum(filter(None, rows)) if None not in rows else None, at)
+
+
+def _remove(job: Job, settings: Settings, authority: Authority) -> None:
+    """What only a job needs that can go on."""
+    if job.file.env.exchange_location:
+        remove_all(settings.exchange)
+    if settings.errors is not None:
+        quarantine.sweep(Path(settings.errors.location), authority.lineage)
+
+
+def _seconds(driver: Driver, began: float, started: float, ended: float) -> Seconds:
+    first = driver.first_unit_at
+    data = 0.0 if first is None else (driver.last_commit_at or first) - first
+    first_row = driver.first_row_at - began if driver.first_row_at else None
+    return Seconds(ended - began, started - began, data, first_row)
+
+
+def _desk(place: JobPlace, job: Job, plan: Mapping[str, Any], authority: Authority) -> Desk:
+    """Where requests to this run are heard; savepoints stand beside the jobs."""
+    about = {"job_id": place.job_id, "job_name": job.name, "job_file": job.file.path, "plan": plan}
+
+    def keep(name: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]) -> Path:
+        taken = savepoint.Savepoint(name, authority.lineage, authority.incarnation, time.time(), about, records, absent)
+        return savepoint.write(place.savepoints, taken)
+
+    return Desk(Control(LocalStorage(place.path)), place.driver, keep, place.hold)
+
+
+class _SystemClock:
+    """Seconds since the epoch that never jump: the wall clock is looked at once."""
+
+    def __init__(self) -> None:
+        self._offset = time.time() - time.monotonic()
+
+    def now(self) -> float:
+        return self._offset + time.monotonic()
