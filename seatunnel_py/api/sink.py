@@ -143,7 +143,8 @@ class Committer(ABC):
         """Make the pieces visible, all or nothing; called again with the same checkpoint it has the effect of once."""
 
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
-        """Drop staged pieces that no checkpoint will ever name (I33)."""
+        """Drop staged pieces that no checkpoint will ever name (I33). ``context.final``: the run is given up, and so is
+        everything that it has staged; else these only, beside others that a checkpoint has named or will name."""
         return
 
     def begin(self, context: CommitContext, *, fresh: bool) -> str | None:

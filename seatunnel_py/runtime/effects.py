@@ -203,12 +203,14 @@ def abort(
                 closing.callback(_abort, node, own, context)
 
 
-def drop(groups: Groups, pieces: Sequence[SinkPiece], setups: Mapping[str, Setup], job: JobIdentity) -> None:
+def drop(
+    groups: Groups, pieces: Sequence[SinkPiece], setups: Mapping[str, Setup], job: JobIdentity, *, last: bool = False
+) -> None:
     """Drop what a life has staged and no record names, where each commit shows its own pieces only: elsewhere they are
-    dropped all together, in the end, or a second life finds them and goes on from them."""
+    dropped all together, in the end (``last``), or a second life finds them and goes on from them."""
     for node in (node for group in groups for node in group):
         own = [piece.piece for piece in pieces if (piece.step, piece.table) == (node.step.id, node.table.path)]
-        if own and setups[node.id].visible is Visible.COMMITTED:
+        if own and (last or setups[node.id].visible is Visible.COMMITTED):
             _abort(node, own, context_of(node, setups[node.id].data, job, 1, final=False))
 
 

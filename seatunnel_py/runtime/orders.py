@@ -200,8 +200,10 @@ def _ended(life: PipelineLife, command: order.PipelineEnded) -> None:
     if command.reason is not Reason.CANCELLED and life.failure is None:
         life.failure = UnitFailure(FailureKind.FATAL, explain(command.reason))
     life.change(life.ending or life.failed_state, life.failure)
-    overtaken = command.reason is Reason.FENCED  # what is staged is the newer driver's
-    life.end(life.release if life.resumable or overtaken else life.abort)
+    if command.reason is Reason.FENCED:
+        life.end(life.withdraw)
+    else:
+        life.end(life.release if life.resumable else life.abort)
 
 
 # ---------------------------------------------------------------- what participants ask for

@@ -290,6 +290,17 @@ class PipelineLife:
         # First the word, then the deed: a later driver must not go on with what may be gone.
         self.world.log([dropped_line(self.key)], partial(self._last, drop))
 
+    def withdraw(self) -> None:
+        """Another driver has taken over, and with it what this one has staged, but for what no snapshot ever named."""
+        strays = (*self.units.strays, *(piece for run in self.subtasks.values() for piece in run.strays))
+        prepared, groups = self.prepared, tuple(self.groups.values())
+
+        def leave() -> None:
+            effects.release(prepared.enumerators.values())
+            effects.drop(groups, strays, prepared.setups, self.job, last=True)
+
+        self._last(leave)
+
     def _last(self, task: Callable[[], None]) -> None:
         """What is left behind must be known, but the outcome stands."""
         over = partial(self.world.ended, self.id)

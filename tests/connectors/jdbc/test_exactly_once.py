@@ -208,9 +208,20 @@ def test_what_is_given_up_is_dropped(target: Target) -> None:
     target.plan(JobMode.BATCH)
     piece = target.stage("u1", ("+I", 1, "a"))
 
-    target.sink.committer().abort([piece], target.context(1))
+    target.sink.committer().abort([piece], target.context(1, final=True))
 
     assert (target.rows, target.staging(), target.pieces) == ([BEFORE], [], 0)
+
+
+def test_what_a_life_leaves_behind_does_not_take_along_what_others_have_staged(target: Target) -> None:
+    """I14: a part of a job restarts between two checkpoints, and what was named by the first is not committed yet."""
+    target.plan()
+    named, left = target.stage("u1", ("+I", 1, "a")), target.stage("u2", ("+I", 2, "b"))
+
+    target.sink.committer().abort([left], target.context(1, final=False))
+    target.commit(1, named)
+
+    assert target.rows == [BEFORE, (1, "a")]
 
 
 def test_a_staged_unit_that_is_gone_is_lost_and_never_done(target: Target) -> None:

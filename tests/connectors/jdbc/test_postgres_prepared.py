@@ -79,7 +79,7 @@ def test_what_an_operator_rolled_back_is_lost_and_never_done(target: Target) -> 
 def test_what_is_given_up_is_rolled_back(target: Target) -> None:
     piece = target.stage("u1", ("+I", 1, "a"))
 
-    target.sink.committer().abort([piece], target.context(1))
+    target.sink.committer().abort([piece], target.context(1, final=True))
 
     assert (target.rows, prepared(target)) == ([BEFORE], 0)
 

@@ -66,6 +66,25 @@ def test_an_overtaken_driver_takes_nothing_back(tmp_path: Path) -> None:
     assert target.told == ["plan", "setup"]
 
 
+def test_an_overtaken_driver_drops_what_a_unit_staged_behind_its_end(tmp_path: Path) -> None:
+    """I33: nobody else knows of that, for no snapshot has named it."""
+    target = Target()
+    job = Job([straight("x", ToySource((10, 10)), ToySink("out", target), parallelism=2)], tmp_path)
+    job.engine.script = lambda unit: None
+    job.engine.cancel = lambda unit: job.engine.cancelled.append(unit)  # type: ignore[method-assign]
+    job.thread.start()
+    job.engine.wait_for_units(2)
+    take_over(CheckpointStore(LocalStorage(tmp_path / "checkpoints")), ["x"])
+    job.driver.post(job.driver._look_for_another)
+    wait_until(lambda: len(job.engine.cancelled) == 2)
+    for unit_id, unit in list(job.engine.held.items()):
+        job.engine._say(unit_id, job.engine.work(unit))
+    job.end()
+
+    assert [piece.rows for piece in target.aborted] == [10, 10]
+    assert "commit" not in target.told
+
+
 def refuse(kind: RecordKind, monkeypatch: pytest.MonkeyPatch) -> None:
     write = CheckpointStore.write
 

@@ -91,6 +91,7 @@ def one_of_two_fails(place: Path, disk: SlowDisk, target: Target) -> Job:
     wait_until(lambda: job.engine.held)
     ((unit, _),) = job.engine.held.items()
     job.engine._say(unit, failed(unit))
+    job.engine._thread.submit(lambda: None).result(SECONDS_MAX)  # the loop hears of it before the disk is free
     return job
 
 

@@ -135,9 +135,10 @@ class PostgresCommitter(Committer):
         )
 
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
-        """The run is given up: what nobody will finish is dropped."""
+        """The run is given up: what nobody will finish is dropped. Of a run that goes on, what a life has left is found
+        by the commit of a later one: here rows of others would go, that a checkpoint has named."""
         load = load_of(context.setup)
-        if not load.books:
+        if not load.books or not context.final:
             return
         with explained(f"dropping what was staged for {load.schema}.{load.table}"), statements(self.address) as db:
             if load.how == PREPARED:
