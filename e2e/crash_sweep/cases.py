@@ -89,7 +89,7 @@ OF_UNITS = {
     "kafka": ("kafka.unit.staged",),
 }
 COMPOSED = "files.commit.composed"
-LATE = (".fenced", ".commit.confirmed", ".record.deleted")
+EARLY, LATE = ("driver.record.durable",), (".fenced", ".commit.confirmed", ".record.deleted")
 BY_OTHERS = {
     "kafka.unit.confirmed": "only an at-least-once sink has confirmed records before their commit",
     "driver.savepoint.durable": "only a job without end stops behind a savepoint",
@@ -158,7 +158,7 @@ def short_form() -> Iterator[Case]:
 
 
 def _chains(points: Sequence[str], length: int = 4) -> Iterator[tuple[str, ...]]:
-    """Cut into chains, each in the order in which a job passes its points; those that every life comes by, or that lie
-    behind a commit, do not come first: there may be nothing left to commit then."""
+    """Cut into chains, each in the order in which a job passes its points; but a record that is not the last one comes
+    first, for later lives may have nothing more to read, and what every life comes by, or lies behind a commit, last."""
     for at in range(0, len(points), length):
-        yield tuple(sorted(points[at : at + length], key=lambda point: point.endswith(LATE)))
+        yield tuple(sorted(points[at : at + length], key=lambda one: one.endswith(LATE) - one.endswith(EARLY)))
