@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import zip_longest
 
 from e2e.crash_sweep.recipes import RECIPES, Recipe
 
@@ -71,6 +72,9 @@ RUNNING = (
 ENDING = ("driver.final.durable", "driver.end.before")
 CHANNELS = ("driver.journal.before", "driver.journal.written")
 WORKERS = ("worker.unit.began", "worker.unit.half", "worker.stage.before", "worker.stage.after")
+STAGING = ("worker.unit.half", "worker.stage.before", "worker.stage.after")
+"""Moments of a unit at which the driver dies: in process it is the worker too."""
+OVERTAKEN = ("driver.commit.before", "driver.record.before", "driver.checkpoint.acknowledged")
 OF_RECIPE = {
     "postgres": ("postgres.commit.before", "postgres.commit.inside", "postgres.commit.after", "postgres.recover.fenced"),
     "statements": (
@@ -115,24 +119,30 @@ def worker_points(recipe: Recipe) -> tuple[str, ...]:
 
 
 def long_form() -> Iterator[Case]:
-    """All of it."""
-    for recipe in RECIPES.values():
-        for chain in _chains(driver_points(recipe)):
-            yield Case(recipe.name, tuple((Kill(point),) for point in chain), local=True)
-            yield Case(recipe.name, tuple((Kill(point),) for point in chain))
-        for hit in (1, 3):
-            kills = tuple(Kill(point, Victim.WORKER, hit) for point in worker_points(recipe))
-            yield Case(recipe.name, (kills,))
-        yield Case(recipe.name, tuple((Kill(point, Victim.JVM, 2),) for point in worker_points(recipe)))
-        for point in ("driver.commit.before", "driver.record.before", "driver.checkpoint.acknowledged"):
-            yield Case(recipe.name, ((Kill(point, Victim.OLDER, 2),),))
-            if not recipe.name.startswith("sqlite"):  # where a stopped process may hold the lock of the file
-                yield Case(recipe.name, ((Kill(point, Victim.OLDER, 2),),), local=True)
-        if recipe.servers:
-            inside = [point for target in recipe.targets for point in OF_RECIPE[target.recipe][1:3]]
-            units = [point for target in recipe.targets for point in OF_UNITS[target.recipe]]
-            for point in (*inside, *units):
-                yield Case(recipe.name, ((Kill(point, Victim.SERVER),),))
+    """All of it, recipe by recipe in turns: wherever a chunk ends, every recipe has had its part."""
+    for turn in zip_longest(*map(_of_recipe, RECIPES.values())):
+        yield from filter(None, turn)
+
+
+def _of_recipe(recipe: Recipe) -> Iterator[Case]:
+    """First what is quick, and each kind of victim; then everything else, and the driver's moments on Spark too."""
+    chains = [tuple((Kill(point),) for point in chain) for chain in _chains(driver_points(recipe))]
+    workers = [(tuple(Kill(point, Victim.WORKER, hit) for point in worker_points(recipe)),) for hit in (1, 3)]
+    jvms = tuple((Kill(point, Victim.JVM, 2),) for point in worker_points(recipe))
+    older = [((Kill(point, Victim.OLDER, 2),),) for point in OVERTAKEN]
+    inside = [point for target in recipe.targets for point in OF_RECIPE[target.recipe][1:3]]
+    units = [point for target in recipe.targets for point in OF_UNITS[target.recipe]]
+    servers = [((Kill(point, Victim.SERVER),),) for point in (*inside, *units) if recipe.servers]
+    # In process, a stopped driver of SQLite may hold the lock of the file.
+    in_process = not recipe.name.startswith("sqlite")
+
+    yield Case(recipe.name, tuple((Kill(point),) for point in STAGING), local=True)
+    yield from (Case(recipe.name, chain, local=True) for chain in chains)
+    yield from (Case(recipe.name, runs) for runs in (workers[0], *servers[:1]))
+    yield Case(recipe.name, older[0], local=in_process)
+    yield from (Case(recipe.name, runs) for runs in (jvms, workers[1], *servers[1:], *older[not in_process :]))
+    yield from (Case(recipe.name, runs, local=True) for runs in older[1:] if in_process)
+    yield from (Case(recipe.name, chain) for chain in chains)
 
 
 def short_form() -> Iterator[Case]:
