@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import queue
+import signal
 import sys
 import tempfile
 import threading
@@ -33,6 +34,8 @@ def main() -> int:
     known = {outcome.case for outcome in outcomes}
     root = Path(tempfile.mkdtemp(prefix="crash-sweep-"))
     sweep = Sweep([case for case in cases if case.name not in known], root, given.journal, outcomes, given.minutes)
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, lambda *_: sweep.end_chunk())
     sweep.run(given.jobs)
     print(report.table(outcomes))
     broken = any(outcome.violations for outcome in outcomes)
@@ -59,6 +62,10 @@ class Sweep:
             thread.start()
         for thread in threads:
             thread.join()
+
+    def end_chunk(self) -> None:
+        """Begin no other case; those that run go to their ends."""
+        self.until = 0.0
 
     def _lane(self) -> None:
         lane = Lane()
