@@ -51,9 +51,7 @@ class FilesOut:
 
     def text(self, place: Place) -> str:
         single = ', single_file_mode = true, file_name_expression = "all"' if self.single else ""
-        return (
-            f"""LocalFile {{ plugin_input = read, path = "{place.files}", file_format_type = {self.format}{single} }}"""
-        )
+        return f"""LocalFile {{ plugin_input = {place.read}, path = "{place.files}", file_format_type = {self.format}{single} }}"""
 
     def rows(self, place: Place) -> Sequence[Row]:
         """In the order of each file, files in the order of their first rows: their names say nothing about time."""

@@ -51,11 +51,12 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """``name`` is also that of the case's database on each server."""
+    """``name`` is also that of the case's database on each server; ``read`` is the step whose rows targets take."""
 
     name: str
     home: Path
     lane: Lane
+    read: str = "read"
 
     @property
     def inputs(self) -> Path:

@@ -14,7 +14,6 @@ from e2e.crash_sweep.place import Place
 _COLUMNS = "id bigint NOT NULL, source varchar(20) NOT NULL, split int NOT NULL, seq int NOT NULL"
 _ROWS = "SELECT source, split, seq FROM big WHERE source <> 'before'"
 _GLANCE = "SELECT source, split, count(*), max(seq) FROM big WHERE source <> 'before' GROUP BY source, split"
-_JOB = "generate_sink_sql = true, plugin_input = read"
 ONCE = ("direct", "staged", "prepared")
 
 
@@ -91,7 +90,8 @@ class PostgresTable:
         if self.how in ONCE:
             key = f", is_exactly_once = true, exactly_once_recipe = {self.how}"
         return f"""Jdbc {{ url = "{place.postgres.jdbc_url(place.name)}", driver = "org.postgresql.Driver",
-            username = postgres, database = {place.name}, table = "public.big", {_JOB}{key} }}"""
+            username = postgres, database = {place.name}, table = "public.big", generate_sink_sql = true,
+            plugin_input = {place.read}{key} }}"""
 
     def rows(self, place: Place) -> Sequence[Row]:
         with place.on_postgres() as connection:
@@ -135,7 +135,8 @@ class MariadbTable:
 
     def text(self, place: Place) -> str:
         return f"""Jdbc {{ url = "{place.mariadb.jdbc_url(place.name)}", driver = "com.mysql.cj.jdbc.Driver",
-            username = root, password = "", database = {place.name}, table = big, {_JOB}{_once(self.once)} }}"""
+            username = root, password = "", database = {place.name}, table = big, generate_sink_sql = true,
+            plugin_input = {place.read}{_once(self.once)} }}"""
 
     def _run(self, place: Place, query: str) -> list[Any]:
         with closing(place.on_mariadb()) as connection, connection.cursor() as cursor:
@@ -181,7 +182,8 @@ class SqliteTable:
 
     def text(self, place: Place) -> str:
         return f"""Jdbc {{ url = "jdbc:sqlite:{place.home}/target.db", driver = "org.sqlite.JDBC",
-            database = main, table = big, {_JOB}{_once(self.once)} }}"""
+            database = main, table = big, generate_sink_sql = true,
+            plugin_input = {place.read}{_once(self.once)} }}"""
 
     def rows(self, place: Place) -> Sequence[Row]:
         with closing(self._connect(place)) as connection:

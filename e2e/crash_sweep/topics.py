@@ -24,7 +24,7 @@ class KafkaTopic:
         """The topic is made with its first record."""
 
     def text(self, place: Place) -> str:
-        return f"""Kafka {{ plugin_input = read, topic = "{place.name}", bootstrap.servers = "{place.kafka.dsn}",
+        return f"""Kafka {{ plugin_input = {place.read}, topic = "{place.name}", bootstrap.servers = "{place.kafka.dsn}",
             semantics = EXACTLY_ONCE, partition_key_fields = [split] }}"""
 
     def rows(self, place: Place) -> Sequence[Row]:
