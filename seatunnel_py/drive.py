@@ -52,11 +52,14 @@ def drive(
     driver.hears_at(_desk(place, job, plan, authority))
     on_driver(driver)
     started = time.time()
-    tell(_started(job, place, pipelines, started))
+    tell(_started(job, place, pipelines, started, authority.incarnation))
     try:
         tables = driver.run()
     finally:
         engine.stop()
+    # Not every target can refuse an older driver. What became of the job is for the newest one to say (I34), and what
+    # lies beside the job is for that one to remove.
+    store.check(authority.incarnation)
     if not driver.resumable:
         _remove(job, settings, authority)
     ended = time.time()
@@ -85,10 +88,10 @@ def _authority(place: JobPlace, store: CheckpointStore, pipelines: tuple[Pipelin
     return take_over(store, keys(pipelines))
 
 
-def _started(job: Job, place: JobPlace, pipelines: Sequence[Pipeline], at: float) -> JobStarted:
+def _started(job: Job, place: JobPlace, pipelines: Sequence[Pipeline], at: float, driver: int) -> JobStarted:
     rows = [vertex.source.table.rows for line in pipelines for vertex in line.vertices if vertex.source]
     names = tuple(str(path) for line in pipelines for path in line.tables)
-    return JobStarted(place.job_id, job.name, names, sum(filter(None, rows)) if None not in rows else None, at)
+    return JobStarted(place.job_id, job.name, names, sum(filter(None, rows)) if None not in rows else None, at, driver)
 
 
 def _remove(job: Job, settings: Settings, authority: Authority) -> None:

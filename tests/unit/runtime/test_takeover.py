@@ -8,13 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from seatunnel_py import app
 from seatunnel_py.protocol.claims import Claim
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import SubtaskSnapshot
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.topology import Topology, Vertex
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore, Contents, FencedOff
+from seatunnel_py.runtime.events import JobEvent, TableChanged
+from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.local_storage import LocalStorage
+from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.takeover import TRIES_MAX, Authority, NotRestored, take_over
 
 
@@ -168,6 +172,22 @@ def test_a_driver_that_is_overtaken_before_its_claim_does_nothing(tmp_path: Path
     with pytest.raises(FencedOff):
         take_over(Overtaken(LocalStorage(tmp_path)), ["x"])
     assert CheckpointStore(LocalStorage(tmp_path)).read().claims == {}
+
+
+def test_who_was_overtaken_does_not_say_that_it_succeeded(tmp_path: Path) -> None:
+    """Its rows may all be there, where the target has no fence; and what lies beside the job is the other one's."""
+    job, home = tmp_path / "job.conf", Home(tmp_path / "home")
+    job.write_text(f"source {{ Countdown {{ start = 3 }} }}\nsink {{ Lines {{ directory = {tmp_path / 'out'} }} }}")
+
+    def overtake(event: JobEvent) -> None:
+        if isinstance(event, TableChanged) and event.state is TableState.DONE:
+            place = home.claim("x", fresh=False, restore=True, about={})
+            assert CheckpointStore(LocalStorage(place.checkpoints)).take(2, "")
+
+    with pytest.raises(FencedOff, match="driver 2 of this job has taken over; this is driver 1"):
+        app.run(job, app.RunOptions({}, "x", local=True), home, overtake, lambda _: None)
+    assert home.job("x").read("receipt") is None
+    assert home.job("x").checkpoints.exists()
 
 
 def test_of_several_at_once_one_wins_each_number(tmp_path: Path) -> None:
