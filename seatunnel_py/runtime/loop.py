@@ -80,10 +80,10 @@ class Driver:
         self._by_id: dict[str, PipelineLife] = {}
         for key, pipeline in keys(pipelines).items():
             done = frozenset(kept.done.get(key, ()))
-            found = kept.found.get(key, {})
-            past = Past(
-                authority.records.get(key), done, key in kept.dropped, settings.per_split, found, kept.graphs.get(key)
-            )
+            found, drawn = kept.found.get(key, {}), kept.graphs.get(key)
+            names = {subtask: name for (owner, subtask), name in kept.numberings.items() if owner == key}
+            dropped = key in kept.dropped
+            past = Past(authority.records.get(key), done, dropped, settings.per_split, found, drawn, names)
             graph = graph_of(pipeline, settings.retain)
             life = PipelineLife(key, pipeline, graph, self, settings, job, authority.claims[key], past)
             self._lives[key] = self._by_id[pipeline.id] = life
@@ -291,6 +291,8 @@ class Driver:
         self._write(delete, lambda _: None)
 
     def tell(self, event: JobEvent) -> None:
+        if self._desk is not None:
+            self._desk.saw(event)
         self._listen(event)
 
     def ended(self, pipeline: str) -> None:

@@ -21,7 +21,7 @@ from seatunnel_py.protocol.records import RecordKind
 from seatunnel_py.protocol.trigger import TriggerKind
 from seatunnel_py.protocol.units import retaken
 from seatunnel_py.runtime import crash_points, effects
-from seatunnel_py.runtime.events import CheckpointDone
+from seatunnel_py.runtime.events import CheckpointDone, Place
 from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.restarts import cannot_restart, shown_twice
 from seatunnel_py.runtime.subtask_run import SubtaskRun
@@ -71,8 +71,6 @@ def _restart(life: PipelineLife, command: order.Restart) -> None:
     life.left_out.discard(command.subtask)
     life.restarts.began(command.subtask.vertex, command.epoch, command.checkpoint)
     life.drop(run.unnamed(life.newest))
-    if command.replay is not JournalUse.WHOLE:
-        run.numbering = f"{command.incarnation}.{command.epoch}"
     first = (snapshot.taken if snapshot else 0) + 1
     written = [entry for entry in life.world.taken(life.key, command.subtask) if entry.number >= first]
     again = retaken(command.replay, snapshot, written)
@@ -82,11 +80,12 @@ def _restart(life: PipelineLife, command: order.Restart) -> None:
     )  # fmt: skip
     if life.state is TableState.RUNNING:
         life.change(TableState.RETRYING, life.failure)
-    if len(again) == len(written):
+    if command.replay is JournalUse.WHOLE or not run.journaled:
         life.post(command.subtask, restored)
-    else:
-        line = kept_line(life.key, command.subtask, first, first + len(again) - 1)
-        life.world.log([line], lambda: life.post(command.subtask, restored))
+        return
+    run.numbering = f"{command.incarnation}.{command.epoch}"
+    line = kept_line(life.key, command.subtask, first, first + len(again) - 1, run.numbering)
+    life.world.log([line], lambda: life.post(command.subtask, restored))
 
 
 def _peer(life: PipelineLife, command: order.SendPeerRestarted) -> None:
@@ -135,7 +134,8 @@ def _commit_failed(life: PipelineLife, command: order.CommitPieces, failure: Uni
     reason = Reason.COMMIT_REFUSED if final else Reason.COMMIT_FAILED
     if not final:
         tries = life.tries[command.scope]
-        life.retrying("commit", tries, life.settings.restarts.pause(tries - 1), failure)
+        where = Place(command.scope, checkpoint=command.checkpoint)
+        life.retrying("commit", tries, life.settings.restarts.pause(tries - 1), failure, where)
     life.hear(report.CommitFailed(life.now(), command.incarnation, command.scope, command.checkpoint, reason))
 
 

@@ -12,7 +12,7 @@ success and has a checkpoint to go on from keeps what that checkpoint names; wit
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -34,9 +34,9 @@ from seatunnel_py.runtime.chains import JobIdentity, chain_of
 from seatunnel_py.runtime.counts import Counts
 from seatunnel_py.runtime.effects import Prepared
 from seatunnel_py.runtime.enumerating import Enumerating
-from seatunnel_py.runtime.events import JobEvent, TableChanged, UnitRetried
+from seatunnel_py.runtime.events import JobEvent, Place, TableChanged, UnitRetried
 from seatunnel_py.runtime.graph import Graph
-from seatunnel_py.runtime.in_flight import InFlight
+from seatunnel_py.runtime.in_flight import InFlight, checkpoint_of, place_of
 from seatunnel_py.runtime.orders import perform_task
 from seatunnel_py.runtime.reading import deal
 from seatunnel_py.runtime.receipt import TableReceipt, TableState
@@ -88,7 +88,8 @@ class PipelineLife:
             f"{scope}/{number}": group for scope, groups in graph.scopes.items() for number, group in enumerate(groups)
         }
         self.prepared = Prepared({}, {})
-        self.numbering = ""
+        self._numbering = ""
+        self._numberings: Mapping[Subtask, str] = {}
         self.enumerating = Enumerating(self)
         self.segments = Segments(self)
         self.subtasks: dict[Subtask, SubtaskRun] = {}
@@ -114,7 +115,7 @@ class PipelineLife:
 
     def _is_prepared(self, outcome: Start) -> None:
         self.prepared = outcome.prepared
-        self.numbering = outcome.graph[1]
+        self._numbering, self._numberings = outcome.graph[1], outcome.numberings
         try:
             for vertex in self.pipeline.vertices:
                 self.world.register(chain_of(vertex, self.prepared.setups, self.job, self.settings.exchange))
@@ -144,6 +145,10 @@ class PipelineLife:
         if self._over is None:
             self.enumerating.begin(self.newest)
             self.hear(report.Activated(self.now(), self.job.incarnation))
+
+    def numbering(self, subtask: Subtask) -> str:
+        """What the numbers of its batches are called when this driver begins."""
+        return self._numberings.get(subtask, self._numbering)
 
     def _shows_nothing_early(self) -> bool:
         """Whether checkpoints before the last one change nothing that people see."""
@@ -197,9 +202,10 @@ class PipelineLife:
 
     # ---------------------------------------------------------------- units
 
-    def has_room(self, channels: Sequence[Channel], back_edges: frozenset[int]) -> bool:
-        """Whether a unit may give something to all these channels."""
-        return all(self._room(channel) for channel in channels if channel.edge not in back_edges)
+    def full(self, channels: Sequence[Channel]) -> tuple[Channel, ...]:
+        """Those of these channels that no unit may give anything to."""
+        back_edges = self.graph.topology.back_edges
+        return tuple(channel for channel in channels if channel.edge not in back_edges and not self._room(channel))
 
     def _room(self, channel: Channel) -> bool:
         receiver = self.subtasks[channel.receiver].participant
@@ -212,7 +218,7 @@ class PipelineLife:
 
     def retry(self, run: SubtaskRun, unit: Unit, delay: float, failure: UnitFailure) -> None:
         """Another attempt, after a pause."""
-        self.retrying(str(unit.id), unit.id.attempt, delay, failure)
+        self.retrying(str(unit.id), unit.id.attempt, delay, failure, place_of(unit, self.newest))
 
         def again() -> None:
             if delay and self.state is TableState.RETRYING:
@@ -361,11 +367,12 @@ class PipelineLife:
     def tell(self, event: JobEvent) -> None:
         self.world.tell(event)
 
-    def retrying(self, what: str, attempt: int, delay: float, failure: UnitFailure) -> None:
+    def retrying(self, what: str, attempt: int, delay: float, failure: UnitFailure, place: Place | None = None) -> None:
         """Something will be tried again after a pause."""
         if delay:
             self.change(TableState.RETRYING, failure)
-        self.tell(UnitRetried(self.id, self.pipeline.name, what, attempt, delay, failure, self.now()))
+        where = place or Place(checkpoint=checkpoint_of(self.newest))
+        self.tell(UnitRetried(self.id, self.pipeline.name, what, attempt, delay, failure, self.now(), where))
 
     def change(self, state: TableState, failure: UnitFailure | None = None) -> None:
         if self.state is state and not failure:

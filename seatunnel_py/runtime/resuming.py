@@ -22,6 +22,7 @@ from seatunnel_py.errors import FatalError
 from seatunnel_py.plan.flows import SinkNode
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.claims import RestoreRefused
+from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.topology import Topology
 from seatunnel_py.runtime import effects
@@ -34,7 +35,8 @@ from seatunnel_py.runtime.rescaling import rescaled
 @dataclass(frozen=True, slots=True)
 class Past:
     """What earlier drivers have left of a pipeline; ``found``: rounds of splits, by vertex and number, that the journal
-    holds and the record perhaps not yet; ``graph``: what the journal is of, and what its numbers are called."""
+    holds and the record perhaps not yet; ``graph``: what the journal is of, and what its numbers are called;
+    ``numberings``: what they are called where a subtask gives them to other rows since."""
 
     record: CheckpointRecord | None = None
     done: frozenset[str] = frozenset()
@@ -42,18 +44,21 @@ class Past:
     per_split: bool = False
     found: Mapping[str, Mapping[int, Round]] = field(default_factory=dict)
     graph: tuple[str, str] | None = None
+    numberings: Mapping[Subtask, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
     """How it begins: ``record`` is None where it does so from nothing; ``anew``: what earlier drivers left in the
-    journal is worth nothing; ``graph``: what the journal has to be of, and what its numbers are called."""
+    journal is worth nothing; ``graph``: what the journal has to be of, and what its numbers are called, but for those
+    of ``numberings``."""
 
     prepared: Prepared
     record: CheckpointRecord | None = None
     done: frozenset[str] = frozenset()
     anew: bool = False
     graph: tuple[str, str] = "", ""
+    numberings: Mapping[Subtask, str] = field(default_factory=dict)
 
 
 def start(
@@ -63,7 +68,7 @@ def start(
     found = _start(pipeline, topology, groups, job, past)
     graph = _drawn(topology)
     if past.graph is not None and past.graph[0] == graph:
-        return replace(found, graph=past.graph)
+        return replace(found, graph=past.graph, numberings={} if found.anew else past.numberings)
     return replace(found, graph=(graph, "" if past.record is None else str(job.incarnation)))
 
 

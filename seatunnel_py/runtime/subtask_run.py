@@ -27,7 +27,8 @@ from seatunnel_py.protocol.topology import Determinism
 from seatunnel_py.runtime import bad_rows, channel_data
 from seatunnel_py.runtime.conservation import violation
 from seatunnel_py.runtime.effects import piece_of, piece_plain
-from seatunnel_py.runtime.events import RowsMoved
+from seatunnel_py.runtime.events import RowsMoved, UnitGivenUp
+from seatunnel_py.runtime.in_flight import place_of
 from seatunnel_py.runtime.read_limit import Grant
 from seatunnel_py.runtime.reading import Reading, position_of, position_plain, reading_of
 from seatunnel_py.runtime.restarts import may_restart
@@ -89,16 +90,15 @@ class SubtaskRun:
         self.held = False
         self.idle = False
         self.strays: list[SinkPiece] = []
-        self.numbering = line.numbering
+        self.numbering = line.numbering(subtask)
         self._counting = Counting(vertex)
         self._grant: Grant | None = None
         self.splits: tuple[Split, ...] = ()
         self._by_id: dict[str, Split] = {}
         self._inputs = line.graph.topology.inputs(subtask)
-        self._outputs = line.graph.topology.outputs(subtask)
-        self._ways = _ways(subtask, self._outputs)
+        self.outputs = line.graph.topology.outputs(subtask)
+        self._ways = _ways(subtask, self.outputs)
         self._ordered = line.graph.topology.vertex(vertex.id).determinism is Determinism.DETERMINATE
-        self._back_edges = line.graph.topology.back_edges
         source = vertex.source
         self._bounded = source is None or source.capabilities.bounded
         self._replayable = source is None or source.capabilities.replayable
@@ -117,7 +117,7 @@ class SubtaskRun:
     @property
     def journaled(self) -> bool:
         """Whether anybody ever sees how its batches are numbered."""
-        return bool(self._outputs)
+        return bool(self.outputs)
 
     # ---------------------------------------------------------------- units
 
@@ -151,9 +151,9 @@ class SubtaskRun:
     def begin_if_room(self) -> None:
         """Begin the unit that waits, unless a channel behind it is full, or there is nothing to read for now."""
         command = self.command
-        if not self.held or command is None or not self.line.has_room(self._outputs, self._back_edges):
+        if not self.held or command is None or self.line.full(self.outputs):
             return
-        if self.vertex.source is not None and self._outputs and self.line.segments.must_wait():
+        if self.vertex.source is not None and self.outputs and self.line.segments.must_wait():
             return
         self.held = False
         work = self._work(command, state_of(command.state))
@@ -192,7 +192,7 @@ class SubtaskRun:
             if ended.ended < len(self._inputs):
                 return self._done(command, ended)
             if self.vertex.query is None:
-                return self._done(command, ended, channel_data.ending(self._outputs))
+                return self._done(command, ended, channel_data.ending(self.outputs))
             slices = tuple(channel_data.slice_of(one) for one in state.gathered)
             return Unit(unit, slices=slices, budget=budget, cost_seconds=_cost(slices))
         slices = channel_data.slices_of(command.batch, command.channel)
@@ -266,7 +266,7 @@ class SubtaskRun:
         return UnitDone(at, command.epoch, command.number, plain, outputs, range=taken, ended=ended)
 
     def _last_words(self) -> Any:
-        return channel_data.ending(self._outputs) if self.line.says_ends else ()
+        return channel_data.ending(self.outputs) if self.line.says_ends else ()
 
     # ---------------------------------------------------------------- results
 
@@ -294,7 +294,7 @@ class SubtaskRun:
             outputs += self._last_words() if ended else ()
         elif self.vertex.query is not None:
             state = replace(state, gathered=(), ended=state.ended + 1)
-            outputs += channel_data.ending(self._outputs)
+            outputs += channel_data.ending(self.outputs)
         wrong = violation(self.vertex, unit, result, added)
         wrong = wrong or bad_rows.too_many(self.line, self.subtask, tally, ended=ended)
         if wrong is not None:
@@ -347,6 +347,8 @@ class SubtaskRun:
             self.unit = self.command = None
             final = failure.kind is FailureKind.FATAL or (line.bounded and not passes)
             line.failure = failure
+            where, who = place_of(unit, line.newest), str(unit.id)
+            line.tell(UnitGivenUp(line.id, line.pipeline.name, who, unit.id.attempt, failure, where, at))
             reason = Reason.UNIT_REFUSED if final else Reason.UNIT_FAILED
             line.post(self.subtask, UnitFailed(at, command.epoch, command.number, reason))
             return

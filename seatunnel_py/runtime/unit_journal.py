@@ -34,13 +34,15 @@ _COMPLETE = "complete"
 class Journal:
     """``taken``: by pipeline and subtask, entries by number; ``found``: rounds of splits by pipeline and vertex, each
     by its number; ``done``: set-up units by pipeline; ``dropped``: pipelines whose staged rows were all taken back,
-    which begin anew; ``graphs``: by pipeline the graph that ``taken`` is of, and what its numbers are called."""
+    which begin anew; ``graphs``: by pipeline the graph that ``taken`` is of, and what the numbers of its batches are
+    called; ``numberings``: what they are called where a subtask gives them to other rows since."""
 
     taken: dict[tuple[str, Subtask], dict[int, Taken]] = field(default_factory=dict)
     found: dict[str, dict[str, dict[int, Round]]] = field(default_factory=dict)
     done: dict[str, set[str]] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
     graphs: dict[str, tuple[str, str]] = field(default_factory=dict)
+    numberings: dict[tuple[str, Subtask], str] = field(default_factory=dict)
 
     def apply(self, line: Mapping[str, Any]) -> None:
         """One line: an entry, the voiding of entries, a set-up unit that is done, or that everything was taken back."""
@@ -63,18 +65,21 @@ class Journal:
             rounds = self.found.setdefault(pipeline, {}).setdefault(line["v"], {})
             rounds[line["round"]] = Round(splits_of(line["found"]), line["state"])
             return
-        mine = self.taken.setdefault((pipeline, Subtask(*line["s"])), {})
+        subtask = Subtask(*line["s"])
+        mine = self.taken.setdefault((pipeline, subtask), {})
         if "n" in line:
             channel = line.get("c")
             edge = None if channel is None else Channel(channel[0], Subtask(*channel[1]), Subtask(*channel[2]))
             mine[line["n"]] = Taken(line["n"], edge, line.get("b", 0), line.get("r"))
             return
+        self.numberings[pipeline, subtask] = line["numbering"]
         for number in [number for number in mine if not line["from"] <= number <= line["to"]]:
             del mine[number]
 
     def _void(self, pipeline: str) -> None:
-        for key in [key for key in self.taken if key[0] == pipeline]:
-            del self.taken[key]
+        for of_subtasks in (self.taken, self.numberings):
+            for key in [key for key in of_subtasks if key[0] == pipeline]:
+                del of_subtasks[key]
 
     def forget(self, pipeline: str, record: CheckpointRecord) -> None:
         """A record of this pipeline is durable: what it holds nobody will ask the journal for."""
@@ -96,6 +101,8 @@ class Journal:
             for vertex, rounds in vertices.items():
                 for number in sorted(rounds):
                     yield found_line(pipeline, vertex, number, rounds[number])
+        for (pipeline, subtask), numbering in self.numberings.items():
+            yield kept_line(pipeline, subtask, 1, 0, numbering)
         for (pipeline, subtask), mine in self.taken.items():
             for number in sorted(mine):
                 yield taken_line(pipeline, subtask, mine[number])
@@ -133,9 +140,11 @@ def taken_line(pipeline: str, subtask: Subtask, entry: Taken) -> dict[str, Any]:
     return line
 
 
-def kept_line(pipeline: str, subtask: Subtask, first: int, last: int) -> dict[str, Any]:
-    """Of this subtask's entries only those from ``first`` to ``last`` count."""
-    return {"p": pipeline, "s": [subtask.vertex, subtask.index], "from": first, "to": last}
+def kept_line(pipeline: str, subtask: Subtask, first: int, last: int, numbering: str) -> dict[str, Any]:
+    """Of this subtask's entries only those from ``first`` to ``last`` count. It will give the numbers of its batches to
+    other rows than before: from here on they are called ``numbering``."""
+    who = [subtask.vertex, subtask.index]
+    return {"p": pipeline, "s": who, "from": first, "to": last, "numbering": numbering}
 
 
 class JournalFile:

@@ -12,13 +12,15 @@ from runtime_toys import Target, ToySink, ToySource, forked, straight
 from test_driver_late import Job, wait_until
 
 from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.runtime import unit_journal
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore, StoreError
 from seatunnel_py.runtime.events import TableChanged
 from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.takeover import take_over
-from seatunnel_py.runtime.unit_journal import JournalFile
+from seatunnel_py.runtime.unit_journal import JournalFile, kept_line
 from seatunnel_py.work.unit import Budget, Unit
 
 
@@ -211,5 +213,26 @@ def test_the_first_unit_of_the_next_driver_is_that_of_the_journal(tmp_path: Path
         (2, {"n": 20}),
         (3, None),
     ]
+    job.driver.stop()
+    job.end()
+
+
+def test_what_numbers_are_called_outlives_the_driver(tmp_path: Path) -> None:
+    """A life of it gave them to other rows than the one before: a target that knows unit 2 of that must not take the
+    next driver's unit 2 for it."""
+    pipelines = [forked("x", ToySource((30,)), [ToySink("one")])]
+    job = Job(pipelines, tmp_path)
+    job.engine.script = lambda unit: job.engine.work(unit) if unit.split and unit.id.sequence < 3 else None
+    job.thread.start()
+    wait_until(lambda: any(unit.id.sequence == 3 for unit in job.engine.submitted))
+    line = unit_journal._encoded(kept_line("x", Subtask("x"), 1, 2, "1.7"))
+    LocalStorage(tmp_path / "checkpoints").append("journal/00000001-00000001", line)
+
+    again = Job(pipelines, tmp_path)
+    again.thread.start()
+    again.end()
+    names = {item.channel for unit in again.engine.submitted for item in unit.slices}
+
+    assert names == {"0:x[0]>x>0[0]@1.7"}
     job.driver.stop()
     job.end()

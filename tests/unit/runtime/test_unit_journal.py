@@ -26,6 +26,7 @@ from seatunnel_py.runtime.unit_journal import (
     done_line,
     dropped_line,
     found_line,
+    graph_line,
     kept_line,
     taken_line,
 )
@@ -43,7 +44,8 @@ lines = st.one_of(
     st.builds(taken_line, pipelines, subtasks, entries),
     st.builds(done_line, pipelines, st.sampled_from(["s/0", "t/0"])),
     st.builds(dropped_line, pipelines),
-    st.builds(kept_line, pipelines, subtasks, st.integers(1, 9), st.integers(0, 9)),
+    st.builds(graph_line, pipelines, st.sampled_from(["g", "h"]), st.sampled_from(["", "2"])),
+    st.builds(kept_line, pipelines, subtasks, st.integers(1, 9), st.integers(0, 9), st.sampled_from(["1.2", "3.4"])),
     st.builds(found_line, pipelines, st.sampled_from("ab"), st.integers(1, 4), st.builds(Round, st.just((SPLIT,)))),
 )
 
@@ -103,7 +105,9 @@ def test_a_driver_takes_over_what_counts(
 def test_a_journal_is_made_of_its_own_lines(written: list[Mapping[str, Any]]) -> None:
     journal = journal_of(written)
 
-    assert meaning(journal_of(list(journal.lines()))) == meaning(journal)
+    again = journal_of(list(journal.lines()))
+    assert meaning(again) == meaning(journal)
+    assert (again.graphs, again.numberings) == (journal.graphs, journal.numberings)
 
 
 @given(st.lists(lines, min_size=1, max_size=5), st.data())
@@ -190,12 +194,22 @@ def test_an_overtaken_driver_that_begins_late_is_not_heard(tmp_path: Path) -> No
 def test_entries_that_are_void_are_gone_for_all_drivers(tmp_path: Path) -> None:
     """Of this subtask of this pipeline; the number is then given anew."""
     for_all = [taken_line(name, who, Taken(number)) for name in "xy" for who in (A, B) for number in (1, 2, 3, 4)]
-    begun(tmp_path, 1, *for_all, kept_line("x", A, 2, 3), taken_line("x", A, Taken(4, range=["again"])))
+    begun(tmp_path, 1, *for_all, kept_line("x", A, 2, 3, "1.2"), taken_line("x", A, Taken(4, range=["again"])))
 
     taken, _, _ = read(tmp_path, 2)
 
     assert taken["x", A] == {2: Taken(2), 3: Taken(3), 4: Taken(4, range=["again"])}
     assert all(len(mine) == 4 for key, mine in taken.items() if key != ("x", A))
+
+
+def test_what_numbers_are_called_outlives_the_driver(tmp_path: Path) -> None:
+    """A target that has seen batch 7 must not take what is called so since for it; another graph begins anew."""
+    begun(tmp_path, 1, *(kept_line("x", who, 1, 0, name) for who, name in [(A, "1.2"), (B, "1.2"), (A, "1.3")]))
+    file = begun(tmp_path, 2)
+    assert file.journal.numberings == {("x", A): "1.3", ("x", B): "1.2"}
+
+    begun(tmp_path, 3, graph_line("x", "other", "3"))
+    assert begun(tmp_path, 4).journal.numberings == {}
 
 
 def test_set_up_is_done_once_for_all_drivers(tmp_path: Path) -> None:
@@ -304,7 +318,9 @@ def test_a_storage_that_is_away_for_a_moment_is_waited_for(tmp_path: Path, monke
     storage = Away(tmp_path)
     file = JournalFile(storage, 1)
     storage.tries = 0
-    file.append([taken_line("x", A, Taken(1)), kept_line("x", A, 1, 0), taken_line("x", A, Taken(1, range=["again"]))])
+    file.append(
+        [taken_line("x", A, Taken(1)), kept_line("x", A, 1, 0, "1.2"), taken_line("x", A, Taken(1, range=["again"]))]
+    )
     storage.tries = -9
     with pytest.raises(RetriableError):
         file.append([taken_line("x", A, Taken(2))])
