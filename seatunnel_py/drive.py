@@ -52,7 +52,7 @@ def drive(
     driver.hears_at(_desk(place, job, plan, authority))
     on_driver(driver)
     started = time.time()
-    tell(_started(job, place, pipelines, started, authority.incarnation))
+    tell(_started(job, place, pipelines, started))
     try:
         tables = driver.run()
     finally:
@@ -88,10 +88,10 @@ def _authority(place: JobPlace, store: CheckpointStore, pipelines: tuple[Pipelin
     return take_over(store, keys(pipelines))
 
 
-def _started(job: Job, place: JobPlace, pipelines: Sequence[Pipeline], at: float, driver: int) -> JobStarted:
+def _started(job: Job, place: JobPlace, pipelines: Sequence[Pipeline], at: float) -> JobStarted:
     rows = [vertex.source.table.rows for line in pipelines for vertex in line.vertices if vertex.source]
     names = tuple(str(path) for line in pipelines for path in line.tables)
-    return JobStarted(place.job_id, job.name, names, sum(filter(None, rows)) if None not in rows else None, at, driver)
+    return JobStarted(place.job_id, job.name, names, sum(filter(None, rows)) if None not in rows else None, at)
 
 
 def _remove(job: Job, settings: Settings, authority: Authority) -> None:
