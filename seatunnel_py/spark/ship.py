@@ -49,9 +49,11 @@ def _code_files(packages: Iterable[str]) -> Iterator[tuple[Path, str]]:
         if not spec.submodule_search_locations:
             yield origin, origin.name
             continue
-        for path in sorted(origin.parent.rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
-                yield path, str(path.relative_to(origin.parent.parent))
+        files = [path for path in origin.parent.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+        if any(path.suffix == ".so" for path in files):
+            continue  # a client library that workers import early: from a zip nobody can; it lies in the archive
+        for path in sorted(files):
+            yield path, str(path.relative_to(origin.parent.parent))
 
 
 def _distributions(packages: Iterable[str], extras: Iterable[str], *, catalyst: bool) -> list[str]:
@@ -60,34 +62,47 @@ def _distributions(packages: Iterable[str], extras: Iterable[str], *, catalyst: 
     waiting = [*WORKER_BASE, *(CATALYST_BASE if catalyst else ()), *_required("seatunnel-py", frozenset(extras))]
     waiting += [name for package in packages if package not in OURS for name in owners.get(package, ())]
     found: set[str] = set()
+    seen: set[str] = set()
     while waiting:
-        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
-        if name not in found | NOT_SHIPPED:
-            found.add(name)
-            waiting += _required(name, frozenset())
+        wanted = waiting.pop()
+        written, _, more = wanted.rstrip("]").partition("[")
+        name = re.sub(r"[-_.]+", "-", written).lower()
+        if wanted in seen or name in NOT_SHIPPED:
+            continue
+        seen.add(wanted)
+        found.add(name)
+        waiting += _required(name, frozenset())
+        waiting += _required(name, frozenset(more.split(","))) if more else ()
     return sorted(found)
 
 
 def _required(distribution: str, extras: frozenset[str]) -> Iterator[str]:
-    """What a distribution requires by itself (no extras given), or by these extras alone."""
+    """What a distribution requires by itself (no extras given), or by these extras alone, with extras of its own."""
     try:
         lines = importlib.metadata.distribution(distribution).requires or []
     except importlib.metadata.PackageNotFoundError:
         return  # what is not installed here cannot be used by the job either
     for line in lines:
         extra = re.search(r"extra == ['\"]([^'\"]+)['\"]", line)
-        name = re.match(r"[A-Za-z0-9._-]+", line)
+        name = re.match(r"[A-Za-z0-9._-]+(\[[A-Za-z0-9._,-]+\])?", line)
         if name and (extra[1] in extras if extra else not extras):
             yield name[0]
 
 
 def _library_files(distributions: Iterable[str]) -> Iterator[tuple[Path, str]]:
     for name in distributions:
-        for file in importlib.metadata.distribution(name).files or ():
+        for file in _files(name):
             path = Path(str(file.locate()))
             wanted = file.suffix != ".pyc" and not any(part in str(file) for part in _OF_NO_USE)
             if wanted and not str(file).startswith("..") and path.is_file():
                 yield path, str(file)
+
+
+def _files(distribution: str) -> list[importlib.metadata.PackagePath]:
+    try:
+        return importlib.metadata.files(distribution) or []
+    except importlib.metadata.PackageNotFoundError:
+        return []  # of another platform
 
 
 def _zip(files: Iterable[tuple[Path, str]], directory: Path, name: str) -> Path:
