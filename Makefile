@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SEEDS ?= 20000
 
-.PHONY: help setup demo test check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep guarantees
+.PHONY: help setup demo test check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep soak guarantees
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -67,6 +67,9 @@ mutants: $(STAMP) ## deliberate bugs in the protocol, and which checker or test 
 
 crash-sweep: servers ## kill -9 of everything at every failpoint; SHORT=1: each once; JOURNAL=FILE: goes on from there
 	@$(BIN)/python -m e2e.crash_sweep $(if $(SHORT),--short) $(if $(JOURNAL),--journal $(JOURNAL))
+
+soak: servers ## half an hour of random kills on a cluster: rows, memory, what is left behind; MINUTES=30 SEED=
+	@$(BIN)/python -m e2e.soak $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED))
 
 guarantees: servers ## try what connectors declare, and write docs/guarantees.md from it
 	@SEATUNNEL_WRITE_PAGES=1 $(BIN)/python -m pytest -q tests/connectors/conformance

@@ -6,68 +6,94 @@ import contextlib
 import os
 import subprocess
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.servers.ports import LOOPBACK, free_port
 
 START_SECONDS_MAX = 180.0  # two JVMs on a machine that may be busy with other tests
+_DEPLOY = "org.apache.spark.deploy"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SparkCluster:
-    """``url`` is what ``spark.master`` takes."""
+    """``url`` is what ``spark.master`` takes. Its processes are given an environment without our virtual environment's
+    packages: what a job needs out there must have travelled with it."""
 
-    url: str
-    processes: tuple[subprocess.Popen[bytes], ...]
+    directory: Path
+    environment: Mapping[str, str]
+    port: int = field(default_factory=free_port)
+    master: subprocess.Popen[bytes] | None = None
+    workers: dict[int, subprocess.Popen[bytes]] = field(default_factory=dict)
 
+    @property
+    def url(self) -> str:
+        return f"spark://{LOOPBACK}:{self.port}"
 
-@contextlib.contextmanager
-def spark_cluster(directory: Path, workers: int = 2) -> Iterator[SparkCluster]:
-    """A running cluster. Its processes are given an environment without our virtual environment's packages: what
-    a job needs out there must have travelled with it."""
-    import pyspark
+    def start(self, workers: int) -> None:
+        self.master = self._spawn("master", "master.Master", "--port", str(self.port))
+        for number in range(workers):
+            self.start_worker(number)
+        self._await(*self.workers)
 
-    home = Path(pyspark.__file__).parent
-    port = free_port()
-    url = f"spark://{LOOPBACK}:{port}"
-    environment = {
-        **{key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")},
-        "SPARK_HOME": str(home),
-        "SPARK_LOCAL_IP": LOOPBACK,
-        "SPARK_WORKER_DIR": str(directory / "work"),
-        "SPARK_NO_DAEMONIZE": "1",
-    }
-    spark_class = str(home / "bin" / "spark-class")
-    deploy = "org.apache.spark.deploy"
-    ui = ["--webui-port", str(free_port())]
-    commands = [[spark_class, f"{deploy}.master.Master", "--host", LOOPBACK, "--port", str(port), *ui]]
-    commands += [
-        [spark_class, f"{deploy}.worker.Worker", "--cores", "1", "--memory", "2g", "--host", LOOPBACK]
-        + ["--webui-port", str(free_port()), url]
-        for _ in range(workers)
-    ]
-    logs = [directory / f"cluster-{number}.log" for number in range(len(commands))]
-    processes = []
-    try:
-        for command, log in zip(commands, logs, strict=True):
-            with log.open("wb") as file:
-                processes.append(
-                    subprocess.Popen(command, env=environment, stdout=file, stderr=file, cwd=directory, process_group=0)
-                )
-        _await(logs[1:])
-        yield SparkCluster(url, tuple(processes))
-    finally:
-        for process in reversed(processes):
+    def start_worker(self, number: int) -> None:
+        """Also one that was killed; it registers in its own time."""
+        options = ("--cores", "1", "--memory", "2g", self.url)
+        self.workers[number] = self._spawn(f"worker-{number}", "worker.Worker", *options)
+
+    def kill_worker(self, number: int) -> None:
+        """The daemon dies at once; its executors notice by themselves."""
+        self.workers[number].kill()
+        self.workers[number].wait()
+
+    def stop(self) -> None:
+        processes = [*self.workers.values(), *([self.master] if self.master else [])]
+        for process in processes:
             process.terminate()
         for process in processes:
             process.wait(timeout=30)
 
+    def _spawn(self, name: str, kind: str, *options: str) -> subprocess.Popen[bytes]:
+        import pyspark
 
-def _await(logs: list[Path]) -> None:
-    deadline = time.monotonic() + START_SECONDS_MAX
-    while not all("Successfully registered with master" in log.read_text() for log in logs):
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"the Spark workers did not register; see {logs[0].parent}")
-        time.sleep(0.1)
+        home = Path(pyspark.__file__).parent
+        common = ("--host", LOOPBACK, "--webui-port", str(free_port()))
+        inherited = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
+        environment = {
+            **inherited,
+            "SPARK_HOME": str(home),
+            "SPARK_LOCAL_IP": LOOPBACK,
+            "SPARK_WORKER_DIR": str(self.directory / "work"),
+            "SPARK_NO_DAEMONIZE": "1",
+            **self.environment,
+        }
+        command = [str(home / "bin" / "spark-class"), f"{_DEPLOY}.{kind}", *common, *options]
+        with self._log(name).open("ab") as log:
+            return subprocess.Popen(
+                command, env=environment, stdout=log, stderr=log, cwd=self.directory, process_group=0
+            )
+
+    def _log(self, name: str) -> Path:
+        return self.directory / f"cluster-{name}.log"
+
+    def _await(self, *workers: int) -> None:
+        deadline = time.monotonic() + START_SECONDS_MAX
+        logs = [self._log(f"worker-{number}") for number in workers]
+        while not all("Successfully registered with master" in log.read_text() for log in logs):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"the Spark workers did not register; see {self.directory}")
+            time.sleep(0.1)
+
+
+@contextlib.contextmanager
+def spark_cluster(
+    directory: Path, workers: int = 2, environment: Mapping[str, str] | None = None
+) -> Iterator[SparkCluster]:
+    """A running cluster; ``environment`` is added to that of its processes."""
+    cluster = SparkCluster(directory, environment or {})
+    try:
+        cluster.start(workers)
+        yield cluster
+    finally:
+        cluster.stop()

@@ -1,0 +1,87 @@
+"""How much memory a driver holds over time: its Python and its JVM, looked at every few seconds."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.servers.process import descendants
+
+SAMPLE_SECONDS = 3.0
+SAMPLES_MIN = 10  # fewer say nothing about growth
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Megabytes of one driver at a moment of the monotonic clock."""
+
+    at: float
+    driver: int
+    python: float
+    jvm: float
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """A line through the samples: where it begins, and what it gains until the end, as a share of that."""
+
+    began: float
+    share: float
+
+    def __str__(self) -> str:
+        return f"{self.began:.1f} MB {self.share:+.2%}"
+
+
+def growth(points: Sequence[tuple[float, float]]) -> Growth:
+    """Least squares: one sample at either end decides nothing."""
+    times, values = zip(*points, strict=True)
+    middle, mean = sum(times) / len(times), sum(values) / len(values)
+    spread = sum((time - middle) ** 2 for time in times)
+    slope = sum((time - middle) * (value - mean) for time, value in points) / spread
+    began = mean + slope * (times[0] - middle)
+    return Growth(began, slope * (times[-1] - times[0]) / began)
+
+
+@dataclass(slots=True)
+class Meter:
+    """``driver`` names the process to look at, as long as there is one."""
+
+    driver: Callable[[], int | None]
+    samples: list[Sample] = field(default_factory=list)
+    _done: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> None:
+        while not self._done.wait(SAMPLE_SECONDS):
+            with suppress(OSError):  # it died while we looked
+                driver = self.driver()
+                jvm = java_below(driver, "SparkSubmit") if driver else []
+                if driver and jvm:
+                    self.samples.append(Sample(time.monotonic(), driver, resident(driver), resident(jvm[0])))
+
+    def stop(self) -> None:
+        self._done.set()
+
+    def since(self, at: float) -> list[Sample]:
+        """Of the driver that lives last, from a moment on."""
+        return [one for one in self.samples if one.at >= at and one.driver == self.samples[-1].driver]
+
+
+def resident(pid: int) -> float:
+    """VmRSS in MB."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
+
+
+def java_below(ancestor: int, main: str) -> list[int]:
+    """JVMs below a process, by a word of their command line."""
+    found = []
+    for pid in descendants(ancestor):
+        with suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            if words[0].endswith(b"java") and main.encode() in b" ".join(words):
+                found.append(pid)
+    return found
