@@ -20,6 +20,8 @@ from tests.servers.process import kill_tree
 
 ROOT = Path(__file__).parent.parent
 COMMAND = ROOT / ".venv" / "bin" / "seatunnel"
+PLAIN = (str(COMMAND),)
+STANDING = (str(COMMAND.with_name("python")), "-m", "bench.stop_the_world")
 JOB_TIMEOUT_S = 900
 
 CONNECTION = """\
@@ -64,6 +66,7 @@ def table_job(
     table: str = pg.BIG_TABLE,
     *,
     env: str = "",
+    source: str = "",
     sink: str = 'schema_save_mode = "RECREATE_SCHEMA"',
 ) -> str:
     """One table; by default into a target that the run creates, which is loaded in a shadow."""
@@ -76,6 +79,7 @@ source {{
   Jdbc {{
 {connection(server)}
     table_path = "{DATABASE}.{pg.SOURCE}.{table}"
+    {source}
   }}
 }}
 sink {{
@@ -90,7 +94,7 @@ sink {{
 """
 
 
-def tables_job(server: PostgresServer, names: Sequence[str], *, env: str = "", sink: str = "") -> str:
+def tables_job(server: PostgresServer, names: Sequence[str], *, env: str = "", source: str = "", sink: str = "") -> str:
     """Many tables in one job, all created by it."""
     tables = "\n".join(f'      {{ table_path = "{DATABASE}.{pg.SOURCE}.{name}" }}' for name in names)
     return f"""env {{
@@ -104,6 +108,7 @@ source {{
     table_list = [
 {tables}
     ]
+    {source}
   }}
 }}
 sink {{
@@ -149,7 +154,7 @@ def half_written(since: float) -> list[Path]:
     return [path for path in found if path.stat().st_mtime >= since]
 
 
-def run(job: str, place: Path, watch: Callable[[int], object] | None = None) -> Run:
+def run(job: str, place: Path, watch: Callable[[int], object] | None = None, command: Sequence[str] = PLAIN) -> Run:
     """Run a job file by the public command line. `watch` is called with its process id in a thread."""
     path = place / "job.conf"
     path.write_text(job)
@@ -159,7 +164,7 @@ def run(job: str, place: Path, watch: Callable[[int], object] | None = None) -> 
     started = time.perf_counter()
     with errors.open("wb") as stderr:
         process = subprocess.Popen(
-            [str(COMMAND), "run", str(path), "--json"], cwd=ROOT, env=env,
+            [*command, "run", str(path), "--json"], cwd=ROOT, env=env,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr,
         )  # fmt: skip
         if watch is not None:

@@ -74,13 +74,16 @@ def report(title: str, seconds: Seconds, *, base: str, rows: int | None = None) 
     return figures
 
 
-def verdict_of_pairs(seconds: Seconds, way: str, base: str, bar: float) -> bool:
+def verdict_of_pairs(seconds: Seconds, way: str, base: str, bar: float, name: str = "") -> bool:
     """Whether the median ratio of a way to its base meets a bar."""
-    return verdict(f"{way} / {base}", statistics.median(ratios(seconds, way, base)), bar)
+    found = ratios(seconds, way, base)
+    spread = f"{min(found):.3f} - {max(found):.3f}"
+    return verdict(f"{name}: {way} / {base} ({spread})".removeprefix(": "), statistics.median(found), bar)
 
 
 def verdict(name: str, value: float, bar: float, *, at_most: bool = False) -> bool:
     """Print whether a bar is met, and return it."""
     met = value <= bar if at_most else value >= bar
-    print(f"{'met' if met else 'NOT MET'}: {name} {value:.3f} ({'at most' if at_most else 'at least'} {bar:g})")
+    limit = f"{'at most' if at_most else 'at least'} {bar:g}"
+    print(f"{'MET' if met else 'NOT REACHED':11}  {name}: {value:.3f}, bar: {limit}")
     return met

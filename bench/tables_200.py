@@ -71,12 +71,12 @@ def create_and_copy(dsn: str, names: Sequence[str]) -> None:
                 writing.write(rows)
 
 
-def expect_all(server: PostgresServer, names: Sequence[str]) -> None:
+def expect_all(server: PostgresServer, names: Sequence[str], rows: int = pg.SMALL_ROWS) -> None:
     with pg.connect(server) as db:
         for name in names:
             row = db.execute(f"SELECT count(*) FROM {pg.TARGET}.{name}").fetchone()
-            if row is None or row[0] != pg.SMALL_ROWS:
-                raise AssertionError(f"{pg.TARGET}.{name} holds {row} rows instead of {pg.SMALL_ROWS}")
+            if row is None or row[0] != rows:
+                raise AssertionError(f"{pg.TARGET}.{name} holds {row} rows instead of {rows}")
 
 
 def without_start(many: ours.Run, one: ours.Run) -> float:

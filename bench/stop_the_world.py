@@ -1,0 +1,29 @@
+"""The command `seatunnel` with one thing changed: while a checkpoint is under way its sources stand still.
+
+    python -m bench.stop_the_world run JOB --json
+
+It shows what a checkpoint would cost that is not asynchronous: from the trigger until the last commit is confirmed no
+unit of the pipeline begins. Nobody would want that, so it is no setting; here it is the other end of a comparison.
+"""
+
+from __future__ import annotations
+
+from seatunnel_py.cli.main import app
+from seatunnel_py.runtime.subtask_run import SubtaskRun
+
+LOOK_SECONDS = 0.002  # until one that stands still looks again
+
+_begin_if_room = SubtaskRun.begin_if_room
+
+
+def _begin_if_nothing_is_under_way(self: SubtaskRun) -> None:
+    coordinator = self.line.coordinator
+    if self.held and coordinator is not None and (coordinator.shared.commits.waiting or coordinator.checkpoints.pending):
+        self.line.after(("the world stands", self.subtask), LOOK_SECONDS, self.begin_if_room)
+        return
+    _begin_if_room(self)
+
+
+if __name__ == "__main__":
+    SubtaskRun.begin_if_room = _begin_if_nothing_is_under_way  # type: ignore[method-assign]  # that is the change
+    app()
