@@ -19,9 +19,9 @@ from e2e.soak.victims import Kill, Killer, kills
 from e2e.support import wait_for, write_job
 from tests.servers.spark_cluster import spark_cluster
 
-ARRIVED_SECONDS = 240.0  # the last kill may have been that of a server
-END_SECONDS = 120.0
-BEGIN_SECONDS = 240.0
+ARRIVED_SECONDS = 600.0  # the last kill may have been that of a server
+END_SECONDS = 180.0
+BEGIN_SECONDS = 600.0
 # As little as Spark takes; it begins small, so that the JVM holds what lives in it and not what it was once given.
 HEAP, HEAP_AT_FIRST = "512m", "64m"
 
