@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from seatunnel_py.api.schema import TablePath, TableSchema
 
@@ -40,6 +40,15 @@ class Position:
     value: Mapping[str, Plain]
     generation: str = ""
     version: int = 1
+
+    def to_plain(self) -> dict[str, Any]:
+        """As a checkpoint, or a target that remembers how far it got, can hold it."""
+        return {"value": dict(self.value), "generation": self.generation, "version": self.version}
+
+    @staticmethod
+    def of(plain: Any) -> Position:
+        """The inverse of ``to_plain``."""
+        return Position(plain["value"], plain["generation"], plain["version"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ class Reading:
         return replace(self, at=at if end is None else {**at, split.id: end}, turn=self.turn + 1)
 
     def to_plain(self) -> list[Any]:
-        at = {name: position_plain(position) for name, position in self.at.items()}
+        at = {name: position.to_plain() for name, position in self.at.items()}
         return [self.finished, list(self.ended), at, self.turn]
 
 
@@ -78,19 +78,32 @@ def reading_of(plain: Any) -> Reading:
     if plain is None:
         return Reading()
     finished, ended, at, turn = plain
-    return Reading(finished, tuple(ended), {name: Position(**position) for name, position in at.items()}, turn)
+    return Reading(finished, tuple(ended), {name: Position.of(position) for name, position in at.items()}, turn)
 
 
-def position_of(plain: Any) -> Position | None:
-    """The inverse of ``position_plain``."""
-    return None if plain is None else Position(plain["value"], plain["generation"], plain["version"])
+@dataclass(frozen=True, slots=True)
+class Took:
+    """What one unit took, so that exactly this can be read again: of ``split`` what lies between two positions, the
+    second of which is None at its end (``done``); no split where it had not begun. ``result``: where the source cannot
+    give the same rows again, what the unit made, whose rows lie in segments."""
+
+    split: str | None = None
+    start: Position | None = None
+    end: Position | None = None
+    done: bool = False
+    rows: int = 0
+    result: Any = None
+
+    def to_plain(self) -> list[Any]:
+        start, end = (None if at is None else at.to_plain() for at in (self.start, self.end))
+        return [self.split, start, end, self.done, self.rows, self.result]
 
 
-def position_plain(position: Position | None) -> Any:
-    """A position as records and journals hold it."""
-    if position is None:
-        return None
-    return {"value": dict(position.value), "generation": position.generation, "version": position.version}
+def took_of(plain: Any) -> Took:
+    """The inverse of ``Took.to_plain``."""
+    split, start, end, done, rows, result = plain
+    begun, ended = (None if at is None else Position.of(at) for at in (start, end))
+    return Took(split, begun, ended, done, rows, result)
 
 
 def rounds_plain(rounds: Iterable[Round]) -> list[Any]:

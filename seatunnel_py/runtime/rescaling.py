@@ -20,7 +20,7 @@ from seatunnel_py.protocol.items import SubtaskSnapshot
 from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.protocol.restore import Splits, adapted
 from seatunnel_py.protocol.topology import Topology
-from seatunnel_py.runtime.reading import Reading, Round, deal, position_plain, reading_of
+from seatunnel_py.runtime.reading import Reading, Round, deal, reading_of
 from seatunnel_py.runtime.subtask_run import State, state_of
 from seatunnel_py.runtime.tallies import Tally, tally_of
 
@@ -96,7 +96,7 @@ def _plain(
     own = readings[subtask.vertex]
     ended, reading = own[subtask.index]
     hand = [split.id for split in deal(rounds[subtask.vertex], len(own))[subtask.index]]
-    assigned = {name: position_plain(position) for name, position in reading.at.items()}
+    assigned = {name: position.to_plain() for name, position in reading.at.items()}
     unread = tuple(name for name in hand if name not in assigned and name not in ended)
     return replace(snapshot, state=Splits(assigned, unread, tuple(sorted(ended))).plain())
 

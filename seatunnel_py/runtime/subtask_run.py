@@ -29,8 +29,8 @@ from seatunnel_py.runtime.conservation import violation
 from seatunnel_py.runtime.effects import piece_of, piece_plain
 from seatunnel_py.runtime.events import RowsMoved, UnitGivenUp
 from seatunnel_py.runtime.in_flight import place_of
-from seatunnel_py.runtime.read_limit import Grant
-from seatunnel_py.runtime.reading import Reading, position_of, position_plain, reading_of
+from seatunnel_py.runtime.read_limit import Grant, ReadLimit
+from seatunnel_py.runtime.reading import Reading, Took, reading_of, took_of
 from seatunnel_py.runtime.restarts import may_restart
 from seatunnel_py.runtime.tallies import Counting, Tally, tally_of
 from seatunnel_py.work.unit import (
@@ -52,7 +52,6 @@ ROWS_PER_SECOND_GUESS = 200_000  # what a chain moves on one core; only packing 
 UNIT_SECONDS_MIN = 0.01  # begin, commit and a round trip or two
 UNIT_SECONDS_UNKNOWN = 0.2  # a split without an estimate: several to a pack, but not hundreds
 _UNBOUNDED = Budget(rows=1 << 62, seconds=float("inf"))
-_NOTHING = (None, None, None, False, 0)  # what a unit took that never began
 FOR_EVER_SECONDS = 1.0  # at least, between attempts that never end
 IDLE_SECONDS = 0.1  # before an unbounded split that gave nothing is looked at again
 
@@ -146,7 +145,7 @@ class SubtaskRun:
         command = self.command
         if self.held and command is not None and command.range is None:
             self.held = False
-            self.line.post(self.subtask, self._done(command, state_of(command.state), taken=_NOTHING))
+            self.line.post(self.subtask, self._done(command, state_of(command.state), taken=Took().to_plain()))
 
     def begin_if_room(self) -> None:
         """Begin the unit that waits, unless a channel behind it is full, or there is nothing to read for now."""
@@ -220,10 +219,14 @@ class SubtaskRun:
             return None  # it stays open: there may be more some day
         return self._done(command, state, self._last_words(), ended=True)
 
+    @property
+    def _limit(self) -> ReadLimit | None:
+        source = self.vertex.source
+        return None if source is None else self.line.world.read_limit(source.step.id)
+
     def _budget(self) -> Budget | None:
         """What the next unit may read; None: the source's limit is reached for now."""
-        budget, source = self.line.settings.budget, self.vertex.source
-        limit = self.line.world.read_limit(source.step.id) if source is not None else None
+        budget, limit = self.line.settings.budget, self._limit
         if limit is None:
             return budget
         self._grant = limit.ask(self.line.now(), (self.line.key, self.subtask))
@@ -234,26 +237,24 @@ class SubtaskRun:
 
     def _was_read(self, result: UnitResult) -> None:
         """A unit has used its budget, or more, or less."""
-        source, grant = self.vertex.source, self._grant
-        limit = self.line.world.read_limit(source.step.id) if source is not None else None
+        limit, grant = self._limit, self._grant
         if limit is not None and grant is not None:
             limit.used(self.line.now(), (self.line.key, self.subtask), grant, result.rows, result.bytes)
         self._grant = None
 
     def _read_again(self, unit: UnitId, command: RunUnit, state: State) -> Unit | UnitDone | UnitResult:
-        """What an earlier life has read in its unit of this number, as ``_taken`` says it."""
-        again: Any = command.range
-        name, start, end, done, rows, *cached = again
-        if name is None:
+        """What an earlier life has read in its unit of this number."""
+        again = took_of(command.range)
+        if again.split is None:
             return self._done(command, state)
-        split = self._by_id[name]
-        if cached:
-            self.unit = Unit(unit, split, position_of(start))
-            return replace(result_from_plain(cached[0]), id=unit)
-        if rows:
+        split = self._by_id[again.split]
+        if again.result is not None:
+            self.unit = Unit(unit, split, again.start)
+            return replace(result_from_plain(again.result), id=unit)
+        if again.rows:
             cost = _cost_of(split, _UNBOUNDED)
-            return Unit(unit, split, position_of(start), (), _UNBOUNDED, cost, until=position_of(end))
-        reading = reading_of(state.reading).after(split, position_of(end), done=done, bounded=self._bounded)
+            return Unit(unit, split, again.start, (), _UNBOUNDED, cost, until=again.end)
+        reading = reading_of(state.reading).after(split, again.end, done=again.done, bounded=self._bounded)
         return self._done(command, replace(state, reading=reading.to_plain()), ended=self._has_read_all(reading))
 
     def _has_read_all(self, reading: Reading) -> bool:
@@ -288,7 +289,9 @@ class SubtaskRun:
         if unit.split is not None:
             reading = reading_of(state.reading).after(unit.split, result.next, done=result.done, bounded=self._bounded)
             ended = self._has_read_all(reading)
-            taken = _taken(unit.split, unit.start, result, cached=not self._replayable)
+            made = None if self._replayable else result.to_plain()
+            end = None if result.done else result.next
+            taken = Took(unit.split.id, unit.start, end, result.done, result.rows, made).to_plain()
             state = replace(state, reading=reading.to_plain())
             self.idle = not self._bounded and not result.rows
             outputs += self._last_words() if ended else ()
@@ -362,13 +365,6 @@ def _ways(subtask: Subtask, outputs: Iterable[Channel]) -> tuple[Channel, ...]:
     for channel in outputs:
         by_edge.setdefault(channel.edge, []).append(channel)
     return tuple(ways[subtask.index % len(ways)] for ways in by_edge.values())
-
-
-def _taken(split: Split, start: Position | None, result: UnitResult, *, cached: bool) -> Any:
-    """What the journal has to hold so that exactly this can be read again: split, start, end, whether that is the
-    split's end, rows; and where the source cannot do so, the result itself, whose rows lie in segments."""
-    end = None if result.done else position_plain(result.next)
-    return [split.id, position_plain(start), end, result.done, result.rows, *([result.to_plain()] if cached else ())]
 
 
 def _cost_of(split: Split, budget: Budget) -> float:

@@ -89,7 +89,7 @@ def write(location: str, unit: Unit, chain: Chain, bad: Sequence[BadRowsOf], end
     """Write the file; a piece that names it."""
     directory = f"{location.rstrip('/')}/{STAGED}"
     split = unit.split.id if unit.split else ""
-    far = {"value": dict(end.value), "generation": end.generation, "version": end.version} if end else None
+    far = end.to_plain() if end else None
     about = About(chain.job_id, chain.vertex, entry_step(chain), str(unit.id), split, far, time.time())
     writer = SegmentWriter(directory, name_of(unit, chain))
     for one in bad:

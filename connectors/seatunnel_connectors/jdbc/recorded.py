@@ -25,7 +25,7 @@ class Recorded:
 
     @property
     def reached(self) -> Reached:
-        return Reached(self.read, _position_of(self.end))
+        return Reached(self.read, None if self.end is None else Position.of(self.end))
 
     def check_same(self, rows: int, shown: str) -> None:
         """An attempt that read other rows cannot be followed up from here: the next unit would begin before its
@@ -44,15 +44,6 @@ class Recorded:
             "vertex": context.vertex, "life": [context.incarnation, context.epoch],
         }  # fmt: skip
         return Piece(self.rows, self.bytes, self.merged, data)
-
-
-def position_plain(end: Position | None) -> Plain:
-    """A position as it stands in a unit's record."""
-    return None if end is None else {"value": dict(end.value), "generation": end.generation, "version": end.version}
-
-
-def _position_of(plain: Any) -> Position | None:
-    return None if plain is None else Position(plain["value"], plain["generation"], plain["version"])
 
 
 def data_ids(pieces: Sequence[Piece]) -> list[str]:

@@ -13,12 +13,12 @@ from seatunnel_py.api import Position, Split, TablePath
 from seatunnel_py.runtime.reading import (
     Reading,
     Round,
+    Took,
     deal,
-    position_of,
-    position_plain,
     reading_of,
     splits_of,
     splits_plain,
+    took_of,
 )
 
 X = TablePath.parse("db.schema.x")
@@ -149,9 +149,9 @@ def test_a_subtask_without_a_state_is_at_its_beginning() -> None:
     assert reading_of(None) == Reading()
 
 
-@given(st.none() | positions)
-def test_a_position_survives_json(position: Position | None) -> None:
-    assert position_of(json.loads(json.dumps(position_plain(position)))) == position
+@given(st.builds(Took, st.none() | names, st.none() | positions, st.none() | positions, st.booleans(), st.integers()))
+def test_what_a_unit_took_survives_json(taken: Took) -> None:
+    assert took_of(json.loads(json.dumps(taken.to_plain()))) == taken
 
 
 @given(

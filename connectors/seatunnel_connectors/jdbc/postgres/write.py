@@ -12,7 +12,7 @@ from seatunnel_connectors.jdbc.postgres.blocks import Blocks
 from seatunnel_connectors.jdbc.postgres.plan import Load, load_of
 from seatunnel_connectors.jdbc.postgres.record import UnitRecord
 from seatunnel_connectors.jdbc.postgres.session import Rows, explained, rows
-from seatunnel_connectors.jdbc.recorded import Recorded, position_plain
+from seatunnel_connectors.jdbc.recorded import Recorded
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
     Batch,
@@ -84,7 +84,8 @@ class PostgresWriter(Writer):
             if before is not None:
                 piece = self.record.already(before, self.rows)
             else:
-                mine = Recorded(self.rows, self.bytes, self.blocks.merged, position_plain(self.end), self.read)
+                end = None if self.end is None else self.end.to_plain()
+                mine = Recorded(self.rows, self.bytes, self.blocks.merged, end, self.read)
                 piece = self.record.commit(mine, begun=self.blocks.begun)
         except BaseException:
             self.abort()

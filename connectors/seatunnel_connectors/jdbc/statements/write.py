@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from seatunnel_connectors.jdbc import crash_points
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.held import Held
-from seatunnel_connectors.jdbc.recorded import Recorded, position_plain
+from seatunnel_connectors.jdbc.recorded import Recorded
 from seatunnel_connectors.jdbc.statements.books import Books
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Row, Session
 from seatunnel_connectors.jdbc.statements.load import Load
@@ -192,7 +192,8 @@ class StatementWriter(Writer):
     def _commit(self) -> Piece:
         if not self.begun:
             self.session.begin()
-        mine = Recorded(self.rows, self.bytes, self.merged, position_plain(self.end), self.read)
+        end = None if self.end is None else self.end.to_plain()
+        mine = Recorded(self.rows, self.bytes, self.merged, end, self.read)
         if self.books:
             self.books.check_fence(self.session, self.context, self.load.table)
             if self.unit:
