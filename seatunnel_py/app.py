@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_py.api.redaction import redacted_text
 from seatunnel_py.config.job_file import load
 from seatunnel_py.engines import Engines, LocalEngines, SparkEngines, needs_catalyst
 from seatunnel_py.errors import JobFileError, PlanError, Problem, SeaTunnelError
@@ -186,6 +187,8 @@ def claim(
     about |= {"error_location": job.file.env.error_location, "fresh": fresh}
     if savepoint is not None:
         about["savepoint"] = str(savepoint)
+    if job.file.env.checkpoint_location:
+        about["checkpoint_location"] = redacted_text(job.file.env.checkpoint_location)
     return home.claim(job_id, fresh=fresh, about=about, restore=restore)
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from seatunnel_py.api.storage import Storage
 from seatunnel_py.config.env import RequiredGuarantee
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.plan.steps import Job
@@ -23,7 +24,9 @@ from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.loop import Driver
 from seatunnel_py.runtime.ports import Engine
 from seatunnel_py.runtime.receipt import Receipt, Seconds
+from seatunnel_py.runtime.segment_retention import sweep
 from seatunnel_py.runtime.settings import Settings, settings_of
+from seatunnel_py.runtime.shared_job import JOB, PLAN, RECEIPT, SharedJob
 from seatunnel_py.runtime.storages import open_storage
 from seatunnel_py.runtime.takeover import Authority, take_over
 from seatunnel_py.runtime.unit_journal import JournalFile
@@ -47,12 +50,18 @@ def drive(
     settings, store = _settings(job, place), CheckpointStore(opened.storage)
     authority = _authority(place, store, pipelines)
     place.keep_plan(plan)
+    shared = SharedJob(opened.storage) if job.file.env.checkpoint_location else None
+    if shared is not None:
+        shared.write(authority.incarnation, JOB, place.read(JOB) or {})
+        shared.write(authority.incarnation, PLAN, plan)
     journal = JournalFile(opened.storage, authority.incarnation)
+    sweep(settings.exchange, authority.incarnation - 1, store, journal.journal)
     driver = Driver(pipelines, engine, place.job_id, authority, store, journal, settings, _SystemClock(), tell)
-    driver.hears_at(_desk(place, job, plan, authority))
+    others = (opened.storage,) if shared is not None else ()
+    driver.hears_at(_desk(place, job, plan, authority, others))
     on_driver(driver)
     started = time.time()
-    tell(_started(job, place, pipelines, started))
+    tell(_started(job, place, pipelines, started, authority.incarnation))
     try:
         tables = driver.run()
     finally:
@@ -60,12 +69,16 @@ def drive(
     # Not every target can refuse an older driver. What became of the job is for the newest one to say (I34), and what
     # lies beside the job is for that one to remove.
     store.check(authority.incarnation)
-    if not driver.resumable:
+    if driver.resumable:
+        sweep(settings.exchange, authority.incarnation, store, journal.journal)
+    else:
         _remove(job, settings, authority)
     ended = time.time()
     notes = (*job.notes, *opened.notes(), *quarantine.notes(place.job_id, tables))
     seconds = _seconds(driver, began, started, ended)
     receipt = Receipt(place.job_id, job.name, tables, seconds, notes, driver.stopped_by)
+    if shared is not None:
+        shared.write(authority.incarnation, RECEIPT, receipt.to_plain())
     tell(JobEnded(receipt, ended))
     return receipt, driver.resumable
 
@@ -88,10 +101,10 @@ def _authority(place: JobPlace, store: CheckpointStore, pipelines: tuple[Pipelin
     return take_over(store, keys(pipelines))
 
 
-def _started(job: Job, place: JobPlace, pipelines: Sequence[Pipeline], at: float) -> JobStarted:
+def _started(job: Job, place: JobPlace, pipelines: Sequence[Pipeline], at: float, driver: int) -> JobStarted:
     rows = [vertex.source.table.rows for line in pipelines for vertex in line.vertices if vertex.source]
     names = tuple(str(path) for line in pipelines for path in line.tables)
-    return JobStarted(place.job_id, job.name, names, sum(filter(None, rows)) if None not in rows else None, at)
+    return JobStarted(place.job_id, job.name, names, sum(filter(None, rows)) if None not in rows else None, at, driver)
 
 
 def _remove(job: Job, settings: Settings, authority: Authority) -> None:
@@ -109,15 +122,15 @@ def _seconds(driver: Driver, began: float, started: float, ended: float) -> Seco
     return Seconds(ended - began, started - began, data, first_row)
 
 
-def _desk(place: JobPlace, job: Job, plan: Mapping[str, Any], authority: Authority) -> Desk:
-    """Where requests to this run are heard; savepoints stand beside the jobs."""
+def _desk(place: JobPlace, job: Job, plan: Mapping[str, Any], authority: Authority, others: Sequence[Storage]) -> Desk:
+    """Where requests to this run are heard, on this machine and from ``others``; savepoints stand beside the jobs."""
     about = {"job_id": place.job_id, "job_name": job.name, "job_file": job.file.path, "plan": plan}
 
     def keep(name: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]) -> Path:
         taken = savepoint.Savepoint(name, authority.lineage, authority.incarnation, time.time(), about, records, absent)
         return savepoint.write(place.savepoints, taken)
 
-    return Desk(Control(LocalStorage(place.path)), place.driver, keep, place.hold)
+    return Desk(Control(LocalStorage(place.path), *others), place.driver, keep, place.hold)
 
 
 class _SystemClock:

@@ -197,3 +197,8 @@ class Sink(ABC):
     def committer(self) -> Committer:
         """The committer, on the driver."""
         return NothingToCommit()
+
+    def blocked_by(self) -> Sequence[str]:
+        """What in the target keeps this sink's work there waiting (locks of others), in sentences for people. Asked on
+        the driver when something takes long: it has to answer within seconds, and changes nothing."""
+        return ()

@@ -10,6 +10,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from seatunnel_py.errors import FatalError
+
 
 class Storage(ABC):
     """One job's. Every method may block; only ``create`` is called by several processes under one name. What cannot be
@@ -37,6 +39,10 @@ class Storage(ABC):
     @abstractmethod
     def delete(self, name: str) -> None:
         """Nothing is under this name afterwards."""
+
+    def jobs(self) -> Sequence[str]:
+        """The ids of all jobs that have something at this URL, in order; this storage was made for the id ""."""
+        raise FatalError(f"{type(self).__name__} cannot say which jobs there are", "name the job")
 
     def describe(self, name: str) -> str:
         """Where that is, for people, without a secret."""

@@ -5,30 +5,32 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import asdict
+from typing import Any
 
 import typer
 
+from seatunnel_py.cli.known import KnownJob, Where, known
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.runtime.control import Answer, Control, Request, Wish, request_id
-from seatunnel_py.runtime.home import ID_CHARACTERS, Home, JobPlace
-from seatunnel_py.runtime.local_storage import LocalStorage
+from seatunnel_py.runtime.control import Answer, Request, Wish, request_id
+from seatunnel_py.runtime.home import ID_CHARACTERS, Home
 from seatunnel_py.runtime.receipt import ExitCode
 
 LOOK_SECONDS = 0.1
 GRACE_SECONDS = 5.0  # the driver says itself that it gives up; this much later it is not going to
+EXPLAIN_SECONDS = 8.0  # a driver looks every half second, one that is far away every two; targets are asked meanwhile
 
 
-def savepoint(job_id: str, name: str | None, *, stop: bool, seconds: float, as_json: bool) -> int:
+def savepoint(job_id: str, where: Where, name: str | None, *, stop: bool, seconds: float, as_json: bool) -> int:
     """Take a savepoint of a running job; ``stop``: it ends behind it."""
     home = Home.of_environment()
-    place = home.job(job_id)
+    job = known(job_id, where)
     chosen = name or f"{job_id}-{time.strftime('%Y%m%d-%H%M%S')}-{request_id()[:4]}"
     if not ID_CHARACTERS.issuperset(chosen) or chosen.startswith("."):
         raise SeaTunnelError(f"{chosen!r} is no name of a savepoint", "use letters, digits, '-', '_' and '.'")
     if (home.savepoints / chosen).exists():
         raise SeaTunnelError(f"there is a savepoint {chosen!r} already", "choose another --name")
     wish = Wish.STOP if stop else Wish.SAVEPOINT
-    answer = _asked(place, Request(request_id(), wish, _run_of(place), chosen, (), seconds), quiet=as_json)
+    answer = _asked(job, Request(request_id(), wish, _run_of(job), chosen, (), seconds), quiet=as_json)
     if answer.done and not as_json:
         typer.echo(f"{answer.text}: {answer.about['path']}")
         typer.echo(f"begin a job with it: seatunnel run JOB --restore {chosen}")
@@ -36,40 +38,71 @@ def savepoint(job_id: str, name: str | None, *, stop: bool, seconds: float, as_j
     return _tell(answer, as_json=as_json)
 
 
-def cancel(job_id: str, tables: tuple[str, ...], *, seconds: float, as_json: bool) -> int:
+def cancel(job_id: str, where: Where, tables: tuple[str, ...], *, seconds: float, as_json: bool) -> int:
     """End a running job, or some of its tables, at once."""
-    place = Home.of_environment().job(job_id)
-    request = Request(request_id(), Wish.CANCEL, _run_of(place), "", tables, seconds)
-    return _tell(_asked(place, request, quiet=as_json), as_json=as_json)
+    job = known(job_id, where)
+    request = Request(request_id(), Wish.CANCEL, _run_of(job), "", tables, seconds)
+    return _tell(_asked(job, request, quiet=as_json), as_json=as_json)
 
 
-def _run_of(place: JobPlace) -> str:
+def explained(job: KnownJob) -> tuple[list[dict[str, Any]] | None, str]:
+    """What a running job is at, table by table; None where its driver does not say, and what people are told of that.
+    Nothing of the question is left behind."""
+    if not job.here and job.location is None:
+        again = f"`seatunnel run JOB --job-id {job.job_id} --restore latest` goes on with it"
+        return None, f"its driver was killed before it ended: {again}"
+    control = job.control()
+    request = Request(request_id(), Wish.EXPLAIN, "", seconds=EXPLAIN_SECONDS)
+    control.ask(request)
+    try:
+        until = time.monotonic() + EXPLAIN_SECONDS
+        while (answer := control.answered(request.id)) is None and time.monotonic() < until:
+            if not job.here and job.location is None:
+                return None, "its driver has just ended"
+            time.sleep(LOOK_SECONDS)
+    finally:
+        control.forget(request.id)
+    if answer is not None:
+        return list(answer.about.get("tables", ())), "" if answer.done else answer.text
+    silent = f"its driver has not answered for {EXPLAIN_SECONDS:.0f} s"
+    if job.here:
+        return (
+            None,
+            f"{silent}, although its process lives: it is stopped, still starting, or the machine is overloaded",
+        )
+    return None, f"{silent}: it is dead, or cannot reach the checkpoint.location"
+
+
+def _run_of(job: KnownJob) -> str:
     """The run that is asked. SeaTunnelError where nobody would hear it."""
-    about = place.read("job")
-    if about is None or not place.running:
-        ended = place.read("receipt") is not None
+    about, ended = job.read("job"), job.read("receipt") is not None
+    far = job.location is not None and not ended
+    if about is None or not (job.here or far):
         raise SeaTunnelError(
-            f"no driver of the job {place.job_id!r} lives: it {'has ended' if ended else 'was killed'}",
-            "" if ended else f"`seatunnel run JOB --job-id {place.job_id} --restore latest` goes on with it",
+            f"no driver of the job {job.job_id!r} lives: it {'has ended' if ended else 'was killed'}",
+            "" if ended else f"`seatunnel run JOB --job-id {job.job_id} --restore latest` goes on with it",
         )
     return str(about["driver"])
 
 
-def _asked(place: JobPlace, request: Request, *, quiet: bool) -> Answer:
+def _asked(job: KnownJob, request: Request, *, quiet: bool) -> Answer:
     """Ask, show how far it has come, and return what became of it."""
-    control = Control(LocalStorage(place.path))
+    control = job.control()
+    local = job.here
     control.ask(request)
     until = time.monotonic() + request.seconds + GRACE_SECONDS
     shown = ""
     while (answer := control.answered(request.id)) is None:
-        told = control.told(request.id) if place.running else "its driver has died"
+        told = control.told(request.id) if job.here or not local else "its driver has died"
         if told != shown and not quiet:
             typer.echo(told, err=True)
         shown = told
         if time.monotonic() > until:
+            died = local and not job.here
             raise SeaTunnelError(
-                f"nobody has answered within {request.seconds:.0f} s{': its driver has died' * (not place.running)}",
-                f"the request stays, and is answered when the job goes on: {place.path}/control/{request.id}.answer",
+                f"nobody has answered within {request.seconds:.0f} s{': its driver has died' * died}",
+                f"the request {request.id} stays, and is answered when the job goes on; `seatunnel jobs show "
+                f"{job.job_id}` says what it is at",
             )
         time.sleep(LOOK_SECONDS)
     return answer

@@ -1,28 +1,35 @@
-"""``seatunnel jobs``: what ran, and why tables failed."""
+"""``seatunnel jobs list|show``: what ran, what it is at, and what went wrong."""
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import typer
 
+from seatunnel_py.cli.control import explained
+from seatunnel_py.cli.known import KnownJob, Where, known
 from seatunnel_py.cli.numbers import count, seconds
+from seatunnel_py.cli.timeline_view import timeline_plain, timeline_text
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.runtime.home import Home, JobPlace
+from seatunnel_py.runtime import timeline
+from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.receipt import ExitCode
 
+STANDINGS_MAX = 10  # tables under way that are explained on a terminal
 
-def listing(*, as_json: bool) -> int:
-    """All jobs of this home, oldest first."""
+
+def listing(where: Where, *, as_json: bool) -> int:
+    """All jobs of this home, or of a shared checkpoint.location, oldest first."""
     home = Home.of_environment()
-    jobs = [_about(place) for place in home.jobs()]
+    jobs = sorted(map(_about, _all(home, where)), key=lambda job: float(job["started"]))
     if as_json:
         typer.echo(json.dumps(jobs, indent=1))
         return ExitCode.SUCCESS
     if not jobs:
-        typer.echo(f"no job has run in {home.path}; `seatunnel run JOB` starts one")
+        typer.echo(f"no job has run in {where.file or home.path}; `seatunnel run JOB` starts one")
     for job in jobs:
         started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(job["started"]))
         line = f"{job['job_id']:32} {job['state']:18} {started}  {count(job['rows_read']):>12} rows  {job['job_file']}"
@@ -30,53 +37,86 @@ def listing(*, as_json: bool) -> int:
     return ExitCode.SUCCESS
 
 
-def _about(place: JobPlace) -> dict[str, Any]:
+def _all(home: Home, where: Where) -> Iterable[KnownJob]:
+    location = where.location()
+    if location is None:
+        return [KnownJob(place) for place in home.jobs()]
+    from seatunnel_py.runtime.storages import job_ids
+
+    return [KnownJob(home.place(job_id), location) for job_id in job_ids(location)]
+
+
+def _about(job: KnownJob) -> dict[str, Any]:
     """What stands in a line; a job whose record cannot be read must not hide the others."""
+    nothing = {"job_id": job.job_id, "job_name": "", "job_file": "", "started": 0.0, "state": "UNREADABLE"}
     try:
-        job, receipt = place.read("job") or {}, place.read("receipt")
+        about, receipt = job.read("job") or {}, job.read("receipt")
     except SeaTunnelError:
-        return {
-            "job_id": place.job_id,
-            "job_name": "",
-            "job_file": "",
-            "started": 0.0,
-            "state": "UNREADABLE",
-            "rows_read": 0,
-        }
+        return {**nothing, "rows_read": 0}
     return {
-        "job_id": place.job_id,
-        "job_name": job.get("job_name", ""),
-        "job_file": job.get("job_file", ""),
-        "started": job.get("started", 0.0),
-        "state": "RUNNING" if place.running else receipt["state"] if receipt else "KILLED",
+        "job_id": job.job_id,
+        "job_name": about.get("job_name", ""),
+        "job_file": about.get("job_file", ""),
+        "started": about.get("started", 0.0),
+        "state": _state(job, receipt),
         "rows_read": receipt["totals"]["rows_read"] if receipt else 0,
     }
 
 
-def show(job_id: str, *, as_json: bool) -> int:
-    """One job, table by table, with the cause of every failure."""
-    place = Home.of_environment().job(job_id)
-    receipt = place.read("receipt")
+def _state(job: KnownJob, receipt: dict[str, Any] | None) -> str:
+    """From far away a driver that is dead looks like one that runs."""
+    if job.here:
+        return "RUNNING"
+    if receipt is not None:
+        return str(receipt["state"])
+    return "KILLED" if job.location is None else "NOT ENDED"
+
+
+def show(job_id: str, where: Where, last: int | None, *, as_json: bool) -> int:
+    """One job: where it is, table by table what arrived, and the failures on the way, the ``last`` of them or all."""
+    job = known(job_id, where)
+    about, receipt = _about(job), job.read("receipt")
+    standing, silence = (None, "") if receipt and not job.here else explained(job)
+    receipt = None if job.here else receipt  # of a run before this one
+    alive = job.here or standing is not None
+    failures = timeline.read(job.place.events, alive=alive, kept=last)
     if as_json:
-        typer.echo(json.dumps({"job": place.read("job"), "receipt": receipt}, indent=1))
+        plain = {"job": job.read("job"), "state": about["state"], "receipt": receipt, "standing": standing}
+        typer.echo(json.dumps({**plain, "timeline": timeline_plain(failures)}, indent=1))
         return ExitCode.SUCCESS
-    about = _about(place)
     typer.echo(f"{about['job_id']}  {about['state']}  {about['job_file']}")
-    if receipt is None:
-        typer.echo("it is running" if about["state"] == "RUNNING" else "its driver was killed before it ended")
-        _tell_logs(place)
-        return ExitCode.SUCCESS
-    for table in receipt["tables"]:
-        typer.echo(f"  {table['state']:10} {table['table']}: {_read(table)} in {seconds(table['seconds'])}")
+    for line in (*_arrived(receipt), *_stands(job, standing, silence), *timeline_text(failures)):
+        typer.echo(line)
+    if job.place.events.exists():
+        typer.echo(f"events: {job.place.events}")
+        typer.echo(f"log: {job.place.log}")
+    return ExitCode.SUCCESS
+
+
+def _arrived(receipt: dict[str, Any] | None) -> Iterator[str]:
+    for table in receipt["tables"] if receipt is not None else ():
+        yield f"  {table['state']:10} {table['table']}: {_read(table)} in {seconds(table['seconds'])}"
         for into in table["targets"]:
             written = "" if into["rows_written"] is None else f": {count(into['rows_written'])} written"
-            typer.echo(f"             -> {into['target']}{written}")
+            yield f"             -> {into['target']}{written}"
         if table["cause"]:
-            typer.echo(f"             {table['cause']['message']}")
+            yield f"             {table['cause']['message']}"
             if table["cause"]["remedy"]:
-                typer.echo(f"             remedy: {table['cause']['remedy']}")
-    _tell_logs(place)
-    return ExitCode.SUCCESS
+                yield f"             remedy: {table['cause']['remedy']}"
+
+
+def _stands(job: KnownJob, standing: list[dict[str, Any]] | None, silence: str) -> Iterator[str]:
+    """What a running job is at; of one whose driver says nothing, what that means."""
+    if silence:
+        yield silence
+    for table in (standing or [])[:STANDINGS_MAX]:
+        checkpoint = "none yet" if table["checkpoint"] is None else table["checkpoint"]
+        lag = f", {table['lag']} not committed yet" if table["lag"] else ""
+        yield f"  {table['state']:10} {table['table']}: last checkpoint {checkpoint}{lag}"
+        for line in (*table["blocked"], *table["waits"]):
+            yield f"             {line}"
+    if (more := len(standing or ()) - STANDINGS_MAX) > 0:
+        yield f"  and {more} more tables: --json shows them"
 
 
 def _read(table: dict[str, Any]) -> str:
@@ -87,8 +127,3 @@ def _read(table: dict[str, Any]) -> str:
     if table["attempts"]:
         parts.append(f"{count(table['attempts'])} failed attempts")
     return ", ".join(parts)
-
-
-def _tell_logs(place: JobPlace) -> None:
-    typer.echo(f"events: {place.events}")
-    typer.echo(f"log: {place.log}")

@@ -6,11 +6,14 @@ import errno
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from seatunnel_py.errors import JobFileError, SeaTunnelError
+
+if TYPE_CHECKING:
+    from seatunnel_py.cli.known import Where
 
 app = typer.Typer(
     name="seatunnel",
@@ -37,6 +40,11 @@ Variables = Annotated[
     typer.Option("-i", "--variable", metavar="K=V", help="a variable of the job file; may be repeated"),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON for machines")]
+JobId = Annotated[str, typer.Argument(help="as `seatunnel jobs list` names it")]
+StoreOf = Annotated[
+    Path | None,
+    typer.Option("--file", metavar="JOB", help="of a job on another machine: the job file that names its store"),
+]
 
 
 @app.command(epilog="Example: seatunnel check configs/shop.conf -i day=2026-01-31")
@@ -158,19 +166,33 @@ def encrypt(job: JobArgument, decrypt: Annotated[bool, typer.Option("--decrypt",
 
 
 @jobs_app.command("list", epilog="Example: seatunnel jobs list --json")
-def jobs_list(as_json: AsJson = False) -> None:
-    """All known jobs, oldest first."""
+def jobs_list(file: StoreOf = None, variable: Variables = None, as_json: AsJson = False) -> None:
+    """All known jobs, oldest first.
+
+    With --file those that share its checkpoint.location, from whatever machine.
+    """
     from seatunnel_py.cli import jobs as command
 
-    raise typer.Exit(command.listing(as_json=as_json))
+    raise typer.Exit(command.listing(_where(file, variable), as_json=as_json))
 
 
-@jobs_app.command("show", epilog="Example: seatunnel jobs show nightly-2026-01-31")
-def jobs_show(job_id: str, as_json: AsJson = False) -> None:
-    """One job: its receipt, and why tables failed."""
+@jobs_app.command("show", epilog="Example: seatunnel jobs show nightly-2026-01-31 --last 50")
+def jobs_show(
+    job_id: JobId,
+    last: Annotated[int, typer.Option(min=1, help="how many failures")] = 20,
+    every: Annotated[bool, typer.Option("--all", help="all failures")] = False,
+    file: StoreOf = None,
+    variable: Variables = None,
+    as_json: AsJson = False,
+) -> None:
+    """One job: what it is at, what arrived, and every failure with what followed.
+
+    A running job says who waits for whom; after that it is only looked at.
+    """
     from seatunnel_py.cli import jobs as command
 
-    raise typer.Exit(command.show(job_id, as_json=as_json))
+    shown = None if every else last
+    raise typer.Exit(command.show(job_id, _where(file, variable), shown, as_json=as_json))
 
 
 @quarantine_app.command("list", epilog="Example: seatunnel quarantine list --job-id nightly")
@@ -219,29 +241,35 @@ Timeout = Annotated[float, typer.Option("--timeout", min=1, metavar="SECONDS", h
 
 @jobs_app.command("savepoint", epilog="Example: seatunnel jobs savepoint nightly --name before-upgrade --stop")
 def jobs_savepoint(
-    job_id: str,
+    job_id: JobId,
     name: Annotated[str | None, typer.Option(help="what `run --restore` calls it; default: a new one")] = None,
     stop: Annotated[bool, typer.Option("--stop", help="end the job behind it")] = False,
     timeout: Timeout = 300.0,
+    file: StoreOf = None,
+    variable: Variables = None,
     as_json: AsJson = False,
 ) -> None:
     """Keep where a running job stands, for another job to begin with."""
     from seatunnel_py.cli import control as command
 
-    raise typer.Exit(command.savepoint(job_id, name, stop=stop, seconds=timeout, as_json=as_json))
+    where = _where(file, variable)
+    raise typer.Exit(command.savepoint(job_id, where, name, stop=stop, seconds=timeout, as_json=as_json))
 
 
 @jobs_app.command("cancel", epilog="Example: seatunnel jobs cancel nightly --table shop.orders")
 def jobs_cancel(
-    job_id: str,
+    job_id: JobId,
     table: Annotated[list[str] | None, typer.Option(metavar="TABLE", help="only this one; may be repeated")] = None,
     timeout: Timeout = 60.0,
+    file: StoreOf = None,
+    variable: Variables = None,
     as_json: AsJson = False,
 ) -> None:
     """End a running job at once: nothing unfinished becomes visible."""
     from seatunnel_py.cli import control as command
 
-    raise typer.Exit(command.cancel(job_id, tuple(table or ()), seconds=timeout, as_json=as_json))
+    where = _where(file, variable)
+    raise typer.Exit(command.cancel(job_id, where, tuple(table or ()), seconds=timeout, as_json=as_json))
 
 
 @state_app.command("show", epilog="Example: seatunnel state show nightly --json")
@@ -275,6 +303,12 @@ def root(version: Annotated[bool, typer.Option("--version", help="print the vers
 
         typer.echo(f"seatunnel-py {__version__}")
         raise typer.Exit
+
+
+def _where(file: Path | None, variables: list[str] | None) -> Where:
+    from seatunnel_py.cli.known import Where
+
+    return Where(file, _variables(variables))
 
 
 def _variables(given: list[str] | None) -> dict[str, str]:

@@ -21,10 +21,12 @@ from seatunnel_py.runtime.events import (
     JobEnded,
     JobEvent,
     JobStarted,
+    NothingMoved,
     RegionRestarted,
     RequestAnswered,
     RowsMoved,
     TableChanged,
+    UnitGivenUp,
     UnitRetried,
 )
 from seatunnel_py.runtime.receipt import TableState
@@ -85,10 +87,14 @@ class _View:
                 return Text(f"{event.name}: attempt {event.attempt}: {_first_line(event.failure.message)}", "yellow")
             case RegionRestarted():
                 return Text(f"{event.name}: {_restarted(event)}", "yellow")
+            case NothingMoved():
+                return Text("\n".join([f"nothing has moved for {event.seconds:.0f} s:", *event.waits]), "yellow")
             case ChangesAnnounced():
                 return Text("\n".join(event.changes), "cyan")
             case RequestAnswered():
                 return Text(f"{event.wish}: {event.text}", "green" if event.done else "yellow")
+            case UnitGivenUp():
+                return Text(f"{event.name}: {event.unit} is given up: {_first_line(event.failure.message)}", "yellow")
             case JobEnded() | CheckpointDone():
                 return None
         return None

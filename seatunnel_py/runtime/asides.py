@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.runtime.effects import Prepared
@@ -20,15 +21,16 @@ if TYPE_CHECKING:
 
 
 class Asides:
-    """``tries``: how often what is under way has failed, by name."""
+    """``tries``: how often what is under way has failed, by name; ``under_way``: what that is, and since when."""
 
     def __init__(self, life: PipelineLife) -> None:
         self._life = life
-        self._under_way = 0
+        self.under_way: dict[int, tuple[str, float]] = {}
+        self._numbers = count()
         self.tries: Counter[str] = Counter()
 
     def __len__(self) -> int:
-        return self._under_way
+        return len(self.under_way)
 
     def __call__(
         self,
@@ -41,10 +43,11 @@ class Asides:
     ) -> None:
         """Run ``job``; where trying again may help it is tried as often as a unit is."""
         life = self._life
-        self._under_way += 1
+        number = next(self._numbers)
+        self.under_way[number] = what, life.now()
 
         def done(value: Any) -> None:
-            self._under_way -= 1
+            del self.under_way[number]
             self.tries.pop(what, None)
             if not life.is_over:
                 then(value)
@@ -55,7 +58,7 @@ class Asides:
             life.close_if_idle()
 
         def not_done(failure: UnitFailure) -> None:
-            self._under_way -= 1
+            del self.under_way[number]
             delay = life.settings.retry.delay(failure, self.tries[what]) if retried else None
             if life.is_over or delay is None or failure.kind is not FailureKind.RETRIABLE:
                 if not life.is_over:

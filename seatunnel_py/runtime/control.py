@@ -1,8 +1,10 @@
-"""What people ask of a running job and what it answers, in a storage that both can reach.
+"""What people ask of a running job and what it answers, in a storage that both can reach: the job's place on its own
+machine, and its ``checkpoint.location`` for all others.
 
 Rules. (1) A request is created if absent, under its id: asked twice it is one. (2) So is its answer: what was said
 stands. (3) Only the driver performs anything. Whoever asked may die meanwhile; it is performed all the same. (4) A
 request names the run that it was asked of: what a dead driver left open is answered by the next one, in another run.
+(5) A question (EXPLAIN) changes nothing and is nobody's business later: whoever asked removes it.
 
 ::
 
@@ -26,11 +28,13 @@ FOLDER = "control"
 
 
 class Wish(StrEnum):
-    """STOP is a savepoint behind which the job ends; CANCEL ends it, or some of its tables, at once."""
+    """STOP is a savepoint behind which the job ends; CANCEL ends it, or some of its tables, at once; EXPLAIN asks what
+    it is at."""
 
     SAVEPOINT = "savepoint"
     STOP = "stop"
     CANCEL = "cancel"
+    EXPLAIN = "explain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +67,27 @@ def request_id() -> str:
 
 
 class Control:
-    """The requests of one job. Names are ``control/ID.what`` in its storage."""
+    """The requests of one job. Names are ``control/ID.what`` in its storage; ``others`` are storages where it may be
+    asked too: it is answered where it was asked."""
 
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
+    def __init__(self, storage: Storage, *others: Storage) -> None:
+        self._storages = (storage, *others)
+        self._asked_in: dict[str, Storage] = {}
 
     def ask(self, request: Request) -> None:
         """Leave it for the driver."""
-        self._storage.create(_name(request.id, "request"), _packed(asdict(request)))
+        self._of(request.id).create(_name(request.id, "request"), _packed(asdict(request)))
 
-    def open(self) -> tuple[Request, ...]:
-        """What nobody has answered yet."""
-        names = self._storage.names(FOLDER)
+    def open(self, *, others: bool = True) -> tuple[Request, ...]:
+        """What nobody has answered yet; in the other storages too, which may be far away."""
+        storages = self._storages if others else self._storages[:1]
+        return tuple(request for storage in storages for request in self._open_in(storage))
+
+    def _open_in(self, storage: Storage) -> tuple[Request, ...]:
+        names = storage.names(FOLDER)
         answered = {name.partition(".")[0] for name in names if name.endswith(".answer")}
         asked = [name.partition(".")[0] for name in names if name.endswith(".request")]
+        self._asked_in |= dict.fromkeys(asked, storage)
         found = (self._read(one, "request") for one in asked if one not in answered)
         return tuple(
             Request(**{**plain, "wish": Wish(plain["wish"]), "tables": tuple(plain["tables"])})
@@ -86,28 +97,36 @@ class Control:
 
     def tell(self, request: str, text: str) -> None:
         """How far it has come."""
-        self._storage.delete(_name(request, "progress"))
-        self._storage.create(_name(request, "progress"), text.encode())
+        self._of(request).delete(_name(request, "progress"))
+        self._of(request).create(_name(request, "progress"), text.encode())
 
     def told(self, request: str) -> str:
         """How far it had come when somebody last said so."""
-        return (self._storage.get(_name(request, "progress")) or b"").decode(errors="replace")
+        return (self._of(request).get(_name(request, "progress")) or b"").decode(errors="replace")
 
     def answer(self, answer: Answer) -> bool:
         """What became of it. False: somebody has said so before."""
-        return self._storage.create(_name(answer.request, "answer"), _packed(asdict(answer)))
+        return self._of(answer.request).create(_name(answer.request, "answer"), _packed(asdict(answer)))
 
     def answered(self, request: str) -> Answer | None:
         """The answer, once there is one."""
         plain = self._read(request, "answer")
         return None if plain is None else Answer(**plain)
 
+    def forget(self, request: str) -> None:
+        """Whoever asked knows, and nobody else will want to."""
+        for what in ("request", "progress", "answer"):
+            self._of(request).delete(_name(request, what))
+
+    def _of(self, request: str) -> Storage:
+        return self._asked_in.get(request, self._storages[0])
+
     def _read(self, request: str, what: str) -> dict[str, Any] | None:
-        data = self._storage.get(_name(request, what))
+        data = self._of(request).get(_name(request, what))
         try:
             return None if data is None else dict(json.loads(data))
         except (ValueError, TypeError) as error:
-            where = self._storage.describe(_name(request, what))
+            where = self._of(request).describe(_name(request, what))
             raise SeaTunnelError(f"cannot read {where}: {error}", "remove it: it is then as if never asked") from None
 
 

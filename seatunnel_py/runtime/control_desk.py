@@ -4,12 +4,12 @@ Rules. (1) Files are touched by a thread of its own: a target that hangs keeps n
 is answered when the record of every pipeline is durable and its rows are committed; a pipeline that has ended stands
 where it ended. What a pipeline refuses for now it is asked again, until the request's time is up. (3) An end that was
 asked of a run that is dead is refused: whoever started this one wants it to run. (4) A driver does not end before it
-has answered.
+has answered. (5) Storages of other machines are looked at less often: that may cost money.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,15 +22,18 @@ from seatunnel_py.protocol.coordinator_commands import CheckpointEnded, Coordina
 from seatunnel_py.protocol.coordinator_events import SavepointRequested
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.control import Answer, Control, Request, Wish
-from seatunnel_py.runtime.events import RequestAnswered
+from seatunnel_py.runtime.events import JobEvent, RequestAnswered
+from seatunnel_py.runtime.explaining import Standing
 from seatunnel_py.runtime.receipt import ExitCode, TableState
 from seatunnel_py.runtime.savepoint import settled
+from seatunnel_py.runtime.watching import Watch
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.loop import Driver
     from seatunnel_py.runtime.pipeline_life import PipelineLife
 
 POLL_SECONDS = 0.5
+FAR_EVERY = 4  # looks at the job's place to one at what it shares
 NAMED_MAX = 5
 Keep = Callable[[str, Mapping[str, CheckpointRecord], tuple[str, ...]], Path]
 """Writes a savepoint of these records, without the pipelines that had not begun."""
@@ -60,12 +63,15 @@ class Desk:
         self._keep = keep
         self._open: dict[str, _Open] = {}
         self._answered: set[str] = set()
+        self._watch: Watch | None = None
+        self._looks = 0
         self._files = ThreadPoolExecutor(1, thread_name_prefix="control")
 
     def begin(self, driver: Driver, lives: Mapping[str, PipelineLife]) -> None:
         """The driver runs from now on."""
         self._driver = driver
         self._lives = lives
+        self._watch = Watch(driver, lives)
         self._poll()
 
     @property
@@ -73,8 +79,15 @@ class Desk:
         """Somebody waits for an answer."""
         return bool(self._open)
 
+    def saw(self, event: JobEvent) -> None:
+        """Something has happened in the job."""
+        if self._watch is not None:
+            self._watch.saw(event)
+
     def close(self) -> None:
         """The driver ends: what is asked now is asked too late."""
+        if self._watch is not None:
+            self._watch.close()
         self._files.shutdown(wait=True)
         with suppress(OSError, SeaTunnelError):  # whoever waits sees that no driver lives
             for request in self._control.open():
@@ -83,20 +96,30 @@ class Desk:
     # ---------------------------------------------------------------- what is heard
 
     def _poll(self) -> None:
-        self._aside(self._look_in, self._asked)
+        if self._watch is not None:
+            self._watch.look()
+        self._looks += 1
+        everywhere = self._looks % FAR_EVERY == 1
+        self._aside(partial(self._look_in, everywhere=everywhere), partial(self._asked, everywhere=everywhere))
         self._driver.after(("control",), POLL_SECONDS, self._poll)
 
-    def _look_in(self) -> tuple[Request, ...]:
+    def _look_in(self, *, everywhere: bool) -> tuple[Request, ...]:
         self._show()
-        return self._control.open()
+        return self._control.open(others=everywhere)
 
-    def _asked(self, requests: tuple[Request, ...]) -> None:
+    def _asked(self, requests: tuple[Request, ...], *, everywhere: bool) -> None:
+        if everywhere:  # an answer that is written is not asked for again
+            self._answered &= {request.id for request in requests} | self._open.keys()
         for request in requests:
             if request.id not in self._open and request.id not in self._answered:
                 self._begin(request)
         self.look()
 
     def _begin(self, request: Request) -> None:
+        if request.wish is Wish.EXPLAIN and self._watch is not None:
+            self._answered.add(request.id)  # no event: nothing happens by it
+            self._watch.explain(partial(self._explained, request.id))
+            return
         if request.wish is not Wish.SAVEPOINT and request.run != self._run:
             text = "the driver that was to end is dead, and the job has been gone on with"
             self._answer(Answer(request.id, False, text, "ask again, if this run shall end, too"))
@@ -200,6 +223,11 @@ class Desk:
         self._answer(Answer(one.request.id, False, text, "ask again with a longer --timeout", dict(waiting)))
 
     # ---------------------------------------------------------------- answers
+
+    def _explained(self, request: str, found: Sequence[Standing]) -> None:
+        """What everything is at."""
+        answer = Answer(request, True, f"{len(found)} tables", about={"tables": [one.to_plain() for one in found]})
+        self._aside(partial(self._control.answer, answer), lambda _: None)
 
     def _tell(self, one: _Open, waiting: Mapping[str, str]) -> None:
         text = f"{len(waiting)} left: {_named(waiting)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from seatunnel_py.runtime.receipt import Receipt, TableState
 from seatunnel_py.work.unit import UnitFailure
@@ -12,13 +12,15 @@ from seatunnel_py.work.unit import UnitFailure
 
 @dataclass(frozen=True, slots=True)
 class JobStarted:
-    """The plan stands and work begins. ``rows`` are the sources' estimates, where they have one."""
+    """The plan stands and work begins. ``rows`` are the sources' estimates, where they have one; ``driver`` counts the
+    drivers that the job has had."""
 
     job_id: str
     job_name: str
     tables: tuple[str, ...]
     rows: int | None
     at: float
+    driver: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,18 @@ class RowsMoved:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where something went wrong: in which life of which vertex (or commit scope), at what position of which split;
+    ``checkpoint`` is the last one of the pipeline that is good, None: it has none."""
+
+    vertex: str = ""
+    epoch: int = 0
+    split: str = ""
+    position: Mapping[str, Any] = field(default_factory=dict)
+    checkpoint: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class UnitRetried:
     """A unit will be tried again; ``unit`` is ``prepare`` or ``commit`` where that failed."""
 
@@ -54,6 +68,20 @@ class UnitRetried:
     attempt: int
     delay_seconds: float
     failure: UnitFailure
+    at: float
+    place: Place = field(default_factory=Place)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitGivenUp:
+    """A unit will not be tried again in this life of its vertex: that restarts, or its pipeline ends."""
+
+    pipeline: str
+    name: str
+    unit: str
+    attempt: int
+    failure: UnitFailure
+    place: Place
     at: float
 
 
@@ -83,6 +111,15 @@ class CheckpointDone:
     checkpoint: int
     reason: str
     missing: tuple[str, ...]
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class NothingMoved:
+    """For so many seconds no row has, although somebody waits; ``waits``: who for what, causes first."""
+
+    seconds: float
+    waits: tuple[str, ...]
     at: float
 
 
@@ -117,8 +154,10 @@ JobEvent: TypeAlias = (
     | TableChanged
     | RowsMoved
     | UnitRetried
+    | UnitGivenUp
     | RegionRestarted
     | CheckpointDone
+    | NothingMoved
     | ChangesAnnounced
     | RequestAnswered
     | JobEnded

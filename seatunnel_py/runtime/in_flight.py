@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.runtime.events import Place
 from seatunnel_py.runtime.world import World
 from seatunnel_py.work.unit import FailureKind, SinkPiece, Unit, UnitFailure, UnitId, UnitResult
 
@@ -16,18 +18,20 @@ if TYPE_CHECKING:
 
 
 class InFlight:
-    """``strays`` are pieces of units that nobody waited for any longer."""
+    """``strays`` are pieces of units that nobody waited for any longer; ``since``: when each was handed in."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._waiting: dict[UnitId, SubtaskRun | None] = {}
         self.strays: list[SinkPiece] = []
+        self.since: dict[UnitId, float] = {}
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def submit(self, run: SubtaskRun, unit: Unit) -> None:
         self._waiting[unit.id] = run
+        self.since[unit.id] = self._world.now()
         self._world.submit(unit)
 
     def cancel(self, unit: UnitId) -> None:
@@ -39,6 +43,7 @@ class InFlight:
     def finished(self, result: UnitResult) -> None:
         """The engine has ended a unit."""
         run = self._waiting.pop(result.id)
+        del self.since[result.id]
         if run is not None:
             run.finished(result)
         else:
@@ -47,5 +52,18 @@ class InFlight:
     def lost(self, unit: UnitId, reason: str) -> None:
         """The unit's worker died without a word."""
         run = self._waiting.pop(unit)
+        del self.since[unit]
         if run is not None:
             run.failed(UnitFailure(FailureKind.LOST, f"the worker of unit {unit} was lost: {reason}"))
+
+
+def place_of(unit: Unit, newest: CheckpointRecord | None) -> Place:
+    """Where a unit is at work; the first life of a vertex has number 1."""
+    position = dict(unit.start.value) if unit.start is not None else {}
+    split = unit.split.id if unit.split is not None else ""
+    return Place(unit.id.vertex, unit.id.epoch + 1, split, position, checkpoint_of(newest))
+
+
+def checkpoint_of(newest: CheckpointRecord | None) -> int | None:
+    """The number of a pipeline's last good checkpoint."""
+    return None if newest is None else newest.checkpoint

@@ -1,8 +1,9 @@
 """The job log: every event of a job as one JSON line, for people with ``jq`` and for collectors.
 
-A line has ``time`` (UTC), ``level``, ``event``, ``job``, and what the event is about: ``pipeline``, ``table``,
-``unit``, ``state``, counts, and the whole ``cause`` of a failure with its trace, which is shown nowhere else. Secrets
-of the job are masked wherever a client library quoted them; the file is 0600 (error texts hold rows, S14).
+A line has ``time`` (UTC), ``level``, ``event``, ``job``, ``driver`` (which of the job's), and what it is about:
+``pipeline``, ``table``, ``unit``, ``state``, counts, and the whole ``cause`` of a failure with its trace, which is
+shown nowhere else. Secrets of the job are masked wherever a client library quoted them; the file is 0600 (error texts
+hold rows, S14).
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ from seatunnel_py.runtime.events import (
     JobEnded,
     JobEvent,
     JobStarted,
+    NothingMoved,
     RegionRestarted,
     RequestAnswered,
     RowsMoved,
     TableChanged,
+    UnitGivenUp,
     UnitRetried,
 )
 from seatunnel_py.runtime.receipt import ExitCode, TableState
@@ -52,6 +55,7 @@ class JobLog:
 
     def __init__(self, path: Path, job_id: str, level: str, secrets: Iterable[str] = ()) -> None:
         self._job_id = job_id
+        self._driver: int | None = None  # until one has become the job's
         self._least = LEVELS.index(level)
         # The longest first: one secret may be the beginning of another.
         self._secrets = sorted({each for each in secrets if len(each) >= SECRET_CHARACTERS_MIN}, key=len, reverse=True)
@@ -60,6 +64,8 @@ class JobLog:
 
     def __call__(self, event: JobEvent) -> None:
         level, name, about = _line(event)
+        if isinstance(event, JobStarted):
+            self._driver = event.driver
         self.write(level, name, about)
 
     def write(self, level: str, name: str, about: Mapping[str, Any]) -> None:
@@ -67,7 +73,8 @@ class JobLog:
         if LEVELS.index(level) < self._least:
             return
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        line = {"time": now, "level": level, "event": name, "job": self._job_id, **self._masked(about)}
+        line = {"time": now, "level": level, "event": name, "job": self._job_id, "driver": self._driver}
+        line |= self._masked(about)
         self._file.write(json.dumps(line, default=str) + "\n")
 
     def __enter__(self) -> Self:
@@ -131,8 +138,12 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
             return "DEBUG", "rows_moved", {**about, "rows": event.rows, "bytes": event.bytes}
         case UnitRetried():
             about = {"pipeline": event.pipeline, "table": event.name, "unit": event.unit}
-            again = {"attempt": event.attempt, "delay_seconds": event.delay_seconds}
+            again = {"attempt": event.attempt, "delay_seconds": event.delay_seconds, **asdict(event.place)}
             return "WARNING", "unit_retried", {**about, **again, **_cause(event.failure)}
+        case UnitGivenUp():
+            about = {"pipeline": event.pipeline, "table": event.name, "unit": event.unit}
+            last = {"attempt": event.attempt, **asdict(event.place)}
+            return "WARNING", "unit_given_up", {**about, **last, **_cause(event.failure)}
         case RegionRestarted():
             about = {"pipeline": event.pipeline, "table": event.name}
             names = ("epochs", "checkpoint", "causes", "twice", "lost")
@@ -142,6 +153,8 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
             if not event.reason:
                 return "DEBUG", "checkpoint_completed", which
             return "WARNING", "checkpoint_ended", {**which, "reason": event.reason, "missing": event.missing}
+        case NothingMoved():
+            return "WARNING", "nothing_moved", {"seconds": round(event.seconds, 1), "waits": event.waits}
         case ChangesAnnounced():
             return "INFO", "changes_announced", {"changes": event.changes}
         case RequestAnswered():

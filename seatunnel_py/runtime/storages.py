@@ -9,6 +9,7 @@ ever promised to be there once. (3) No message shows a secret of the URL.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -22,7 +23,7 @@ from seatunnel_py.runtime.local_storage import LocalStorage
 
 GROUP = "seatunnel_py.storages"
 KEY = "checkpoint.location"
-FOLDERS = ("incarnations", "claims", "records", "journal")
+FOLDERS = ("incarnations", "claims", "records", "journal", "about", "control")
 RACERS, RACES = 4, 3
 EXTRAS = {"fsspec": "objectstore", "sqlalchemy": "sqlalchemy", "psycopg": "postgres", "pymysql": "mysql"}
 
@@ -56,10 +57,21 @@ def open_storage(location: str | None, job_id: str, default: Path) -> Opened:
     """The storage of a job. SeaTunnelError where it cannot be used."""
     if location is None:
         return Opened(LocalStorage(default))
+    return _probed(connect(location, job_id), location)
+
+
+def connect(location: str, job_id: str) -> Storage:
+    """The storage of a job at that place, as it is: for whoever only looks."""
     scheme, path = _parts(location)
-    if scheme == "file":
-        return _probed(LocalStorage(path / job_id), location)
-    return _probed(_plugin(scheme, location, job_id), location)
+    return LocalStorage(path / job_id) if scheme == "file" else _plugin(scheme, location, job_id)
+
+
+def job_ids(location: str) -> Sequence[str]:
+    """The jobs that have something there."""
+    scheme, path = _parts(location)
+    if scheme != "file":
+        return _plugin(scheme, location, "").jobs()
+    return sorted(one.parent.name for one in path.glob("[!.]*/incarnations"))
 
 
 def require_place(location: str, job_id: str, *, fresh: bool) -> None:

@@ -82,6 +82,10 @@ class DatabaseStorage(Storage):
         self._try(name, lambda connection: connection.execute(TABLE.delete().where(self._is(name))))
         self._parts.pop(name, None)
 
+    def jobs(self) -> Sequence[str]:
+        query = sa.select(TABLE.c.job).distinct()
+        return sorted(self._try(TABLE.name, lambda connection: connection.execute(query).scalars().all()))
+
     def describe(self, name: str) -> str:
         return f"{name} of job {self._job} in {self._shown}"
 

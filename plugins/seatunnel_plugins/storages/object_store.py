@@ -58,6 +58,9 @@ class ObjectStorage(Storage):
             self._try(name, partial(self._gone, path))
         self._parts.pop(name, None)
 
+    def jobs(self) -> Sequence[str]:
+        return sorted(path.rstrip("/").rpartition("/")[2] for path in self._listed(""))
+
     def describe(self, name: str) -> str:
         return f"{name} in {self._shown}"
 

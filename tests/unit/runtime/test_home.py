@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from seatunnel_py.cli.jobs import listing
+from seatunnel_py.cli.known import Where
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.home import Home, JobIdError, JobPlace
 from seatunnel_py.runtime.receipt import Receipt, Seconds
@@ -116,7 +117,7 @@ def test_a_record_that_cannot_be_read_is_named_and_hides_no_other_job(
 
     with pytest.raises(SeaTunnelError, match=re.escape(str(broken))):
         home.job("broken").read("receipt")
-    assert listing(as_json=False) == 0
+    assert listing(Where(), as_json=False) == 0
     lines = capsys.readouterr().out.splitlines()
     assert sorted(line.split()[:2] for line in lines) == [["broken", "UNREADABLE"], ["good", "SUCCESS"]]
 

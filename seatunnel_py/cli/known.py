@@ -1,0 +1,121 @@
+"""A job as a command can reach it: in SEATUNNEL_HOME, in the place that its ``checkpoint.location`` names, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.errors import JobFileError, SeaTunnelError
+from seatunnel_py.runtime.control import Control
+from seatunnel_py.runtime.home import Home, JobIdError, JobPlace
+from seatunnel_py.runtime.local_storage import LocalStorage
+
+if TYPE_CHECKING:
+    from seatunnel_py.api.storage import Storage
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """``file``: a job file whose ``checkpoint.location`` is looked at, for jobs of other machines."""
+
+    file: Path | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def location(self) -> str | None:
+        """None: no job file was named."""
+        if self.file is None:
+            return None
+        location = _location(self.file, self.variables)
+        if location is None:
+            raise SeaTunnelError(
+                f"{self.file} names no checkpoint.location: what it runs is known on its own machine only",
+                "ask there, or leave --file out",
+            )
+        return location
+
+
+@dataclass(frozen=True, slots=True)
+class KnownJob:
+    """``place`` need not be there; ``location``: where its checkpoints are, if not there."""
+
+    place: JobPlace
+    location: str | None = None
+    about: Mapping[str, Any] | None = None
+
+    @property
+    def job_id(self) -> str:
+        return self.place.job_id
+
+    @property
+    def here(self) -> bool:
+        """Its driver lives on this machine."""
+        return self.place.running
+
+    def read(self, what: str) -> dict[str, Any] | None:
+        """``job``, ``plan`` or ``receipt``; what this machine knows may be older than what all share."""
+        if self.location is None or self.here:
+            return self.place.read(what)
+        from seatunnel_py.runtime.shared_job import SharedJob
+
+        return SharedJob(self.storage()).read(what) or self.place.read(what)
+
+    def storage(self) -> Storage:
+        """Where its checkpoints lie."""
+        from seatunnel_py.runtime.storages import connect
+
+        if self.location is not None:
+            return connect(self.location, self.job_id)
+        return LocalStorage(self.place.checkpoints)
+
+    def control(self) -> Control:
+        """Where it hears: on its own machine in its place there, which needs no address."""
+        if self.here or self.location is None:
+            return Control(LocalStorage(self.place.path))
+        return Control(self.storage())
+
+
+def known(job_id: str, where: Where, *, stored: bool = False) -> KnownJob:
+    """The job of this id. JobIdError where nobody knows it; ``stored``: its checkpoints are wanted, wherever they
+    are."""
+    home = Home.of_environment()
+    location = where.location()
+    if location is not None:
+        found = KnownJob(home.place(job_id), location)
+        if found.read("job") is None:
+            raise JobIdError(f"there is no job {job_id!r} in the checkpoint.location of {where.file}", _OTHERS)
+        return found
+    try:
+        place = home.job(job_id)
+    except JobIdError as error:
+        raise JobIdError(error.message, f"{error.remedy}; a job of another machine: add --file JOB_FILE") from None
+    about = place.read("job") or {}
+    if not about.get("checkpoint_location") or (place.running and not stored):
+        return KnownJob(place)
+    return KnownJob(place, _location_again(about))
+
+
+_OTHERS = "`seatunnel jobs list --file JOB_FILE` names those there are"
+
+
+def _location(file: Path, variables: Mapping[str, str]) -> str | None:
+    from seatunnel_py.config.job_file import load
+
+    return load(file, variables).env.checkpoint_location
+
+
+def _location_again(about: Mapping[str, Any]) -> str:
+    """An address may hold a secret, so that only the job file knows it."""
+    file = Path(str(about.get("job_file", "")))
+    try:
+        location = _location(file, {})
+    except (JobFileError, SeaTunnelError, OSError):
+        location = None
+    if location is None or "${" in location:
+        raise SeaTunnelError(
+            f"the checkpoints of this job are in {about['checkpoint_location']}, and {file} does not say how to get "
+            "there",
+            "add --file JOB_FILE, and -i where that has variables",
+        )
+    return location

@@ -1,0 +1,135 @@
+"""What a pipeline is at, and who waits for whom in it: for whoever wonders why nothing moves.
+
+Rules. (1) It is read off the latest state, on the loop, and changes nothing. (2) The cause comes first: what the driver
+itself waits for outside (a target, a store), then what units are at, then who waits for them. (3) A source that has
+nothing to read hangs nobody: that is said as what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.api.sink import Sink
+from seatunnel_py.protocol import stable
+from seatunnel_py.protocol.stable import Doing, Waiting
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.pipeline_life import PipelineLife
+    from seatunnel_py.runtime.subtask_run import SubtaskRun
+
+BRIEF_SECONDS = 2.0  # what has been under way for less is not worth asking a target about
+NAMES_MAX = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """``waits``: sentences, causes first; ``blocked``: what targets say keeps them; ``busy``: something is under way
+    that somebody waits for; ``moved``: seconds since a row did, None: none has yet; ``lag``: completed checkpoints
+    whose rows are not committed yet."""
+
+    table: str
+    state: str
+    checkpoint: int | None
+    lag: int
+    moved: float | None
+    busy: bool
+    waits: tuple[str, ...]
+    blocked: tuple[str, ...] = ()
+
+    def to_plain(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def standing_of(life: PipelineLife, at: float, moved_at: float | None) -> Standing:
+    """Where this pipeline is now."""
+    runs = list(life.subtasks.values())
+    waits = [*_outside(life, at), *_units(life, at), *_checkpoints(life, at)]
+    busy = bool(waits) and not life.state.ended
+    if life.graph.topology.edges and busy:
+        waits += stable.explain([_view(life, run) for run in runs], at)
+    if life.started_at is None:
+        waits.append("it waits for its turn")
+    elif not busy and not life.state.ended:
+        waits.append(_idle(life, runs, at, moved_at))
+    lag = life.coordinator.shared.commits.lag if life.coordinator is not None else 0
+    newest = life.newest
+    return Standing(
+        life.pipeline.name,
+        life.state.value,
+        None if newest is None else newest.checkpoint,
+        lag,
+        None if moved_at is None else at - moved_at,
+        busy,
+        tuple(dict.fromkeys(waits)),
+    )
+
+
+def held_up(life: PipelineLife, at: float) -> tuple[Sink, ...]:
+    """The sinks that may be what it waits for: one of each target that has been asked for something for long."""
+    since = [begun for _, begun in life.aside.under_way.values()] + list(life.units.since.values())
+    if not since or at - min(since) < BRIEF_SECONDS:
+        return ()
+    return tuple({node.sink.target: node.sink for node in life.pipeline.sinks}.values())
+
+
+def _outside(life: PipelineLife, at: float) -> Iterator[str]:
+    """What other threads do for it."""
+    for what, since in sorted(life.aside.under_way.values(), key=lambda one: one[1]):
+        yield f"{what} has been under way for {at - since:.0f} s"
+    if life.coordinator is not None:
+        commits = life.coordinator.shared.commits
+        for scope in sorted(commits.held):
+            why = f": {_first_line(life.failure.message)}" if life.failure is not None else ""
+            yield f"the commit of {scope} has failed {life.tries[scope]} times and waits for its next try{why}"
+
+
+def _units(life: PipelineLife, at: float) -> Iterator[str]:
+    for run in life.subtasks.values():
+        unit = run.unit
+        if unit is None:
+            continue
+        where = ""
+        if unit.split is not None:
+            position = ", ".join(f"{key} {value}" for key, value in unit.start.value.items()) if unit.start else ""
+            where = f" on split {unit.split.id}, from {position or 'its beginning'},"
+        elif unit.slices:
+            where = f" on {len(unit.slices)} batches of {unit.slices[0].table},"
+        attempt = f" (attempt {unit.id.attempt + 1})" if unit.id.attempt else ""
+        since = life.units.since.get(unit.id)
+        if since is None:
+            yield f"unit {unit.id}{where} waits for its next attempt"
+        else:
+            yield f"unit {unit.id}{attempt} has been at work{where} for {at - since:.0f} s"
+
+
+def _checkpoints(life: PipelineLife, at: float) -> Iterator[str]:
+    for pending in life.coordinator.checkpoints.pending.values() if life.coordinator is not None else ():
+        missing = [str(one) for one in pending.missing]
+        more = f" and {len(missing) - NAMES_MAX} more" if len(missing) > NAMES_MAX else ""
+        what = f"waits for the barrier to pass {', '.join(missing[:NAMES_MAX])}{more}"
+        told = what if missing else "is being written to the store"
+        yield f"checkpoint {pending.checkpoint} has been under way for {at - pending.started_at:.0f} s; it {told}"
+
+
+def _view(life: PipelineLife, run: SubtaskRun) -> Waiting:
+    """As its participant sees it, with what only the runtime knows: full channels, and nothing to read."""
+    view = run.participant.waiting_on
+    if view.doing is not Doing.RUNNING or not run.held:
+        return view
+    full = life.full(run.outputs)
+    if full:
+        return replace(view, doing=Doing.OUTPUT_FULL, channels=full)
+    return replace(view, doing=Doing.INPUT_EMPTY, channels=(), unit=0)
+
+
+def _idle(life: PipelineLife, runs: list[SubtaskRun], at: float, moved_at: float | None) -> str:
+    """Nothing is under way, and nobody waits."""
+    if moved_at is None:
+        return "its sources have given nothing yet" if runs else "it is about to begin"
+    return f"its sources have had nothing to read for {at - moved_at:.0f} s"
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0]

@@ -1,0 +1,196 @@
+"""What went wrong in a job, in order, and what was done about it: read off its log. Pure but for ``read``.
+
+Rules. (1) An entry is a failure: when, in which driver, life and attempt, at which split and position, why, the last
+good checkpoint, and what followed. (2) What followed a unit that was given up is what the log says next of its
+pipeline: a restart, or its end. (3) A driver that says no last word is a failure too. (4) A log may be long: it is read
+line by line, and of the entries the newest are kept; all are counted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+CAUSE_CHARACTERS_MAX = 300
+KEPT = 20
+_SKIPPED = '"level": "DEBUG"'  # most lines, where there are any of that level
+
+
+@dataclass(slots=True)
+class Failure:
+    """``what`` failed: a unit, ``commit``, a checkpoint, the driver; ``attempt`` is the one that did."""
+
+    at: str
+    driver: int | None
+    what: str
+    table: str = ""
+    vertex: str = ""
+    epoch: int = 0
+    attempt: int = 0
+    split: str = ""
+    position: Mapping[str, Any] = field(default_factory=dict)
+    cause: str = ""
+    remedy: str = ""
+    checkpoint: int | None = None
+    follows: str = ""
+
+
+class Timeline:
+    """``failures``: the newest, oldest first; ``counts``: of each table how often what went wrong; ``total``: all."""
+
+    def __init__(self, kept: int | None = KEPT) -> None:
+        self.failures: deque[Failure] = deque(maxlen=kept)
+        self.counts: dict[str, Counter[str]] = {}
+        self.total = 0
+        self._open: dict[str, list[Failure]] = {}  # by pipeline: what nothing has followed yet
+        self._drivers: set[int] = set()  # which have begun and not ended
+
+    def take(self, line: Mapping[str, Any]) -> None:
+        """The next line of the log."""
+        match line["event"]:
+            case "job_started":
+                self._began(line)
+            case "job_ended" | "driver_failed":
+                self._ended(line)
+            case "unit_retried":
+                again = f"tried again{_pause(line.get('delay_seconds', 0))}, attempt {line['attempt'] + 1}"
+                self._add(line, line["unit"], "failed attempts", line["attempt"], again)
+            case "unit_given_up":
+                self._open_one(line, self._add(line, line["unit"], "failed attempts", line["attempt"] + 1))
+            case "region_restarted":
+                self._restarted(line)
+            case "table_changed" if line.get("cause"):
+                self._changed(line)
+            case "checkpoint_ended" if line["checkpoint"]:
+                missing = ", ".join(line["missing"])
+                one = self._add(line, f"checkpoint {line['checkpoint']}", "checkpoints given up")
+                one.cause = line["reason"] + (f"; no answer of {missing}" if missing else "")
+                one.follows = "skipped: the next one is taken in its place"
+
+    def end(self, *, alive: bool) -> None:
+        """There are no more lines; ``alive``: the job's driver may yet write some."""
+        for one in (failure for failures in self._open.values() for failure in failures):
+            one.follows = "nothing yet" if alive else "its driver ended before anything followed"
+        if self._drivers and not alive:
+            driver = max(self._drivers)
+            dead = Failure("", driver, "driver", cause="it ended without a word: killed, or its machine was")
+            dead.follows = "nobody has gone on with the job yet"
+            self._book(dead, "(driver)", "deaths")
+
+    # ---------------------------------------------------------------- lines
+
+    def _began(self, line: Mapping[str, Any]) -> None:
+        driver = line.get("driver")
+        for older in sorted(self._drivers):
+            gone = Failure(line["time"], older, "driver", follows=f"driver {driver} took over")
+            gone.cause = "it ended without a word (killed, or its machine was), or was overtaken"
+            self._book(gone, "(driver)", "deaths")
+        for one in (failure for failures in self._open.values() for failure in failures):
+            one.follows = f"its driver ended; driver {driver} took over"
+        self._open, self._drivers = {}, set() if driver is None else {driver}
+
+    def _ended(self, line: Mapping[str, Any]) -> None:
+        self._drivers.discard(line.get("driver", 0))
+        if line["event"] == "driver_failed":
+            one = self._add(line, "driver", "deaths")
+            one.cause, one.follows = _first_line(line["message"]), "the run ended"
+
+    def _restarted(self, line: Mapping[str, Any]) -> None:
+        lives = ", ".join(f"{vertex} (life {epoch})" for vertex, epoch in line["epochs"].items())
+        because = ", ".join(line["causes"])
+        follows = f"restarted {lives} from checkpoint {line['checkpoint']}, because {because} failed"
+        if line["twice"]:
+            follows += f"; {', '.join(line['twice'])} may show rows twice"
+        if line["lost"]:
+            follows += f"; {', '.join(line['lost'])} cannot read again what it gave"
+        waiting = self._open.pop(line["pipeline"], [])
+        for vertex, cause in line["causes"].items():
+            if all(one.vertex != vertex for one in waiting):
+                one = self._add({**line, "vertex": vertex}, vertex, "")
+                one.cause = _first_line(cause)
+                waiting.append(one)
+        for one in waiting:
+            one.follows = follows
+        self._counter(line["table"])["restarts"] += 1
+
+    def _changed(self, line: Mapping[str, Any]) -> None:
+        """A table's end settles what was open; what is told with RETRYING stands in lines of its own."""
+        state = line["state"]
+        if state not in ("FAILED", "ISOLATED", "STOPPED", "DONE"):
+            return
+        waiting = self._open.pop(line["pipeline"], [])
+        follows = _ENDS[state]
+        if all(one.cause != _first_line(line["cause"]["message"]) for one in waiting):
+            waiting.append(self._add(line, "table", "" if state == "STOPPED" else "ends"))
+        for one in waiting:
+            one.follows = follows
+
+    # ---------------------------------------------------------------- entries
+
+    def _add(self, line: Mapping[str, Any], what: str, counted: str, attempt: int = 0, follows: str = "") -> Failure:
+        cause = line.get("cause") or {}
+        found = Failure(
+            line["time"], line.get("driver"), what, line.get("table", ""), line.get("vertex", ""),
+            line.get("epoch", 0), attempt, line.get("split", ""), line.get("position") or {},
+            _first_line(cause.get("message", "")), cause.get("remedy", ""), line.get("checkpoint"), follows,
+        )  # fmt: skip
+        self._book(found, found.table or "(job)", counted)
+        return found
+
+    def _book(self, found: Failure, table: str, counted: str) -> None:
+        self.failures.append(found)
+        self.total += 1
+        if counted:
+            self._counter(table)[counted] += 1
+
+    def _counter(self, table: str) -> Counter[str]:
+        return self.counts.setdefault(table, Counter())
+
+    def _open_one(self, line: Mapping[str, Any], found: Failure) -> None:
+        self._open.setdefault(line["pipeline"], []).append(found)
+
+
+_ENDS = {
+    "FAILED": "the table failed",
+    "ISOLATED": "the table was left out, the others go on; --restore latest goes on with it",
+    "STOPPED": "the table was stopped",
+    "DONE": "the table is done; something is left behind",
+}
+
+
+def read(events: Path, *, alive: bool, kept: int | None = KEPT) -> Timeline:
+    """The timeline of a job's log; a line that was torn when its driver died says nothing."""
+    found = Timeline(kept)
+    for line in _lines(events):
+        found.take(line)
+    found.end(alive=alive)
+    return found
+
+
+def _lines(events: Path) -> Iterable[Mapping[str, Any]]:
+    try:
+        file = events.open(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return
+    with file:
+        for text in file:
+            if _SKIPPED in text:
+                continue
+            try:
+                line = json.loads(text)
+            except ValueError:
+                continue
+            if isinstance(line, dict) and "event" in line:
+                yield line
+
+
+def _pause(seconds: float) -> str:
+    return f" after {seconds:.1f} s" if seconds else " at once"
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0][:CAUSE_CHARACTERS_MAX]

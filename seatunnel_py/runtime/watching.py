@@ -1,0 +1,92 @@
+"""Whether anything moves in a job, and what is said where nothing has for long.
+
+Rules. (1) Looked at when the driver looks for requests. (2) A job in which nothing moves and nobody waits is idle:
+nothing is said. (3) It is said after ``STILL_SECONDS`` and then at growing distances, so that a job that hangs for a
+night fills no log. (4) Targets are asked what keeps them on a thread of its own, for a target that hangs must not keep
+the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from seatunnel_py.api.sink import Sink
+from seatunnel_py.runtime.events import CheckpointDone, JobEvent, NothingMoved, RowsMoved, TableChanged
+from seatunnel_py.runtime.explaining import Standing, held_up, standing_of
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.loop import Driver
+    from seatunnel_py.runtime.pipeline_life import PipelineLife
+
+STILL_SECONDS = 30.0  # several times what a unit or a commit takes that is in order
+TABLES_MAX = 5  # that are explained without anybody's having asked
+Standings = Sequence[Standing]
+
+
+class Watch:
+    """Of one driver."""
+
+    def __init__(self, driver: Driver, lives: Mapping[str, PipelineLife]) -> None:
+        self._driver = driver
+        self._lives = lives
+        self._moved: dict[str, float] = {}  # by pipeline: when rows did
+        self._last = driver.now()  # when anything did
+        self._patience = STILL_SECONDS
+        self._asking = ThreadPoolExecutor(1, thread_name_prefix="look")
+
+    def saw(self, event: JobEvent) -> None:
+        """Something has happened."""
+        if isinstance(event, RowsMoved):
+            if event.rows or event.bytes:
+                self._moved[event.pipeline] = event.at
+        elif not isinstance(event, TableChanged | CheckpointDone):
+            return
+        self._last, self._patience = self._driver.now(), STILL_SECONDS
+
+    def look(self) -> None:
+        """Say so where nothing has moved for long, and somebody waits."""
+        if self._driver.now() - self._last > self._patience:
+            self._patience *= 2
+            self.explain(self._tell)
+
+    def explain(self, then: Callable[[Standings], None]) -> None:
+        """Where all pipelines are that have not ended; those that wait first."""
+        at = self._driver.now()
+        lives = [life for life in self._lives.values() if not life.state.ended]
+        found = [standing_of(life, at, self._moved.get(life.id)) for life in lives]
+        sinks = {life.pipeline.name: held_up(life, at) for life in lives}
+        asking = {name: own for name, own in sinks.items() if own}
+        found.sort(key=lambda one: (not one.busy, one.state == "PENDING", one.table))
+        if not asking:
+            then(found)
+            return
+        self._asking.submit(self._ask, found, dict(list(asking.items())[:TABLES_MAX]), then)
+
+    def close(self) -> None:
+        """The driver ends."""
+        self._asking.shutdown(wait=False, cancel_futures=True)
+
+    def _ask(self, found: Standings, sinks: Mapping[str, Sequence[Sink]], then: Callable[[Standings], None]) -> None:
+        """On the other thread: what keeps these targets, as far as they say."""
+        blocked = {name: tuple(line for sink in own for line in _said(sink)) for name, own in sinks.items()}
+        told = [replace(one, blocked=blocked.get(one.table, ())) for one in found]
+        self._driver.post(partial(then, told))
+
+    def _tell(self, found: Standings) -> None:
+        waiting = [one for one in found if one.busy][:TABLES_MAX]
+        if waiting:
+            now = self._driver.now()
+            lines = tuple(f"{one.table}: {text}" for one in waiting for text in (*one.blocked, *one.waits))
+            self._driver.tell(NothingMoved(now - self._last, lines, now))
+
+
+def _said(sink: Sink) -> Sequence[str]:
+    """A target that cannot be asked says so: that may be the answer."""
+    try:
+        return sink.blocked_by()
+    except Exception as error:  # noqa: BLE001 - told to whoever has asked
+        return (f"{sink.target} cannot be asked what keeps it: {str(error).partition(chr(10))[0]}",)
