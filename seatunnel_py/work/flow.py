@@ -120,6 +120,7 @@ class Flow:
             self.step = head.step
             reader = head.source.reader(head.table)
             reader.tolerant = self.tolerant
+            reader.with_metadata = self.tolerant or bool(self.chain.transforms) or self.chain.output is not None
             closing.callback(quietly, reader.close)
             reader.until = self.unit.until
             elements = reader.read(self.unit.split, self.unit.start)

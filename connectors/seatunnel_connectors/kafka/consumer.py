@@ -20,12 +20,13 @@ from seatunnel_py.api.resources import borrow
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message
 
-BATCH_BYTES = 4 * 1024 * 1024
-BATCH_MESSAGES = 10_000
+BATCH_BYTES = 1024 * 1024  # what decodes a batch finds it in the processor's cache
+BATCH_MESSAGES = 4_000
 TAKEN_APART = 500  # at a time: more of them are not in the processor's cache any more
 FIRST_MESSAGES = 200  # before it is known how large they are
 SAMPLED = 16  # one of so many messages tells how large they are
 FILL_SECONDS = 0.01  # how long a batch waits for more once it has begun
+BACKOFF_MS = 5  # how long a full queue is left alone: by default for a second, in which it runs dry
 AHEAD_KILOBYTES = 64 * 1024
 """What all partitions of a source may have read ahead in one process."""
 
@@ -75,6 +76,7 @@ class PartitionConsumer:
             auto_offset_reset="error",
             enable_partition_eof=True,
             queued_max_messages_kbytes=ahead,
+            fetch_queue_backoff_ms=BACKOFF_MS,
         )
         self.consumer = Consumer({**settings, "error_cb": self._heard})
 
@@ -99,11 +101,11 @@ class PartitionConsumer:
         self.consumer.assign([TopicPartition(topic, partition, place.offset, leader_epoch=place.epoch)])
         self.place = place
 
-    def fetch(self, seconds: float, *, headers: bool = False) -> Fetched:
+    def fetch(self, seconds: float, *, metadata: bool = False, headers: bool = False) -> Fetched:
         """What is there, a batch at most; waits so long for the first message."""
         assert self.place is not None, "the consumer was not sent anywhere"
         before, ended = self.place, False
-        records = Records(self.spot, headers)
+        records = Records(self.spot, metadata, headers)
         place, wanted, wait = before, 1, seconds
         room = max(1, min(BATCH_MESSAGES, BATCH_BYTES // self.size))
         while room > 0 and not ended:

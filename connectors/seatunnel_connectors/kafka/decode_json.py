@@ -50,7 +50,8 @@ class Documents:
 
         if self.is_direct:
             try:
-                arrays = direct_columns(b"\n".join(values), self.columns, RULES) if _framed(values) else []
+                text = _framed(values)
+                arrays = [] if text is None else direct_columns(text, self.columns, RULES)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError, MisfitError):
                 arrays = []
             if arrays and len(arrays[0]) == len(values):
@@ -98,9 +99,11 @@ def _cell(row: Any, name: str, place: int) -> Any:
     return row[place] if place < len(row) else None
 
 
-def _framed(values: Sequence[bytes]) -> bool:
+def _framed(values: Sequence[bytes]) -> Any:
+    """The documents one behind another, where each looks like one object; else None."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     column = pa.array(values, pa.binary())
-    return bool(pc.all(pc.and_(pc.starts_with(column, "{"), pc.ends_with(column, "}"))).as_py())
+    framed = pc.all(pc.and_(pc.starts_with(column, "{"), pc.ends_with(column, "}"))).as_py()
+    return column.buffers()[2] if framed else None

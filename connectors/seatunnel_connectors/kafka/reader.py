@@ -84,8 +84,9 @@ class KafkaReader(Reader):
             return
         consumer.go_to(place)
         heard = time.monotonic()
+        wanted = self.with_metadata or self.decoder.with_headers
         while stop is None or place.offset < stop:
-            fetched = consumer.fetch(IDLE_SECONDS, headers=self.decoder.with_headers)
+            fetched = consumer.fetch(IDLE_SECONDS, metadata=wanted, headers=self.decoder.with_headers)
             if len(fetched.records) or fetched.ended:
                 heard = time.monotonic()
             elif stop is not None and time.monotonic() - heard > STALL_SECONDS:

@@ -22,9 +22,11 @@ Headers = Sequence[tuple[str, bytes | str | None]]
 
 @dataclass(slots=True)
 class Records:
-    """Messages in order. ``times`` are pairs of kind and milliseconds; ``headers`` are kept only where asked for."""
+    """Messages in order. ``times``, pairs of kind and milliseconds, and ``keys`` are kept only ``with_metadata``,
+    ``headers`` only ``with_headers``: each costs a call a message."""
 
     spot: Spot
+    with_metadata: bool = False
     with_headers: bool = False
     values: list[bytes | None] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
@@ -38,23 +40,25 @@ class Records:
     def add(self, messages: Sequence[Message]) -> None:
         """Take messages apart."""
         self.values += cast("list[bytes | None]", [message.value() for message in messages])
-        self.times += [message.timestamp() for message in messages]
-        self.keys += [message.key() for message in messages]
         first, last = offset_of(messages[0]), offset_of(messages[-1])
         whole = last - first + 1 == len(messages)  # no holes, as nearly always
         self.offsets += range(first, last + 1) if whole else map(offset_of, messages)
+        if self.with_metadata:
+            self.times += [message.timestamp() for message in messages]
+            self.keys += [message.key() for message in messages]
         if self.with_headers:
             self.headers += [cast("Headers", message.headers() or ()) for message in messages]
 
     def some(self, places: Sequence[int]) -> Records:
         """The records at these places."""
-
         columns: list[list[Any]] = [self.values, self.offsets, self.times, self.keys, self.headers]
         chosen = ([column[place] for place in places] if column else [] for column in columns)
-        return Records(self.spot, self.with_headers, *chosen)
+        return Records(self.spot, self.with_metadata, self.with_headers, *chosen)
 
     def metadata(self, parents: pa.Array | None) -> Mapping[str, pa.Array]:
         """What the transform Metadata can make columns of, for the rows that came from these records."""
+        if not self.with_metadata:
+            return {}
         import pyarrow as pa
 
         topic, partition = self.spot

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from toys import Halve, Lines, Numbers, Refuse, Twice, chain, unit, written
 
-from seatunnel_py.api import Position, TablePath
+from seatunnel_py.api import Position, Reader, SourceTable, TablePath
 from seatunnel_py.api.capabilities import Cardinality
 from seatunnel_py.work.chain import ChainChannel, ChainSink
 from seatunnel_py.work.run import run_unit
@@ -177,3 +177,18 @@ def test_a_worker_imports_little() -> None:
 
     assert float(shown[0]) < 0.3
     assert shown[1:] == ["False", "False"]
+
+
+@pytest.mark.parametrize("looked_at", [False, True])
+def test_a_reader_hears_whether_anybody_looks_at_metadata(tmp_path: Path, looked_at: bool) -> None:
+    """What costs a call a row is not made for nobody; any step may look, and so may whoever reads a channel."""
+    readers: list[Reader] = []
+
+    class Kept(Numbers):
+        def reader(self, table: SourceTable) -> Reader:
+            readers.append(super().reader(table))
+            return readers[-1]
+
+    run_unit(unit(Kept()), chain(Kept(), tmp_path, *([Halve()] if looked_at else [])))
+
+    assert [reader.with_metadata for reader in readers] == [looked_at]
