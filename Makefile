@@ -66,7 +66,7 @@ mutants: $(STAMP) ## deliberate bugs in the protocol, and which checker or test 
 	@$(BIN)/python -m tests.mutants
 
 crash-sweep: servers ## kill -9 of everything at every failpoint; SHORT=1: each once; JOURNAL=FILE: goes on from there
-	@$(BIN)/python -m e2e.crash_sweep $(if $(SHORT),--short) $(if $(JOURNAL),--journal $(JOURNAL))
+	@$(BIN)/python -m e2e.crash_sweep$(if $(PEER),.peer $(if $(OURS),--ours $(OURS))) $(if $(SHORT),--short) $(if $(JOURNAL),--journal $(JOURNAL))
 
 soak: servers ## half an hour of random kills on a cluster: rows, memory, what is left behind; MINUTES=30 SEED=
 	@$(BIN)/python -m e2e.soak $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 
-from e2e.crash_sweep.cases import BY_OTHERS, long_form, short_form
+from e2e.crash_sweep.cases import BY_OTHERS, MOMENTS, Victim, long_form, short_form
 from e2e.crash_sweep.judge import Glance, Row, Seen, content, glances, order
+from e2e.crash_sweep.recipes import RECIPES
+from e2e.crash_sweep.report import Damage, Outcome, by_moment, verdict
 from seatunnel_py.api.failpoints import declared
 from tests.contracts.test_killable import imported
 
@@ -21,6 +25,42 @@ def test_every_failpoint_is_swept() -> None:
 
     assert ours - swept - set(BY_OTHERS) == set()
     assert swept <= ours, "a case waits for a failpoint that does not exist"
+
+
+@pytest.mark.parametrize("recipe", list(RECIPES))
+@pytest.mark.parametrize("moment", list(MOMENTS))
+def test_the_driver_dies_at_every_moment_of_every_recipe(recipe: str, moment: str) -> None:
+    """The twelve crash points of a commit, and the driver that is overtaken."""
+    kills = [
+        (kill.victim, f"{kill.point}@{kill.hit}")
+        for case in long_form()
+        if case.recipe == recipe
+        for kill in case.kills
+    ]
+    points = MOMENTS[moment]
+
+    assert any(
+        victim is Victim.DRIVER and (at in points or at.partition("@")[0].endswith(points)) for victim, at in kills
+    )
+    assert any(victim is Victim.OLDER for victim, _ in kills)
+
+
+def test_a_chunk_has_something_of_every_recipe() -> None:
+    """Wherever it ends."""
+    assert {case.recipe for case in islice(long_form(), len(RECIPES))} == set(RECIPES)
+
+
+def test_figures_come_from_what_was_found() -> None:
+    """Rows are added up, jobs are counted; what did not end is no success."""
+    found = [
+        Outcome("a", "r", ("driver at driver.record.before@1",), ("T: 3 rows lost: x", "T: 2 rows duplicated: y"), 1.0),
+        Outcome("b", "r", (), ("left behind: z", "the job does not end: no"), 1.0),
+        Outcome("c", "r", ("server at x@1",), (), 1.0),
+    ]
+
+    assert Damage.of(found) == Damage(3, 2, 3, 2, 1, 1, 2)
+    assert ("p5 all have acknowledged, nothing is stored", 1, 1) in by_moment(found)
+    assert "NOT REACHED" in verdict(found, bar=2)
 
 
 def test_the_short_form_is_a_part_that_kills_forty_times() -> None:

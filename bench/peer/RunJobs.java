@@ -5,10 +5,12 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.Locale;
 import org.apache.seatunnel.common.config.Common;
 import org.apache.seatunnel.common.config.DeployMode;
 import org.apache.seatunnel.engine.client.SeaTunnelClient;
+import org.apache.seatunnel.engine.client.job.ClientJobExecutionEnvironment;
 import org.apache.seatunnel.engine.client.job.ClientJobProxy;
 import org.apache.seatunnel.engine.client.job.JobMetricsRunner.JobMetricsSummary;
 import org.apache.seatunnel.engine.common.config.ConfigProvider;
@@ -19,7 +21,8 @@ import org.apache.seatunnel.engine.server.SeaTunnelServerStarter;
 
 /**
  * Starts the engine and a client in this process, then runs the job files named on standard input, one a
- * line, one after the other. Prints one JSON line when the engine is up and one per job: the seconds of a
+ * line, one after the other. Behind a tab may stand the id that the job is to have, and behind another one
+ * "restore": it goes on from its newest checkpoint. Prints one JSON line when the engine is up and one per job: the seconds of a
  * job are from reading its file until its result is known, so the engine's start is in none of them.
  */
 public final class RunJobs {
@@ -51,12 +54,14 @@ public final class RunJobs {
         System.exit(0);
     }
 
-    private static String run(SeaTunnelClient client, SeaTunnelConfig config, String file) {
+    private static String run(SeaTunnelClient client, SeaTunnelConfig config, String line) {
         long started = System.nanoTime();
+        String[] words = line.split("\t");
+        String file = words[0];
         try {
             JobConfig job = new JobConfig();
             job.setName(Path.of(file).getFileName().toString());
-            ClientJobProxy proxy = client.createExecutionContext(file, job, config).execute();
+            ClientJobProxy proxy = context(client, config, job, words).execute();
             JobResult result = proxy.waitForJobCompleteV2();
             double seconds = secondsSince(started);
             JobMetricsSummary counts = client.getJobMetricsSummary(proxy.getJobId());
@@ -66,6 +71,17 @@ public final class RunJobs {
         } catch (Exception | LinkageError failure) {
             return answer(file, "FAILED", secondsSince(started), 0, 0, failure.toString());
         }
+    }
+
+    private static ClientJobExecutionEnvironment context(
+            SeaTunnelClient client, SeaTunnelConfig config, JobConfig job, String[] words) {
+        if (words.length == 1) {
+            return client.createExecutionContext(words[0], job, config);
+        }
+        Long id = Long.valueOf(words[1]);
+        return words.length == 2
+                ? client.createExecutionContext(words[0], Collections.emptyList(), job, config, id)
+                : client.restoreExecutionContext(words[0], job, config, id);
     }
 
     private static String answer(

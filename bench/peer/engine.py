@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +22,20 @@ OPENED = [
 # The memory and the collector of the peer's own jvm_options.
 MEMORY = ["-Xms2g", "-Xmx2g", "-XX:MaxMetaspaceSize=2g", "-XX:+UseG1GC"]
 STOP_TIMEOUT_S = 30.0
+
+
+def command(home: PeerHome, memory: Sequence[str] = MEMORY) -> list[str]:
+    """The command that starts an engine in a configured home."""
+    config = home.config
+    return [
+        "java", *memory, *(f"--add-opens={each}=ALL-UNNAMED" for each in OPENED),
+        f"-DSEATUNNEL_HOME={home.directory}",
+        f"-Dseatunnel.config={config / 'seatunnel.yaml'}",
+        f"-Dhazelcast.config={config / 'hazelcast.yaml'}",
+        f"-Dhazelcast.client.config={config / 'hazelcast-client.yaml'}",
+        f"-Dlog4j2.configurationFile={config / 'log4j2.properties'}",
+        "-cp", home.class_path, "RunJobs",
+    ]  # fmt: skip
 
 
 class PeerError(RuntimeError):
@@ -45,20 +60,10 @@ class PeerEngine:
         self.start_seconds = 0.0
 
     def __enter__(self) -> Self:
-        home, config = self._home, self._home.config
-        home.configure(free_port(), self._log)
-        command = [
-            "java", *MEMORY, *(f"--add-opens={each}=ALL-UNNAMED" for each in OPENED),
-            f"-DSEATUNNEL_HOME={home.directory}",
-            f"-Dseatunnel.config={config / 'seatunnel.yaml'}",
-            f"-Dhazelcast.config={config / 'hazelcast.yaml'}",
-            f"-Dhazelcast.client.config={config / 'hazelcast-client.yaml'}",
-            f"-Dlog4j2.configurationFile={config / 'log4j2.properties'}",
-            "-cp", home.class_path, "RunJobs",
-        ]  # fmt: skip
+        self._home.configure(free_port(), self._log)
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
+                command(self._home), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True
             )
         self.start_seconds = float(self._answer()["engine_start_seconds"])
         return self

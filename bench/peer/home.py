@@ -17,7 +17,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 CACHE = HERE.parent.parent / ".cache" / "peer"
 # Maven profiles of pom.xml, and whether what they need comes along.
-PROFILES = {"engine": True, "plugins": False, "lib": False}
+PROFILES = {"engine": True, "plugins": False, "files": False, "lib": False}
 NOT_ON_CLASS_PATH = ("config-1.3.3.jar",)
 FIRST_ON_CLASS_PATH = ("seatunnel-config-shade", "seatunnel-config-sql")
 
@@ -26,6 +26,8 @@ seatunnel.source.Jdbc = connector-jdbc
 seatunnel.sink.Jdbc = connector-jdbc
 seatunnel.source.FakeSource = connector-fake
 seatunnel.sink.Console = connector-console
+seatunnel.source.LocalFile = connector-file-local
+seatunnel.sink.LocalFile = connector-file-local
 """
 SEATUNNEL_YAML = """\
 seatunnel:
@@ -107,6 +109,13 @@ class PeerHome:
     def config(self) -> Path:
         return self.directory / "config"
 
+    def beside(self, directory: Path) -> PeerHome:
+        """Another home with the same libraries, and with configuration and checkpoints of its own."""
+        directory.mkdir(parents=True)
+        for name in ("connectors", "lib", "plugins", "starter"):
+            (directory / name).symlink_to(self.directory / name)
+        return PeerHome(directory, self.class_path)
+
     def configure(self, port: int, log: Path) -> None:
         """Write the configuration for an engine on this port."""
         self.config.mkdir(exist_ok=True)
@@ -131,6 +140,7 @@ def prepare() -> PeerHome:
     (home / "plugins").mkdir(parents=True, exist_ok=True)
     (home / "starter").mkdir(exist_ok=True)
     fill(home / "connectors", CACHE / "plugins")
+    fill(home / "connectors", CACHE / "files")
     fill(home / "lib", CACHE / "lib")
     (home / "connectors" / "plugin-mapping.properties").write_text(PLUGIN_MAPPING)
     jars = class_path_of(CACHE / "engine") + sorted((home / "lib").glob("*.jar"))

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import queue
-import signal
 import sys
-import tempfile
-import threading
-import time
 from pathlib import Path
 
 from e2e.crash_sweep import report
-from e2e.crash_sweep.cases import Case, long_form, short_form
-from e2e.crash_sweep.place import Lane
-from e2e.crash_sweep.runner import Outcome, run
+from e2e.crash_sweep.cases import long_form, short_form
+from e2e.crash_sweep.lanes import Sweep
+from e2e.crash_sweep.runner import run
 
 
 def main() -> int:
@@ -30,64 +25,14 @@ def main() -> int:
     if given.list:
         print(*(case.name for case in cases), sep="\n")
         return 0
-    outcomes = report.load(given.journal) if given.journal else []
-    known = {outcome.case for outcome in outcomes}
-    root = Path(tempfile.mkdtemp(prefix="crash-sweep-"))
-    sweep = Sweep([case for case in cases if case.name not in known], root, given.journal, outcomes, given.minutes)
-    for stop in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(stop, lambda *_: sweep.end_chunk())
-    sweep.run(given.jobs)
-    print(report.table(outcomes))
-    broken = any(outcome.violations for outcome in outcomes)
-    print(f"what was violated lies in {root}" if broken else "nothing lost, nothing twice, nothing left behind")
-    return 1 if broken else 0
-
-
-class Sweep:
-    """Cases in as many lanes as are asked for."""
-
-    def __init__(
-        self, cases: list[Case], root: Path, journal: Path | None, outcomes: list[Outcome], minutes: float
-    ) -> None:
-        self.waiting: queue.SimpleQueue[tuple[int, Case]] = queue.SimpleQueue()
-        for numbered in enumerate(cases):
-            self.waiting.put(numbered)
-        self.total, self.root, self.journal, self.outcomes = len(cases), root, journal, outcomes
-        self.until = time.monotonic() + 60 * minutes
-        self.lock = threading.Lock()
-
-    def run(self, jobs: int) -> None:
-        threads = [threading.Thread(target=self._lane) for _ in range(jobs)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
-    def end_chunk(self) -> None:
-        """Begin no other case; those that run go to their ends."""
-        self.until = 0.0
-
-    def _lane(self) -> None:
-        lane = Lane()
-        try:
-            while time.monotonic() < self.until:
-                try:
-                    number, case = self.waiting.get_nowait()
-                except queue.Empty:
-                    return
-                self._ended(number, run(case, number, lane, self.root))
-        finally:
-            lane.close()
-
-    def _ended(self, number: int, outcome: Outcome) -> None:
-        with self.lock:
-            self.outcomes.append(outcome)
-            if self.journal:
-                report.append(self.journal, outcome)
-            verdict = "VIOLATED" if outcome.violations else "ok"
-            print(f"{number + 1:>4}/{self.total} {outcome.seconds:6.1f} s {verdict:<9} {outcome.case}", flush=True)
-            for violation in outcome.violations:
-                print(f"          {violation}", flush=True)
+    sweep = Sweep(cases, run, given.journal, given.minutes)
+    held = sweep.run(given.jobs)
+    print(report.table(sweep.outcomes))
+    print(report.moments(sweep.outcomes))
+    print(report.verdict(sweep.outcomes, bar=None if given.short else report.KILLS_MIN))
+    if not held:
+        print(f"what was violated lies in {sweep.root}")
+    return 0 if held else 1
 
 
 if __name__ == "__main__":

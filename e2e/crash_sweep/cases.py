@@ -7,7 +7,7 @@ long form every one for every recipe it applies to, and the other victims on top
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import zip_longest
@@ -74,6 +74,7 @@ CHANNELS = ("driver.journal.before", "driver.journal.written")
 WORKERS = ("worker.unit.began", "worker.unit.half", "worker.stage.before", "worker.stage.after")
 STAGING = ("worker.unit.half", "worker.stage.before", "worker.stage.after")
 """Moments of a unit at which the driver dies: in process it is the worker too."""
+HALF_WRITTEN = Kill("driver.store.drafted", hit=3)  # behind the incarnation and the claim: a record
 OVERTAKEN = ("driver.commit.before", "driver.record.before", "driver.checkpoint.acknowledged")
 OF_RECIPE = {
     "postgres": ("postgres.commit.before", "postgres.commit.inside", "postgres.commit.after", "postgres.recover.fenced"),
@@ -94,6 +95,25 @@ OF_UNITS = {
 }
 COMPOSED = "files.commit.composed"
 EARLY, LATE = ("driver.record.durable",), (".fenced", ".commit.confirmed", ".record.deleted")
+MOMENTS: Mapping[str, tuple[str, ...]] = {
+    "p1 staging has begun": ("worker.unit.half",),
+    "p2 everything staged, nothing confirmed": ("worker.stage.before",),
+    "p3 confirmed, not acknowledged": ("worker.stage.after",),
+    "p4 some have acknowledged": ("driver.checkpoint.acknowledged",),
+    "p5 all have acknowledged, nothing is stored": ("driver.record.before",),
+    "p6 the record is in the store, but not under its name": ("driver.store.drafted@3",),
+    "p7 the record is durable": ("driver.record.durable", "driver.final.durable"),
+    "p8 before the target's commit": (".commit.before",),
+    "p9 inside the target's commit": (".commit.inside",),
+    "p10 the target has committed, the driver does not know": (
+        ".commit.after",
+        ".commit.published",
+        ".commit.committed",
+    ),
+    "p11 the driver knows": ("driver.commit.confirmed",),
+    "p12 cleaning up": ("driver.record.deleted",),
+}
+"""The twelve crash points of a commit; each is reached at failpoints of these names, or with these ends."""
 BY_OTHERS = {
     "kafka.unit.confirmed": "only an at-least-once sink has confirmed records before their commit",
     "driver.savepoint.durable": "only a job without end stops behind a savepoint",
@@ -137,7 +157,7 @@ def _of_recipe(recipe: Recipe) -> Iterator[Case]:
     in_process = not recipe.name.startswith("sqlite")
 
     yield Case(recipe.name, tuple((Kill(point),) for point in STAGING), local=True)
-    yield from (Case(recipe.name, chain, local=True) for chain in chains)
+    yield from (Case(recipe.name, chain, local=True) for chain in (*chains, ((HALF_WRITTEN,),)))
     yield from (Case(recipe.name, runs) for runs in (workers[0], *servers[:1]))
     yield Case(recipe.name, older[0], local=in_process)
     yield from (Case(recipe.name, runs) for runs in (jvms, workers[1], *servers[1:], *older[not in_process :]))

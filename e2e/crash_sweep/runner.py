@@ -19,24 +19,13 @@ from e2e.crash_sweep.cases import Case, Kill, Victim
 from e2e.crash_sweep.judge import Glance
 from e2e.crash_sweep.place import Lane, Place
 from e2e.crash_sweep.recipes import RECIPES, Recipe, Target
+from e2e.crash_sweep.report import Outcome
 from e2e.support import IN_PROCESS, SEATUNNEL, below, finish, kill9, start, wait_for, write_job
 from seatunnel_py.api.failpoints import DIRECTORY_VARIABLE, VARIABLE
 
 RESTORES_MAX = 4  # a server that was killed may cost a run or two
 LOOK_SECONDS = 0.1
 GONE_SECONDS = 20.0
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """``violations`` is empty where everything held; ``killed`` are the kills that happened."""
-
-    case: str
-    recipe: str
-    killed: tuple[str, ...]
-    violations: tuple[str, ...]
-    seconds: float
-    looks: int = 0
 
 
 @dataclass(slots=True)
