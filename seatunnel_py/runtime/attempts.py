@@ -1,7 +1,8 @@
 """What follows from a failed attempt: try the same again, or say that this life cannot do it. Pure.
 
 A lost worker says nothing about the rows, so it is tried again at once; a plugin that calls its failure retriable
-gets growing pauses; a fatal one is believed; an exception that nobody foresaw gets one more chance.
+gets growing pauses, and since most of these are over at once the first is short; a fatal one is believed; an exception
+that nobody foresaw gets one more chance.
 
 What is retriable may pass, so that attempts are not all: the vertex restarts ``times`` times, and has all its attempts
 in each life; in an unbounded pipeline these never end. A commit begins no life, and has as many tries as all of them.
@@ -11,12 +12,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from seatunnel_py.protocol.backoff import Backoff
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """``times`` bounds the attempts after the first; pauses double from ``interval_seconds / 8`` up to it."""
+    """``times`` bounds the attempts after the first; pauses grow fivefold from ``interval_seconds / 32`` up to it."""
 
     times: int = 3
     interval_seconds: float = 3.0
@@ -28,7 +30,8 @@ class RetryPolicy:
             return None
         if failure.kind is FailureKind.LOST:
             return 0.0
-        return min(self.interval_seconds, self.interval_seconds / 8 * 2.0**attempt)
+        longest = self.interval_seconds
+        return Backoff(first=longest / 32, factor=5.0, longest=longest).pause(attempt)
 
     def commit_may_pass(self, failure: UnitFailure, tries: int) -> bool:
         """Whether a commit that failed so often is tried again."""
