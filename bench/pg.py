@@ -44,10 +44,11 @@ ROWS_QUERY = """
 
 
 @contextlib.contextmanager
-def server(directory: Path | None = None) -> Iterator[PostgresServer]:
-    """A durable server with two empty schemas: `source` and `target`. SIGTERM ends it as an exception would."""
+def server(directory: Path | None = None, **more: str) -> Iterator[PostgresServer]:
+    """A durable server with two empty schemas: `source` and `target`; `more` are settings beside those above. SIGTERM
+    ends it as an exception would."""
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
-    with PostgresServer.running(directory, settings=SETTINGS, durable=True) as running:
+    with PostgresServer.running(directory, settings=SETTINGS | more, durable=True) as running:
         with connect(running) as db:
             db.execute(f"CREATE SCHEMA {SOURCE}; CREATE SCHEMA {TARGET}")
         yield running
