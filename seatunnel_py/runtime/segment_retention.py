@@ -6,6 +6,8 @@ still ask for it is looked through, and what nobody names is removed. (2) What i
 look only: in between it may have been on its way from one holder to another. (3) When a job's segments take half of
 ``exchange.max-bytes`` a checkpoint is asked for, because records and kept batches let go of what is older; when they
 take all of it the sources pause. A pipeline with a wide query needs all of its input at once, and is not held up.
+(4) What drivers that were killed left behind is looked through while nothing is under way: before the first unit, and
+behind the last one of a job that was stopped. Then only the store and the journal can name a segment.
 """
 
 from __future__ import annotations
@@ -17,11 +19,14 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_py.protocol.coordinator_events import OperationRequested
 from seatunnel_py.protocol.items import Operation
 from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.runtime.checkpoint_store import CheckpointStore
 from seatunnel_py.work import segments as files
 from seatunnel_py.work.unit import Slice
 
 if TYPE_CHECKING:
+    from seatunnel_py.api.storage import Storage
     from seatunnel_py.runtime.pipeline_life import PipelineLife
+    from seatunnel_py.runtime.unit_journal import Journal
 
 LOOK_BYTES = 64 * 2**20  # made since the last look: enough to look again
 PAUSE_SECONDS = 0.2  # until paused sources look again whether there is room
@@ -108,6 +113,18 @@ class Segments:
     def _go_on(self) -> None:
         for run in self._life.subtasks.values():
             run.begin_if_room()
+
+
+def sweep(location: str, newest: int, storage: Storage, journal: Journal) -> None:
+    """Remove what nobody names of what was written for drivers up to ``newest``: a later one may be at work."""
+    named = set(named_in(list(journal.lines())))
+    for record in (one for kept in CheckpointStore(storage).read().records.values() for one in kept):
+        if not isinstance(record, CheckpointRecord):
+            return  # nobody knows what a damaged one names
+        named.update(named_in_record(record))
+    kept = {segment.rpartition("/")[2] for segment in named}  # the same place may be written in several ways
+    left = (url for driver, url in files.left_in(location) if driver <= newest)
+    files.remove(url for url in left if url.rpartition("/")[2] not in kept)
 
 
 def named_in(plain: Any) -> Iterator[str]:

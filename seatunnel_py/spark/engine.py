@@ -58,7 +58,8 @@ class SparkEngine:
 
     def start(self, report: Callable[[EngineEvent], None]) -> None:
         self._report = report
-        self._journals.mkdir(mode=0o700, parents=True)
+        for left in (*self._journals.parent.glob("packs-*"), *self._journals.parent.glob("probe-*")):
+            _take_away(left)  # their drivers were killed
         for number in range(self._slots + 1):
             thread = threading.Thread(target=self._serve, name=f"pack-{number}", daemon=True)
             thread.start()
@@ -139,6 +140,8 @@ class SparkEngine:
                 return None
             units = self._queue.take()
             self._packs += 1
+            # An older driver that begins late may have taken it away.
+            self._journals.mkdir(mode=0o700, parents=True, exist_ok=True)
             group = f"{self._name}-{self._packs}"
             self._groups.update((unit.id, group) for unit in units)
             chains = {unit.id.vertex: self._chains[unit.id.vertex] for unit in units}
@@ -207,6 +210,13 @@ def _reason(error: Exception) -> str:
             return words
     line = next((line for line in text.splitlines() if "Exception" in line or "Error" in line), text)
     return f"Spark: {line.strip()[:300]}; this happened"
+
+
+def _take_away(left: Path) -> None:
+    if left.is_dir():
+        shutil.rmtree(left, ignore_errors=True)
+    else:
+        left.unlink(missing_ok=True)
 
 
 _KNOWN = (

@@ -38,6 +38,7 @@ _MAGIC = b"STSEG\x00\x00\x01"
 _TAIL = struct.Struct("<QI8s")
 _ALIGNMENT = 64  # Arrow wants its buffers aligned, and a stream only aligns them from its own start
 _OBJECT_STORES = frozenset({"s3", "gcs", "abfs"})  # an object appears whole, when it is closed
+_OF_UNIT = re.compile(r"(\d+)\..+\.segment(\.part)?")
 _MAPPED_SEGMENTS_MAX = 16  # a unit reads few segments, one after the other
 
 
@@ -97,6 +98,15 @@ class SegmentWriter:
     def _put(self, data: bytes | pa.Buffer) -> None:
         self._out.write(data)
         self._at += len(data)
+
+
+def left_in(location: str) -> Iterator[tuple[int, str]]:
+    """What units have written at a location, half-written segments included: the driver that they worked for, and the
+    URL."""
+    files, directory = filesystem(location)
+    for found in files.get_file_info(fs.FileSelector(directory, allow_not_found=True)):
+        if named := _OF_UNIT.fullmatch(found.base_name):
+            yield int(named[1]), f"{location.rstrip('/')}/{found.base_name}"
 
 
 def remove(segments: Iterable[str]) -> None:

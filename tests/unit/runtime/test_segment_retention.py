@@ -12,16 +12,20 @@ import pytest
 from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, failed, forked
 from test_driver_late import SECONDS_MAX, wait_until
 from test_enumerating import unbounded
+from test_savepoint import record
 
 from seatunnel_py.config.env import Retain
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.backoff import Backoff
+from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.trigger import CheckpointSettings
 from seatunnel_py.runtime.attempts import RetryPolicy
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.events import JobEvent, TableChanged
 from seatunnel_py.runtime.local_storage import LocalStorage
+from seatunnel_py.runtime.segment_retention import sweep
 from seatunnel_py.runtime.settings import Settings
+from seatunnel_py.runtime.unit_journal import Journal, Taken, taken_line
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitResult
 
 SEGMENT_BYTES = 1_000
@@ -114,6 +118,38 @@ def test_sources_pause_while_there_is_no_room_and_go_on_afterwards(tmp_path: Pat
             stream.engine._say(unit.id, stream.engine.work(unit))
         wait_until(lambda: stream.read() > 200)
     assert stream.largest <= 40 * SEGMENT_BYTES
+
+
+def test_what_killed_drivers_left_is_removed_but_what_somebody_names(tmp_path: Path) -> None:
+    """Half-written segments too; what a later driver has written is none of ours."""
+    exchange, store = tmp_path / "exchange", CheckpointStore(LocalStorage(tmp_path / "checkpoints"))
+    exchange.mkdir()
+    names = ["1.a_1.e1.a1.segment", "1.a_2.e1.a1.segment", "1.a_3.e1.a1.segment", "1.a_4.e1.a1.segment.part"]
+    for name in (*names, "3.a_1.e1.a1.segment", "of.nobody.segment", "packs"):
+        (exchange / name).touch()
+    store.take(2, "lineage")
+    store.write(2, {"x": record(str(exchange / names[0]))})
+    journal = Journal()
+    journal.apply(
+        taken_line("x", Subtask("a"), Taken(1, None, 0, {"slices": [{"segment": f"file://{exchange}/{names[1]}"}]}))
+    )
+
+    sweep(exchange.as_uri(), 2, store.storage, journal)
+
+    left = {path.name for path in exchange.iterdir()}
+    assert left == {*names[:2], "3.a_1.e1.a1.segment", "of.nobody.segment", "packs"}
+
+
+def test_nothing_is_removed_while_a_record_cannot_be_read(tmp_path: Path) -> None:
+    """It may name anything."""
+    store = CheckpointStore(LocalStorage(tmp_path))
+    store.take(1, "lineage")
+    store.write(1, {"x": replace(record(), version=2)})
+    (tmp_path / "1.a_1.e1.a1.segment").touch()
+
+    sweep(tmp_path.as_uri(), 1, store.storage, Journal())
+
+    assert (tmp_path / "1.a_1.e1.a1.segment").exists()
 
 
 def test_the_journal_of_a_stream_holds_what_lies_behind_its_newest_record(tmp_path: Path) -> None:
