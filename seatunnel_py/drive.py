@@ -55,7 +55,7 @@ def drive(
         shared.write(authority.incarnation, JOB, place.read(JOB) or {})
         shared.write(authority.incarnation, PLAN, plan)
     journal = JournalFile(opened.storage, authority.incarnation)
-    sweep(settings.exchange, authority.incarnation - 1, store, journal.journal)
+    sweep(settings.exchange, authority.incarnation - 1, opened.storage, journal.journal)
     driver = Driver(pipelines, engine, place.job_id, authority, store, journal, settings, _SystemClock(), tell)
     others = (opened.storage,) if shared is not None else ()
     driver.hears_at(_desk(place, job, plan, authority, others))
@@ -70,7 +70,7 @@ def drive(
     # lies beside the job is for that one to remove.
     store.check(authority.incarnation)
     if driver.resumable:
-        sweep(settings.exchange, authority.incarnation, store, journal.journal)
+        sweep(settings.exchange, authority.incarnation, opened.storage, journal.journal)
     else:
         _remove(job, settings, authority)
     ended = time.time()
