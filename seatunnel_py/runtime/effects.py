@@ -198,9 +198,8 @@ def abort(
         closing.callback(release, enumerators)
         for node in (node for group in groups for node in group):
             if node.id in setups:
-                own = [piece.piece for piece in pieces if (piece.step, piece.table) == (node.step.id, node.table.path)]
                 context = context_of(node, setups[node.id].data, job, 1, final=True)
-                closing.callback(_abort, node, own, context)
+                closing.callback(_abort, node, _of(node, pieces), context)
 
 
 def drop(
@@ -209,9 +208,13 @@ def drop(
     """Drop what a life has staged and no record names, where each commit shows its own pieces only: elsewhere they are
     dropped all together, in the end (``last``), or a second life finds them and goes on from them."""
     for node in (node for group in groups for node in group):
-        own = [piece.piece for piece in pieces if (piece.step, piece.table) == (node.step.id, node.table.path)]
+        own = _of(node, pieces)
         if own and (last or setups[node.id].visible is Visible.COMMITTED):
             _abort(node, own, context_of(node, setups[node.id].data, job, 1, final=False))
+
+
+def _of(node: SinkNode, pieces: Iterable[SinkPiece]) -> list[Piece]:
+    return [piece.piece for piece in pieces if (piece.step, piece.table) == (node.step.id, node.table.path)]
 
 
 def _abort(node: SinkNode, pieces: list[Piece], context: CommitContext) -> None:

@@ -17,6 +17,7 @@ from seatunnel_py.api.batch import Position
 from seatunnel_py.api.source import Enumerator, Split
 from seatunnel_py.protocol.coordinator_events import PlanGrew
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.runtime.effects import Prepared
 from seatunnel_py.runtime.reading import Round, deal
 from seatunnel_py.runtime.unit_journal import found_line
 from seatunnel_py.work.unit import FailureKind, UnitFailure
@@ -28,11 +29,10 @@ Positions = Mapping[str, Position]
 
 
 class Enumerating:
-    """Of one pipeline. It exists from the moment at which the pipeline's sources are open."""
+    """Of one pipeline."""
 
     def __init__(self, life: PipelineLife) -> None:
         self._life = life
-        self._enumerators = life.prepared.enumerators
         self._busy: set[str] = set()
         self._look_due: set[str] = set()
         self._untold: dict[str, Positions] = {}
@@ -45,6 +45,19 @@ class Enumerating:
             self._remember(record)
         for vertex in self._enumerators:
             self._look_later(vertex)
+
+    @property
+    def _enumerators(self) -> Mapping[str, Enumerator]:
+        return self._life.prepared.enumerators
+
+    def grown(self, vertex: str, prepared: Prepared) -> None:
+        """This vertex has more splits, or the same under what is valid now: whoever reads it learns of that."""
+        life = self._life
+        life.prepared = prepared
+        life.hear(PlanGrew(life.now(), prepared.to_plain()))
+        own = [run for run in life.subtasks.values() if run.vertex.id == vertex]
+        for run, splits in zip(own, deal(prepared.rounds[vertex], len(own)), strict=True):
+            run.reads(splits)
 
     def completed(self, record: CheckpointRecord) -> None:
         """A record is durable, and older ones may be on their way out of the store."""
@@ -122,16 +135,10 @@ class Enumerating:
             self._free(vertex)
 
     def _durable(self, vertex: str, found: Round) -> None:
-        life = self._life
-        if life.is_over:
-            return
-        life.prepared = life.prepared.with_round(vertex, found)
-        life.hear(PlanGrew(life.now(), life.prepared.to_plain()))
-        own = [subtask for subtask in life.subtasks if subtask.vertex == vertex]
-        for subtask, splits in zip(own, deal(life.prepared.rounds[vertex], len(own)), strict=True):
-            life.subtasks[subtask].reads(splits)
-        self._look_later(vertex)
-        self._free(vertex)
+        if not self._life.is_over:
+            self.grown(vertex, self._life.prepared.with_round(vertex, found))
+            self._look_later(vertex)
+            self._free(vertex)
 
     def _not_found(self, vertex: str, failure: UnitFailure) -> None:
         if failure.kind is not FailureKind.RETRIABLE:

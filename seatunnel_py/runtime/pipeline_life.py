@@ -122,7 +122,6 @@ class PipelineLife:
         except Exception as error:  # noqa: BLE001 - a plugin that cannot travel concerns its own table
             self._cannot_begin(effects.as_failure(error))
             return
-        self.enumerating = Enumerating(self)
         self.coordinator = Coordinator(
             self.graph.topology,
             self.settings.checkpoints(bounded=self.bounded, early=self._shows_nothing_early()),
@@ -290,7 +289,8 @@ class PipelineLife:
         self._last(partial(effects.release, self.prepared.enumerators.values()))
 
     def abort(self) -> None:
-        groups, strays = tuple(self.groups.values()), tuple(self._staged())
+        named = (effects.piece_of(one) for run in self.subtasks.values() for one in run.participant.pieces)
+        groups, strays = tuple(self.groups.values()), (*self._strays(), *named)
         prepared = self.prepared
         drop = partial(effects.abort, groups, strays, prepared.setups, self.job, prepared.enumerators.values())
         # First the word, then the deed: a later driver must not go on with what may be gone.
@@ -298,7 +298,7 @@ class PipelineLife:
 
     def withdraw(self) -> None:
         """Another driver has taken over, and with it what this one has staged, but for what no snapshot ever named."""
-        strays = (*self.units.strays, *(piece for run in self.subtasks.values() for piece in run.strays))
+        strays = tuple(self._strays())
         prepared, groups = self.prepared, tuple(self.groups.values())
 
         def leave() -> None:
@@ -329,12 +329,11 @@ class PipelineLife:
             dropping = partial(effects.drop, groups, pieces, self.prepared.setups, self.job)
             self.aside("drop", dropping, lambda _: None, kept, retried=False)
 
-    def _staged(self) -> Iterable[SinkPiece]:
-        """Everything that was staged and is not in a record, failed attempts included."""
+    def _strays(self) -> Iterable[SinkPiece]:
+        """What attempts have staged that failed, or came too late."""
+        yield from self.units.strays
         for run in self.subtasks.values():
             yield from run.strays
-            yield from map(effects.piece_of, run.participant.pieces)
-        yield from self.units.strays
 
     @property
     def is_over(self) -> bool:

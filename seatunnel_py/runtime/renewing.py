@@ -13,10 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from seatunnel_py.errors import GenerationLost
-from seatunnel_py.protocol.coordinator_events import PlanGrew
 from seatunnel_py.runtime import effects
 from seatunnel_py.runtime.effects import Prepared
-from seatunnel_py.runtime.reading import deal
 from seatunnel_py.work.unit import UnitFailure
 
 if TYPE_CHECKING:
@@ -53,12 +51,7 @@ class Renewing:
         return True
 
     def _opened(self, name: str, prepared: Prepared) -> None:
-        life = self._life
-        life.prepared = prepared
-        life.hear(PlanGrew(life.now(), prepared.to_plain()))
-        own = [run for run in life.subtasks.values() if run.vertex.id == name]
-        for run, splits in zip(own, deal(prepared.rounds[name], len(own)), strict=True):
-            run.reads(splits)
+        self._life.enumerating.grown(name, prepared)
         for run in self._waiting.pop(name):
             self._again(run)
 
