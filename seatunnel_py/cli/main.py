@@ -273,11 +273,47 @@ def jobs_cancel(
 
 
 @state_app.command("show", epilog="Example: seatunnel state show nightly --json")
-def state_show(job_id: str, as_json: AsJson = False) -> None:
+def state_show(job_id: JobId, file: StoreOf = None, variable: Variables = None, as_json: AsJson = False) -> None:
     """What the checkpoints of a job hold, table by table and split by split."""
     from seatunnel_py.cli import state as command
 
-    raise typer.Exit(command.show(job_id, as_json=as_json))
+    raise typer.Exit(command.show(job_id, _where(file, variable), as_json=as_json))
+
+
+@state_app.command("diff", epilog="Example: seatunnel state diff nightly@-1 nightly")
+def state_diff(
+    first: Annotated[str, typer.Argument(help="JOB, JOB@17, JOB@-1 (one before the newest), or a savepoint")],
+    second: Annotated[str, typer.Argument(help="the same")],
+    file: StoreOf = None,
+    variable: Variables = None,
+    as_json: AsJson = False,
+) -> None:
+    """What is different between two checkpoints or savepoints.
+
+    Graph, splits, positions, ledgers; table by table.
+    """
+    from seatunnel_py.cli import state as command
+
+    raise typer.Exit(command.diff(first, second, _where(file, variable), as_json=as_json))
+
+
+@state_app.command("rewind", epilog="Example: seatunnel state rewind nightly@-1 --yes")
+def state_rewind(
+    checkpoint: Annotated[str, typer.Argument(help="JOB@17, or JOB@-1 (one before the newest)")],
+    table: Annotated[list[str] | None, typer.Option(metavar="TABLE", help="only this one; may be repeated")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="do it; without it only what follows is said")] = False,
+    file: StoreOf = None,
+    variable: Variables = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a job go on from an older checkpoint.
+
+    Says first which targets will get rows again, or twice; one that counts checkpoints is refused.
+    """
+    from seatunnel_py.cli import state as command
+
+    where = _where(file, variable)
+    raise typer.Exit(command.rewind(checkpoint, tuple(table or ()), where, yes=yes, as_json=as_json))
 
 
 @plugins_app.command("list", epilog="Example: seatunnel plugins list --json")

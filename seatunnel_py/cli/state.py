@@ -1,23 +1,36 @@
-"""``seatunnel state show``: what the checkpoints of a job hold, table by table and split by split."""
+"""``seatunnel state show|diff|rewind``: what the checkpoints of a job hold, and going on from an older one."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from seatunnel_py.cli.control import explained
+from seatunnel_py.cli.known import KnownJob, Where, known
 from seatunnel_py.cli.numbers import count
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.runtime.home import Home, JobPlace
+from seatunnel_py.runtime.home import Home, JobIdError
 from seatunnel_py.runtime.receipt import ExitCode
+
+if TYPE_CHECKING:
+    from seatunnel_py.protocol.records import CheckpointRecord
+    from seatunnel_py.runtime.checkpoint_store import CheckpointStore
+    from seatunnel_py.runtime.rewinding import Rewind
 
 SPLITS_SHOWN_MAX = 10
 
 
-def show(job_id: str, *, as_json: bool) -> int:
+def show(job_id: str, where: Where, *, as_json: bool) -> int:
     """All records that count; on a terminal the positions of each table's newest one."""
-    found = _read(Home.of_environment().job(job_id))
+    from seatunnel_py.runtime.states import described
+
+    contents = _store(known(job_id, where, stored=True)).read()
+    found = {key: described(contents.claims.get(key, ()), records) for key, records in contents.records.items()}
+    found = {key: records for key, records in found.items() if records}
     if as_json:
         typer.echo(json.dumps(found, indent=1))
         return ExitCode.SUCCESS
@@ -30,20 +43,16 @@ def show(job_id: str, *, as_json: bool) -> int:
     return ExitCode.SUCCESS
 
 
-def _read(place: JobPlace) -> dict[str, list[dict[str, Any]]]:
-    """By pipeline. SeaTunnelError where the job keeps nothing under its place."""
+def _store(job: KnownJob) -> CheckpointStore:
+    """SeaTunnelError where the job keeps nothing there."""
     from seatunnel_py.runtime.checkpoint_store import CheckpointStore
-    from seatunnel_py.runtime.local_storage import LocalStorage
-    from seatunnel_py.runtime.states import described
 
-    if not (place.checkpoints / "records").is_dir():
+    if job.location is None and not (job.place.checkpoints / "records").is_dir():
         raise SeaTunnelError(
-            f"there are no checkpoints in {place.checkpoints}",
-            "a job that has finished needs none; one with a checkpoint.location has them there",
+            f"there are no checkpoints in {job.place.checkpoints}",
+            "a job that has finished needs none, and one that has just begun has none yet",
         )
-    contents = CheckpointStore(LocalStorage(place.checkpoints)).read()
-    found = {key: described(contents.claims.get(key, ()), records) for key, records in contents.records.items()}
-    return {key: records for key, records in found.items() if records}
+    return CheckpointStore(job.storage())
 
 
 def _tell_newest(record: dict[str, Any]) -> None:
@@ -53,8 +62,147 @@ def _tell_newest(record: dict[str, Any]) -> None:
         read = f"{count(vertex['rows_read'])} rows, {vertex['finished']} of {vertex['splits']} splits to their ends"
         typer.echo(f"    {vertex['vertex']}: {read}, {vertex['subtasks']} subtasks, epoch {vertex['epoch']}")
         for split, position in list(vertex["at"].items())[:SPLITS_SHOWN_MAX]:
-            typer.echo(f"      {split} at {', '.join(f'{key} {value}' for key, value in position.items())}")
+            typer.echo(f"      {split} at {_at(position)}")
         if (more := len(vertex["at"]) - SPLITS_SHOWN_MAX) > 0:
             typer.echo(f"      and {more} more: --json shows them")
     for commit in record.get("uncommitted", ()):
         typer.echo(f"    not committed yet: {commit['scope']}, checkpoint {commit['checkpoint']}")
+
+
+# ---------------------------------------------------------------- diff
+
+
+def diff(first: str, second: str, where: Where, *, as_json: bool) -> int:
+    """What is different between two checkpoints or savepoints."""
+    from seatunnel_py.runtime.states import difference
+
+    one, other = _records(first, where), _records(second, where)
+    both = {key: difference(record, other[key]) for key, record in one.items() if key in other}
+    lonely = {"only_in_first": sorted(one.keys() - other.keys()), "only_in_second": sorted(other.keys() - one.keys())}
+    if as_json:
+        typer.echo(json.dumps({**lonely, "tables": both}, indent=1))
+        return ExitCode.SUCCESS
+    for name, which in (("only_in_first", first), ("only_in_second", second)):
+        for key in lonely[name]:
+            typer.echo(f"{key}: in {which} only")
+    for key, found in both.items():
+        typer.echo(f"{key}: checkpoint {found['checkpoint'][0]} -> {found['checkpoint'][1]}")
+        _tell_difference(found)
+    return ExitCode.SUCCESS
+
+
+def _tell_difference(found: Mapping[str, Any]) -> None:
+    for fate in ("added", "removed"):
+        for edge in found["edges"][fate]:
+            typer.echo(f"  connection {fate}: {edge}")
+    for name, vertex in found["vertices"].items():
+        plain = [
+            f"{key} {_some(vertex[key])}" for key in ("rows_read", "finished", "subtasks", "epoch") if key in vertex
+        ]
+        typer.echo(f"  {name}: {vertex.get('fate') or ', '.join(plain) or 'its splits'}")
+        for key, word in (("splits_added", "added"), ("splits_removed", "removed")):
+            splits = vertex.get(key, [])
+            if splits:
+                more = f" and {len(splits) - SPLITS_SHOWN_MAX} more" if len(splits) > SPLITS_SHOWN_MAX else ""
+                typer.echo(f"    splits {word}: {', '.join(splits[:SPLITS_SHOWN_MAX])}{more}")
+        positions = vertex.get("positions", {})
+        for split, (was, now) in list(positions.items())[:SPLITS_SHOWN_MAX]:
+            typer.echo(f"    {split}: {_at(was) or 'not begun or at its end'} -> {_at(now) or 'at its end'}")
+        if (more_splits := len(positions) - SPLITS_SHOWN_MAX) > 0:
+            typer.echo(f"    and {more_splits} more: --json shows them")
+    for scope, pair in found["ledgers"].items():
+        typer.echo(f"  ledger of {scope}: {_some(pair)}")
+
+
+def _records(name: str, where: Where) -> Mapping[str, CheckpointRecord]:
+    """``JOB``, ``JOB@17``, ``JOB@-1``, or a savepoint by its name or place."""
+    from seatunnel_py.runtime import savepoint
+    from seatunnel_py.runtime.states import chosen
+
+    job_id, which = _reference(name)
+    try:
+        job = known(job_id, where, stored=True)
+    except JobIdError as unknown:
+        try:
+            return savepoint.read(savepoint.find(Home.of_environment().savepoints, name)).records
+        except savepoint.SavepointError as missing:
+            raise SeaTunnelError(f"{name} is no job and no savepoint", f"{unknown.remedy}; {missing.remedy}") from None
+    contents = _store(job).read()
+    found = {key: chosen(contents.claims.get(key, ()), kept, which) for key, kept in contents.records.items()}
+    records = {key: record for key, record in found.items() if record is not None}
+    if not records:
+        raise SeaTunnelError(f"no table has the checkpoint {name}", f"`seatunnel state show {job_id}` lists them")
+    return records
+
+
+def _reference(name: str) -> tuple[str, int | None]:
+    job_id, at, number = name.rpartition("@")
+    if at and number.removeprefix("-").isdecimal():
+        return job_id, int(number)
+    return name, None
+
+
+def _at(position: Mapping[str, Any] | None) -> str:
+    return ", ".join(f"{key} {value}" for key, value in (position or {}).items())
+
+
+def _some(pair: list[Any]) -> str:
+    return " -> ".join("none" if one is None else str(one) for one in pair)
+
+
+# ---------------------------------------------------------------- rewind
+
+
+def rewind(name: str, tables: tuple[str, ...], where: Where, *, yes: bool, as_json: bool) -> int:
+    """Say what follows from going back, and where that is accepted (``yes``) let the next run begin there."""
+    from seatunnel_py.runtime import rewinding
+
+    job_id, which = _reference(name)
+    if which is None:
+        raise SeaTunnelError(
+            "rewind needs to know how far", f"{name}@-1 is one checkpoint back, {name}@17 is number 17"
+        )
+    job = known(job_id, where, stored=True)
+    if job.here or (job.location is not None and explained(job)[0] is not None):
+        raise SeaTunnelError(f"the job {job_id!r} is running", f"`seatunnel jobs cancel {job_id}` ends it")
+    if (job.read("receipt") or {}).get("exit_code") == ExitCode.SUCCESS:
+        raise SeaTunnelError(f"the job {job_id!r} has finished: there is nothing to go on with", "--fresh begins anew")
+    store = _store(job)
+    contents = store.read()
+    if unknown := [table for table in tables if table not in contents.records]:
+        raise SeaTunnelError(f"no checkpoint is of {', '.join(unknown)}", f"there are: {', '.join(contents.records)}")
+    found = list(rewinding.foreseen(contents, job.read("plan") or {}, which, tables))
+    refused = [one for one in found if one.refused]
+    if as_json and (refused or not yes):
+        typer.echo(json.dumps({"done": False, "tables": [asdict(one) for one in found]}, indent=1))
+        return ExitCode.FAILED
+    if not as_json:
+        _foretell(found)
+    if refused:
+        others = "; --table names those that can be rewound" if len(refused) < len(found) else ""
+        remedy = f"--fresh begins anew, into targets that are emptied; a savepoint begins a job of its own{others}"
+        raise SeaTunnelError(f"{len(refused)} of {len(found)} tables cannot be rewound; nothing was done", remedy)
+    if not found:
+        typer.echo("nothing to do: all tables stand there")
+        return ExitCode.SUCCESS
+    if not yes:
+        raise SeaTunnelError("nothing was done yet", "--yes does it")
+    incarnation = rewinding.rewind(store, which, tuple(one.pipeline for one in found))
+    if as_json:
+        typer.echo(
+            json.dumps({"done": True, "driver": incarnation, "tables": [asdict(one) for one in found]}, indent=1)
+        )
+    else:
+        typer.echo(f"done: `seatunnel run JOB --job-id {job_id} --restore latest` goes on from there")
+    return ExitCode.SUCCESS
+
+
+def _foretell(found: list[Rewind]) -> None:
+    for one in found:
+        typer.echo(f"{one.pipeline}: checkpoint {one.newest} -> {one.to or '?'}")
+        if one.refused:
+            typer.echo(f"  refused: {one.refused}")
+        for target in one.twice:
+            typer.echo(f"  {target}: rows that were read since come a second time, and are there twice")
+        for target in one.again:
+            typer.echo(f"  {target}: rows that were read since come again by their key, and change nothing")

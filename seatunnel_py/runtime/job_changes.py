@@ -73,6 +73,7 @@ def described(job: Job, pipelines: Mapping[str, Pipeline]) -> Described:
         key: {
             "vertices": {vertex.id: vertex.parallelism for vertex in pipeline.vertices},
             "sinks": {node.id: node.sink.target for node in pipeline.sinks},
+            "promises": {node.id: node.capabilities.guarantee.name for node in pipeline.sinks},
             "columns": {
                 str(vertex.source.table.schema.path): [
                     f"{column.name} {column.dtype}" for column in vertex.source.table.schema.columns
