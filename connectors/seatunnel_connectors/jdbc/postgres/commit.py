@@ -32,7 +32,7 @@ class PostgresCommitter(Committer):
         if not load.books:
             return
         books = Books(load.schema, load.token, str(self.table.path))
-        how = {SHADOW: self._commit_shadow, STAGED: self._commit_staged}.get(load.how, self._commit_table)
+        how = self._commit_pieces if load.how in (SHADOW, STAGED) else self._commit_table
         with explained(f"committing table {load.schema}.{load.table}"), statements(self.address) as db:
             crash_points.POSTGRES_BEFORE.hit()
             if load.how == PREPARED and not self._known(db, load, books, context):
@@ -77,23 +77,34 @@ class PostgresCommitter(Committer):
             self._all_there(load, row[0] if row else 0, len(names))
         return "COMMIT"
 
-    def _commit_staged(
+    def _commit_pieces(
         self, db: Statements, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
     ) -> LiteralString:
-        if self._is_done(load, db.execute(books.lock(context.lineage, context.step).encode()).fetchone(), context):
+        """Where units write beside the target."""
+        if self._known(db, load, books, context):
             return "ROLLBACK"
         names = data_ids(pieces)
         if names:
             self._all_there(load, db.execute(books.accept(context, names).encode()).rowcount, len(names))
-        if context.final or not load.at_end:
+        {SHADOW: self._add_shadow, STAGED: self._add_staged}[load.how](db, load, books, pieces, final=context.final)
+        if not db.execute(books.record(context, sum(piece.rows for piece in pieces)).encode()).rowcount:
+            raise self._fenced_off(load)
+        return "COMMIT"
+
+    def _add_staged(self, db: Statements, load: Load, books: Books, pieces: Sequence[Piece], *, final: bool) -> None:
+        if final or not load.at_end:
             staged.add_named(db, load, books)
         for vertex, life in lives(pieces).items():
             overtaken = db.execute(books.forget_overtaken(vertex, life).encode()).fetchall()
             staged.drop(db, load.schema, (table for (table,) in overtaken if table))
-        if context.final:
+        if final:
             self._drop_all(db, load, books)
-        self._record(db, load, books, pieces, context)
-        return "COMMIT"
+
+    def _add_shadow(self, db: Statements, load: Load, books: Books, pieces: Sequence[Piece], *, final: bool) -> None:
+        if final:
+            self._nothing_else(db, load, books)
+            self._finish(db, load)
+            db.execute(books.forget_pieces().encode())
 
     def _drop_all(self, db: Statements, load: Load, books: Books) -> None:
         """Everything that this run has staged, whoever it was."""
@@ -101,27 +112,6 @@ class PostgresCommitter(Committer):
             left = db.execute(books.tables(load.into).encode()).fetchall()
             staged.drop(db, load.schema, (table for (table,) in left))
         db.execute(books.forget_pieces().encode())
-
-    def _record(
-        self, db: Statements, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
-    ) -> None:
-        if not db.execute(books.record(context, sum(piece.rows for piece in pieces)).encode()).rowcount:
-            raise self._fenced_off(load)
-
-    def _commit_shadow(
-        self, db: Statements, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
-    ) -> LiteralString:
-        if self._is_done(load, db.execute(books.lock(context.lineage, context.step).encode()).fetchone(), context):
-            return "ROLLBACK"
-        names = data_ids(pieces)
-        if names:
-            self._all_there(load, db.execute(books.accept(context, names).encode()).rowcount, len(names))
-        if context.final:
-            self._nothing_else(db, load, books)
-            self._finish(db, load)
-            db.execute(books.forget_pieces().encode())
-        self._record(db, load, books, pieces, context)
-        return "COMMIT"
 
     def _is_done(self, load: Load, row: tuple[Any, ...] | None, context: CommitContext) -> bool:
         """Whether the ledger says so; FatalError where it knows a newer run."""
