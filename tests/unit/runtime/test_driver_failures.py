@@ -140,7 +140,7 @@ def test_retriable_failures_are_tried_again_after_growing_pauses() -> None:
 
     assert set(job.run().values()) == {DONE}
     pauses = [event.delay_seconds for event in job.events if isinstance(event, UnitRetried)]
-    assert sorted(set(pauses)) == [0.01 / 8, 0.01 / 4]
+    assert sorted(set(pauses)) == [0.01 / 32, 0.01 / 32 * 5]
     states = [event.state for event in job.events if isinstance(event, TableChanged) and event.name == "t7"]
     assert states == [
         TableState.RUNNING,
