@@ -287,10 +287,25 @@ def changes_since(planned: Plan, place: JobPlace | None, savepoint: Path | None)
     from seatunnel_py.runtime.job_changes import changes
     from seatunnel_py.runtime.savepoint import read
 
-    before = place.read("plan") if place is not None else None
+    before = _plan_before(planned, place) if place is not None else None
     if before is None and savepoint is not None:
         before = read(savepoint).job.get("plan")
     return changes(before, _described(planned)) if before else ()
+
+
+def _plan_before(planned: Plan, place: JobPlace) -> Mapping[str, Any] | None:
+    """Another machine may have gone on with the job since this one has seen it."""
+    location = planned.job.file.env.checkpoint_location
+    if location is None:
+        return place.read("plan")
+    from seatunnel_py.runtime.shared_job import PLAN, SharedJob
+    from seatunnel_py.runtime.storages import connect
+
+    storage = connect(location, place.job_id)
+    try:
+        return SharedJob(storage).read(PLAN) or place.read("plan")
+    finally:
+        storage.close()
 
 
 def _described(planned: Plan) -> Mapping[str, Any]:

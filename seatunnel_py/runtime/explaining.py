@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 BRIEF_SECONDS = 2.0  # what has been under way for less is not worth asking a target about
 NAMES_MAX = 5
+_ASIDES = {"prepare": "a look at its sources and targets", "drop": "dropping what a past life has staged"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def held_up(life: PipelineLife, at: float) -> tuple[Sink, ...]:
 def _outside(life: PipelineLife, at: float) -> Iterator[str]:
     """What other threads do for it."""
     for what, since in sorted(life.aside.under_way.values(), key=lambda one: one[1]):
-        yield f"{what} has been under way for {at - since:.0f} s"
+        yield f"{_ASIDES.get(what, what)} has been under way for {at - since:.0f} s"
     if life.coordinator is not None:
         commits = life.coordinator.shared.commits
         for scope in sorted(commits.held):

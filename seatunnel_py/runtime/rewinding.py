@@ -5,8 +5,8 @@ what was staged since, has rows of the job that the older checkpoint knows nothi
 nor told apart, so it is refused. Rows of a keyed sink come again and change nothing; rows of any other sink come twice,
 which somebody has to accept. A source that cannot be read twice cannot be rewound. (3) It is done as a driver would:
 with an incarnation of its own, so that whoever still runs is refused (I34), and with a claim that names the older
-record; what is behind that is on nobody's chain then. (4) Before that the journal is told that what it holds is void: it
-is of units behind the newest record. Numbers of batches get another name by it.
+record; what is behind that is on nobody's chain then. (4) Before that the journal is told that what it holds is void:
+it is of units behind the newest record. Numbers of batches get another name by it.
 """
 
 from __future__ import annotations

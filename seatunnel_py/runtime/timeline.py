@@ -79,7 +79,7 @@ class Timeline:
             driver = max(self._drivers)
             dead = Failure("", driver, "driver", cause="it ended without a word: killed, or its machine was")
             dead.follows = "nobody has gone on with the job yet"
-            self._book(dead, "(driver)", "deaths")
+            self._book(dead, "(driver)", "drivers lost")
 
     # ---------------------------------------------------------------- lines
 
@@ -88,7 +88,7 @@ class Timeline:
         for older in sorted(self._drivers):
             gone = Failure(line["time"], older, "driver", follows=f"driver {driver} took over")
             gone.cause = "it ended without a word (killed, or its machine was), or was overtaken"
-            self._book(gone, "(driver)", "deaths")
+            self._book(gone, "(driver)", "drivers lost")
         for one in (failure for failures in self._open.values() for failure in failures):
             one.follows = f"its driver ended; driver {driver} took over"
         self._open, self._drivers = {}, set() if driver is None else {driver}
@@ -96,7 +96,7 @@ class Timeline:
     def _ended(self, line: Mapping[str, Any]) -> None:
         self._drivers.discard(line.get("driver", 0))
         if line["event"] == "driver_failed":
-            one = self._add(line, "driver", "deaths")
+            one = self._add(line, "driver", "drivers lost")
             one.cause, one.follows = _first_line(line["message"]), "the run ended"
 
     def _restarted(self, line: Mapping[str, Any]) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest
+from seatunnel_connectors.jdbc.postgres import locks
 from seatunnel_connectors.jdbc.postgres.commit import PostgresCommitter
 from seatunnel_connectors.jdbc.postgres.ledger import PIECES, Books
 from seatunnel_connectors.jdbc.postgres.passage import PostgresNativeWriter, takes_native
@@ -118,6 +119,9 @@ class PostgresSink(Sink, NativeSink):
 
     def open_native(self, context: WriteContext) -> NativeWriter:
         return PostgresNativeWriter(self.address, str(self.request.table.path), context)
+
+    def blocked_by(self) -> Sequence[str]:
+        return locks.blocked_by(self.address)
 
     def committer(self) -> Committer:
         if self.request.options.query:

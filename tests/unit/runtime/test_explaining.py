@@ -1,0 +1,107 @@
+"""A job that hangs says who waits for whom; one that only has nothing to read says that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from runtime_toys import Target, ToySink, ToySource, forked, straight
+from test_control_desk import Asked
+from test_driver_late import Gate, wait_until
+
+from seatunnel_py.runtime import explaining, watching
+from seatunnel_py.runtime.control import Wish
+from seatunnel_py.runtime.events import NothingMoved
+
+
+@dataclass(frozen=True)
+class LockedSink(ToySink):
+    says: list[str] = field(default_factory=list)
+
+    def blocked_by(self) -> Sequence[str]:
+        return self.says
+
+
+def standing(asked: Asked, request: str = "e") -> dict[str, Any]:
+    """What the job answers about its first table."""
+    asked.ask(Wish.EXPLAIN, request)
+    answer = asked.answer(request)
+    assert answer.done
+    return dict(answer.about["tables"][0])
+
+
+def test_a_unit_that_does_not_end_is_named_with_its_split(tmp_path: Path) -> None:
+    asked = Asked(tmp_path, [straight("x", ToySource((30,)))], lambda unit: unit.id.sequence > 1)
+    asked.job.thread.start()
+    wait_until(lambda: asked.job.engine.held)
+    found = standing(asked)
+    asked.go()
+    asked.job.end()
+
+    assert found["busy"] and found["table"] == "x"
+    assert any("unit x#2.e0.a0 has been at work on split s0, from n 10," in text for text in found["waits"])
+
+
+def test_a_sink_that_hangs_is_the_cause_of_those_who_wait_for_room(tmp_path: Path) -> None:
+    """Behind a channel: the source cannot go on because of the sink, and that is said of both."""
+    line = forked("x", ToySource((3000,)), [ToySink("out")])
+    asked = Asked(tmp_path, [line], lambda unit: unit.id.vertex != "x")
+    asked.job.thread.start()
+    wait_until(lambda: len(asked.job.engine.submitted) > 16)
+    life = next(iter(asked.job.driver._lives.values()))
+    wait_until(lambda: any(run.held for run in life.subtasks.values()))
+    waits = standing(asked)["waits"]
+    asked.go()
+    asked.job.end()
+
+    assert any(text.startswith("x>0[0] runs unit 1") and "x[0] waits for it" in text for text in waits), waits
+    assert any(text.startswith("x[0] cannot emit") for text in waits), waits
+
+
+def test_a_commit_that_hangs_is_told_with_what_its_target_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explaining, "BRIEF_SECONDS", 0.0)
+    gate = Gate("commit")
+    sink = LockedSink("out", Target(gate), ["session 7 holds a lock"])
+    asked = Asked(tmp_path, [straight("x", sink=sink)], lambda unit: False)
+    asked.job.thread.start()
+    assert gate.reached.wait(20)
+    found = standing(asked)
+    gate.open.set()
+    asked.job.end()
+
+    assert found["blocked"] == ["session 7 holds a lock"]
+    assert found["waits"][0].startswith("commit out[x] has been under way for")
+    assert found["lag"] == 1
+
+
+def test_it_is_said_without_a_question_when_nothing_has_moved_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "STILL_SECONDS", 0.1)
+    asked = Asked(tmp_path, [straight("x", ToySource((30,)))], lambda unit: unit.id.sequence > 1)
+    asked.job.thread.start()
+    wait_until(lambda: any(isinstance(event, NothingMoved) for event in asked.job.events))
+    asked.go()
+    asked.job.end()
+
+    told = next(event for event in asked.job.events if isinstance(event, NothingMoved))
+    assert told.seconds >= 0.1
+    assert any("x: unit x#2" in text for text in told.waits)
+
+
+def test_a_question_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Neither files nor memory: somebody may look every second for a month."""
+    asked = Asked(tmp_path, [straight("x", ToySource((30,)))], lambda unit: unit.id.sequence > 1)
+    asked.job.thread.start()
+    for number in range(3):
+        standing(asked, f"e{number}")
+        asked.control.forget(f"e{number}")
+    desk = asked.job.driver._desk
+    assert desk is not None
+    wait_until(lambda: not desk._answered)
+    assert not list((tmp_path / "control").iterdir())
+    asked.go()
+    asked.job.end()
