@@ -139,12 +139,12 @@ def test_a_pause_that_ends_behind_the_end_starts_nothing(tmp_path: Path, at: str
     tried.act = away
     gate = Gate("commit")
     x = straight("x", ToySource((5,), tried), ToySink("out", tried))
-    job = Job([x, straight("y", sink=ToySink("out", Target(gate)))], tmp_path, retry=1.6)  # the first pause: 0.2 s
+    job = Job([x, straight("y", sink=ToySink("out", Target(gate)))], tmp_path, retry=16)  # the first pause: 0.5 s
     job.thread.start()
     assert gate.reached.wait(SECONDS_MAX)
     wait_until(lambda: any(isinstance(event, UnitRetried) for event in job.events))
     job.driver.stop()
-    time.sleep(0.5)
+    time.sleep(0.8)
     gate.open.set()
     job.end()
 
