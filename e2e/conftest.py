@@ -31,6 +31,14 @@ class Databases:
         """The options that a Jdbc step needs to get there."""
         return f'url = "{self.server.jdbc_url(database)}", driver = "org.postgresql.Driver", user = "postgres"'
 
+    def count(self, table: str) -> int:
+        """How many rows the target's table has; none where it is not there yet."""
+        with self.connect(self.target) as connection:
+            if connection.execute("SELECT to_regclass(%s)", [f"public.{table}"]).fetchone() == (None,):
+                return 0
+            found = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier("public", table)))
+            return sum(row[0] for row in found)
+
     def rows(self, database: str, table: str) -> list[tuple[object, ...]]:
         """All rows of a table, in a fixed order."""
         with self.connect(database) as connection:

@@ -121,6 +121,16 @@ def kill9(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
+def kill_driver(process: subprocess.Popen[str]) -> None:
+    """Kill a driver and its Python workers, none of which says a word any more."""
+    workers = python_workers(process.pid)
+    kill9(process.pid)
+    process.communicate()
+    for worker in workers:
+        with suppress(ProcessLookupError):  # it has noticed that its driver is gone
+            kill9(worker)
+
+
 def wait_for(what: str, condition: Callable[[], Any], seconds: float = 60.0) -> Any:
     """The first true value of ``condition``."""
     deadline = time.monotonic() + seconds

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import finish, kill9, python_workers, start, wait_for, write_job
+from e2e.support import finish, kill_driver, start, wait_for, write_job
 
 ROWS = 600_000
 AS_READ, AS_MAPPED = "read", "mapped"
@@ -72,12 +71,7 @@ class Job:
             lambda: process.poll() is not None or list(records.glob(f"{incarnation:08}-*[2-9]")),
         )
         assert process.poll() is None, process.communicate()
-        workers = python_workers(process.pid)
-        kill9(process.pid)
-        process.communicate()
-        for worker in workers:
-            with suppress(ProcessLookupError):  # it has noticed that its driver is gone
-                kill9(worker)
+        kill_driver(process)
 
     def check_table(self) -> None:
         wanted = self.databases.rows(self.databases.source, "big")

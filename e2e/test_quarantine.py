@@ -6,14 +6,13 @@ from __future__ import annotations
 import base64
 import json
 import sqlite3
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import Finished, kill9, python_workers, seatunnel, start, wait_for, write_job
+from e2e.support import Finished, kill_driver, seatunnel, start, wait_for, write_job
 
 ROWS = 7_000
 WAIT_SECONDS_MAX = 180.0
@@ -116,12 +115,7 @@ class Job:
         committed = self.home / ".seatunnel/jobs/job/quarantine/committed"
         wait_for("bad rows", lambda: process.poll() is not None or list(committed.glob("*.json")), WAIT_SECONDS_MAX)
         assert process.poll() is None, process.communicate()
-        workers = python_workers(process.pid)
-        kill9(process.pid)
-        process.communicate()
-        for worker in workers:
-            with suppress(ProcessLookupError):  # it has noticed that its driver is gone
-                kill9(worker)
+        kill_driver(process)
 
 
 @pytest.fixture

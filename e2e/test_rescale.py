@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import Finished, finish, kill9, python_workers, seatunnel, start, wait_for, write_job
+from e2e.support import Finished, finish, kill_driver, seatunnel, start, wait_for, write_job
 
 ROWS = 20_000
 
@@ -39,11 +38,7 @@ class Stream:
         )
 
     def count(self) -> int:
-        with self.databases.connect(self.databases.target) as connection:
-            if connection.execute("SELECT to_regclass('public.events')").fetchone() == (None,):
-                return 0
-            found = connection.execute("SELECT count(*) FROM events").fetchone()
-            return int(found[0]) if found else 0
+        return self.databases.count("events")
 
     def run(self, *more: str) -> subprocess.Popen[str]:
         self.processes.append(start(self.home, "run", "job.conf", *more))
@@ -53,20 +48,12 @@ class Stream:
         """A test that failed leaves nothing behind."""
         for process in self.processes:
             if process.poll() is None:
-                self.kill(process)
+                kill_driver(process)
 
     def until_more(self, process: subprocess.Popen[str], least: int = 1) -> None:
         before = self.count()
         wait_for("more rows", lambda: process.poll() is not None or self.count() >= before + least)
         assert process.poll() is None, process.communicate()
-
-    def kill(self, process: subprocess.Popen[str]) -> None:
-        workers = python_workers(process.pid)
-        kill9(process.pid)
-        process.communicate()
-        for worker in workers:
-            with suppress(ProcessLookupError):  # it has noticed that its driver is gone
-                kill9(worker)
 
     def ask(self, *words: str) -> Finished:
         return seatunnel(self.home, "jobs", *words)
@@ -94,7 +81,7 @@ def test_a_savepoint_is_begun_with_and_rescaled(stream: Stream) -> None:
     assert "parallelism 1 -> 4, what it had read is dealt out again" in planned.out
     second = stream.run("--job-id", "two", "--restore", "before")
     stream.until_more(second)
-    stream.kill(second)
+    kill_driver(second)
 
     stream.write(2)
     third = stream.run("--job-id", "two", "--restore", "latest")
@@ -116,7 +103,7 @@ def test_a_changed_job_file_is_announced_and_refused(stream: Stream) -> None:
                  'pattern = ".+", replacement = "old", is_regex = true } }')  # fmt: skip
     first = stream.run("--job-id", "job")
     stream.until_more(first)
-    stream.kill(first)
+    kill_driver(first)
     before = stream.count()
 
     stream.write(1, "transform { Replace { plugin_input = made, plugin_output = kept, replace_field = name, "

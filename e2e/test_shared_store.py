@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import finish, kill9, python_workers, start, wait_for, write_job
+from e2e.support import finish, kill_driver, start, wait_for, write_job
 
 ROWS = 600_000
 
@@ -55,14 +54,6 @@ class Machines:
             found = connection.execute(query).fetchone()
             return int(found[0].rpartition("-")[2]) if found and found[0] else 0
 
-    def kill(self, process: subprocess.Popen[str]) -> None:
-        workers = python_workers(process.pid)
-        kill9(process.pid)
-        process.communicate()
-        for worker in workers:
-            with suppress(ProcessLookupError):  # it has noticed that its driver is gone
-                kill9(worker)
-
 
 @pytest.fixture
 def machines(tmp_path: Path, databases: Databases) -> Machines:
@@ -74,7 +65,7 @@ def test_a_job_that_was_killed_on_one_machine_goes_on_on_another(machines: Machi
     first = machines.run(0)
     wait_for("its second checkpoint", lambda: first.poll() is not None or machines.records() >= 2)
     assert first.poll() is None, first.communicate()
-    machines.kill(first)
+    kill_driver(first)
 
     by_mistake = finish(machines.run(1))
     assert by_mistake.code == 1 and "was run before" in by_mistake.out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+from functools import partial
 from pathlib import Path
 
 from e2e.conftest import Databases
@@ -31,13 +32,7 @@ def test_a_stream_is_stopped_and_gone_on_with(tmp_path: Path, databases: Databas
         """,
     )
 
-    def rows() -> int:
-        with databases.connect(databases.target) as connection:
-            if connection.execute("SELECT to_regclass('public.events')").fetchone() == (None,):
-                return 0
-            found = connection.execute("SELECT count(*) FROM events").fetchone()
-            return int(found[0]) if found else 0
-
+    rows = partial(databases.count, "events")
     process = begin(tmp_path)
     wait_for("rows while it runs", lambda: process.poll() is not None or rows() > 0)
     assert process.poll() is None, process.communicate()

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-from contextlib import suppress
 from pathlib import Path
 
 from e2e.conftest import Databases
-from e2e.support import finish, kill9, python_workers, seatunnel, start, wait_for, write_job
+from e2e.support import finish, kill_driver, seatunnel, start, wait_for, write_job
 
 TABLES, ROWS = 3, 6_000
 
@@ -35,22 +33,7 @@ def stream(home: Path, databases: Databases) -> None:
 
 def counts(databases: Databases) -> list[int]:
     """Rows of each table, as far as they are there."""
-    found = []
-    with databases.connect(databases.target) as connection:
-        for number in range(TABLES):
-            if connection.execute(f"SELECT to_regclass('public.t{number}')").fetchone() != (None,):
-                row = connection.execute(f"SELECT count(*) FROM t{number}").fetchone()
-                found.append(int(row[0]) if row else 0)
-    return found
-
-
-def kill(process: subprocess.Popen[str]) -> None:
-    workers = python_workers(process.pid)
-    kill9(process.pid)
-    process.communicate()
-    for worker in workers:
-        with suppress(ProcessLookupError):  # it has noticed that its driver is gone
-            kill9(worker)
+    return [databases.count(f"t{number}") for number in range(TABLES)]
 
 
 def test_a_stream_of_several_tables_is_killed_and_gone_on_with(tmp_path: Path, databases: Databases) -> None:
@@ -66,7 +49,7 @@ def test_a_stream_of_several_tables_is_killed_and_gone_on_with(tmp_path: Path, d
             ),
         )
         assert process.poll() is None, process.communicate()
-        kill(process)
+        kill_driver(process)
         more = ["--restore", "latest"]
 
     process = start(tmp_path, "run", "job.conf", "--job-id", "stream", *more)
