@@ -12,12 +12,14 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.runtime.effects import Prepared
-from seatunnel_py.runtime.resuming import Start
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline_life import PipelineLife
+
+
+def _nothing(_: Any) -> None:
+    return None
 
 
 class Asides:
@@ -39,9 +41,11 @@ class Asides:
         then: Callable[[Any], None],
         failed: Callable[[UnitFailure], None],
         *,
+        late: Callable[[Any], None] = _nothing,
         retried: bool = True,
     ) -> None:
-        """Run ``job``; where trying again may help it is tried as often as a unit is."""
+        """Run ``job``; where trying again may help it is tried as often as a unit is. ``late`` gets what comes back
+        behind the pipeline's end."""
         life = self._life
         number = next(self._numbers)
         self.under_way[number] = what, life.now()
@@ -49,12 +53,7 @@ class Asides:
         def done(value: Any) -> None:
             del self.under_way[number]
             self.tries.pop(what, None)
-            if not life.is_over:
-                then(value)
-            elif isinstance(value, Start):
-                life.prepared = value.prepared
-            elif isinstance(value, Prepared):
-                life.prepared = value
+            (late if life.is_over else then)(value)
             life.close_if_idle()
 
         def not_done(failure: UnitFailure) -> None:
@@ -67,11 +66,11 @@ class Asides:
                 return
             self.tries[what] += 1
             life.retrying(what, self.tries[what], delay, failure)
-            life.after(("aside", what), delay, partial(self._again, what, job, then, failed))
+            life.after(("aside", what), delay, partial(self._again, what, job, then, failed, late))
 
         life.world.aside(job, done, not_done)
 
-    def _again(self, *again: Any) -> None:
+    def _again(self, what: str, job: Any, then: Any, failed: Any, late: Any) -> None:
         """The pause before another try is over."""
         if not self._life.is_over:
-            self(*again)
+            self(what, job, then, failed, late=late)

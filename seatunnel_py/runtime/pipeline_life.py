@@ -28,7 +28,7 @@ from seatunnel_py.protocol.items import Batch
 from seatunnel_py.protocol.participant import Participant
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.topology import Topology
-from seatunnel_py.runtime import channel_data, effects
+from seatunnel_py.runtime import channel_data, effects, withdrawal
 from seatunnel_py.runtime.asides import Asides
 from seatunnel_py.runtime.chains import JobIdentity, chain_of
 from seatunnel_py.runtime.counts import Counts
@@ -111,10 +111,16 @@ class PipelineLife:
         """It is this pipeline's turn."""
         self.started_at = self.now()
         begin = partial(start, self.pipeline, self.graph.topology, self.groups, self.job, self._past)
-        self.aside("prepare", begin, self._is_prepared, self._cannot_begin)
+        self.aside(
+            "prepare", begin, self._is_prepared, self._cannot_begin, late=lambda outcome: self.opened(outcome.prepared)
+        )
+
+    def opened(self, prepared: Prepared) -> None:
+        """Its sources are open: whatever ends the pipeline closes them."""
+        self.prepared = prepared
 
     def _is_prepared(self, outcome: Start) -> None:
-        self.prepared = outcome.prepared
+        self.opened(outcome.prepared)
         self._numbering, self._numberings = outcome.graph[1], outcome.numberings
         try:
             for vertex in self.pipeline.vertices:
@@ -290,22 +296,15 @@ class PipelineLife:
 
     def abort(self) -> None:
         named = (effects.piece_of(one) for run in self.subtasks.values() for one in run.participant.pieces)
-        groups, strays = tuple(self.groups.values()), (*self._strays(), *named)
+        groups, strays = tuple(self.groups.values()), (*self.strays(), *named)
         prepared = self.prepared
         drop = partial(effects.abort, groups, strays, prepared.setups, self.job, prepared.enumerators.values())
         # First the word, then the deed: a later driver must not go on with what may be gone.
         self.world.log([dropped_line(self.key)], partial(self._last, drop))
 
     def withdraw(self) -> None:
-        """Another driver has taken over, and with it what this one has staged, but for what no snapshot ever named."""
-        strays = tuple(self._strays())
-        prepared, groups = self.prepared, tuple(self.groups.values())
-
-        def leave() -> None:
-            effects.release(prepared.enumerators.values())
-            effects.drop(groups, strays, prepared.setups, self.job, last=True)
-
-        self._last(leave)
+        """Another driver has taken over."""
+        self._last(partial(withdrawal.leave, self, tuple(self.strays())))
 
     def _last(self, task: Callable[[], None]) -> None:
         """What is left behind must be known, but the outcome stands."""
@@ -329,7 +328,7 @@ class PipelineLife:
             dropping = partial(effects.drop, groups, pieces, self.prepared.setups, self.job)
             self.aside("drop", dropping, lambda _: None, kept, retried=False)
 
-    def _strays(self) -> Iterable[SinkPiece]:
+    def strays(self) -> Iterable[SinkPiece]:
         """What attempts have staged that failed, or came too late."""
         yield from self.units.strays
         for run in self.subtasks.values():

@@ -47,7 +47,7 @@ class Renewing:
             self._waiting[name] = [run]
             life.retrying("renew", unit.id.attempt + 1, 0.0, failure)
             opening = partial(effects.reopen, run.vertex, life.prepared)
-            life.aside("renew", opening, partial(self._opened, name), life.give_up)
+            life.aside("renew", opening, partial(self._opened, name), life.give_up, late=life.opened)
         return True
 
     def _opened(self, name: str, prepared: Prepared) -> None:
