@@ -312,9 +312,9 @@ class SubtaskRun:
         rows = result.rows if self.vertex.source is not None else 0
         size = sum(piece.piece.bytes for piece in result.pieces)
         self.line.tell(RowsMoved(self.line.id, self.line.pipeline.name, rows, size, at))
+        self._was_read(result)  # before the next unit is asked for: that has a grant of its own
         self.line.post(self.subtask, done)
         self.line.segments.made(result.slices)
-        self._was_read(result)
         self.line.hear(Progressed(at))
 
     def _pieces(self, result: UnitResult) -> tuple[StagedPiece, ...]:

@@ -8,17 +8,33 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime_toys import Target, ToySink, ToySource, failed, filter_node, forked, sink_node, source_node, straight
+from runtime_toys import (
+    Clock,
+    ScriptedEngine,
+    Target,
+    ToySink,
+    ToySource,
+    driver_of,
+    failed,
+    filter_node,
+    forked,
+    sink_node,
+    source_node,
+    straight,
+)
 from test_driver_late import Job, wait_until
 
 from seatunnel_py.api import FatalError, RetriableError, TablePath
 from seatunnel_py.plan.flows import SqlNode
 from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
 from seatunnel_py.plan.sql import Analysis, Determinism
+from seatunnel_py.runtime.attempts import RetryPolicy
 from seatunnel_py.runtime.events import RowsMoved, TableChanged, UnitRetried
 from seatunnel_py.runtime.ports import UnitLost
+from seatunnel_py.runtime.read_limit import Grant, ReadLimit
 from seatunnel_py.runtime.receipt import TableState
-from seatunnel_py.work.unit import FailureKind, Unit
+from seatunnel_py.runtime.settings import Settings
+from seatunnel_py.work.unit import Budget, FailureKind, Unit
 
 X = TablePath.parse("x")
 RUNNING, COMMITTING, DONE, FAILED = TableState.RUNNING, TableState.COMMITTING, TableState.DONE, TableState.FAILED
@@ -193,3 +209,29 @@ def test_a_unit_that_cannot_be_done_fails_its_table_with_its_own_words(tmp_path:
     assert (states(job)[-1], states(job, "y")[-1]) == (TableState.ISOLATED, DONE)
     causes = [event.failure.message for event in job.events if isinstance(event, TableChanged) and event.failure]
     assert "x#1.e0.a" in causes[-1] and "went wrong" in causes[-1]
+
+
+def test_what_a_unit_has_read_is_set_against_its_own_grant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against the next one's, what was granted is paid twice: a source stays below its limit for ever."""
+    given: list[Grant] = []
+    used: list[Grant] = []
+    ask, use = ReadLimit.ask, ReadLimit.used
+
+    def asked(limit: ReadLimit, *about: Any) -> Grant:
+        grant = ask(limit, *about)
+        given.extend([grant] if grant.rows else [])
+        return grant
+
+    def was_used(limit: ReadLimit, at: float, reader: Any, grant: Grant, *read: int) -> None:
+        used.append(grant)
+        use(limit, at, reader, grant, *read)
+
+    monkeypatch.setattr(ReadLimit, "ask", asked)
+    monkeypatch.setattr(ReadLimit, "used", was_used)
+    line = straight("x", ToySource((25,)))
+    engine = ScriptedEngine([line])
+    settings = Settings(RetryPolicy(0, 0.01), Budget(10, 1.0), exchange="mem:", read_rows=1000)
+    driver_of([line], engine, settings, Clock(), lambda event: None, tmp_path).run()
+    engine.stop()
+
+    assert len(given) == 3 and list(map(id, used)) == list(map(id, given))
