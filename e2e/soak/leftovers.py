@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
+from e2e.crash_sweep.tables import MariadbTable
 from e2e.soak.operator import JOB_ID
 from e2e.soak.stream import Table
 from e2e.soak.victims import Killer
@@ -34,7 +36,19 @@ def _in_targets(tables: Sequence[Table]) -> Iterator[str]:
     for table in tables:
         for target in table.targets:
             for one in target.left_behind(table.place):
+                if isinstance(target, MariadbTable) and _waits_empty(table, one):
+                    continue
                 yield f"{table.topic}, {type(target).__name__}: {one}"
+
+
+def _waits_empty(table: Table, left: str) -> bool:
+    """A job that can be gone on with keeps its staging table, which holds nothing while it stands still."""
+    name = left.rpartition(" ")[2]
+    if "__st_" not in name:
+        return False
+    with closing(table.place.on_mariadb()) as connection, connection.cursor() as cursor:
+        cursor.execute(f"SELECT NOT EXISTS (SELECT 1 FROM `{name}`)")
+        return bool(cursor.fetchone() == (1,))
 
 
 def _processes(home: Path, killer: Killer) -> Iterator[str]:

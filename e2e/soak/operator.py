@@ -56,9 +56,9 @@ class Operator:
     def ended(self) -> bool:
         return self._loop is None or self._loop.poll() is not None
 
-    def stop(self) -> Finished:
+    def stop(self, savepoint: str) -> Finished:
         """As a person does it: behind a savepoint."""
-        command = ("jobs", "savepoint", JOB_ID, "--name", "last", "--stop")
+        command = ("jobs", "savepoint", JOB_ID, "--name", savepoint, "--stop")
         return finish(start(self.home, *command, env=self.environment))
 
     def wait(self, seconds: float) -> int:

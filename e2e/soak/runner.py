@@ -59,16 +59,19 @@ class Soak:
                     )
                     flowing = time.monotonic()
                     self._kill(killer, tables, feeder)
+                    memory = tuple(meter.since(flowing + self.seconds / 2))
+                    self._stop(operator, "killed")
+                    self._quiet_life(operator, tables)
                 self.wrong += feeder.refused
                 self._await_rows(tables, feeder, operator)
-                self._stop(operator)
+                self._stop(operator, "last")
                 self._look_at(tables, feeder)
                 left = leftovers.left_behind(self.home, tables, killer)
             finally:
                 operator.kill()
         return Outcome(
             tuple(self.killed), tuple(operator.exits), feeder.sent.total(), tuple(self.wrong), tuple(left),
-            tuple(meter.since(flowing + self.seconds / 2)), time.monotonic() - began,
+            memory, time.monotonic() - began,
         )  # fmt: skip
 
     def _kill(self, killer: Killer, tables: Sequence[Table], feeder: Feeder) -> None:
@@ -91,8 +94,18 @@ class Soak:
                 return
             time.sleep(1)
 
-    def _stop(self, operator: Operator) -> None:
-        asked = operator.stop()
+    def _quiet_life(self, operator: Operator, tables: Sequence[Table]) -> None:
+        """Its first checkpoint sweeps what the lives before it have staged and never named."""
+        before = [min(stream.arrived(one)) for one in tables]
+        operator.start()
+        wait_for(
+            "more rows in every target",
+            lambda: all(min(stream.arrived(one)) > there for one, there in zip(tables, before, strict=True)),
+            BEGIN_SECONDS,
+        )
+
+    def _stop(self, operator: Operator, savepoint: str) -> None:
+        asked = operator.stop(savepoint)
         if asked.code:
             self.wrong.append(f"the savepoint: {asked.code} {asked.out}{asked.err}")
         else:

@@ -43,6 +43,11 @@ _DEFAULTS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.warehouse.dir": "spark-warehouse",
 }
+_STANDALONE = {
+    # What an executor that is killed leaves (the archive of libraries, native code) lies in the application's own
+    # directory, which the cluster removes one day.
+    "spark.executor.extraJavaOptions": "-Djava.io.tmpdir=.",
+}
 _LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -173,6 +178,8 @@ def _context(settings: SparkSettings, master: str, *, local: bool) -> SparkConte
     merged: dict[str, Any] = {**_DEFAULTS, **(_LOCAL if local else {})}
     merged["spark.local.dir"] = str(settings.place / "spark")
     merged["spark.sql.warehouse.dir"] = str(settings.place / "spark-warehouse")
+    if master.startswith("spark://"):
+        merged |= _STANDALONE
     if not local:
         travelling = shipment(settings.preload, settings.extras, settings.cache, catalyst=settings.catalyst)
         merged |= {f"spark.{key}": value for key, value in travelling.items()}
