@@ -12,14 +12,15 @@ behind the last one of a job that was stopped. Then only the store and the journ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Set
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seatunnel_py.protocol.coordinator_events import OperationRequested
 from seatunnel_py.protocol.items import Operation
 from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore
+from seatunnel_py.runtime.segment_names import batches_of, named_in, named_in_record
 from seatunnel_py.work import segments as files
 from seatunnel_py.work.unit import Slice
 
@@ -51,6 +52,8 @@ class Segments:
         for one in slices:
             self._sizes[one.segment] = self._sizes.get(one.segment, 0) + one.bytes
             self._unseen += one.bytes
+        if not self._sizes:
+            return  # without channels: to add up what all pipelines hold would cost each unit of each table a look
         if self._unseen > min(LOOK_BYTES, self._life.settings.exchange_max_bytes // 4):
             self.look()
         if self._life.world.exchanged() * 2 > self._life.settings.exchange_max_bytes:
@@ -125,28 +128,3 @@ def sweep(location: str, newest: int, storage: Storage, journal: Journal) -> Non
     kept = {segment.rpartition("/")[2] for segment in named}  # the same place may be written in several ways
     left = (url for driver, url in files.left_in(location) if driver <= newest)
     files.remove(url for url in left if url.rpartition("/")[2] not in kept)
-
-
-def named_in(plain: Any) -> Iterator[str]:
-    """The segments that plain data names."""
-    if isinstance(plain, Mapping):
-        segment = plain.get("segment")
-        if isinstance(segment, str):
-            yield segment
-        for value in plain.values():
-            yield from named_in(value)
-    elif isinstance(plain, (list, tuple)):
-        for value in plain:
-            yield from named_in(value)
-
-
-def named_in_record(record: CheckpointRecord) -> Iterator[str]:
-    """The segments that a record names: in its states, and in what was on channels."""
-    for snapshot in record.snapshots.values():
-        yield from named_in(snapshot.state)
-        yield from named_in(batches_of(snapshot.channel_state))
-
-
-def batches_of(channel_state: Mapping[Any, Iterable[Any]]) -> list[Any]:
-    """What the batches of a channel state carry."""
-    return [batch.payload for batches in channel_state.values() for batch in batches]
