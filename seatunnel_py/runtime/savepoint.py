@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -26,11 +26,11 @@ from typing import Any
 
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.protocol.claims import Claim
-from seatunnel_py.protocol.items import Plain
 from seatunnel_py.protocol.record_format import RecordRefused, decode, encode
 from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.local_storage import LocalStorage
+from seatunnel_py.runtime.segment_names import renamed
 
 INCARNATIONS_APART = 10_000  # drivers that a job may have before its numbers would meet those of the next restore
 VERSION = 1
@@ -144,18 +144,7 @@ class _Copy:
 
     def of(self, record: CheckpointRecord) -> CheckpointRecord:
         """The same record, naming the copies; each segment is copied once."""
-        snapshots = {
-            who: replace(
-                one,
-                state=_renamed(one.state, self._segment),
-                channel_state={
-                    channel: tuple(replace(batch, payload=_renamed(batch.payload, self._segment)) for batch in batches)
-                    for channel, batches in one.channel_state.items()
-                },
-            )
-            for who, one in record.snapshots.items()
-        }
-        return replace(record, snapshots=snapshots)
+        return renamed(record, self._segment)
 
     def _segment(self, url: str) -> str:
         if url not in self._copied:
@@ -169,15 +158,3 @@ class _Copy:
             fs.copy_files(path, str(self._into / name), source_filesystem=files)
             self._copied[url] = (self._known_as / name).as_uri()
         return self._copied[url]
-
-
-def _renamed(plain: Plain, rename: Callable[[str], str]) -> Plain:
-    """The same data with other names of segments."""
-    if isinstance(plain, Mapping):
-        found: dict[str, Plain] = {}
-        for key, value in plain.items():
-            found[key] = rename(value) if key == "segment" and isinstance(value, str) else _renamed(value, rename)
-        return found
-    if isinstance(plain, list | tuple):
-        return [_renamed(one, rename) for one in plain]
-    return plain
