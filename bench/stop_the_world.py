@@ -18,7 +18,8 @@ _begin_if_room = SubtaskRun.begin_if_room
 
 def _begin_if_nothing_is_under_way(self: SubtaskRun) -> None:
     coordinator = self.line.coordinator
-    if self.held and coordinator is not None and (coordinator.shared.commits.waiting or coordinator.checkpoints.pending):
+    stands = coordinator and (coordinator.checkpoints.pending or coordinator.shared.commits.waiting)
+    if self.held and stands:
         self.line.after(("the world stands", self.subtask), LOOK_SECONDS, self.begin_if_room)
         return
     _begin_if_room(self)
