@@ -40,7 +40,7 @@ CALM = "calm"
 FAULTS: dict[str, Fault] = {"error": end_session, "worker": kill_worker, "executor": kill_executor}
 BARS_S: dict[str, dict[str, float]] = {"error": {"median": 0.5}, "worker": {"median": 1.5, "p99": 4.0}, "executor": {}}
 SIBLINGS_BAR = 0.9
-SETTLE_SECONDS, WINDOW_SECONDS, BETWEEN_SECONDS = 5.0, 10, 3.0
+SETTLE_SECONDS, WINDOW_SECONDS, BETWEEN_SECONDS = 5.0, 10, 2.0
 EXECUTOR_FAULTS = 5
 
 
@@ -80,18 +80,18 @@ class Found:
 
 def one(server: PostgresServer, place: Path, rate: int, kind: str, faults: int, env: str = "") -> Course:
     """One stream with so many faults of a kind; none where it is calm."""
+    fault = FAULTS.get(kind)
     with streaming(server, place, rate, env) as stream:
         time.sleep(SETTLE_SECONDS)
-        hits = [time.time() if kind == CALM else stream.strike(FAULTS[kind])]
-        time.sleep(max(0.0, hits[0] + WINDOW_SECONDS + 1 - time.time()))
-        for _ in range(1, faults if kind != CALM else 1):
-            hits.append(stream.strike(FAULTS[kind]))
+        began = stream.strike(fault) if fault else time.time()
+        time.sleep(max(0.0, began + WINDOW_SECONDS + 1 - time.time()))
+        hits = [began] if fault else []
+        while fault and len(hits) < faults:
+            hits.append(stream.strike(fault))
             time.sleep(BETWEEN_SECONDS)
-        took = () if kind == CALM else tuple(recoveries(stream, hits))
-        course = Course(took, by_second(stream, hits[0], WINDOW_SECONDS))
-    print(
-        f"  {kind}: {' '.join(f'{each:.2f}' for each in took)}  siblings {course.siblings}", file=sys.stderr, flush=True
-    )
+        course = Course(tuple(recoveries(stream, hits)), by_second(stream, began, WINDOW_SECONDS))
+    took = " ".join(f"{each:.2f}" for each in course.recoveries)
+    print(f"  {kind}: {took}  siblings {course.siblings}", file=sys.stderr, flush=True)
     return course
 
 

@@ -1,0 +1,41 @@
+"""Every benchmark that has a bar, one after the other: ``make bench``. Several hours.
+
+Those that compare with the peer do so with ``PEER=1`` in the environment: it fetches the peer first.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+PEER = " --peer" if os.environ.get("PEER") else ""
+COMMANDS = (
+    f"pg_to_pg --pairs 7{PEER}",
+    "pg_to_pg --pairs 7 --mode append",
+    f"tables_200 --pairs 7{PEER}",
+    "tables_200 --pairs 3 --grow 1000",
+    "start",
+    "protocol",
+    "memory",
+    "checkpoint_cost",
+    "kafka_to_pg",
+    "kafka_latency",
+    "pg_to_kafka",
+    "failover",
+)
+
+
+def main() -> None:
+    """A benchmark that breaks does not keep the others from running."""
+    broken = []
+    for command in COMMANDS:
+        print(f"\npython -m bench.{command}", flush=True)
+        if subprocess.run([sys.executable, "-m", *f"bench.{command}".split()], check=False).returncode:
+            broken.append(command)
+    if broken:
+        raise SystemExit(f"broken: {', '.join(broken)}")
+
+
+if __name__ == "__main__":
+    main()
