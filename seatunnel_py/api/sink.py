@@ -38,11 +38,13 @@ class Visible(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Setup:
     """What :meth:`Sink.plan_setup` decided. ``data`` holds the sink's own decisions (how to load, names drawn at
-    random), as plain data: it is part of checkpoint 0 and is given to every writer and to the committer."""
+    random), as plain data: it is part of checkpoint 0 and is given to every writer and to the committer. ``counted``:
+    the target remembers the last checkpoint (``Committer.recover``), although the sink is not two-phase."""
 
     effects: tuple[Effect, ...] = ()
     data: Mapping[str, Plain] = field(default_factory=dict)
     visible: Visible = Visible.COMMITTED
+    counted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

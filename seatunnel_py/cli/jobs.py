@@ -79,6 +79,7 @@ def show(job_id: str, where: Where, last: int | None, *, as_json: bool) -> int:
     standing, silence = (None, "") if receipt and not job.here else explained(job)
     receipt = None if job.here else receipt  # of a run before this one
     alive = job.here or standing is not None
+    about["state"] = "RUNNING" if alive else about["state"]
     failures = timeline.read(job.place.events, alive=alive, kept=last)
     if as_json:
         plain = {"job": job.read("job"), "state": about["state"], "receipt": receipt, "standing": standing}

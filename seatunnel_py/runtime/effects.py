@@ -59,7 +59,12 @@ class Prepared:
 def prepared_of(plain: Any) -> Prepared:
     """The inverse of ``Prepared.to_plain``; enumerators are not kept."""
     setups = {
-        node: Setup(tuple(Effect(**effect) for effect in setup["effects"]), setup["data"], Visible(setup["visible"]))
+        node: Setup(
+            tuple(Effect(**effect) for effect in setup["effects"]),
+            setup["data"],
+            Visible(setup["visible"]),
+            setup.get("counted", True),  # an older version did not say
+        )
         for node, setup in plain["setups"].items()
     }
     return Prepared(setups, {vertex: rounds_of(rounds) for vertex, rounds in plain["rounds"].items()})

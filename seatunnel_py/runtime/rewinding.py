@@ -19,6 +19,7 @@ from seatunnel_py.api.capabilities import Guarantee
 from seatunnel_py.protocol.claims import RestoreRefused, claim_from, next_incarnation
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore, Contents
+from seatunnel_py.runtime.effects import prepared_of
 from seatunnel_py.runtime.states import chosen
 from seatunnel_py.runtime.takeover import NotRestored
 from seatunnel_py.runtime.unit_journal import JournalFile, graph_line
@@ -62,7 +63,12 @@ def _rewind(key: str, newest: CheckpointRecord, record: CheckpointRecord, planne
     if once:
         return replace(found, refused=f"{', '.join(once)} cannot be read twice")
     # A plan of an earlier version does not say what its sinks promise.
-    counting = [targets[node] for node in targets if promises.get(node) not in (_KEYED, _PLAIN)]
+    setups = prepared_of(record.plan).setups
+    counting = [
+        targets[node]
+        for node in targets
+        if promises.get(node) not in (_KEYED, _PLAIN) or node not in setups or setups[node].counted
+    ]
     if counting or not targets:
         return replace(found, refused=f"{', '.join(counting) or 'a target'} holds rows up to checkpoint "
                        f"{newest.checkpoint}, and would refuse a job that knows {record.checkpoint} only")  # fmt: skip

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from seatunnel_py.cli.main import app
 from seatunnel_py.protocol.claims import on_chain
+from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore, Contents
 from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.rewinding import foreseen, rewind
@@ -46,8 +47,10 @@ class Stopped:
         return [one.checkpoint for one in on_chain(contents.claims["x"], contents.records["x"])]
 
 
-def plan(**promises: str) -> dict[str, Any]:
-    return {"pipelines": {"x": {"sinks": {name: f"table {name}" for name in promises}, "promises": promises}}}
+def plan(*promises: str) -> dict[str, Any]:
+    """Of toys whose target forgets checkpoints; a second sink is one that nobody has set up."""
+    nodes = dict(zip(("out[x]", "other"), promises, strict=False))
+    return {"pipelines": {"x": {"sinks": {name: f"table {name}" for name in nodes}, "promises": nodes}}}
 
 
 @pytest.mark.parametrize("shape", [straight, forked])
@@ -73,22 +76,25 @@ def test_the_next_driver_goes_on_from_there_and_rows_since_come_again(tmp_path: 
 def test_what_follows_is_said_target_by_target(tmp_path: Path) -> None:
     """Keyed ones are safe, others get rows twice, and one that counts checkpoints is refused."""
     job = Stopped(tmp_path)
-    (fine,) = foreseen(job.contents, plan(keyed="IDEMPOTENT", plain="AT_LEAST_ONCE"), -1)
-    assert (fine.again, fine.twice, fine.refused) == (("table keyed",), ("table plain",), "")
-    (counting,) = foreseen(job.contents, plan(keyed="IDEMPOTENT", once="TWO_PHASE_COMMIT"), -1)
-    assert "table once holds rows up to checkpoint" in counting.refused
+    (fine,) = foreseen(job.contents, plan("IDEMPOTENT"), -1)
+    assert (fine.again, fine.twice, fine.refused) == (("table out[x]",), (), "")
+    (plain,) = foreseen(job.contents, plan("AT_LEAST_ONCE"), -1)
+    assert (plain.again, plain.twice, plain.refused) == ((), ("table out[x]",), "")
+    for two in (("TWO_PHASE_COMMIT",), ("IDEMPOTENT", "IDEMPOTENT")):
+        (counting,) = foreseen(job.contents, plan(*two), -1)
+        assert "holds rows up to checkpoint" in counting.refused
     (unknown,) = foreseen(job.contents, {}, -1)
     assert unknown.refused, "a plan that says nothing promises nothing"
-    (gone,) = foreseen(job.contents, plan(keyed="IDEMPOTENT"), 1_000_000)
+    (gone,) = foreseen(job.contents, plan("IDEMPOTENT"), 1_000_000)
     assert "does not hold checkpoint 1000000" in gone.refused
-    assert not list(foreseen(job.contents, plan(keyed="IDEMPOTENT"), fine.newest))
-    assert not list(foreseen(job.contents, plan(keyed="IDEMPOTENT"), -1, ("y",)))
+    assert not list(foreseen(job.contents, plan("IDEMPOTENT"), fine.newest))
+    assert not list(foreseen(job.contents, plan("IDEMPOTENT"), -1, ("y",)))
 
 
 def test_nothing_is_done_without_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = Stopped(tmp_path)
     monkeypatch.setenv("SEATUNNEL_HOME", str(tmp_path))
-    (job.place / "plan.json").write_text(json.dumps(plan(plain="AT_LEAST_ONCE")))
+    (job.place / "plan.json").write_text(json.dumps(plan("AT_LEAST_ONCE")))
     before = job.chain()
 
     asked = CliRunner().invoke(app, ["state", "rewind", "toy@-1"])
@@ -115,3 +121,16 @@ def test_a_difference_names_what_has_moved(tmp_path: Path, monkeypatch: pytest.M
     said = CliRunner().invoke(app, ["state", "diff", "toy@-1", "toy"])
     assert said.exit_code == 0, said.output
     assert f"rows_read {rows[0]} -> {rows[1]}" in said.output
+
+
+def test_a_target_that_counts_refuses_whatever_its_sink_promises(tmp_path: Path) -> None:
+    """It would refuse the driver that goes on, when nothing could be undone any more."""
+    job = Stopped(tmp_path)
+    contents = job.contents
+    plain: Any = [
+        replace(one, plan=json.loads(json.dumps(one.plan).replace('"counted": false', '"counted": true')))
+        for one in contents.records["x"]
+        if isinstance(one, CheckpointRecord)
+    ]
+    (refused,) = foreseen(replace(contents, records={"x": tuple(plain)}), plan("IDEMPOTENT"), -1)
+    assert "table out[x] holds rows up to checkpoint" in refused.refused

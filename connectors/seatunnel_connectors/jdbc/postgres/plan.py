@@ -129,7 +129,7 @@ def plan(request: SinkRequest, target: Target) -> Setup:
     effects, before, finish = _effects(request, target, chosen, load, names, key)
     load = replace(load, at_end=load.at_end and how != PREPARED)
     visible = Visible.STAGED if how == TABLE else Visible.FINAL if load.at_end else Visible.COMMITTED
-    return Setup(tuple(effects), replace(load, before=before, finish=finish).to_plain(), visible)
+    return Setup(tuple(effects), replace(load, before=before, finish=finish).to_plain(), visible, load.books)
 
 
 def place_of(request: SinkRequest, schema: str, table: str) -> tuple[object, ...]:

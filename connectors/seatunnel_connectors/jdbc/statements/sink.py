@@ -110,7 +110,7 @@ class StatementSink(Sink):
         if load.how == STAGED:
             prepare += Staged(self.flavor, load).create()
         visible = Visible.STAGED if load.how == TABLE else Visible.FINAL if load.at_end else Visible.COMMITTED
-        return Setup(tuple(effects), replace(load, prepare=tuple(prepare)).to_plain(), visible)
+        return Setup(tuple(effects), replace(load, prepare=tuple(prepare)).to_plain(), visible, load.books)
 
     def _how(self, shown: str, *, books: bool) -> str:
         """The recipe. Where rows have to arrive exactly once and nobody says how, they are staged where the database
