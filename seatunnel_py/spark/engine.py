@@ -60,6 +60,7 @@ class SparkEngine:
         self._report = report
         for left in (*self._journals.parent.glob("packs-*"), *self._journals.parent.glob("probe-*")):
             _take_away(left)  # their drivers were killed
+        self._journals.mkdir(mode=0o700, parents=True)
         for number in range(self._slots + 1):
             thread = threading.Thread(target=self._serve, name=f"pack-{number}", daemon=True)
             thread.start()
@@ -140,8 +141,7 @@ class SparkEngine:
                 return None
             units = self._queue.take()
             self._packs += 1
-            # An older driver that begins late may have taken it away.
-            self._journals.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._journals.mkdir(mode=0o700, exist_ok=True)  # an older driver that begins late has taken it away
             group = f"{self._name}-{self._packs}"
             self._groups.update((unit.id, group) for unit in units)
             chains = {unit.id.vertex: self._chains[unit.id.vertex] for unit in units}

@@ -172,6 +172,22 @@ def test_stopping_ends_every_unit_and_leaves_no_files(harness: Harness, tmp_path
     assert list((tmp_path / "exchange").iterdir()) == []
 
 
+def test_what_killed_drivers_left_is_taken_away(harness: Harness, tmp_path: Path, spark: SparkApplication) -> None:
+    """Their packs and the probe's files, nothing else; and a driver that begins late costs a living one nothing."""
+    exchange = tmp_path / "exchange"
+    (exchange / "packs-of-another").mkdir(parents=True)
+    for name in ("packs-of-another/1.journal", "probe-1", "1.a_1.e1.a1.segment"):
+        (exchange / name).touch()
+
+    late = SparkEngine(spark.context, 2, exchange)
+    late.start(harness.events.put)
+    late.stop()
+
+    assert [path.name for path in exchange.iterdir()] == ["1.a_1.e1.a1.segment"]
+    submitted = harness.submit(Numbers("t", rows=10), tmp_path / "out")
+    assert seen(harness.ends(1)[submitted.id]).failure is None
+
+
 def test_a_chain_that_cannot_be_sent_fails_its_units(harness: Harness, tmp_path: Path) -> None:
     """An open file in a plugin is the plugin's fault: a fatal result that says so, not a lost worker."""
     source = Numbers("held", rows=10)
