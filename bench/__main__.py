@@ -12,13 +12,13 @@ import sys
 PEER = " --peer" if os.environ.get("PEER") else ""
 COMMANDS = (
     f"pg_to_pg --pairs 7{PEER}",
-    "pg_to_pg --pairs 7 --mode append",
     f"tables_200 --pairs 7{PEER}",
     "tables_200 --pairs 3 --grow 1000",
     "start",
     "protocol",
     "memory",
     "checkpoint_cost",
+    "checkpoint_curve",
     "kafka_to_pg",
     "kafka_latency",
     "pg_to_kafka",
