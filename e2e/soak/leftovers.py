@@ -14,8 +14,8 @@ from e2e.soak.victims import Killer
 from e2e.support import below
 
 GONE_SECONDS = 30.0
-KEPT = ("job.json", "plan.json", "receipt.json", "events.jsonl", "job.log", "lock", "control", "checkpoints", "journal")
-"""What stays of a job that can be gone on with; what lies in the last three is looked at by itself."""
+KEPT = ("job.json", "plan.json", "receipt.json", "events.jsonl", "job.log", "lock", "control", "checkpoints")
+"""What stays of a job that can be gone on with."""
 
 
 def left_behind(home: Path, tables: Sequence[Table], killer: Killer) -> list[str]:
@@ -63,6 +63,16 @@ def _in_store(home: Path) -> Iterator[str]:
     for path in job.iterdir():
         if path.name not in KEPT:
             yield from (str(one.relative_to(home)) for one in path.rglob("*") if one.is_file())
+    yield from _of_the_dead(job / "checkpoints")
+
+
+def _of_the_dead(checkpoints: Path) -> Iterator[str]:
+    """The newest driver may hold records of the one that it has gone on from, and a journal of its own only."""
+    newest = max(int(path.name) for path in (checkpoints / "incarnations").iterdir())
+    for folder, drivers in (("records", 2), ("journal", 1)):
+        for path in (checkpoints / folder).iterdir():
+            if int(path.name.partition("-")[0]) <= newest - drivers:
+                yield f"{folder}/{path.name}, while the driver is {newest}"
 
 
 def _temporary(home: Path) -> Iterator[str]:

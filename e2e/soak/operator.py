@@ -15,6 +15,7 @@ from e2e.support import SEATUNNEL, Finished, finish, start
 JOB_ID = "soak"
 RUN = [*SEATUNNEL, "run", "job.conf", "--job-id", JOB_ID, "--restore", "latest", "--json"]
 WISHED = "0|2|130|143"  # done, a job file that is wrong, stopped
+STOP_SECONDS = 330.0  # the command itself gives up before
 _LOOP = f"""
 while :; do
   "$@" >>driver.out 2>>driver.err & echo $! >driver.pid; wait $!; code=$?
@@ -59,11 +60,14 @@ class Operator:
     def stop(self, savepoint: str) -> Finished:
         """As a person does it: behind a savepoint."""
         command = ("jobs", "savepoint", JOB_ID, "--name", savepoint, "--stop")
-        return finish(start(self.home, *command, env=self.environment))
+        return finish(start(self.home, *command, env=self.environment), STOP_SECONDS)
 
-    def wait(self, seconds: float) -> int:
+    def ends_within(self, seconds: float) -> bool:
+        """Whether the loop ends by then, and its driver with it."""
         assert self._loop is not None
-        return self._loop.wait(seconds)
+        with suppress(subprocess.TimeoutExpired):
+            self._loop.wait(seconds)
+        return self.ended
 
     def kill(self) -> None:
         """After a soak that has failed."""

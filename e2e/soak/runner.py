@@ -60,8 +60,8 @@ class Soak:
                     flowing = time.monotonic()
                     self._kill(killer, tables, feeder)
                     memory = tuple(meter.since(flowing + self.seconds / 2))
-                    self._stop(operator, "killed")
-                    self._quiet_life(operator, tables)
+                    if self._stop(operator, "killed"):
+                        self._quiet_life(operator, tables)
                 self.wrong += feeder.refused
                 self._await_rows(tables, feeder, operator)
                 self._stop(operator, "last")
@@ -104,12 +104,12 @@ class Soak:
             BEGIN_SECONDS,
         )
 
-    def _stop(self, operator: Operator, savepoint: str) -> None:
+    def _stop(self, operator: Operator, savepoint: str) -> bool:
         asked = operator.stop(savepoint)
-        if asked.code:
-            self.wrong.append(f"the savepoint: {asked.code} {asked.out}{asked.err}")
-        else:
-            operator.wait(END_SECONDS)
+        stopped = not asked.code and operator.ends_within(END_SECONDS)
+        if not stopped:
+            self.wrong.append(f"it does not stop: {asked.code} {asked.out}{asked.err}")
+        return stopped
 
     def _look_at(self, tables: Sequence[Table], feeder: Feeder) -> None:
         for table in tables:
