@@ -14,7 +14,7 @@ from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.runtime import quarantine, savepoint
-from seatunnel_py.runtime.checkpoint_store import CheckpointStore
+from seatunnel_py.runtime.checkpoint_store import CheckpointStore, FencedOff
 from seatunnel_py.runtime.control import Control
 from seatunnel_py.runtime.control_desk import Desk
 from seatunnel_py.runtime.events import JobEnded, JobEvent, JobStarted
@@ -66,9 +66,7 @@ def drive(
         tables = driver.run()
     finally:
         engine.stop()
-    # Not every target can refuse an older driver. What became of the job is for the newest one to say (I34), and what
-    # lies beside the job is for that one to remove.
-    store.check(authority.incarnation)
+    _require_owner(store, authority, place, driver)
     if driver.resumable:
         sweep(settings.exchange, authority.incarnation, opened.storage, journal.journal)
     else:
@@ -99,6 +97,17 @@ def _authority(place: JobPlace, store: CheckpointStore, pipelines: tuple[Pipelin
     if began_with and not store.read().claims:
         savepoint.begin_with(Path(began_with), store)
     return take_over(store, keys(pipelines))
+
+
+def _require_owner(store: CheckpointStore, authority: Authority, place: JobPlace, driver: Driver) -> None:
+    """Not every target can refuse an older driver. What became of the job is for the newest one to say (I34), and what
+    lies beside the job is for that one to remove. Raises FencedOff."""
+    try:
+        store.check(authority.incarnation)
+    except FencedOff:
+        if place.finished:
+            driver.withdraw()
+        raise
 
 
 def _started(job: Job, place: JobPlace, pipelines: Sequence[Pipeline], at: float, driver: int) -> JobStarted:

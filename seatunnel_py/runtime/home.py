@@ -87,6 +87,12 @@ class JobPlace:
             os.close(descriptor)
         return False
 
+    @property
+    def finished(self) -> bool:
+        """Whether it has ended with everything done."""
+        receipt = self.read("receipt")
+        return receipt is not None and receipt["exit_code"] == ExitCode.SUCCESS
+
     def hold(self) -> None:
         """Show that a driver lives. One that takes a job over from a living driver cannot yet: it tries again later."""
         if self.path in _locks:
@@ -210,8 +216,7 @@ class Home:
 
     def finished(self, job_id: str) -> bool:
         """Whether a job of this id has ended with everything done."""
-        receipt = self.place(job_id).read("receipt")
-        return receipt is not None and receipt["exit_code"] == ExitCode.SUCCESS
+        return self.place(job_id).finished
 
     def jobs(self) -> Iterator[JobPlace]:
         """All known jobs, oldest first."""

@@ -24,7 +24,7 @@ from seatunnel_py.protocol.hub import Addressed, Hub, HubCommand, PersistTogethe
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import Taken
 from seatunnel_py.protocol.records import CheckpointRecord
-from seatunnel_py.runtime import crash_points
+from seatunnel_py.runtime import crash_points, withdrawal
 from seatunnel_py.runtime.chains import JobIdentity
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore, FencedOff
 from seatunnel_py.runtime.control_desk import Desk
@@ -143,6 +143,11 @@ class Driver:
     def resumable(self) -> bool:
         """Whether a pipeline that is not done has a checkpoint to go on from."""
         return any(life.resumable and life.state is not TableState.DONE for life in self._lives.values())
+
+    def withdraw(self) -> None:
+        """Behind the end of a run: another driver has finished the job."""
+        for life in self._lives.values():
+            withdrawal.drop_all(life)
 
     # ---------------------------------------------------------------- what requests need
 

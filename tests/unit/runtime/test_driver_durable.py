@@ -68,6 +68,17 @@ def test_an_overtaken_driver_takes_nothing_back(tmp_path: Path) -> None:
     assert target.told == ["plan", "setup"]
 
 
+def test_what_an_overtaken_driver_staged_is_of_no_use_once_the_job_has_ended(tmp_path: Path) -> None:
+    """The newer one has swept, before that was there."""
+    target = Target()
+    job = overtaken(tmp_path, target, Target())
+    assert target.aborted == []
+
+    job.driver.withdraw()
+
+    assert [piece.rows for piece in target.aborted] == [10, 10]
+
+
 def test_an_overtaken_driver_drops_what_a_unit_staged_behind_its_end(tmp_path: Path) -> None:
     """I33: nobody else knows of that, for no snapshot has named it."""
     target = Target()

@@ -175,7 +175,7 @@ def test_a_driver_that_is_overtaken_before_its_claim_does_nothing(tmp_path: Path
 
 
 def test_who_was_overtaken_does_not_say_that_it_succeeded(tmp_path: Path) -> None:
-    """Its rows may all be there, where the target has no fence; and what lies beside the job is the other one's."""
+    """Its rows may all be there, where the target has no fence; and what lies beside the job is not its own."""
     job, home = tmp_path / "job.conf", Home(tmp_path / "home")
     job.write_text(f"source {{ Countdown {{ start = 3 }} }}\nsink {{ Lines {{ directory = {tmp_path / 'out'} }} }}")
 
