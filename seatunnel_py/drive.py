@@ -66,7 +66,7 @@ def drive(
         tables = driver.run()
     finally:
         engine.stop()
-    _require_owner(store, authority, place, driver)
+    _require_owner(store, authority, place, driver, settings)
     if driver.resumable:
         sweep(settings.exchange, authority.incarnation, opened.storage, journal.journal)
     else:
@@ -99,7 +99,9 @@ def _authority(place: JobPlace, store: CheckpointStore, pipelines: tuple[Pipelin
     return take_over(store, keys(pipelines))
 
 
-def _require_owner(store: CheckpointStore, authority: Authority, place: JobPlace, driver: Driver) -> None:
+def _require_owner(
+    store: CheckpointStore, authority: Authority, place: JobPlace, driver: Driver, settings: Settings
+) -> None:
     """Not every target can refuse an older driver. What became of the job is for the newest one to say (I34), and what
     lies beside the job is for that one to remove. Raises FencedOff."""
     try:
@@ -107,6 +109,7 @@ def _require_owner(store: CheckpointStore, authority: Authority, place: JobPlace
     except FencedOff:
         if place.finished:
             driver.withdraw()
+            remove_all(settings.exchange)
         raise
 
 

@@ -153,8 +153,8 @@ def _of_recipe(recipe: Recipe) -> Iterator[Case]:
     inside = [point for target in recipe.targets for point in OF_RECIPE[target.recipe][1:3]]
     units = [point for target in recipe.targets for point in OF_UNITS[target.recipe]]
     servers = [((Kill(point, Victim.SERVER),),) for point in (*inside, *units) if recipe.servers]
-    # In process, a stopped driver of SQLite may hold the lock of the file.
-    in_process = not recipe.name.startswith("sqlite")
+    # In process, what is stopped with the driver may hold the lock of SQLite's file, or of MariaDB's counter.
+    in_process = not recipe.name.startswith(("sqlite", "mariadb"))
 
     yield Case(recipe.name, tuple((Kill(point),) for point in STAGING), local=True)
     yield from (Case(recipe.name, chain, local=True) for chain in (*chains, ((HALF_WRITTEN,),)))

@@ -30,7 +30,7 @@ TRIGGERED, STORED = "wait checkpoint completed", "notify finished!"
 COMMITTING, LAST = "start notify checkpoint completed", "checkpoint id:9223372036854775807"
 PHASES = {"a barrier is sent": TRIGGERED, "a checkpoint is stored": STORED, "a commit begins": COMMITTING}
 SEED, RANDOM_KILLS, RANDOM_SECONDS_MAX = 13, 3, 8.0
-JOB_ID = 771_000
+FIRST_JOB_ID = 771_000
 JOB_SECONDS_MAX = 180.0
 RESTORES_MAX = 4
 ENGINE, SERVER = "engine", "server"
@@ -86,8 +86,10 @@ def _of_recipe(recipe: PeerRecipe) -> Iterator[PeerCase]:
 class PeerRun:
     """One job of one case."""
 
-    def __init__(self, case: PeerCase, place: Place) -> None:
+    def __init__(self, case: PeerCase, number: int, place: Place) -> None:
         self.case, self.place = case, place
+        self.job_id = FIRST_JOB_ID + number  # transactions of all databases of a server are named after it
+        self.answered = ""
         self.killed: list[str] = []
         self.violations: list[str] = []
         self._home = prepare().beside(place.home / "peer")
@@ -100,20 +102,19 @@ class PeerRun:
         self._job.write_text(self.case.recipe.job(self.place))
 
     def to_the_end(self) -> None:
-        problem = "it was not restored"
         for kill in (self.case.kill, *[None] * RESTORES_MAX):
             try:
                 if self._life(kill):
                     return
             except DidNotAnswer as silent:
-                problem = str(silent)
-        self.violations.append(f"the job does not end: {problem}")
+                self.answered = str(silent)
+        self.violations.append(f"the job does not end: {self.answered}")
 
     def _life(self, kill: PeerKill | None) -> bool:
         """Whether the job has ended well in this life of the engine."""
         engine = Engine(self._home)
         try:
-            engine.submit(self._job, JOB_ID, restore=self._begun)
+            engine.submit(self._job, self.job_id, restore=self._begun)
             self._begun = True
             if kill is not None and self._is_time(engine, kill):
                 self.killed.append(str(kill))
@@ -121,7 +122,9 @@ class PeerRun:
                     return False
                 self.place.lane.kill("postgres")
                 self.place.lane.server("postgres")
-            return bool(engine.answer(JOB_SECONDS_MAX)["status"] == "FINISHED")
+            answer = engine.answer(JOB_SECONDS_MAX)
+            self.answered = f"{answer['status']}: {' '.join(answer['error'].split())[:200]}"
+            return bool(answer["status"] == "FINISHED")
         finally:
             engine.kill9()  # nothing of a job that has ended needs an orderly end
 
@@ -142,7 +145,7 @@ def run(case: PeerCase, number: int, lane: Lane, root: Path) -> Outcome:
     began = time.monotonic()
     place = Place(f"peer{number}", root / f"peer{number}", lane)
     place.home.mkdir(parents=True)
-    job = PeerRun(case, place)
+    job = PeerRun(case, number, place)
     try:
         job.prepare()
         job.to_the_end()

@@ -14,7 +14,7 @@ from e2e.crash_sweep.tables import PostgresSource, PostgresTable
 ROWS = 400  # of each split
 ROWS_PER_SECOND = 600  # of each of two readers: a job lasts about eight seconds
 SOURCE = PostgresSource()
-PREPARED = "SELECT gid FROM pg_prepared_xacts"
+PREPARED = "SELECT gid FROM pg_prepared_xacts WHERE database = current_database()"
 TABLES = (
     "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> 'big'"
 )

@@ -108,7 +108,7 @@ class PostgresTable:
             "table": "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace "
             "AND relname NOT IN ('big', 'seatunnel_ledger', 'seatunnel_piece')",
             "piece row": "SELECT data_id FROM seatunnel_piece",
-            "prepared transaction": "SELECT gid FROM pg_prepared_xacts",
+            "prepared transaction": "SELECT gid FROM pg_prepared_xacts WHERE database = current_database()",
             "open transaction": "SELECT pid || ' ' || query FROM pg_stat_activity WHERE xact_start IS NOT NULL "
             "AND datname = current_database() AND pid <> pg_backend_pid()",
             "unfinished ledger": "SELECT lineage FROM seatunnel_ledger WHERE last_checkpoint IS NULL",
