@@ -162,6 +162,8 @@ def test_a_job_is_looked_at_ended_and_gone_on_with_from_another_machine(tmp_path
     assert f"{databases.target}.public.events holds rows up to checkpoint" in refused.out
 
     second = led.run(led.there, "--restore", "latest")
+    events = led.there / ".seatunnel/jobs/job/events.jsonl"
+    wait_for("its driver", lambda: second.poll() is not None or events.exists())
     wait_for("all rows", lambda: second.poll() is not None or led.rows() == ROWS_LED)
     assert seatunnel(led.there, "jobs", "cancel", "job").code == 0
     assert finish(second).code == 143
