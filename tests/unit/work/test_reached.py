@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
@@ -13,11 +13,26 @@ import pyarrow.compute as pc
 import pytest
 from toys import Numbers, chain, table_of, unit
 
-from seatunnel_py.api import Batch, Piece, Plain, Position, Reached, Sink, Transform, WriteContext, Writer
+from seatunnel_py.api import (
+    Batch,
+    Element,
+    Heartbeat,
+    Piece,
+    Plain,
+    Position,
+    Reached,
+    Reader,
+    Sink,
+    SourceTable,
+    Split,
+    Transform,
+    WriteContext,
+    Writer,
+)
 from seatunnel_py.api.capabilities import Cardinality
 from seatunnel_py.work.chain import Chain, ChainSink
 from seatunnel_py.work.run import run_unit
-from seatunnel_py.work.unit import UnitId, UnitResult
+from seatunnel_py.work.unit import Budget, UnitId, UnitResult
 
 
 @dataclass(frozen=True)
@@ -106,3 +121,32 @@ def test_a_life_that_cuts_its_units_otherwise_adds_nothing_twice(
     life(tmp_path, first, epoch=1, batch=batch, budget=budget)
 
     assert held(tmp_path) == [n for n in range(100) if n >= first and n % 2 == 1]
+
+
+class Quiet(Numbers):
+    """A log of which nothing can be heard for now."""
+
+    def reader(self, table: SourceTable) -> Reader:
+        return _QuietReader()
+
+
+class _QuietReader(Reader):
+    def read(self, split: Split, start: Position | None) -> Iterator[Element]:
+        assert start is not None
+        yield Heartbeat(start)
+
+
+def test_who_has_heard_nothing_leaves_no_word_that_the_rows_were_done(tmp_path: Path) -> None:
+    """A later life that is quiet at first reads on from there when rows come: it once took its own silence for them."""
+    [before] = life(tmp_path, 0, epoch=0, batch=10, budget=20, stop=1)
+    source = Quiet()
+    quiet = chain(source, tmp_path)
+    quiet = replace(quiet, sinks=(ChainSink("lines", quiet.sinks[0].table, Marking(str(tmp_path))),))
+    budget = Budget(500_000, 0.0)
+    now = replace(unit(source), id=UnitId("numbers", 1, 1), start=before.next, budget=budget)
+
+    result = run_unit(now, quiet)
+
+    assert (result.failure, result.next, result.pieces) == (None, before.next, ())
+    life(tmp_path, 0, epoch=1, batch=10, budget=20)
+    assert held(tmp_path) == [n for n in range(100) if n % 2 == 1]
