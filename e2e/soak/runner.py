@@ -54,14 +54,14 @@ class Soak:
             try:
                 with _beside(meter.run, meter.stop), _beside(feeder.run, feeder.stop):
                     operator.start()
-                    wait_for(
-                        "rows in every target", lambda: all(min(stream.arrived(one)) for one in tables), BEGIN_SECONDS
-                    )
+                    self._flows(tables)
                     flowing = time.monotonic()
                     self._kill(killer, tables, feeder)
                     memory = tuple(meter.since(flowing + self.seconds / 2))
+                    self._flows(tables)
                     if self._stop(operator, "killed"):
-                        self._quiet_life(operator, tables)
+                        operator.start()
+                        self._flows(tables)  # the first checkpoint of a life sweeps what those before it staged
                 self.wrong += feeder.refused
                 self._await_rows(tables, feeder, operator)
                 self._stop(operator, "last")
@@ -94,10 +94,9 @@ class Soak:
                 return
             time.sleep(1)
 
-    def _quiet_life(self, operator: Operator, tables: Sequence[Table]) -> None:
-        """Its first checkpoint sweeps what the lives before it have staged and never named."""
+    def _flows(self, tables: Sequence[Table]) -> None:
+        """Whatever was killed last is there again, or a new driver has begun."""
         before = [min(stream.arrived(one)) for one in tables]
-        operator.start()
         wait_for(
             "more rows in every target",
             lambda: all(min(stream.arrived(one)) > there for one, there in zip(tables, before, strict=True)),
