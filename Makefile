@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SEEDS ?= 20000
 
-.PHONY: help setup demo test check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep soak guarantees
+.PHONY: help setup demo test check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep soak kafka-million guarantees
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -70,6 +70,9 @@ crash-sweep: servers ## kill -9 of everything at every failpoint; SHORT=1: each 
 
 soak: servers ## half an hour of random kills on a cluster: rows, memory, what is left behind; MINUTES=30 SEED=
 	@$(BIN)/python -m e2e.soak $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED))
+
+kafka-million: servers ## a million records Kafka to PostgreSQL and back, ten kills each way: exact?; ROWS=1000000
+	@$(BIN)/python -m e2e.kafka_million $(if $(ROWS),--rows $(ROWS))
 
 guarantees: servers ## try what connectors declare, and write docs/guarantees.md from it
 	@SEATUNNEL_WRITE_PAGES=1 $(BIN)/python -m pytest -q tests/connectors/conformance
