@@ -56,7 +56,7 @@ class Meter:
 
     def run(self) -> None:
         while not self._done.wait(SAMPLE_SECONDS):
-            with suppress(OSError):  # it died while we looked
+            with suppress(OSError, StopIteration):  # it died while we looked
                 driver = self.driver()
                 jvm = java_below(driver, "SparkSubmit") if driver else []
                 if driver and jvm:

@@ -36,7 +36,11 @@ class Operator:
     def start(self) -> None:
         environment = {**os.environ, "SEATUNNEL_HOME": str(self.home / ".seatunnel"), **self.environment}
         self._loop = subprocess.Popen(
-            ["sh", "-c", _LOOP, "operator", *RUN], cwd=self.home, env=environment, start_new_session=True
+            ["sh", "-c", _LOOP, "operator", *RUN],
+            cwd=self.home,
+            env=environment,
+            stderr=subprocess.DEVNULL,  # a shell says who was killed
+            start_new_session=True,
         )
 
     @property
