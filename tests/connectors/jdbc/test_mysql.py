@@ -8,11 +8,12 @@ import threading
 from typing import Any
 
 import pyarrow as pa
+import pymysql
 import pytest
 
-from seatunnel_connectors.jdbc.mysql.session import MysqlSession
+from seatunnel_connectors.jdbc.mysql.session import MysqlSession, failure
 from seatunnel_connectors.jdbc.url import resolve
-from seatunnel_py.api import Batch, FatalError, TablePath, WriteContext, schema_from_arrow
+from seatunnel_py.api import Batch, FatalError, RetriableError, TablePath, WriteContext, schema_from_arrow
 from seatunnel_py.work.unit import Budget
 from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
 from tests.connectors.jdbc.copying import copy_tables, make_sink, make_source, same_rows
@@ -317,3 +318,10 @@ def test_a_server_that_asks_for_a_file_gets_none(tmp_path: Any) -> None:
             MysqlSession(address)
 
     assert received == [b""]
+
+
+def test_a_counter_that_somebody_holds_may_be_free_later() -> None:
+    """A stopped driver's statement holds the lock of AUTO_INCREMENT; the server calls that a failed read."""
+    held = pymysql.err.OperationalError(1467, "Failed to read auto-increment value from storage engine")
+
+    assert isinstance(failure(held, "writing"), RetriableError)
