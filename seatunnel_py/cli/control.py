@@ -30,10 +30,11 @@ def savepoint(job_id: str, where: Where, name: str | None, *, stop: bool, second
     if (home.savepoints / chosen).exists():
         raise SeaTunnelError(f"there is a savepoint {chosen!r} already", "choose another --name")
     wish = Wish.STOP if stop else Wish.SAVEPOINT
+    here = job.here
     answer = _asked(job, Request(request_id(), wish, _run_of(job), chosen, (), seconds), quiet=as_json)
     if answer.done and not as_json:
         typer.echo(f"{answer.text}: {answer.about['path']}")
-        where_it_is = "" if job.here else " (on the machine of its driver)"
+        where_it_is = "" if here else " (on the machine of its driver)"
         typer.echo(f"begin a job with it: seatunnel run JOB --restore {chosen}{where_it_is}")
         return ExitCode.SUCCESS
     return _tell(answer, as_json=as_json)

@@ -104,7 +104,7 @@ class RegionRestarted:
 @dataclass(frozen=True, slots=True)
 class CheckpointDone:
     """A checkpoint of a pipeline has ended: completed where ``reason`` is empty, else why not, and who had not
-    answered. Number 0 is a request that was refused."""
+    answered. Number 0 is a request that was refused. ``good`` is the last one that has completed."""
 
     pipeline: str
     name: str
@@ -112,6 +112,7 @@ class CheckpointDone:
     reason: str
     missing: tuple[str, ...]
     at: float
+    good: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,7 +152,8 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
             which = {"pipeline": event.pipeline, "table": event.name, "checkpoint": event.checkpoint}
             if not event.reason:
                 return "DEBUG", "checkpoint_completed", which
-            return "WARNING", "checkpoint_ended", {**which, "reason": event.reason, "missing": event.missing}
+            why: dict[str, Any] = {"reason": event.reason, "missing": event.missing, "good": event.good}
+            return "WARNING", "checkpoint_ended", {**which, **why}
         case NothingMoved():
             return "WARNING", "nothing_moved", {"seconds": round(event.seconds, 1), "waits": event.waits}
         case ChangesAnnounced():

@@ -22,6 +22,7 @@ from seatunnel_py.protocol.trigger import TriggerKind
 from seatunnel_py.protocol.units import retaken
 from seatunnel_py.runtime import crash_points, effects
 from seatunnel_py.runtime.events import CheckpointDone, Place
+from seatunnel_py.runtime.in_flight import checkpoint_of
 from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.restarts import cannot_restart, shown_twice
 from seatunnel_py.runtime.subtask_run import SubtaskRun
@@ -121,6 +122,8 @@ def _commit(life: PipelineLife, command: order.CommitPieces) -> None:
 def _committed(life: PipelineLife, command: order.CommitPieces) -> None:
     if life.tries.pop(command.scope, 0):
         life.failure = None  # what had failed is done
+        if life.state is TableState.RETRYING:
+            life.change(TableState.RUNNING)
     life.hear(report.CommitConfirmed(life.now(), command.incarnation, command.scope, command.checkpoint))
     crash_points.CONFIRMED.hit()
 
@@ -176,7 +179,8 @@ def _checkpoint_ended(life: PipelineLife, command: order.CheckpointEnded) -> Non
         life.world.completed(life.key, life.newest)
         life.enumerating.completed(life.newest)
         life.segments.completed(life.newest)
-    life.tell(CheckpointDone(life.id, life.pipeline.name, command.checkpoint, reason, missing, life.now()))
+    good = checkpoint_of(life.newest)
+    life.tell(CheckpointDone(life.id, life.pipeline.name, command.checkpoint, reason, missing, life.now(), good))
 
 
 def _end_life(life: PipelineLife, command: order.EndLife) -> None:

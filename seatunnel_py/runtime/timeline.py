@@ -69,7 +69,7 @@ class Timeline:
                 missing = ", ".join(line["missing"])
                 one = self._add(line, f"checkpoint {line['checkpoint']}", "checkpoints given up")
                 one.cause = line["reason"] + (f"; no answer of {missing}" if missing else "")
-                one.follows = "skipped: the next one is taken in its place"
+                one.checkpoint, one.follows = line.get("good"), "skipped: the next one is taken in its place"
 
     def end(self, *, alive: bool) -> None:
         """There are no more lines; ``alive``: the job's driver may yet write some."""

@@ -79,6 +79,13 @@ def test_a_driver_that_says_no_last_word_is_a_failure(tmp_path: Path) -> None:
     assert not timeline(tmp_path, [BEGAN], alive=True).total
 
 
+def test_a_checkpoint_that_was_given_up_names_the_last_good_one(tmp_path: Path) -> None:
+    about = {"pipeline": "p", "table": "t", "checkpoint": 9, "good": 7, "reason": "expired", "missing": ["x[0]"]}
+    (one,) = timeline(tmp_path, [BEGAN, line("checkpoint_ended", **about), ENDED]).failures
+
+    assert (one.what, one.checkpoint, one.cause) == ("checkpoint 9", 7, "expired; no answer of x[0]")
+
+
 def test_a_torn_line_hides_no_other(tmp_path: Path) -> None:
     found = timeline(tmp_path, [BEGAN, RETRIED, '{"time": "20', ENDED])
 
