@@ -65,6 +65,7 @@ class Desk:
         self._answered: set[str] = set()
         self._watch: Watch | None = None
         self._looks = 0
+        self._unheard = ""
         self._files = ThreadPoolExecutor(1, thread_name_prefix="control")
 
     def begin(self, driver: Driver, lives: Mapping[str, PipelineLife]) -> None:
@@ -109,6 +110,7 @@ class Desk:
 
     def _asked(self, requests: tuple[Request, ...], *, everywhere: bool) -> None:
         if everywhere:  # an answer that is written is not asked for again
+            self._unheard = ""
             self._answered &= {request.id for request in requests} | self._open.keys()
         for request in requests:
             if request.id not in self._open and request.id not in self._answered:
@@ -263,7 +265,10 @@ class Desk:
     def _failed(self, error: BaseException) -> None:
         """The job's place cannot be read or written: whoever waits is told by nobody, so people are told here."""
         self._open = {name: one for name, one in self._open.items() if name not in self._answered}
-        self._driver.tell(RequestAnswered("", "request", False, f"cannot be heard: {error}", self._driver.now()))
+        text = f"cannot be heard: {error}"
+        if text != self._unheard:  # a store that is away for a night is told once
+            self._unheard = text
+            self._driver.tell(RequestAnswered("", "request", False, text, self._driver.now()))
 
 
 def _concerned(life: PipelineLife, tables: tuple[str, ...]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ import pytest
 from runtime_toys import Target, ToySink, ToySource, straight
 from test_driver_late import Job, wait_until
 
+from seatunnel_py.api import RetriableError
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.runtime import control_desk
 from seatunnel_py.runtime.control import Answer, Control, Request, Wish
 from seatunnel_py.runtime.control_desk import Desk
 from seatunnel_py.runtime.events import RequestAnswered
@@ -191,3 +194,30 @@ def test_a_request_is_answered_once(tmp_path: Path) -> None:
     assert asked.control.answered("r") == answer
     assert len([event for event in asked.job.events if isinstance(event, RequestAnswered)]) == 1
     assert set(asked.states().values()) == {TableState.DONE}
+
+
+def test_a_place_that_cannot_be_read_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And whoever asks when it is there again is heard."""
+    monkeypatch.setattr(control_desk, "POLL_SECONDS", 0.01)
+    asked = Asked(tmp_path, two(Target()), of_x)
+    away, looks = threading.Event(), iter(range(1000))
+    names = LocalStorage.names
+
+    def looked(storage: LocalStorage, folder: str) -> Any:
+        if folder == "control" and not away.is_set():
+            next(looks)
+            raise RetriableError("it is away")
+        return names(storage, folder)
+
+    monkeypatch.setattr(LocalStorage, "names", looked)
+    begun(asked)
+    wait_until(lambda: next(looks) > 10)
+    away.set()
+    asked.ask(Wish.SAVEPOINT)
+    asked.heard()
+    asked.go()
+    assert asked.answer().done
+    asked.job.end()
+
+    told = [event for event in asked.job.events if isinstance(event, RequestAnswered) and not event.done]
+    assert [event.text for event in told] == ["cannot be heard: it is away"]
