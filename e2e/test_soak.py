@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from e2e.soak.leftovers import of_the_dead
 from e2e.soak.memory import Sample, growth
 from e2e.soak.report import Outcome, verdicts
 from e2e.soak.victims import DRIVER_SHARE, Victim, kills
@@ -44,3 +47,15 @@ def test_growth_is_that_of_the_line_through_all_samples() -> None:
 def test_each_part_of_the_bar_can_be_missed(seen: Outcome, broken: int | None) -> None:
     assert [met for _, met, _ in verdicts(seen)] == [number != broken for number in range(4)]
     assert seen.reached is (broken is None)
+
+
+def test_what_dead_drivers_left_in_the_store_is_seen(tmp_path: Path) -> None:
+    """A driver that has gone on from a record keeps that one; a journal is its own."""
+    for name in ("incarnations/00000003", "records/00000002-00000009", "journal/00000003-00000001"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert list(of_the_dead(tmp_path)) == []
+
+    for name in ("records/00000001-00000001", "journal/00000002-00000001"):
+        (tmp_path / name).touch()
+    assert len(list(of_the_dead(tmp_path))) == 2

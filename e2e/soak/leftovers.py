@@ -63,10 +63,10 @@ def _in_store(home: Path) -> Iterator[str]:
     for path in job.iterdir():
         if path.name not in KEPT:
             yield from (str(one.relative_to(home)) for one in path.rglob("*") if one.is_file())
-    yield from _of_the_dead(job / "checkpoints")
+    yield from of_the_dead(job / "checkpoints")
 
 
-def _of_the_dead(checkpoints: Path) -> Iterator[str]:
+def of_the_dead(checkpoints: Path) -> Iterator[str]:
     """The newest driver may hold records of the one that it has gone on from, and a journal of its own only."""
     newest = max(int(path.name) for path in (checkpoints / "incarnations").iterdir())
     for folder, drivers in (("records", 2), ("journal", 1)):
