@@ -13,7 +13,8 @@ OURS, PEER = "`make crash-sweep JOURNAL=ours.jsonl`", "`make crash-sweep PEER=1 
 HEAD = """# Crash sweep
 
 What happens to rows when processes are killed with `kill -9`: here, and on the peer (SeaTunnel Zeta 2.3.8). Every row
-carries (source, split, number within it) and is looked for afterwards. Written on {day} by {peer}, after {ours}.
+carries (source, split, number within it) and is looked for afterwards. Written on {day} by
+{peer}, after {ours}.
 
 Ours are killed at named moments (`SEATUNNEL_FAILPOINT`), several times in one job, and go on by the same command. The
 peer has no such points: its engine is killed when its log says that it sends a barrier, has stored a checkpoint, begins
