@@ -52,6 +52,8 @@ class Segments:
         for one in slices:
             self._sizes[one.segment] = self._sizes.get(one.segment, 0) + one.bytes
             self._unseen += one.bytes
+        if not self._sizes:
+            return  # without channels: to add up what all pipelines hold would cost each unit of each table a look
         if self._unseen > min(LOOK_BYTES, self._life.settings.exchange_max_bytes // 4):
             self.look()
         if self._life.world.exchanged() * 2 > self._life.settings.exchange_max_bytes:
