@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from seatunnel_py.api.storage import Storage
 from seatunnel_py.config.env import RequiredGuarantee
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.plan.steps import Job
@@ -44,73 +43,117 @@ def drive(
     began: float,
 ) -> tuple[Receipt, bool]:
     """Run these pipelines to their ends. The receipt, and whether the job can go on from where it stands."""
-    opened = open_storage(job.file.env.checkpoint_location, place.job_id, place.checkpoints)
-    if job.file.env.guarantee is RequiredGuarantee.EXACTLY_ONCE:
-        opened.require_exclusive()
-    settings, store = _settings(job, place), CheckpointStore(opened.storage)
-    authority = _authority(place, store, pipelines)
-    place.keep_plan(plan)
-    shared = SharedJob(opened.storage) if job.file.env.checkpoint_location else None
-    if shared is not None:
-        shared.write(authority.incarnation, JOB, place.read(JOB) or {})
-        shared.write(authority.incarnation, PLAN, plan)
-    journal = JournalFile(opened.storage, authority.incarnation)
-    sweep(settings.exchange, authority.incarnation - 1, opened.storage, journal.journal)
-    driver = Driver(pipelines, engine, place.job_id, authority, store, journal, settings, _SystemClock(), tell)
-    others = (opened.storage,) if shared is not None else ()
-    driver.hears_at(_desk(place, job, plan, authority, others))
+    run = _Run(job, pipelines, place)
+    run.publish(plan)
+    driver = run.driver(pipelines, engine, tell)
+    driver.hears_at(run.desk(plan))
     on_driver(driver)
     started = time.time()
-    tell(_started(job, place, pipelines, started, authority.incarnation))
+    tell(_started(job, place, pipelines, started, run.authority.incarnation))
     try:
         tables = driver.run()
     finally:
         engine.stop()
-    _require_owner(store, authority, place, driver, settings)
-    if driver.resumable:
-        sweep(settings.exchange, authority.incarnation, opened.storage, journal.journal)
-    else:
-        _remove(job, settings, authority)
+    run.leave(driver)
     ended = time.time()
-    notes = (*job.notes, *opened.notes(), *quarantine.notes(place.job_id, tables))
+    notes = (*job.notes, *run.opened.notes(), *quarantine.notes(place.job_id, tables))
     seconds = _seconds(driver, began, started, ended)
     receipt = Receipt(place.job_id, job.name, tables, seconds, notes, driver.stopped_by)
-    if shared is not None:
-        shared.write(authority.incarnation, RECEIPT, receipt.to_plain())
+    run.tell_others(RECEIPT, receipt.to_plain())
     tell(JobEnded(receipt, ended))
     return receipt, driver.resumable
 
 
-def _settings(job: Job, place: JobPlace) -> Settings:
-    env = job.file.env
-    return replace(
-        settings_of(env, place.exchange.as_uri(), place.job_id),
-        errors=quarantine.limits_of(env, place.path.parent, place.job_id),
-        store=env.checkpoint_location or str(place.checkpoints),
-        fresh=bool((place.read("job") or {}).get("fresh")),
-    )
+class _Run:
+    """What this run holds of its job: the store, the right to write there, the journal. ``shared``: what other machines
+    can read of the job, where they can."""
 
+    def __init__(self, job: Job, pipelines: Sequence[Pipeline], place: JobPlace) -> None:
+        env = job.file.env
+        self.job = job
+        self.place = place
+        self.asked = place.read(JOB) or {}
+        self.opened = open_storage(env.checkpoint_location, place.job_id, place.checkpoints)
+        if env.guarantee is RequiredGuarantee.EXACTLY_ONCE:
+            self.opened.require_exclusive()
+        self.shared = SharedJob(self.opened.storage) if env.checkpoint_location else None
+        self.store = CheckpointStore(self.opened.storage)
+        self.settings = self._settings()
+        self.authority = self._authority(pipelines)
+        self.journal = JournalFile(self.opened.storage, self.authority.incarnation)
+        sweep(self.settings.exchange, self.authority.incarnation - 1, self.opened.storage, self.journal.journal)
 
-def _authority(place: JobPlace, store: CheckpointStore, pipelines: tuple[Pipeline, ...]) -> Authority:
-    """The next incarnation; of a job that begins with a savepoint, from there."""
-    began_with = (place.read("job") or {}).get("savepoint")
-    if began_with and not store.read().claims:
-        savepoint.begin_with(Path(began_with), store)
-    return take_over(store, keys(pipelines))
+    def _settings(self) -> Settings:
+        env, place = self.job.file.env, self.place
+        return replace(
+            settings_of(env, place.exchange.as_uri(), place.job_id),
+            errors=quarantine.limits_of(env, place.path.parent, place.job_id),
+            store=env.checkpoint_location or str(place.checkpoints),
+            fresh=bool(self.asked.get("fresh")),
+        )
 
+    def _authority(self, pipelines: Sequence[Pipeline]) -> Authority:
+        """The next incarnation; of a job that begins with a savepoint, from there."""
+        began_with = self.asked.get("savepoint")
+        if began_with and not self.store.read().claims:
+            savepoint.begin_with(Path(began_with), self.store)
+        return take_over(self.store, keys(pipelines))
 
-def _require_owner(
-    store: CheckpointStore, authority: Authority, place: JobPlace, driver: Driver, settings: Settings
-) -> None:
-    """Not every target can refuse an older driver. What became of the job is for the newest one to say (I34), and what
-    lies beside the job is for that one to remove. Raises FencedOff."""
-    try:
-        store.check(authority.incarnation)
-    except FencedOff:
-        if place.finished:
-            driver.withdraw()
-            remove_all(settings.exchange)
-        raise
+    def publish(self, plan: Mapping[str, Any]) -> None:
+        """What a later run, here or elsewhere, compares its own plan with."""
+        self.place.keep_plan(plan)
+        self.tell_others(JOB, self.asked)
+        self.tell_others(PLAN, plan)
+
+    def tell_others(self, what: str, plain: Mapping[str, Any]) -> None:
+        if self.shared is not None:
+            self.shared.write(self.authority.incarnation, what, plain)
+
+    def driver(self, pipelines: tuple[Pipeline, ...], engine: Engine, tell: Callable[[JobEvent], None]) -> Driver:
+        return Driver(
+            pipelines,
+            engine,
+            self.place.job_id,
+            self.authority,
+            self.store,
+            self.journal,
+            self.settings,
+            _SystemClock(),
+            tell,
+        )
+
+    def desk(self, plan: Mapping[str, Any]) -> Desk:
+        """Where requests to this run are heard, on this machine and from others; savepoints stand beside the jobs."""
+        job, place, authority = self.job, self.place, self.authority
+        about = {"job_id": place.job_id, "job_name": job.name, "job_file": job.file.path, "plan": plan}
+
+        def keep(name: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]) -> Path:
+            now, number = time.time(), authority.incarnation
+            return savepoint.write(
+                place.savepoints, savepoint.Savepoint(name, authority.lineage, number, now, about, records, absent)
+            )
+
+        others = () if self.shared is None else (self.opened.storage,)
+        return Desk(Control(LocalStorage(place.path), *others), place.driver, keep, place.hold)
+
+    def leave(self, driver: Driver) -> None:
+        """Remove what nobody needs any longer. Not every target can refuse an older driver: what became of the job is
+        for the newest one to say (I34), and what lies beside it is for that one to remove. Raises FencedOff."""
+        exchange, incarnation = self.settings.exchange, self.authority.incarnation
+        try:
+            self.store.check(incarnation)
+        except FencedOff:
+            if self.place.finished:
+                driver.withdraw()
+                remove_all(exchange)
+            raise
+        if driver.resumable:
+            sweep(exchange, incarnation, self.opened.storage, self.journal.journal)
+            return
+        if self.job.file.env.exchange_location:
+            remove_all(exchange)
+        if self.settings.errors is not None:
+            quarantine.sweep(Path(self.settings.errors.location), self.authority.lineage)
 
 
 def _started(job: Job, place: JobPlace, pipelines: Sequence[Pipeline], at: float, driver: int) -> JobStarted:
@@ -119,30 +162,11 @@ def _started(job: Job, place: JobPlace, pipelines: Sequence[Pipeline], at: float
     return JobStarted(place.job_id, job.name, names, sum(filter(None, rows)) if None not in rows else None, at, driver)
 
 
-def _remove(job: Job, settings: Settings, authority: Authority) -> None:
-    """What only a job needs that can go on."""
-    if job.file.env.exchange_location:
-        remove_all(settings.exchange)
-    if settings.errors is not None:
-        quarantine.sweep(Path(settings.errors.location), authority.lineage)
-
-
 def _seconds(driver: Driver, began: float, started: float, ended: float) -> Seconds:
     first = driver.first_unit_at
     data = 0.0 if first is None else (driver.last_commit_at or first) - first
     first_row = driver.first_row_at - began if driver.first_row_at else None
     return Seconds(ended - began, started - began, data, first_row)
-
-
-def _desk(place: JobPlace, job: Job, plan: Mapping[str, Any], authority: Authority, others: Sequence[Storage]) -> Desk:
-    """Where requests to this run are heard, on this machine and from ``others``; savepoints stand beside the jobs."""
-    about = {"job_id": place.job_id, "job_name": job.name, "job_file": job.file.path, "plan": plan}
-
-    def keep(name: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]) -> Path:
-        taken = savepoint.Savepoint(name, authority.lineage, authority.incarnation, time.time(), about, records, absent)
-        return savepoint.write(place.savepoints, taken)
-
-    return Desk(Control(LocalStorage(place.path), *others), place.driver, keep, place.hold)
 
 
 class _SystemClock:
