@@ -59,7 +59,8 @@ def borrowed(cluster: Cluster, group: str, spot: Spot, ahead: int) -> Iterator[P
 
 
 class PartitionConsumer:
-    """Reads one partition in order."""
+    """Reads one partition in order. ``in_vain``: for how many seconds it has been waited for since it said anything,
+    be it that the log ends; units come and go meanwhile."""
 
     def __init__(self, cluster: Cluster, group: str, spot: Spot, ahead: int) -> None:
         from confluent_kafka import Consumer
@@ -68,6 +69,7 @@ class PartitionConsumer:
         self.place: Place | None = None
         self.size = BATCH_BYTES // FIRST_MESSAGES
         self.down: KafkaError | None = None
+        self.in_vain = 0.0
         settings = cluster.settings(
             group_id=group,
             enable_auto_commit=False,
@@ -115,6 +117,7 @@ class PartitionConsumer:
                 break
             room -= wanted
             wanted, wait = min(TAKEN_APART, room), FILL_SECONDS
+        self.in_vain = 0.0 if len(records) or ended else self.in_vain + seconds
         if len(records):
             self.size = max(1, *(len(value or b"") for value in records.values[::SAMPLED]))
             self.down = None

@@ -7,7 +7,6 @@ is read up to exactly that position again (``until``).
 
 from __future__ import annotations
 
-import time
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -83,13 +82,10 @@ class KafkaReader(Reader):
             yield Heartbeat(self.until)
             return
         consumer.go_to(place)
-        heard = time.monotonic()
         wanted = self.with_metadata or self.decoder.with_headers
         while stop is None or place.offset < stop:
             fetched = consumer.fetch(IDLE_SECONDS, metadata=wanted, headers=self.decoder.with_headers)
-            if len(fetched.records) or fetched.ended:
-                heard = time.monotonic()
-            elif stop is not None and time.monotonic() - heard > STALL_SECONDS:
+            if stop is not None and consumer.in_vain > STALL_SECONDS:
                 raise RetriableError(f"{_named(part)}: nothing was heard for {STALL_SECONDS:.0f} s")
             records, place = _before(fetched, stop)
             end = self.until if self.until is not None and place.offset == stop else position_of(place)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import time
+from dataclasses import replace
 
 import pytest
 from confluent_kafka import TopicPartition
 
 from seatunnel_connectors.kafka.reader import place_of
-from seatunnel_py.api import FatalError, Heartbeat, RetriableError
+from seatunnel_py.api import Batch, FatalError, Heartbeat, Position, RetriableError
 from seatunnel_py.api.resources import close_all
 from tests.connectors.kafka.support import (
     CALL_SECONDS,
@@ -150,6 +151,34 @@ def test_what_was_read_once_is_read_to_the_same_end_again(kafka: KafkaServer, to
 
     assert again.end == first.end and again.rows == first.rows
     assert [seq for seq, _ in read(made, split, first.end).rows] == list(range(10, 20))
+
+
+def test_a_consumer_that_hears_nothing_is_given_up(
+    kafka: KafkaServer, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was promised does not come, however short the units are that wait for it: another consumer may hear more."""
+    monkeypatch.setattr("seatunnel_connectors.kafka.reader.STALL_SECONDS", 1.0)
+    make_topic(kafka, topic)
+    send(kafka, topic, [row(0)])
+    made = source(kafka, topic)
+    [split] = splits_of(made)
+    reader = made.reader(made.tables()[0])
+    more = replace(split, payload={**split.payload, "end": 2})
+
+    def unit(start: Position | None) -> Position | None:
+        elements = reader.read(more, start)
+        element = next(elements)
+        elements.close()
+        assert isinstance(element, Batch | Heartbeat)
+        return element.end
+
+    at = unit(None)
+    with pytest.raises(RetriableError, match="nothing was heard"):
+        for _ in range(100):
+            at = unit(at)
+    monkeypatch.undo()
+    send(kafka, topic, [row(1)])
+    assert any(end is not None and place_of(end).offset == 2 for end in (unit(at) for _ in range(400)))
 
 
 def test_messages_that_retention_took_are_an_error(kafka: KafkaServer, topic: str) -> None:
