@@ -123,6 +123,8 @@ def start(settings: SparkSettings) -> SparkApplication:
     os.environ["PYSPARK_GATEWAY_PORT"] = str(jvm.port)
     os.environ["PYSPARK_GATEWAY_SECRET"] = jvm.secret
     try:
+        if quick:
+            _forget_numpy_arguments()
         context = _context(settings, master, local=local)
         slots = int(context.defaultParallelism)
         if local:
@@ -169,6 +171,15 @@ def _environment(settings: SparkSettings, *, local: bool) -> None:
     ours = str(Path(__file__).parents[2])
     if ours not in os.environ.get("PYTHONPATH", "").split(os.pathsep):
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (ours, os.environ.get("PYTHONPATH"))))
+
+
+def _forget_numpy_arguments() -> None:
+    """pyspark looks at every argument of every call into the JVM for numpy's arrays, and imports pandas for the first:
+    a third of a second of each start. Without queries nobody hands over any."""
+    import pyspark.sql.types  # noqa: F401 - registers them
+    from py4j.protocol import INPUT_CONVERTER
+
+    INPUT_CONVERTER[:] = [one for one in INPUT_CONVERTER if not type(one).__name__.startswith("Numpy")]
 
 
 def _context(settings: SparkSettings, master: str, *, local: bool) -> SparkContext:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import pyspark
@@ -108,3 +110,24 @@ def test_workers_are_forked_with_everything_loaded(spark: SparkApplication) -> N
     found = spark.context.parallelize([0], 1).mapPartitions(look).collect()
 
     assert found == ["seatunnel_py.spark.daemon", True]
+
+
+@pytest.mark.spark
+def test_a_job_without_queries_starts_without_pandas(tmp_path: Path) -> None:
+    """pyspark would import it for the first call into the JVM, which everybody waits for."""
+    job = "source { FakeSource { row.num = 1, schema { fields { id = bigint } } } }\nsink { Console {} }"
+    (tmp_path / "job.conf").write_text(job)
+    look = """
+        import atexit, sys
+        from seatunnel_py.cli.main import main
+        atexit.register(lambda: print("loaded:", sorted({"pandas", "pyspark"} & set(sys.modules))))
+        sys.argv = ["seatunnel", "run", "job.conf"]
+        main()
+    """
+    environment = {**os.environ, "SEATUNNEL_HOME": str(tmp_path / "home")}
+    shown = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(look)], capture_output=True, text=True, cwd=tmp_path, env=environment
+    )
+
+    assert shown.returncode == 0, shown.stderr
+    assert "loaded: ['pyspark']" in shown.stdout
