@@ -94,7 +94,7 @@ OF_UNITS = {
     "kafka": ("kafka.unit.staged",),
 }
 COMPOSED = "files.commit.composed"
-EARLY, LATE = ("driver.record.durable",), (".fenced", ".commit.confirmed", ".record.deleted")
+EARLY, LATE = ("driver.record.durable", "driver.final.durable"), (".fenced", ".commit.confirmed", ".record.deleted")
 MOMENTS: Mapping[str, tuple[str, ...]] = {
     "p1 staging has begun": ("worker.unit.half",),
     "p2 everything staged, nothing confirmed": ("worker.stage.before",),

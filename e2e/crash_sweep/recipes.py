@@ -87,7 +87,7 @@ class Recipe:
         """The job file."""
         sinks = "\n".join(target.text(place) for target in self.targets)
         return f"""
-            env {{ checkpoint.interval = 50, checkpoint.max-retained = 1, {self.env} }}
+            env {{ checkpoint.interval = 50, checkpoint.max-retained = 1, job.retry.times = 20, {self.env} }}
             source {{ {self.source.text(place)} }}
             sink {{ {sinks} }}"""
 
