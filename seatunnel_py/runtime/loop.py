@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 import queue
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -25,6 +24,7 @@ from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import Taken
 from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.runtime import crash_points, withdrawal
+from seatunnel_py.runtime.admission import Admission
 from seatunnel_py.runtime.chains import JobIdentity
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore, FencedOff
 from seatunnel_py.runtime.control_desk import Desk
@@ -45,7 +45,6 @@ from seatunnel_py.work.unit import FailureKind, Unit, UnitFailure, UnitId
 
 LOOK_SECONDS = 5.0
 SIDE_THREADS = 4  # statements in flight against targets beside the data; more only queues up inside the target
-PIPELINES_OPEN_MAX = 128  # prepared, but not done: bounds staged tables, connections and memory with 1,000 tables
 
 
 class Driver:
@@ -94,8 +93,7 @@ class Driver:
         self._current: dict[tuple[Any, ...], int] = {}
         self._numbers = count()
         self._limits: dict[str, ReadLimit] = {}
-        self._waiting = deque(self._lives.values())
-        self._open: set[str] = set()
+        self._admission = Admission(self._lives.values())
         self._side = ThreadPoolExecutor(SIDE_THREADS, thread_name_prefix="side")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store")
         self._lines: list[Mapping[str, Any]] = []
@@ -126,10 +124,10 @@ class Driver:
             if self._desk is not None:
                 self._desk.begin(self, self._lives)
             self._look_for_another()
-            self._admit()
-            while self._open or self._waiting or self._logging or (self._desk and self._desk.busy):
+            self._admission.admit()
+            while self._admission or self._logging or (self._desk and self._desk.busy):
                 self._next()
-                self._admit()
+                self._admission.admit()
         finally:
             if self._desk is not None:
                 self._desk.close()
@@ -171,15 +169,13 @@ class Driver:
         if whole:
             self.stop_waiting(ExitCode.TERMINATED, why)
         for life in list(lives):
-            if life in self._waiting:
-                self._waiting.remove(life)
+            self._admission.skip(life)
             life.stop(failure, keep=False)
 
     def stop_waiting(self, exit_code: int, why: str = "the job was stopped") -> None:
         """No pipeline begins any more."""
         self.stopped_by = self.stopped_by or exit_code
-        waiting, self._waiting = self._waiting, deque()
-        for life in waiting:
+        for life in self._admission.skip_all():
             life.stop(UnitFailure(FailureKind.FATAL, why), keep=False)
 
     def _look_for_another(self) -> None:
@@ -194,7 +190,7 @@ class Driver:
             if life.coordinator is not None and not life.state.ended:
                 life.failure = as_failure(error)
                 life.hear(PersistFailed(self.now(), 0, fenced=True))
-        self._waiting.clear()
+        self._admission.skip_all()
 
     # ---------------------------------------------------------------- events
 
@@ -228,12 +224,6 @@ class Driver:
         failure = UnitFailure(FailureKind.FATAL, why)
         for life in list(self._lives.values()):
             life.stop(failure, keep=not life.bounded and not again)
-
-    def _admit(self) -> None:
-        while self._waiting and len(self._open) < PIPELINES_OPEN_MAX:
-            life = self._waiting.popleft()
-            self._open.add(life.id)
-            life.begin()
 
     # ---------------------------------------------------------------- the world of a pipeline
 
@@ -302,7 +292,7 @@ class Driver:
 
     def ended(self, pipeline: str) -> None:
         life = self._by_id[pipeline]
-        self._open.discard(pipeline)
+        self._admission.ended(pipeline)
         self.closed.add(pipeline)
         if self._desk is not None:
             self._desk.look()

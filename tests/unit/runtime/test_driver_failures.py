@@ -24,9 +24,9 @@ from runtime_toys import (
 from seatunnel_py.api import FatalError, Piece, RetriableError, TablePath
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
 from seatunnel_py.protocol.backoff import Backoff
+from seatunnel_py.runtime.admission import OPEN_MAX
 from seatunnel_py.runtime.attempts import RetryPolicy
 from seatunnel_py.runtime.events import JobEvent, RowsMoved, TableChanged, UnitRetried
-from seatunnel_py.runtime.loop import PIPELINES_OPEN_MAX
 from seatunnel_py.runtime.ports import UnitLost
 from seatunnel_py.runtime.receipt import ExitCode, Receipt, Seconds, TableReceipt, TableState
 from seatunnel_py.runtime.settings import Settings
@@ -219,7 +219,7 @@ def test_a_stop_while_a_table_is_prepared_waits_for_it_and_undoes_it() -> None:
 def test_a_stop_skips_what_still_waits_for_its_turn() -> None:
     """Tables that wait for a side thread or for admission are not touched any more."""
     gate = Gate("setup")
-    targets = [Target(gate) for _ in range(PIPELINES_OPEN_MAX + 20)]
+    targets = [Target(gate) for _ in range(OPEN_MAX + 20)]
     job = Job([straight(f"t{n}", sink=ToySink("out", target)) for n, target in enumerate(targets)])
     job.start()
     assert gate.reached.wait(SECONDS_MAX)
@@ -229,7 +229,7 @@ def test_a_stop_skips_what_still_waits_for_its_turn() -> None:
     ).start()  # the loop has taken the stop long before; later only means less skipped
 
     assert set(job.end().values()) == {STOPPED}
-    assert sum("setup" in target.told for target in targets) < PIPELINES_OPEN_MAX
+    assert sum("setup" in target.told for target in targets) < OPEN_MAX
     assert all(target.told[-1:] in ([], ["abort"]) for target in targets)
     assert job.receipt().exit_code == ExitCode.TERMINATED
 
@@ -367,7 +367,7 @@ def test_a_hundred_pipelines_with_failures_among_them_end_within_the_limit() -> 
 
     assert [state for name, state in states.items() if int(name[1:]) % 10 == 0] == [ISOLATED] * 10
     assert list(states.values()).count(DONE) == 90
-    assert most <= PIPELINES_OPEN_MAX
+    assert most <= OPEN_MAX
     assert open_now == 0
 
 

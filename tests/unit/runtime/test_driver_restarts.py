@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.backoff import Backoff
 from seatunnel_py.protocol.trigger import CheckpointSettings
 from seatunnel_py.runtime.attempts import RetryPolicy
-from seatunnel_py.runtime.events import JobEvent, RegionRestarted
+from seatunnel_py.runtime.events import JobEvent, RegionRestarted, TableChanged
 from seatunnel_py.runtime.receipt import ExitCode, TableReceipt, TableState
 from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitFailure, UnitResult
@@ -166,6 +167,30 @@ def test_an_unbounded_table_never_gives_up_what_may_pass(tmp_path: Path, monkeyp
     assert job.end().state is TableState.STOPPED
     assert rows(target) == ROWS and len(job.restarted) == RETRIES
     assert max(unit.id.attempt for unit in job.engine.submitted) > 10
+
+
+def test_every_stream_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are: none ever ends, so none may wait for another's end."""
+    monkeypatch.setattr("seatunnel_py.runtime.admission.OPEN_MAX", 2)
+    streams = [unbounded(straight(f"x{number}", ToySource((ROWS,)))) for number in range(7)]
+    engine = ScriptedEngine(streams)
+    began: set[str] = set()
+
+    def listen(event: JobEvent) -> None:
+        if isinstance(event, TableChanged) and event.state is TableState.RUNNING:
+            began.add(event.name)
+            if len(began) == len(streams):
+                driver.stop()
+
+    settings = Settings(RetryPolicy(RETRIES, 0.002), Budget(10, 1.0), exchange="mem:")
+    driver = driver_of(streams, engine, settings, Clock(), listen, tmp_path)
+    late = threading.Timer(20.0, driver.stop)
+    late.start()
+    driver.run()
+    late.cancel()
+    engine.stop()
+
+    assert began == {stream.name for stream in streams}
 
 
 def test_rows_of_both_lives_are_never_shown(tmp_path: Path) -> None:
