@@ -141,7 +141,6 @@ class SparkEngine:
                 return None
             units = self._queue.take()
             self._packs += 1
-            self._journals.mkdir(mode=0o700, exist_ok=True)  # an older driver that begins late has taken it away
             group = f"{self._name}-{self._packs}"
             self._groups.update((unit.id, group) for unit in units)
             chains = {unit.id.vertex: self._chains[unit.id.vertex] for unit in units}
@@ -151,6 +150,7 @@ class SparkEngine:
         """The results of a pack, and why there are not more of them (empty where there could not be)."""
         group = self._groups[pack.units[0].id]
         chain = pack.chains[pack.units[0].id.vertex]
+        self._journals.mkdir(mode=0o700, exist_ok=True)  # another driver of this job may have taken it away
         if needs_catalyst(chain):
             return self._query(pack.units[0], chain, group)
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import re
+import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -186,6 +187,18 @@ def test_what_killed_drivers_left_is_taken_away(harness: Harness, tmp_path: Path
     assert [path.name for path in exchange.iterdir()] == ["1.a_1.e1.a1.segment"]
     submitted = harness.submit(Numbers("t", rows=10), tmp_path / "out")
     assert seen(harness.ends(1)[submitted.id]).failure is None
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_driver_whose_job_goes_on_elsewhere_waits_for_nothing(harness: Harness, tmp_path: Path, ended: bool) -> None:
+    """Another driver has cleared up behind it, or has ended the job: its units are done or lost, one by one."""
+    for path in [tmp_path / "exchange"] if ended else list((tmp_path / "exchange").glob("packs-*")):
+        shutil.rmtree(path)
+
+    for number in range(5):  # more than the engine has threads
+        submitted = harness.submit(Numbers(f"t{number}", rows=10), tmp_path / "out")
+        result = harness.ends(1)[submitted.id]
+        assert isinstance(result, str) == ended, result
 
 
 def test_a_chain_that_cannot_be_sent_fails_its_units(harness: Harness, tmp_path: Path) -> None:
