@@ -111,7 +111,7 @@ class EnvOptions(Options):
         3, ge=1, key="checkpoint.max-retained", doc="completed checkpoints that are kept"
     )
     checkpoint_max_uncommitted: int = option(
-        2, ge=1, key="checkpoint.max-uncommitted", doc="completed, unconfirmed checkpoints before sources pause"
+        2, ge=1, key="checkpoint.max-uncommitted", doc="completed, unconfirmed checkpoints before no other is begun"
     )
     checkpoint_alignment_timeout: int = option(
         10_000,

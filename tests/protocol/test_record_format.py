@@ -104,6 +104,11 @@ def test_the_order_in_which_a_record_was_put_together_does_not_show() -> None:
     assert encode(turned) == TEXT
 
 
+def test_a_word_of_an_enumeration_is_text() -> None:
+    """What looks quickly for plain values must not refuse those that are plain by descent."""
+    assert decode(encode(replace(RECORD, plan=[RecordKind.ZERO]))).plan == [RecordKind.ZERO.value]
+
+
 def test_a_sequence_inside_a_state_comes_back_as_a_list() -> None:
     """JSON knows one kind of sequence (RF5)."""
     assert decode(encode(replace(RECORD, plan=(1, (2,))))).plan == [1, [2]]
