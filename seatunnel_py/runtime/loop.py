@@ -31,6 +31,7 @@ from seatunnel_py.runtime.control_desk import Desk
 from seatunnel_py.runtime.effects import as_failure
 from seatunnel_py.runtime.events import JobEvent
 from seatunnel_py.runtime.graph import graph_of, keys
+from seatunnel_py.runtime.journalling import Journalling
 from seatunnel_py.runtime.orders import perform
 from seatunnel_py.runtime.pipeline_life import PipelineLife
 from seatunnel_py.runtime.ports import Clock, Engine, EngineEvent, EngineLost, UnitFinished, UnitLost
@@ -45,6 +46,10 @@ from seatunnel_py.work.unit import FailureKind, Unit, UnitFailure, UnitId
 
 LOOK_SECONDS = 5.0
 SIDE_THREADS = 4  # statements in flight against targets beside the data; more only queues up inside the target
+
+
+def _nothing() -> None:
+    return None
 
 
 class Driver:
@@ -96,9 +101,7 @@ class Driver:
         self._admission = Admission(self._lives.values())
         self._side = ThreadPoolExecutor(SIDE_THREADS, thread_name_prefix="side")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store")
-        self._lines: list[Mapping[str, Any]] = []
-        self._logged: list[Callable[[], None]] = []
-        self._logging = False
+        self._journalling = Journalling(journal, self._write, self._journal_failed)
         self._failed_fast = False
         self._desk: Desk | None = None
         self.closed: set[str] = set()  # pipelines of which nothing is at work any more
@@ -125,7 +128,7 @@ class Driver:
                 self._desk.begin(self, self._lives)
             self._look_for_another()
             self._admission.admit()
-            while self._admission or self._logging or (self._desk and self._desk.busy):
+            while self._admission or self._journalling.busy or (self._desk and self._desk.busy):
                 self._next()
                 self._admission.admit()
         finally:
@@ -352,39 +355,21 @@ class Driver:
     def completed(self, pipeline: str, record: CheckpointRecord) -> None:
         self._journal.journal.forget(pipeline, record)
 
-    def log(self, lines: Iterable[Mapping[str, Any]], then: Callable[[], None]) -> None:
-        """Lines that come while the disk is busy go to it together."""
-        new = tuple(lines)
-        if not new:
-            then()
-            return
-        self._lines.extend(new)
-        self._logged.append(then)
-        self._log()
+    def log(
+        self, lines: Iterable[Mapping[str, Any]], then: Callable[[], None], overtaken: Callable[[], None] = _nothing
+    ) -> None:
+        self._journalling.log(lines, then, overtaken)
 
-    def _log(self) -> None:
-        if self._logging or not self._lines:
-            return
-        self._logging = True
-        lines, calls = self._lines, self._logged
-        self._lines, self._logged = [], []
+    def _journal_failed(self, error: BaseException, overtaken: Iterable[Callable[[], None]]) -> None:
+        """Without its journal no unit can ever be shown, and the job ends, resumable. One that has finished the job
+        has removed the journal: who the job belongs to is asked first (I34)."""
 
-        def logged(error: BaseException | None) -> None:
-            self._logging = False
-            if error is not None:
-                raise error  # without its journal no unit can ever be shown: the job ends, resumable
-            for line in lines:
-                self._journal.journal.apply(line)
-            for call in calls:
+        def looked(fenced: BaseException | None) -> None:
+            if not isinstance(fenced, FencedOff):
+                raise error
+            self._journalling.give_up()
+            self._looked(fenced)
+            for call in overtaken:
                 call()
-            self._log()
 
-        anew = list(self._journal.journal.lines()) if self._journal.is_long else None
-        self._write(lambda: self._append(lines, anew), logged)
-
-    def _append(self, lines: Iterable[Mapping[str, Any]], anew: Iterable[Mapping[str, Any]] | None) -> None:
-        if anew is not None:
-            self._journal.begin_anew(anew)
-        crash_points.BEFORE_JOURNAL.hit()
-        self._journal.append(lines)
-        crash_points.JOURNALLED.hit()
+        self._write(lambda: self._store.check(self._authority.incarnation), looked)

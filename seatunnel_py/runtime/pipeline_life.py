@@ -300,7 +300,7 @@ class PipelineLife:
         prepared = self.prepared
         drop = partial(effects.abort, groups, strays, prepared.setups, self.job, prepared.enumerators.values())
         # First the word, then the deed: a later driver must not go on with what may be gone.
-        self.world.log([dropped_line(self.key)], partial(self._last, drop))
+        self.world.log([dropped_line(self.key)], partial(self._last, drop), self.withdraw)
 
     def withdraw(self) -> None:
         """Another driver has taken over."""

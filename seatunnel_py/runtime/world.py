@@ -41,8 +41,11 @@ class World(Protocol):
     ) -> None:
         """Run something that blocks on another thread."""
 
-    def log(self, lines: Iterable[Mapping[str, Any]], then: Callable[[], None]) -> None:
-        """Make these lines of the journal durable, then call."""
+    def log(
+        self, lines: Iterable[Mapping[str, Any]], then: Callable[[], None], overtaken: Callable[[], None] = ...
+    ) -> None:
+        """Make these lines of the journal durable, then call; ``overtaken`` instead where another driver has the
+        journal by now."""
 
     def taken(self, pipeline: str, subtask: Subtask) -> tuple[Taken, ...]:
         """The journal of a subtask, in order."""

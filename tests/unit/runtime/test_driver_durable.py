@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime_toys import Target, ToySink, ToySource, forked, straight
+from runtime_toys import Target, ToySink, ToySource, failed, forked, straight
 from test_driver_late import Job, wait_until
 
 from seatunnel_py.plan.pipelines import Pipeline
@@ -21,7 +22,7 @@ from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.takeover import take_over
 from seatunnel_py.runtime.unit_journal import JournalFile, kept_line
-from seatunnel_py.work.unit import Budget, Unit
+from seatunnel_py.work.unit import Budget, FailureKind, Unit
 
 
 def ended(job: Job) -> list[TableState]:
@@ -96,6 +97,27 @@ def test_an_overtaken_driver_drops_what_a_unit_staged_behind_its_end(tmp_path: P
 
     assert [piece.rows for piece in target.aborted] == [10, 10]
     assert "commit" not in target.told
+
+
+def test_a_driver_whose_job_another_one_has_finished_withdraws_where_it_cannot_write_its_journal(
+    tmp_path: Path,
+) -> None:
+    """I33, I34: the store is gone with the job, and what this one still staged is nobody's. Found by the crash sweep:
+    it died of the missing journal, and left its files behind."""
+    target = Target()
+    job = Job([straight("x", ToySource((10, 10)), ToySink("out", target), parallelism=2)], tmp_path)
+    job.engine.script = lambda unit: None
+    job.thread.start()
+    job.engine.wait_for_units(2)
+    shutil.rmtree(tmp_path / "checkpoints")
+    (first, whole), (second, _) = job.engine.held.items()
+    job.engine._say(first, job.engine.work(whole))
+    job.engine._say(second, failed(second, FailureKind.FATAL))
+    job.end()
+    job.driver.withdraw()
+
+    assert "commit" not in target.told
+    assert [piece.rows for piece in target.aborted] == [10]
 
 
 def refuse(kind: RecordKind, monkeypatch: pytest.MonkeyPatch) -> None:
