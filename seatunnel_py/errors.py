@@ -34,6 +34,14 @@ class SeaTunnelError(Exception):
         return f"{self.message}\n  remedy: {self.remedy}" if self.remedy else self.message
 
 
+LINE_CHARACTERS_MAX = 300
+
+
+def first_line(message: str) -> str:
+    """What has room where many messages stand: the first line of one, and not all of it where it is very long."""
+    return message.partition("\n")[0][:LINE_CHARACTERS_MAX]
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing wrong with a job file.

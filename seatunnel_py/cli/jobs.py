@@ -11,7 +11,7 @@ import typer
 
 from seatunnel_py.cli.control import explained
 from seatunnel_py.cli.known import KnownJob, Where, known
-from seatunnel_py.cli.numbers import count, seconds
+from seatunnel_py.cli.numbers import and_more, count, seconds
 from seatunnel_py.cli.timeline_view import timeline_plain, timeline_text
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime import timeline
@@ -116,8 +116,8 @@ def _stands(job: KnownJob, standing: list[dict[str, Any]] | None, silence: str) 
         yield f"  {table['state']:10} {table['table']}: last checkpoint {checkpoint}{lag}"
         for line in (*table["blocked"], *table["waits"]):
             yield f"             {line}"
-    if (more := len(standing or ()) - STANDINGS_MAX) > 0:
-        yield f"  and {more} more tables: --json shows them"
+    for line in and_more(len(standing or ()), STANDINGS_MAX, "tables"):
+        yield f"  {line}"
 
 
 def _read(table: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,13 +37,13 @@ class Where:
         return location
 
 
-@dataclass(frozen=True, slots=True)
 class KnownJob:
-    """``place`` need not be there; ``location``: where its checkpoints are, if not there."""
+    """``place`` need not be there; ``location``: where its checkpoints are, if not there. What it opens there stays
+    open until the command ends."""
 
-    place: JobPlace
-    location: str | None = None
-    about: Mapping[str, Any] | None = None
+    def __init__(self, place: JobPlace, location: str | None = None) -> None:
+        self.place = place
+        self.location = location
 
     @property
     def job_id(self) -> str:
@@ -59,8 +60,9 @@ class KnownJob:
             return self.place.read(what)
         from seatunnel_py.runtime.shared_job import SharedJob
 
-        return SharedJob(self.storage()).read(what) or self.place.read(what)
+        return SharedJob(self.storage).read(what) or self.place.read(what)
 
+    @cached_property
     def storage(self) -> Storage:
         """Where its checkpoints lie."""
         from seatunnel_py.runtime.storages import connect
@@ -73,7 +75,7 @@ class KnownJob:
         """Where it hears: on its own machine in its place there, which needs no address."""
         if self.here or self.location is None:
             return Control(LocalStorage(self.place.path))
-        return Control(self.storage())
+        return Control(self.storage)
 
 
 def known(job_id: str, where: Where, *, stored: bool = False) -> KnownJob:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 
 def count(number: float) -> str:
     """``950``, ``12,300``, ``4.2 M``."""
     if number >= 10_000_000:
         return f"{number / 1e6:,.1f} M"
     return f"{number:,.0f}"
+
+
+def and_more(total: int, shown: int, what: str = "") -> Iterator[str]:
+    """The line below a list of which a terminal is shown only the first."""
+    if total > shown:
+        yield f"and {total - shown} more{what and ' '}{what}: --json shows them"
 
 
 def size(number: float) -> str:

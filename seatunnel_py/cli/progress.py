@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from seatunnel_py.cli.numbers import count, size
+from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.events import (
     ChangesAnnounced,
     CheckpointDone,
@@ -84,7 +85,7 @@ class _View:
             case TableChanged():
                 return self._changed(event)
             case UnitRetried():
-                return Text(f"{event.name}: attempt {event.attempt}: {_first_line(event.failure.message)}", "yellow")
+                return Text(f"{event.name}: attempt {event.attempt}: {first_line(event.failure.message)}", "yellow")
             case RegionRestarted():
                 return Text(f"{event.name}: {_restarted(event)}", "yellow")
             case NothingMoved():
@@ -94,7 +95,7 @@ class _View:
             case RequestAnswered():
                 return Text(f"{event.wish}: {event.text}", "green" if event.done else "yellow")
             case UnitGivenUp():
-                return Text(f"{event.name}: {event.unit} is given up: {_first_line(event.failure.message)}", "yellow")
+                return Text(f"{event.name}: {event.unit} is given up: {first_line(event.failure.message)}", "yellow")
             case JobEnded() | CheckpointDone():
                 return None
         return None
@@ -111,7 +112,7 @@ class _View:
         else:
             self.running.setdefault(event.pipeline, 0)
         if event.state in (TableState.FAILED, TableState.ISOLATED) and event.failure:
-            return Text(f"{event.name}: {event.state.value}: {_first_line(event.failure.message)}", "red")
+            return Text(f"{event.name}: {event.state.value}: {first_line(event.failure.message)}", "red")
         return None
 
     @property
@@ -168,7 +169,3 @@ class _Plain:
 def _restarted(event: RegionRestarted) -> str:
     text = f"{', '.join(event.epochs)} restarted from checkpoint {event.checkpoint}"
     return f"{text}; {', '.join(event.twice)} may show rows twice" if event.twice else text
-
-
-def _first_line(text: str) -> str:
-    return text.partition("\n")[0][:300]

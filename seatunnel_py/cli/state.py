@@ -11,8 +11,9 @@ import typer
 
 from seatunnel_py.cli.control import explained
 from seatunnel_py.cli.known import KnownJob, Where, known
-from seatunnel_py.cli.numbers import count
+from seatunnel_py.cli.numbers import and_more, count
 from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.runtime.events import position_text
 from seatunnel_py.runtime.home import Home, JobIdError
 from seatunnel_py.runtime.receipt import ExitCode
 
@@ -52,7 +53,7 @@ def _store(job: KnownJob) -> CheckpointStore:
             f"there are no checkpoints in {job.place.checkpoints}",
             "a job that has finished needs none, and one that has just begun has none yet",
         )
-    return CheckpointStore(job.storage())
+    return CheckpointStore(job.storage)
 
 
 def _tell_newest(record: dict[str, Any]) -> None:
@@ -62,9 +63,9 @@ def _tell_newest(record: dict[str, Any]) -> None:
         read = f"{count(vertex['rows_read'])} rows, {vertex['finished']} of {vertex['splits']} splits to their ends"
         typer.echo(f"    {vertex['vertex']}: {read}, {vertex['subtasks']} subtasks, epoch {vertex['epoch']}")
         for split, position in list(vertex["at"].items())[:SPLITS_SHOWN_MAX]:
-            typer.echo(f"      {split} at {_at(position)}")
-        if (more := len(vertex["at"]) - SPLITS_SHOWN_MAX) > 0:
-            typer.echo(f"      and {more} more: --json shows them")
+            typer.echo(f"      {split} at {position_text(position)}")
+        for line in and_more(len(vertex["at"]), SPLITS_SHOWN_MAX):
+            typer.echo(f"      {line}")
     for commit in record.get("uncommitted", ()):
         typer.echo(f"    not committed yet: {commit['scope']}, checkpoint {commit['checkpoint']}")
 
@@ -107,9 +108,10 @@ def _tell_difference(found: Mapping[str, Any]) -> None:
                 typer.echo(f"    splits {word}: {', '.join(splits[:SPLITS_SHOWN_MAX])}{more}")
         positions = vertex.get("positions", {})
         for split, (was, now) in list(positions.items())[:SPLITS_SHOWN_MAX]:
-            typer.echo(f"    {split}: {_at(was) or 'not begun or at its end'} -> {_at(now) or 'at its end'}")
-        if (more_splits := len(positions) - SPLITS_SHOWN_MAX) > 0:
-            typer.echo(f"    and {more_splits} more: --json shows them")
+            before, after = position_text(was) or "not begun or at its end", position_text(now) or "at its end"
+            typer.echo(f"    {split}: {before} -> {after}")
+        for line in and_more(len(positions), SPLITS_SHOWN_MAX):
+            typer.echo(f"    {line}")
     for scope, pair in found["ledgers"].items():
         typer.echo(f"  ledger of {scope}: {_some(pair)}")
 
@@ -140,10 +142,6 @@ def _reference(name: str) -> tuple[str, int | None]:
     if at and number.removeprefix("-").isdecimal():
         return job_id, int(number)
     return name, None
-
-
-def _at(position: Mapping[str, Any] | None) -> str:
-    return ", ".join(f"{key} {value}" for key, value in (position or {}).items())
 
 
 def _some(pair: list[Any]) -> str:

@@ -8,7 +8,8 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from seatunnel_py.cli.numbers import count
+from seatunnel_py.cli.numbers import and_more, count
+from seatunnel_py.runtime.events import position_text
 from seatunnel_py.runtime.timeline import Failure, Timeline
 
 TABLES_MAX = 20
@@ -31,8 +32,8 @@ def timeline_text(timeline: Timeline) -> Iterator[str]:
     yield f"failures: {count(timeline.total)}" + (f", the last {shown} (--all shows them)" * (shown < timeline.total))
     for table, counts in list(timeline.counts.items())[:TABLES_MAX]:
         yield f"  {table}: {', '.join(f'{count(number)} {what}' for what, number in counts.items())}"
-    if (more := len(timeline.counts) - TABLES_MAX) > 0:
-        yield f"  and {more} more tables: --json shows them"
+    for line in and_more(len(timeline.counts), TABLES_MAX, "tables"):
+        yield f"  {line}"
     for one in timeline.failures:
         yield f"  {_clock(one.at)}  {_who(one)}"
         yield f"      {one.cause}"
@@ -52,7 +53,7 @@ def _who(one: Failure) -> str:
 def _where(one: Failure) -> str:
     vertex = f"{one.vertex} (life {one.epoch})" if one.vertex and one.epoch else one.vertex
     split = f"split {one.split}" if one.split else ""
-    at = f"at {', '.join(f'{key} {value}' for key, value in one.position.items())}" if one.position else ""
+    at = f"at {position_text(one.position)}" if one.position else ""
     if split and not at:
         at = "at its beginning"
     return "  ".join(part for part in (vertex, split, at) if part)

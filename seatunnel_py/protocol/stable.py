@@ -139,7 +139,7 @@ def _root_sentence(name: Subtask, view: Waiting | None, dependants: Sequence[Sub
     told = f"{name} {_doing(view, at)}" if view else f"{name} has not been seen"
     if not dependants:
         return told
-    return f"{told}; {_names(dependants)} {'waits' if len(dependants) == 1 else 'wait'} for it"
+    return f"{told}; {names(dependants)} {'waits' if len(dependants) == 1 else 'wait'} for it"
 
 
 def _waiter_sentence(view: Waiting, at: float) -> str:
@@ -153,14 +153,15 @@ def _waiter_sentence(view: Waiting, at: float) -> str:
 def _doing(view: Waiting, at: float) -> str:
     told = f"{view.doing.value.format(unit=view.unit)}, for {at - view.since:.0f} s"
     if view.blocked:
-        told += f"; it does not read {_names(view.blocked)} until"
-        told += f" the barrier of checkpoint {view.checkpoint} is there on {_names(view.missing)}"
+        told += f"; it does not read {names(view.blocked)} until"
+        told += f" the barrier of checkpoint {view.checkpoint} is there on {names(view.missing)}"
     elif view.missing:
-        told += f"; it records {_names(view.missing)} until the barrier of checkpoint {view.checkpoint} is there"
+        told += f"; it records {names(view.missing)} until the barrier of checkpoint {view.checkpoint} is there"
     return told
 
 
-def _names(things: Sequence[Subtask] | Sequence[Channel]) -> str:
+def names(things: Sequence[Subtask] | Sequence[Channel]) -> str:
+    """The first of them, and how many more there are."""
     shown = ", ".join(str(thing) for thing in things[:NAMES_MAX])
     return shown if len(things) <= NAMES_MAX else f"{shown} and {len(things) - NAMES_MAX} more"
 

@@ -46,6 +46,11 @@ class RowsMoved:
     at: float
 
 
+def position_text(position: Mapping[str, Any] | None) -> str:
+    """A position in a split as people read it; empty where there is none."""
+    return ", ".join(f"{key} {value}" for key, value in (position or {}).items())
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where something went wrong: in which life of which vertex (or commit scope), at what position of which split;

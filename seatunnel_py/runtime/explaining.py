@@ -12,15 +12,16 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.sink import Sink
+from seatunnel_py.errors import first_line
 from seatunnel_py.protocol import stable
 from seatunnel_py.protocol.stable import Doing, Waiting
+from seatunnel_py.runtime.events import position_text
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline_life import PipelineLife
     from seatunnel_py.runtime.subtask_run import SubtaskRun
 
 BRIEF_SECONDS = 2.0  # what has been under way for less is not worth asking a target about
-NAMES_MAX = 5
 _ASIDES = {"prepare": "a look at its sources and targets", "drop": "dropping what a past life has staged"}
 
 
@@ -55,11 +56,10 @@ def standing_of(life: PipelineLife, at: float, moved_at: float | None) -> Standi
     elif not busy and not life.state.ended:
         waits.append(_idle(life, runs, at, moved_at))
     lag = life.coordinator.shared.commits.lag if life.coordinator is not None else 0
-    newest = life.newest
     return Standing(
         life.pipeline.name,
         life.state.value,
-        None if newest is None else newest.checkpoint,
+        life.good,
         lag,
         None if moved_at is None else at - moved_at,
         busy,
@@ -82,7 +82,7 @@ def _outside(life: PipelineLife, at: float) -> Iterator[str]:
     if life.coordinator is not None:
         commits = life.coordinator.shared.commits
         for scope in sorted(commits.held):
-            why = f": {_first_line(life.failure.message)}" if life.failure is not None else ""
+            why = f": {first_line(life.failure.message)}" if life.failure is not None else ""
             yield f"the commit of {scope} has failed {life.tries[scope]} times and waits for its next try{why}"
 
 
@@ -93,7 +93,7 @@ def _units(life: PipelineLife, at: float) -> Iterator[str]:
             continue
         where = ""
         if unit.split is not None:
-            position = ", ".join(f"{key} {value}" for key, value in unit.start.value.items()) if unit.start else ""
+            position = position_text(unit.start.value) if unit.start else ""
             where = f" on split {unit.split.id}, from {position or 'its beginning'},"
         elif unit.slices:
             where = f" on {len(unit.slices)} batches of {unit.slices[0].table},"
@@ -107,9 +107,8 @@ def _units(life: PipelineLife, at: float) -> Iterator[str]:
 
 def _checkpoints(life: PipelineLife, at: float) -> Iterator[str]:
     for pending in life.coordinator.checkpoints.pending.values() if life.coordinator is not None else ():
-        missing = [str(one) for one in pending.missing]
-        more = f" and {len(missing) - NAMES_MAX} more" if len(missing) > NAMES_MAX else ""
-        what = f"waits for the barrier to pass {', '.join(missing[:NAMES_MAX])}{more}"
+        missing = tuple(pending.missing)
+        what = f"waits for the barrier to pass {stable.names(missing)}"
         told = what if missing else "is being written to the store"
         yield f"checkpoint {pending.checkpoint} has been under way for {at - pending.started_at:.0f} s; it {told}"
 
@@ -130,7 +129,3 @@ def _idle(life: PipelineLife, runs: list[SubtaskRun], at: float, moved_at: float
     if moved_at is None:
         return "its sources have given nothing yet" if runs else "it is about to begin"
     return f"its sources have had nothing to read for {at - moved_at:.0f} s"
-
-
-def _first_line(text: str) -> str:
-    return text.partition("\n")[0]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.runtime.events import Place
 from seatunnel_py.runtime.world import World
 from seatunnel_py.work.unit import FailureKind, SinkPiece, Unit, UnitFailure, UnitId, UnitResult
@@ -57,13 +56,8 @@ class InFlight:
             run.failed(UnitFailure(FailureKind.LOST, f"the worker of unit {unit} was lost: {reason}"))
 
 
-def place_of(unit: Unit, newest: CheckpointRecord | None) -> Place:
-    """Where a unit is at work; the first life of a vertex has number 1."""
+def place_of(unit: Unit, good: int | None) -> Place:
+    """Where a unit is at work; the first life of a vertex has number 1. ``good``: its pipeline's last checkpoint."""
     position = dict(unit.start.value) if unit.start is not None else {}
     split = unit.split.id if unit.split is not None else ""
-    return Place(unit.id.vertex, unit.id.epoch + 1, split, position, checkpoint_of(newest))
-
-
-def checkpoint_of(newest: CheckpointRecord | None) -> int | None:
-    """The number of a pipeline's last good checkpoint."""
-    return None if newest is None else newest.checkpoint
+    return Place(unit.id.vertex, unit.id.epoch + 1, split, position, good)

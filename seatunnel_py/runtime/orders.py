@@ -22,7 +22,6 @@ from seatunnel_py.protocol.trigger import TriggerKind
 from seatunnel_py.protocol.units import retaken
 from seatunnel_py.runtime import crash_points, effects
 from seatunnel_py.runtime.events import CheckpointDone, Place
-from seatunnel_py.runtime.in_flight import checkpoint_of
 from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.restarts import cannot_restart, shown_twice
 from seatunnel_py.runtime.subtask_run import SubtaskRun
@@ -179,7 +178,7 @@ def _checkpoint_ended(life: PipelineLife, command: order.CheckpointEnded) -> Non
         life.world.completed(life.key, life.newest)
         life.enumerating.completed(life.newest)
         life.segments.completed(life.newest)
-    good = checkpoint_of(life.newest)
+    good = life.good
     life.tell(CheckpointDone(life.id, life.pipeline.name, command.checkpoint, reason, missing, life.now(), good))
 
 

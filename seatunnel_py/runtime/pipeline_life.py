@@ -36,7 +36,7 @@ from seatunnel_py.runtime.effects import Prepared
 from seatunnel_py.runtime.enumerating import Enumerating
 from seatunnel_py.runtime.events import JobEvent, Place, TableChanged, UnitRetried
 from seatunnel_py.runtime.graph import Graph
-from seatunnel_py.runtime.in_flight import InFlight, checkpoint_of, place_of
+from seatunnel_py.runtime.in_flight import InFlight, place_of
 from seatunnel_py.runtime.orders import perform_task
 from seatunnel_py.runtime.reading import deal
 from seatunnel_py.runtime.receipt import TableReceipt, TableState
@@ -214,16 +214,15 @@ class PipelineLife:
 
     def _room(self, channel: Channel) -> bool:
         receiver = self.subtasks[channel.receiver].participant
-        if channel.receiver in self.left_out:
+        queues = receiver.inputs.queues
+        if channel.receiver in self.left_out or receiver.units.replay is not None or channel not in queues:
             return True
-        if receiver.units.replay is not None or channel not in receiver.inputs.queues:
-            return True
-        queued = sum(channel_data.size(one) for one in receiver.inputs.queues[channel] if isinstance(one, Batch))
+        queued = sum(channel_data.size(one) for one in queues[channel] if isinstance(one, Batch))
         return queued < self.settings.channel_capacity
 
     def retry(self, run: SubtaskRun, unit: Unit, delay: float, failure: UnitFailure) -> None:
         """Another attempt, after a pause."""
-        self.retrying(str(unit.id), unit.id.attempt, delay, failure, place_of(unit, self.newest))
+        self.retrying(str(unit.id), unit.id.attempt, delay, failure, place_of(unit, self.good))
 
         def again() -> None:
             if delay and self.state is TableState.RETRYING:
@@ -288,8 +287,7 @@ class PipelineLife:
         if self._over is None or self.units or self.aside:
             return
         close, self._over = self._over, _closed
-        if close is not _closed:
-            close()
+        close()
 
     def release(self) -> None:
         self._last(partial(effects.release, self.prepared.enumerators.values()))
@@ -350,9 +348,13 @@ class PipelineLife:
         return None if self.coordinator is None else self.coordinator.shared.newest
 
     @property
+    def good(self) -> int | None:
+        """The number of that checkpoint, for people."""
+        return None if self.newest is None else self.newest.checkpoint
+
+    @property
     def resumable(self) -> bool:
-        newest = self.newest
-        return newest is not None and newest.kind is not RecordKind.ZERO
+        return self.newest is not None and self.newest.kind is not RecordKind.ZERO
 
     # ---------------------------------------------------------------- for people
 
@@ -369,8 +371,8 @@ class PipelineLife:
         """Something will be tried again after a pause."""
         if delay:
             self.change(TableState.RETRYING, failure)
-        where = place or Place(checkpoint=checkpoint_of(self.newest))
-        self.tell(UnitRetried(self.id, self.pipeline.name, what, attempt, delay, failure, self.now(), where))
+        at, where = self.now(), place or Place(checkpoint=self.good)
+        self.tell(UnitRetried(self.id, self.pipeline.name, what, attempt, delay, failure, at, where))
 
     def change(self, state: TableState, failure: UnitFailure | None = None) -> None:
         if self.state is state and not failure:

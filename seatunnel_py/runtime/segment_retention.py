@@ -120,11 +120,13 @@ class Segments:
 
 def sweep(location: str, newest: int, storage: Storage, journal: Journal) -> None:
     """Remove what nobody names of what was written for drivers up to ``newest``: a later one may be at work."""
+    left = [url for driver, url in files.left_in(location) if driver <= newest]
+    if not left:
+        return
     named = set(named_in(list(journal.lines())))
     for record in (one for kept in CheckpointStore(storage).read().records.values() for one in kept):
         if not isinstance(record, CheckpointRecord):
             return  # nobody knows what a damaged one names
         named.update(named_in_record(record))
     kept = {segment.rpartition("/")[2] for segment in named}  # the same place may be written in several ways
-    left = (url for driver, url in files.left_in(location) if driver <= newest)
     files.remove(url for url in left if url.rpartition("/")[2] not in kept)

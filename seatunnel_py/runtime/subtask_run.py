@@ -350,7 +350,7 @@ class SubtaskRun:
             self.unit = self.command = None
             final = failure.kind is FailureKind.FATAL or (line.bounded and not passes)
             line.failure = failure
-            where, who = place_of(unit, line.newest), str(unit.id)
+            where, who = place_of(unit, line.good), str(unit.id)
             line.tell(UnitGivenUp(line.id, line.pipeline.name, who, unit.id.attempt, failure, where, at))
             reason = Reason.UNIT_REFUSED if final else Reason.UNIT_FAILED
             line.post(self.subtask, UnitFailed(at, command.epoch, command.number, reason))

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-CAUSE_CHARACTERS_MAX = 300
+from seatunnel_py.errors import first_line
+
 KEPT = 20
 _SKIPPED = '"level": "DEBUG"'  # most lines, where there are any of that level
 
@@ -73,8 +74,7 @@ class Timeline:
 
     def end(self, *, alive: bool) -> None:
         """There are no more lines; ``alive``: the job's driver may yet write some."""
-        for one in (failure for failures in self._open.values() for failure in failures):
-            one.follows = "nothing yet" if alive else "its driver ended before anything followed"
+        self._settle("nothing yet" if alive else "its driver ended before anything followed")
         if self._drivers and not alive:
             driver = max(self._drivers)
             dead = Failure("", driver, "driver", cause="it ended without a word: killed, or its machine was")
@@ -89,15 +89,14 @@ class Timeline:
             gone = Failure(line["time"], older, "driver", follows=f"driver {driver} took over")
             gone.cause = "it ended without a word (killed, or its machine was), or was overtaken"
             self._book(gone, "(driver)", "drivers lost")
-        for one in (failure for failures in self._open.values() for failure in failures):
-            one.follows = f"its driver ended; driver {driver} took over"
+        self._settle(f"its driver ended; driver {driver} took over")
         self._open, self._drivers = {}, set() if driver is None else {driver}
 
     def _ended(self, line: Mapping[str, Any]) -> None:
         self._drivers.discard(line.get("driver", 0))
         if line["event"] == "driver_failed":
             one = self._add(line, "driver", "drivers lost")
-            one.cause, one.follows = _first_line(line["message"]), "the run ended"
+            one.cause, one.follows = first_line(line["message"]), "the run ended"
 
     def _restarted(self, line: Mapping[str, Any]) -> None:
         lives = ", ".join(f"{vertex} (life {epoch})" for vertex, epoch in line["epochs"].items())
@@ -111,7 +110,7 @@ class Timeline:
         for vertex, cause in line["causes"].items():
             if all(one.vertex != vertex for one in waiting):
                 one = self._add({**line, "vertex": vertex}, vertex, "")
-                one.cause = _first_line(cause)
+                one.cause = first_line(cause)
                 waiting.append(one)
         for one in waiting:
             one.follows = follows
@@ -124,7 +123,7 @@ class Timeline:
             return
         waiting = self._open.pop(line["pipeline"], [])
         follows = _ENDS[state]
-        if all(one.cause != _first_line(line["cause"]["message"]) for one in waiting):
+        if all(one.cause != first_line(line["cause"]["message"]) for one in waiting):
             waiting.append(self._add(line, "table", "" if state == "STOPPED" else "ends"))
         for one in waiting:
             one.follows = follows
@@ -136,7 +135,7 @@ class Timeline:
         found = Failure(
             line["time"], line.get("driver"), what, line.get("table", ""), line.get("vertex", ""),
             line.get("epoch", 0), attempt, line.get("split", ""), line.get("position") or {},
-            _first_line(cause.get("message", "")), cause.get("remedy", ""), line.get("checkpoint"), follows,
+            first_line(cause.get("message", "")), cause.get("remedy", ""), line.get("checkpoint"), follows,
         )  # fmt: skip
         self._book(found, found.table or "(job)", counted)
         return found
@@ -146,6 +145,11 @@ class Timeline:
         self.total += 1
         if counted:
             self._counter(table)[counted] += 1
+
+    def _settle(self, follows: str) -> None:
+        """Of all that is open."""
+        for one in (failure for failures in self._open.values() for failure in failures):
+            one.follows = follows
 
     def _counter(self, table: str) -> Counter[str]:
         return self.counts.setdefault(table, Counter())
@@ -190,7 +194,3 @@ def _lines(events: Path) -> Iterable[Mapping[str, Any]]:
 
 def _pause(seconds: float) -> str:
     return f" after {seconds:.1f} s" if seconds else " at once"
-
-
-def _first_line(text: str) -> str:
-    return text.partition("\n")[0][:CAUSE_CHARACTERS_MAX]

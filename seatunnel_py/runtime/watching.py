@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from seatunnel_py.api.sink import Sink
+from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.events import CheckpointDone, JobEvent, NothingMoved, RowsMoved, TableChanged
 from seatunnel_py.runtime.explaining import Standing, held_up, standing_of
 
@@ -89,4 +90,4 @@ def _said(sink: Sink) -> Sequence[str]:
     try:
         return sink.blocked_by()
     except Exception as error:  # noqa: BLE001 - told to whoever has asked
-        return (f"{sink.target} cannot be asked what keeps it: {str(error).partition(chr(10))[0]}",)
+        return (f"{sink.target} cannot be asked what keeps it: {first_line(str(error))}",)
