@@ -248,7 +248,7 @@ def test_what_a_reader_cannot_decode_fails_a_unit_that_allows_nothing(tmp_path: 
     """Never silently lost."""
     source = Garbled(rows=20)
 
-    result = run_unit(unit(source), replace(careful(source, tmp_path, Lines("")), errors=None))
+    result = run_unit(unit(source), replace(careful(source, tmp_path, Lines(str(tmp_path / "out"))), errors=None))
 
     assert result.failure is not None
     assert "numbers refused 1 rows of numbers: not a document" in result.failure.message
@@ -274,7 +274,9 @@ def test_a_row_that_a_transform_refuses_does_not_reach_the_channel(tmp_path: Pat
     source = Numbers(rows=20)
     out = ChainChannel("c", (tmp_path / "exchange").as_uri())
 
-    result = run_unit(unit(source), replace(careful(source, tmp_path, Lines(""), Choosy()), sinks=(), output=out))
+    result = run_unit(
+        unit(source), replace(careful(source, tmp_path, Lines(str(tmp_path / "out")), Choosy()), sinks=(), output=out)
+    )
 
     assert result.failure is None
     numbers = [n for batch in read_slices(result.slices) for n in batch.data.column("n").to_pylist()]
