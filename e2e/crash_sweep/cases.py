@@ -114,6 +114,13 @@ MOMENTS: Mapping[str, tuple[str, ...]] = {
     "p12 cleaning up": ("driver.record.deleted",),
 }
 """The twelve crash points of a commit; each is reached at failpoints of these names, or with these ends."""
+
+
+def is_moment(name: str, point: str) -> bool:
+    """Whether a driver that dies at ``point``, a failpoint with the number of its hit, dies at that moment."""
+    return point in MOMENTS[name] or point.partition("@")[0].endswith(MOMENTS[name])
+
+
 BY_OTHERS = {
     "kafka.unit.confirmed": "only an at-least-once sink has confirmed records before their commit",
     "driver.savepoint.durable": "only a job without end stops behind a savepoint",

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from e2e.crash_sweep.cases import MOMENTS, Victim
+from e2e.crash_sweep.cases import MOMENTS, Victim, is_moment
 
 KILLS_MIN = 500  # what the long form is measured by
 _ROWS = re.compile(r"(\d+) rows (lost|duplicated)")
@@ -96,12 +96,8 @@ def moments(outcomes: Sequence[Outcome]) -> str:
 
 def by_moment(outcomes: Sequence[Outcome]) -> Iterator[tuple[str, int, int]]:
     """Each moment, its kills, and how many recipes they were of."""
-    for name, points in MOMENTS.items():
-        hit = [
-            recipe
-            for recipe, victim, at in _kills(outcomes)
-            if victim == Victim.DRIVER and (at in points or at.partition("@")[0].endswith(points))
-        ]
+    for name in MOMENTS:
+        hit = [recipe for recipe, victim, at in _kills(outcomes) if victim == Victim.DRIVER and is_moment(name, at)]
         yield name, len(hit), len(set(hit))
     older = [recipe for recipe, victim, _ in _kills(outcomes) if victim == Victim.OLDER]
     yield "older: stopped, overtaken by a second driver, woken up", len(older), len(set(older))
