@@ -11,7 +11,7 @@ import resource
 from pathlib import Path
 
 from tests.servers.postgres import PostgresServer
-from tests.servers.process import descendants
+from tests.servers.process_tree import descendants
 
 TICKS = os.sysconf("SC_CLK_TCK")
 

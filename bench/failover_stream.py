@@ -23,7 +23,7 @@ from typing import Any
 
 from bench import ours, pg
 from tests.servers.postgres import DATABASE, PostgresServer
-from tests.servers.process import kill_tree, parent_of_each
+from tests.servers.process_tree import kill_tree, parent_of_each, words_of
 
 TABLES = ("t0", "t1", "t2", "t3")
 VICTIM, SIBLINGS = TABLES[0], TABLES[1:]
@@ -185,7 +185,7 @@ def kill_worker(server: PostgresServer, session: Session) -> float:
 def kill_executor(server: PostgresServer, session: Session) -> float:
     """The JVM above it dies."""
     pid, parents = holder(server, session), parent_of_each()
-    while EXECUTOR.encode() not in Path(f"/proc/{pid}/cmdline").read_bytes():
+    while not any(EXECUTOR in word for word in words_of(pid)):
         pid = parents[pid]
     return _kill(pid)
 

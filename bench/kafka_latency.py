@@ -23,7 +23,7 @@ from bench import ours, pairs, pg
 from bench.kafka_to_pg import PARTITIONS, RECORD_BYTES, TOPIC, make_topic
 from tests.servers.kafka import KafkaServer
 from tests.servers.postgres import DATABASE, PostgresServer
-from tests.servers.process import kill_tree
+from tests.servers.process_tree import kill_tree
 
 TABLE = f"{pg.TARGET}.landed"
 STEP_SECONDS = 0.01  # records are sent so often, some at a time

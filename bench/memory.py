@@ -18,7 +18,7 @@ from pathlib import Path
 
 from bench import ours, pairs, pg
 from tests.servers.postgres import PostgresServer
-from tests.servers.process import descendants
+from tests.servers.process_tree import descendants, program_of
 
 BAR = 1.1
 SAMPLE_S = 0.1
@@ -34,9 +34,8 @@ class Watch:
     def __call__(self, command: int) -> None:
         while self._sample("command", command):
             for pid in descendants(command):
-                with contextlib.suppress(OSError):
-                    name = Path(f"/proc/{pid}/comm").read_text().strip()
-                    self._sample("jvm" if name == "java" else "workers" if name.startswith("python") else "other", pid)
+                name = program_of(pid)
+                self._sample("jvm" if name == "java" else "workers" if name.startswith("python") else "other", pid)
             time.sleep(SAMPLE_S)
 
     def _sample(self, kind: str, pid: int) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 
 from bench import pg
 from tests.servers.postgres import DATABASE, PostgresServer
-from tests.servers.process import kill_tree
+from tests.servers.process_tree import kill_tree
 
 ROOT = Path(__file__).parent.parent
 COMMAND = ROOT / ".venv" / "bin" / "seatunnel"

@@ -33,7 +33,7 @@ from tests.connectors.kafka.sink_support import records, splits
 from tests.servers.kafka import KafkaServer
 from tests.servers.postgres import DATABASE, PostgresServer
 from tests.servers.private import PrivateServer
-from tests.servers.process import descendants, kill_tree
+from tests.servers.process_tree import jvms_below, kill_tree
 
 VICTIMS = ("worker", "jvm", "driver", "postgres", "broker")
 EACH = 2
@@ -217,7 +217,7 @@ def strike(victim: str, way: Way, driver: int) -> bool:
         case "driver":
             found = [driver]
         case "jvm":
-            found = [pid for pid in descendants(driver) if name_of(pid) == "java"]
+            found = jvms_below(driver)
         case _:
             found = python_workers(driver)
     with suppress(ProcessLookupError):  # it ended while we looked
@@ -225,12 +225,6 @@ def strike(victim: str, way: Way, driver: int) -> bool:
             kill9(pid)
             return True
     return False
-
-
-def name_of(pid: int) -> str:
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    return ""
 
 
 def come_through(way: Way, home: Path, victims: Sequence[str]) -> list[str]:

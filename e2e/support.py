@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.servers.process_tree import descendants, parent_of_each, words_of
+
 _MAIN = "from seatunnel_py.cli.main import main; main()"
 _LOCAL = (
     "from functools import partial; from seatunnel_py import app; app.RunOptions = partial(app.RunOptions, local=True)"
@@ -77,42 +79,19 @@ def write_job(home: Path, text: str, name: str = "job.conf") -> Path:
 
 
 def python_workers(driver: int) -> list[int]:
-    """Python workers below a driver: leaves of the tree whose command line names our daemon."""
-    parents = {pid: parent for pid, parent, _ in _processes()}
-    lines = {pid: line for pid, _, line in _processes()}
-    daemons = [
-        pid for pid, line in lines.items() if "seatunnel_py.spark.daemon" in line and _below(pid, driver, parents)
-    ]
+    """Python workers below a driver: what a daemon of ours has forked has its command line."""
+    parents = parent_of_each()
+    daemons = [pid for pid in descendants(driver) if "seatunnel_py.spark.daemon" in " ".join(words_of(pid))]
     return [pid for pid in daemons if parents.get(pid) in daemons]
-
-
-def _below(pid: int, ancestor: int, parents: Mapping[int, int]) -> bool:
-    while pid > 1:
-        if pid == ancestor:
-            return True
-        pid = parents.get(pid, 0)
-    return False
-
-
-def _processes() -> list[tuple[int, int, str]]:
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            line = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
-        except (OSError, ValueError):
-            continue  # it ended while we looked
-        found.append((int(path.name), parent, line))
-    return found
 
 
 def below(home: str) -> list[tuple[int, str]]:
     """Processes whose SEATUNNEL_HOME is this one, however orphaned."""
     found = []
-    for pid, _, line in _processes():
-        with suppress(OSError):
+    for pid in parent_of_each():
+        with suppress(OSError):  # it ended while we looked
             if f"SEATUNNEL_HOME={home}\0".encode() in Path(f"/proc/{pid}/environ").read_bytes() + b"\0":
-                found.append((pid, line[:100]))
+                found.append((pid, " ".join(words_of(pid))[:100]))
     return found
 
 

@@ -22,6 +22,7 @@ from e2e.crash_sweep.recipes import RECIPES, Recipe, Target
 from e2e.crash_sweep.report import Outcome
 from e2e.support import IN_PROCESS, SEATUNNEL, below, finish, kill9, start, wait_for, write_job
 from seatunnel_py.api.failpoints import DIRECTORY_VARIABLE, VARIABLE
+from tests.servers.process_tree import jvms_below
 
 RESTORES_MAX = 4  # a server that was killed may cost a run or two
 LOOK_SECONDS = 0.1
@@ -101,7 +102,7 @@ class Run:
         for kill in kills:
             match kill.victim:
                 case Victim.JVM:
-                    self._while_paused(process, kill, lambda: kill9(_jvm(process.pid)))
+                    self._while_paused(process, kill, lambda: kill9(jvms_below(process.pid)[0]))
                 case Victim.SERVER:
                     self._while_paused(process, kill, self._kill_server)
                 case Victim.OLDER:
@@ -196,13 +197,3 @@ def run(case: Case, number: int, lane: Lane, root: Path) -> Outcome:
         shutil.rmtree(place.home, ignore_errors=True)
     looks = sum(len(watch.looks) for watch in watches)
     return Outcome(case.name, case.recipe, tuple(job.killed), tuple(job.violations), time.monotonic() - began, looks)
-
-
-def _jvm(driver: int) -> int:
-    """The JVM below a driver."""
-    for path in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError, ValueError):
-            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
-            if parent == driver and b"java" in (path / "cmdline").read_bytes().split(b"\0")[0]:
-                return int(path.name)
-    raise AssertionError(f"driver {driver} has no JVM")

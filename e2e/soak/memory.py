@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.servers.process import descendants
+from tests.servers.process_tree import jvms_below
 
 SAMPLE_SECONDS = 3.0
 SAMPLES_MIN = 10  # fewer say nothing about growth
@@ -58,7 +58,7 @@ class Meter:
         while not self._done.wait(SAMPLE_SECONDS):
             with suppress(OSError, StopIteration):  # it died while we looked
                 driver = self.driver()
-                jvm = java_below(driver, "SparkSubmit") if driver else []
+                jvm = jvms_below(driver, "SparkSubmit") if driver else []
                 if driver and jvm:
                     self.samples.append(Sample(time.monotonic(), driver, resident(driver), resident(jvm[0])))
 
@@ -74,14 +74,3 @@ def resident(pid: int) -> float:
     """VmRSS in MB."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
-
-
-def java_below(ancestor: int, main: str) -> list[int]:
-    """JVMs below a process, by a word of their command line."""
-    found = []
-    for pid in descendants(ancestor):
-        with suppress(OSError):
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-            if words[0].endswith(b"java") and main.encode() in b" ".join(words):
-                found.append(pid)
-    return found

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from e2e.crash_sweep.place import Lane
-from e2e.soak.memory import java_below
 from e2e.soak.operator import Operator
 from e2e.support import kill9, python_workers
+from tests.servers.process_tree import jvms_below
 from tests.servers.spark_cluster import SparkCluster
 
 DRIVER_SHARE = 0.4  # of the time: behind it no driver is killed
@@ -78,7 +78,7 @@ class Killer:
         return True
 
     def executors(self) -> list[int]:
-        return self._below(lambda daemon: java_below(daemon, "CoarseGrainedExecutorBackend"))
+        return self._below(lambda daemon: jvms_below(daemon, "CoarseGrainedExecutorBackend"))
 
     def _below(self, find: Callable[[int], list[int]]) -> list[int]:
         return [pid for daemon in self.cluster.workers.values() for pid in find(daemon.pid)]

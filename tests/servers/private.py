@@ -17,12 +17,12 @@ from tests.servers.process import (
     Account,
     ServerError,
     copy_template,
-    kill_tree,
     server_directory,
     stop_process,
     template,
     wait_ready,
 )
+from tests.servers.process_tree import kill_tree
 
 # Crash recovery after kill9 of a busy server counts as starting.
 START_TIMEOUT_S = 120.0

@@ -15,10 +15,12 @@ import stat
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.servers.process_tree import kill_tree
 
 POLL_S = 0.02
 STOP_TIMEOUT_S = 60.0
@@ -181,38 +183,3 @@ def stop_process(process: subprocess.Popen[bytes], how: signal.Signals) -> None:
     except subprocess.TimeoutExpired:
         kill_tree(process)
         raise ServerError(f"the server did not stop within {STOP_TIMEOUT_S:.0f} s of {how.name}") from None
-
-
-def kill_tree(process: subprocess.Popen[bytes]) -> None:
-    """SIGKILL the server and all its children, as a power cut would: nobody gets to tidy up.
-
-    The parent is stopped first, so that it neither forks nor reacts to the death of a child.
-    """
-    if process.poll() is not None:
-        return
-    process.send_signal(signal.SIGSTOP)
-    for pid in descendants(process.pid):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    process.kill()
-    process.wait()
-
-
-def descendants(pid: int) -> list[int]:
-    """All living processes below pid, nearest first."""
-    parents = parent_of_each()
-    found, edge = [], {pid}
-    while edge:
-        edge = {child for child, parent in parents.items() if parent in edge}
-        found += sorted(edge)
-    return found
-
-
-def parent_of_each() -> Mapping[int, int]:
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError, IndexError):
-                # The name in brackets may hold spaces; the parent is the second field after it.
-                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-    return parents
