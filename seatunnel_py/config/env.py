@@ -111,7 +111,10 @@ class EnvOptions(Options):
         3, ge=1, key="checkpoint.max-retained", doc="completed checkpoints that are kept"
     )
     checkpoint_max_uncommitted: int = option(
-        2, ge=1, key="checkpoint.max-uncommitted", doc="completed, unconfirmed checkpoints before no other is begun"
+        2,
+        ge=1,
+        key="checkpoint.max-uncommitted",
+        doc="completed, unconfirmed checkpoints at which no other is begun and sources pause",
     )
     checkpoint_alignment_timeout: int = option(
         10_000,

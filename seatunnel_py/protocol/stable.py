@@ -72,6 +72,7 @@ class Doing(StrEnum):
     INPUT_EMPTY = "has nothing to take"
     REPLAYING = "waits for the batch that unit {unit} took before the restart"
     OUTPUT_FULL = "cannot emit"
+    PAUSED = "has to pause"
     ENDED = "has ended"
 
 

@@ -15,6 +15,7 @@ from seatunnel_py.api.sink import Sink
 from seatunnel_py.errors import first_line
 from seatunnel_py.protocol import stable
 from seatunnel_py.protocol.stable import Doing, Waiting
+from seatunnel_py.runtime import pausing
 from seatunnel_py.runtime.events import position_text
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Standing:
 def standing_of(life: PipelineLife, at: float, moved_at: float | None) -> Standing:
     """Where this pipeline is now."""
     runs = list(life.subtasks.values())
-    waits = [*_outside(life, at), *_units(life, at), *_checkpoints(life, at)]
+    waits = [*_outside(life, at), *_pauses(runs), *_units(life, at), *_checkpoints(life, at)]
     busy = bool(waits) and not life.state.ended
     if life.graph.topology.edges and busy:
         waits += stable.explain([_view(life, run) for run in runs], at)
@@ -86,6 +87,12 @@ def _outside(life: PipelineLife, at: float) -> Iterator[str]:
             yield f"the commit of {scope} has failed {life.tries[scope]} times and waits for its next try{why}"
 
 
+def _pauses(runs: list[SubtaskRun]) -> Iterator[str]:
+    for run in runs:
+        if run.held and (pause := pausing.why(run)):
+            yield f"its sources pause: {pause}"
+
+
 def _units(life: PipelineLife, at: float) -> Iterator[str]:
     for run in life.subtasks.values():
         unit = run.unit
@@ -114,13 +121,15 @@ def _checkpoints(life: PipelineLife, at: float) -> Iterator[str]:
 
 
 def _view(life: PipelineLife, run: SubtaskRun) -> Waiting:
-    """As its participant sees it, with what only the runtime knows: full channels, and nothing to read."""
+    """As its participant sees it, with what only the runtime knows: full channels, pauses, and nothing to read."""
     view = run.participant.waiting_on
     if view.doing is not Doing.RUNNING or not run.held:
         return view
     full = life.full(run.outputs)
     if full:
         return replace(view, doing=Doing.OUTPUT_FULL, channels=full)
+    if pausing.why(run):
+        return replace(view, doing=Doing.PAUSED, channels=(), unit=0)
     return replace(view, doing=Doing.INPUT_EMPTY, channels=(), unit=0)
 
 

@@ -20,7 +20,7 @@ from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import RecordKind
 from seatunnel_py.protocol.trigger import TriggerKind
 from seatunnel_py.protocol.units import retaken
-from seatunnel_py.runtime import crash_points, effects
+from seatunnel_py.runtime import crash_points, effects, pausing
 from seatunnel_py.runtime.events import CheckpointDone, Place
 from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.restarts import cannot_restart, shown_twice
@@ -125,6 +125,7 @@ def _committed(life: PipelineLife, command: order.CommitPieces) -> None:
             life.change(TableState.RUNNING)
     life.hear(report.CommitConfirmed(life.now(), command.incarnation, command.scope, command.checkpoint))
     crash_points.CONFIRMED.hit()
+    pausing.go_on(life)
 
 
 def _commit_failed(life: PipelineLife, command: order.CommitPieces, failure: UnitFailure) -> None:

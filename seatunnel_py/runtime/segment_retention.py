@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from seatunnel_py.protocol.coordinator_events import OperationRequested
 from seatunnel_py.protocol.items import Operation
 from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.runtime import pausing
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.segment_names import batches_of, named_in, named_in_record
 from seatunnel_py.work import segments as files
@@ -68,14 +69,16 @@ class Segments:
             del self._of_records[gone]
         self.look()
 
-    def must_wait(self) -> bool:
-        """Whether a source has to pause; it looks again by itself."""
-        if self._life.says_ends or self._life.world.exchanged() <= self._life.settings.exchange_max_bytes:
-            return False
+    @property
+    def full(self) -> bool:
+        """Whether sources have to pause (``pausing.py``)."""
+        return not self._life.says_ends and self._life.world.exchanged() > self._life.settings.exchange_max_bytes
+
+    def make_room(self) -> None:
+        """As much as can be; paused sources look again after a while."""
         self.look()
         self._ask_for_checkpoint()
-        self._life.after(("exchange",), PAUSE_SECONDS, self._go_on)
-        return True
+        self._life.after(("exchange",), PAUSE_SECONDS, partial(pausing.go_on, self._life))
 
     def look(self) -> None:
         """Remove what was needless at the last look too."""
@@ -112,10 +115,6 @@ class Segments:
             return  # without an interval nothing may become visible early
         if not coordinator.checkpoints.requests:
             self._life.hear(OperationRequested(self._life.now(), Operation()))
-
-    def _go_on(self) -> None:
-        for run in self._life.subtasks.values():
-            run.begin_if_room()
 
 
 def sweep(location: str, newest: int, storage: Storage, journal: Journal) -> None:

@@ -24,7 +24,7 @@ from seatunnel_py.protocol.participant_messages import RunUnit, UnitDone, UnitFa
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.protocol.topology import Determinism
-from seatunnel_py.runtime import bad_rows, channel_data
+from seatunnel_py.runtime import bad_rows, channel_data, pausing
 from seatunnel_py.runtime.conservation import violation
 from seatunnel_py.runtime.effects import piece_of, piece_plain
 from seatunnel_py.runtime.events import RowsMoved, UnitGivenUp
@@ -148,11 +148,10 @@ class SubtaskRun:
             self.line.post(self.subtask, self._done(command, state_of(command.state), taken=Took().to_plain()))
 
     def begin_if_room(self) -> None:
-        """Begin the unit that waits, unless a channel behind it is full, or there is nothing to read for now."""
+        """Begin the unit that waits, unless a channel behind it is full, there is nothing to read for now, or a source
+        has to wait."""
         command = self.command
-        if not self.held or command is None or self.line.full(self.outputs):
-            return
-        if self.vertex.source is not None and self.outputs and self.line.segments.must_wait():
+        if not self.held or command is None or self.line.full(self.outputs) or pausing.must_wait(self):
             return
         self.held = False
         work = self._work(command, state_of(command.state))
