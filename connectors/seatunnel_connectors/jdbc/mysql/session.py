@@ -72,13 +72,15 @@ class _Connection(pymysql.connections.Connection):  # type: ignore[misc]
 class MysqlSession(Session):
     """One PyMySQL connection, strict about values, in autocommit outside of ``begin``."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, *, patience: int | None = None) -> None:
+        """``patience`` are the seconds after which an answer is given up; without it nothing is."""
         report_unknown(address, KNOWN)
         given = address.parameters
         self.db: Any = _Connection(
             host=address.host, port=address.port, user=address.user or "root", password=address.secret,
             database=address.database or None, charset="utf8mb4", autocommit=True, local_infile=True,
-            connect_timeout=_seconds(given.get("connecttimeout"), 30), **_tls(address),
+            connect_timeout=patience or _seconds(given.get("connecttimeout"), 30), read_timeout=patience,
+            **_tls(address),
         )  # fmt: skip
         # Zero is a value like any other; a value that does not fit is an error, not something near it.
         self.run("SET SESSION sql_mode = CONCAT(@@sql_mode, ',STRICT_TRANS_TABLES,NO_AUTO_VALUE_ON_ZERO')")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pymysql
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest
-from seatunnel_connectors.jdbc.mysql import wire
+from seatunnel_connectors.jdbc.mysql import locks, wire
 from seatunnel_connectors.jdbc.mysql.session import LOCAL_INFILE_OFF, MysqlSession, quote
 from seatunnel_connectors.jdbc.statements.flavor import Flavor
 from seatunnel_connectors.jdbc.statements.load import Load, load_of
@@ -23,6 +25,9 @@ class MysqlSink(StatementSink):
         if self.request.options.query:
             return super().open(context)
         return MysqlWriter(self.flavor, self.request, load_of(context.setup), context)
+
+    def blocked_by(self) -> Sequence[str]:
+        return locks.blocked_by(self.request.address)
 
 
 class MysqlWriter(StatementWriter):
