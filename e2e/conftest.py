@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 
 import psycopg
 import pytest
 from psycopg import sql
 
+from e2e.stream import Stream
 from tests.servers.kafka import KafkaServer
 from tests.servers.postgres import PostgresServer
 
@@ -67,3 +69,11 @@ def databases(postgres: PostgresServer) -> Databases:
         for database in (pair.source, pair.target):
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(database)))
     return pair
+
+
+@pytest.fixture
+def stream(tmp_path: Path, databases: Databases) -> Iterator[Stream]:
+    """A stream that is not begun yet, and ends with the test."""
+    found = Stream(tmp_path, databases)
+    yield found
+    found.end()

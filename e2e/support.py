@@ -119,3 +119,10 @@ def wait_for(what: str, condition: Callable[[], Any], seconds: float = 60.0) -> 
             return value
         time.sleep(0.05)
     raise AssertionError(f"waited {seconds} s in vain for {what}")
+
+
+def wait_alive(process: subprocess.Popen[str], what: str, condition: Callable[[], Any], seconds: float = 60.0) -> Any:
+    """The first true value of ``condition``, which a process has to live to see."""
+    value = wait_for(what, lambda: process.poll() is not None or condition(), seconds)
+    assert process.poll() is None, f"it has ended, but was to live until {what}: {finish(process)}"
+    return value

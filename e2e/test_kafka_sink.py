@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import IN_PROCESS, finish, start, wait_for, write_job
+from e2e.support import IN_PROCESS, finish, start, wait_alive, wait_for, write_job
 from tests.connectors.kafka.sink_support import records, splits
 from tests.servers.kafka import KafkaServer
 
@@ -111,7 +111,7 @@ def test_a_stream_that_is_down_for_longer_than_a_transaction_lives_loses_nothing
     time.sleep(3 * TIMEOUT_S)  # the cluster's clock, not ours: nothing tells when it has had enough
     assert job.seen().get(7, []) == before
     process = job.begin(program=IN_PROCESS)
-    wait_for("all rows", lambda: process.poll() is not None or len(job.seen().get(7, [])) >= ROWS)
+    wait_alive(process, "all rows", lambda: len(job.seen().get(7, [])) >= ROWS)
     process.send_signal(signal.SIGTERM)
     stopped = finish(process)
 

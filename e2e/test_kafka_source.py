@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 
 from e2e.conftest import Databases
 from e2e.kafka_support import SCHEMA, add_partitions, make_topic, numbered, send
-from e2e.support import IN_PROCESS, finish, kill9, python_workers, seatunnel, start, wait_for, write_job
+from e2e.support import IN_PROCESS, finish, kill_driver, seatunnel, start, wait_alive, write_job
 from tests.servers.kafka import KafkaServer
 
 PARTITIONS = 3
@@ -94,7 +93,7 @@ def test_a_batch_reads_what_is_there(tmp_path: Path, kafka: KafkaServer, landing
     assert (table["rows_read"], table["rows_written"]) == (PARTITIONS * ROWS, PARTITIONS * ROWS)
 
 
-class Stream:
+class Reading:
     """A streaming job that can be killed and gone on with."""
 
     def __init__(self, home: Path, landing: Landing) -> None:
@@ -105,19 +104,12 @@ class Stream:
         self.process = start(self.home, "run", "job.conf", "--job-id", "stream", *more)
 
     def wait(self, what: str, rows: int) -> None:
-        process = self.process
-        assert process is not None
-        wait_for(what, lambda: process.poll() is not None or self.landing.rows() >= rows)
-        assert process.poll() is None, process.communicate()
+        assert self.process is not None
+        wait_alive(self.process, what, lambda: self.landing.rows() >= rows)
 
     def kill(self) -> None:
         assert self.process is not None
-        workers = python_workers(self.process.pid)
-        kill9(self.process.pid)
-        self.process.communicate()
-        for worker in workers:
-            with suppress(ProcessLookupError):  # it has noticed that its driver is gone
-                kill9(worker)
+        kill_driver(self.process)
 
     def stop(self) -> None:
         assert self.process is not None
@@ -126,76 +118,76 @@ class Stream:
 
 
 @pytest.fixture
-def stream(tmp_path: Path, landing: Landing) -> Iterator[Stream]:
-    running = Stream(tmp_path, landing)
-    yield running
-    if running.process is not None and running.process.poll() is None:
-        running.kill()
+def reading(tmp_path: Path, landing: Landing) -> Iterator[Reading]:
+    found = Reading(tmp_path, landing)
+    yield found
+    if found.process is not None and found.process.poll() is None:
+        found.kill()
 
 
-def test_a_stream_whose_driver_is_killed(stream: Stream, kafka: KafkaServer, topic: str) -> None:
+def test_a_stream_whose_driver_is_killed(reading: Reading, kafka: KafkaServer, topic: str) -> None:
     """Each life reads on where the one before it stood, whatever was under way."""
     make_topic(kafka, topic, PARTITIONS)
-    write_job(stream.home, job(kafka, stream.landing, topic, STREAMING))
+    write_job(reading.home, job(kafka, reading.landing, topic, STREAMING))
     sent = 0
     for life in range(2):
-        stream.begin(*(["--restore", "latest"] if life else []))
+        reading.begin(*(["--restore", "latest"] if life else []))
         for _ in range(2):
             for partition in range(PARTITIONS):
                 send(kafka, topic, numbered(topic, partition, range(sent, sent + 1000)))
             sent += 1000
-            stream.wait(f"rows of life {life}", PARTITIONS * (sent - 500))
-        stream.kill()
-    stream.begin("--restore", "latest")
+            reading.wait(f"rows of life {life}", PARTITIONS * (sent - 500))
+        reading.kill()
+    reading.begin("--restore", "latest")
     for partition in range(PARTITIONS):  # the lives before may have brought all there was: these show that it reads
         send(kafka, topic, numbered(topic, partition, range(sent, sent + 1000)))
     sent += 1000
-    stream.wait("all rows", PARTITIONS * sent)
-    stream.stop()
+    reading.wait("all rows", PARTITIONS * sent)
+    reading.stop()
 
-    assert stream.landing.partitions() == {(topic, part): list(range(sent)) for part in range(PARTITIONS)}
+    assert reading.landing.partitions() == {(topic, part): list(range(sent)) for part in range(PARTITIONS)}
 
 
-def test_a_stream_whose_broker_is_killed(stream: Stream, broker: KafkaServer, topic: str) -> None:
+def test_a_stream_whose_broker_is_killed(reading: Reading, broker: KafkaServer, topic: str) -> None:
     """The job goes on by itself when the broker is back."""
     make_topic(broker, topic, PARTITIONS)
-    write_job(stream.home, job(broker, stream.landing, topic, STREAMING))
-    stream.begin()
+    write_job(reading.home, job(broker, reading.landing, topic, STREAMING))
+    reading.begin()
     for partition in range(PARTITIONS):
         send(broker, topic, numbered(topic, partition, range(1000)))
-    stream.wait("rows before", PARTITIONS * 1000)
+    reading.wait("rows before", PARTITIONS * 1000)
 
     broker.kill9()
     broker.start()
     for partition in range(PARTITIONS):
         send(broker, topic, numbered(topic, partition, range(1000, 2000)))
-    stream.wait("rows after", PARTITIONS * 2000)
-    stream.stop()
+    reading.wait("rows after", PARTITIONS * 2000)
+    reading.stop()
 
-    assert stream.landing.partitions() == {(topic, part): list(range(2000)) for part in range(PARTITIONS)}
+    assert reading.landing.partitions() == {(topic, part): list(range(2000)) for part in range(PARTITIONS)}
 
 
-def test_a_stream_finds_new_partitions_and_topics(stream: Stream, kafka: KafkaServer, topic: str) -> None:
+def test_a_stream_finds_new_partitions_and_topics(reading: Reading, kafka: KafkaServer, topic: str) -> None:
     """What appears while it runs is read from its beginning, and is still known when the job goes on."""
     make_topic(kafka, f"{topic}.a")
     more = "pattern = true, partition-discovery.interval-millis = 500"
-    write_job(stream.home, job(kafka, stream.landing, f"{topic}[.][ab]", STREAMING, more))
+    write_job(reading.home, job(kafka, reading.landing, f"{topic}[.][ab]", STREAMING, more))
     send(kafka, f"{topic}.a", numbered(f"{topic}.a", 0, range(1000)))
-    stream.begin()
-    stream.wait("rows of the first topic", 1000)
+    reading.begin()
+    reading.wait("rows of the first topic", 1000)
 
     add_partitions(kafka, f"{topic}.a", 2)
     make_topic(kafka, f"{topic}.b")
     send(kafka, f"{topic}.a", numbered(f"{topic}.a", 1, range(1000)))
     send(kafka, f"{topic}.b", numbered(f"{topic}.b", 0, range(1000)))
-    stream.wait("rows of what is new", 3000)
-    stream.kill()
+    reading.wait("rows of what is new", 3000)
+    reading.kill()
     send(kafka, f"{topic}.b", numbered(f"{topic}.b", 0, range(1000, 2000)))
-    stream.begin("--restore", "latest")
-    stream.wait("all rows", 4000)
-    stream.stop()
+    reading.begin("--restore", "latest")
+    reading.wait("all rows", 4000)
+    reading.stop()
 
-    assert stream.landing.partitions() == {
+    assert reading.landing.partitions() == {
         (f"{topic}.a", 0): list(range(1000)),
         (f"{topic}.a", 1): list(range(1000)),
         (f"{topic}.b", 0): list(range(2000)),

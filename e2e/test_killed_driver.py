@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import finish, kill_driver, start, wait_for, write_job
+from e2e.support import finish, kill_driver, start, wait_alive, write_job
 
 ROWS = 600_000
 AS_READ, AS_MAPPED = "read", "mapped"
@@ -66,11 +66,7 @@ class Job:
 
     def _kill(self, process: subprocess.Popen[str], incarnation: int) -> None:
         records = self.home / ".seatunnel/jobs/job/checkpoints/records"
-        wait_for(
-            "its second checkpoint",
-            lambda: process.poll() is not None or list(records.glob(f"{incarnation:08}-*[2-9]")),
-        )
-        assert process.poll() is None, process.communicate()
+        wait_alive(process, "its second checkpoint", lambda: list(records.glob(f"{incarnation:08}-*[2-9]")))
         kill_driver(process)
 
     def check_table(self) -> None:

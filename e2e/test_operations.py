@@ -5,22 +5,12 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from e2e.conftest import Databases
-from e2e.support import IN_PROCESS, Finished, finish, kill9, seatunnel, start, wait_for, write_job
-from e2e.test_rescale import ROWS, Stream
-
-
-@pytest.fixture
-def stream(tmp_path: Path, databases: Databases) -> Iterator[Stream]:
-    found = Stream(tmp_path, databases)
-    yield found
-    found.end()
+from e2e.stream import ROWS, Stream
+from e2e.support import IN_PROCESS, Finished, finish, kill9, seatunnel, start, wait_alive, wait_for, write_job
 
 
 def test_a_driver_that_was_taken_over_from_changes_nothing(stream: Stream) -> None:
@@ -37,8 +27,7 @@ def test_a_driver_that_was_taken_over_from_changes_nothing(stream: Stream) -> No
     first.send_signal(signal.SIGCONT)
     overtaken = finish(first)
     assert overtaken.code == 1 and "taken over" in overtaken.out + overtaken.err
-    wait_for("all rows", lambda: second.poll() is not None or stream.count() >= ROWS, seconds=120)
-    assert second.poll() is None, second.communicate()
+    stream.until_all(second)
 
     assert "RUNNING" in stream.ask("list").out, "the first one's end is not the job's"
     assert stream.ask("cancel", "job").code == 0, "the second one shows that it lives, and is heard"
@@ -145,8 +134,7 @@ def test_a_job_is_looked_at_ended_and_gone_on_with_from_another_machine(tmp_path
     """Through its checkpoint.location alone: nothing of the first machine is needed."""
     led = Led(tmp_path, databases)
     first = led.run(led.here)
-    wait_for("checkpoints", lambda: first.poll() is not None or led.records() >= 4)
-    assert first.poll() is None, first.communicate()
+    wait_alive(first, "checkpoints", lambda: led.records() >= 4)
     assert "job " in led.far("jobs", "list").out
     assert shown(led.there, "job", "--file", "job.conf")["state"] == "RUNNING"
     running = led.far("state", "rewind", "job@-1", "--yes")
@@ -163,7 +151,7 @@ def test_a_job_is_looked_at_ended_and_gone_on_with_from_another_machine(tmp_path
 
     second = led.run(led.there, "--restore", "latest")
     events = led.there / ".seatunnel/jobs/job/events.jsonl"
-    wait_for("its driver", lambda: second.poll() is not None or events.exists())
-    wait_for("all rows", lambda: second.poll() is not None or led.rows() == ROWS_LED)
+    wait_alive(second, "its driver", events.exists)
+    wait_alive(second, "all rows", lambda: led.rows() == ROWS_LED)
     assert seatunnel(led.there, "jobs", "cancel", "job").code == 0
     assert finish(second).code == 143

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import Finished, kill_driver, seatunnel, start, wait_for, write_job
+from e2e.support import Finished, kill_driver, seatunnel, start, wait_alive, write_job
 
 ROWS = 7_000
 WAIT_SECONDS_MAX = 180.0
@@ -113,8 +113,7 @@ class Job:
         """Run the job, and kill its driver and workers when the first bad rows count."""
         process = start(self.home, "run", "job.conf", "--job-id", "job")
         committed = self.home / ".seatunnel/jobs/job/quarantine/committed"
-        wait_for("bad rows", lambda: process.poll() is not None or list(committed.glob("*.json")), WAIT_SECONDS_MAX)
-        assert process.poll() is None, process.communicate()
+        wait_alive(process, "bad rows", lambda: list(committed.glob("*.json")), WAIT_SECONDS_MAX)
         kill_driver(process)
 
 

@@ -3,67 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
-import pytest
-
-from e2e.conftest import Databases
-from e2e.support import Finished, finish, kill_driver, seatunnel, start, wait_for, write_job
-
-ROWS = 20_000
-
-
-class Stream:
-    """Rows that are made slowly, into a table that has no key: a row that came twice would be there twice."""
-
-    def __init__(self, home: Path, databases: Databases) -> None:
-        self.home, self.databases = home, databases
-        self.processes: list[subprocess.Popen[str]] = []
-
-    def write(self, parallelism: int, more: str = "") -> None:
-        write_job(
-            self.home,
-            f"""
-            env {{ job.mode = STREAMING, checkpoint.interval = 200, parallelism = {parallelism} }}
-            source {{ FakeSource {{ plugin_output = made, row.num = {ROWS}, split.num = 12, split.read-interval = 20,
-                        schema {{ table = "shop.events", fields {{ id = bigint, name = string }} }},
-                        bigint.fake.mode = range, auto.increment.enabled = true }} }}
-            {more}
-            sink {{ Jdbc {{ {self.databases.jdbc(self.databases.target)}, generate_sink_sql = true,
-                            plugin_input = {"kept" if more else "made"},
-                            database = {self.databases.target}, table = "public.events" }} }}
-            """,
-        )
-
-    def count(self) -> int:
-        return self.databases.count("events")
-
-    def run(self, *more: str) -> subprocess.Popen[str]:
-        self.processes.append(start(self.home, "run", "job.conf", *more))
-        return self.processes[-1]
-
-    def end(self) -> None:
-        """A test that failed leaves nothing behind."""
-        for process in self.processes:
-            if process.poll() is None:
-                kill_driver(process)
-
-    def until_more(self, process: subprocess.Popen[str], least: int = 1) -> None:
-        before = self.count()
-        wait_for("more rows", lambda: process.poll() is not None or self.count() >= before + least)
-        assert process.poll() is None, process.communicate()
-
-    def ask(self, *words: str) -> Finished:
-        return seatunnel(self.home, "jobs", *words)
-
-
-@pytest.fixture
-def stream(tmp_path: Path, databases: Databases) -> Iterator[Stream]:
-    found = Stream(tmp_path, databases)
-    yield found
-    found.end()
+from e2e.stream import ROWS, Stream
+from e2e.support import finish, kill_driver, seatunnel
 
 
 def test_a_savepoint_is_begun_with_and_rescaled(stream: Stream) -> None:
@@ -85,8 +27,7 @@ def test_a_savepoint_is_begun_with_and_rescaled(stream: Stream) -> None:
 
     stream.write(2)
     third = stream.run("--job-id", "two", "--restore", "latest")
-    wait_for("all rows", lambda: third.poll() is not None or stream.count() >= ROWS, seconds=120)
-    assert third.poll() is None, third.communicate()
+    stream.until_all(third)
     ended = stream.ask("cancel", "two")
     assert ended.code == 0, ended.err
     run = finish(third)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from e2e.conftest import Databases
-from e2e.support import finish, start, wait_for, write_job
+from e2e.support import finish, start, wait_alive, write_job
 
 ROWS = 30_000
 
@@ -34,8 +34,7 @@ def test_a_stream_is_stopped_and_gone_on_with(tmp_path: Path, databases: Databas
 
     rows = partial(databases.count, "events")
     process = begin(tmp_path)
-    wait_for("rows while it runs", lambda: process.poll() is not None or rows() > 0)
-    assert process.poll() is None, process.communicate()
+    wait_alive(process, "rows while it runs", lambda: rows() > 0)
     process.send_signal(signal.SIGTERM)
     first = finish(process)
     assert first.code == 143 and "go on with it: seatunnel run job.conf --job-id stream --restore latest" in first.out
@@ -43,8 +42,7 @@ def test_a_stream_is_stopped_and_gone_on_with(tmp_path: Path, databases: Databas
     assert 0 < seen < ROWS
 
     process = begin(tmp_path, "--restore", "latest")
-    wait_for("all rows", lambda: process.poll() is not None or rows() >= ROWS)
-    assert process.poll() is None, "it stays open: there may be more some day"
+    wait_alive(process, "all rows, and stays open: there may be more some day", lambda: rows() >= ROWS)
     process.send_signal(signal.SIGINT)
     assert finish(process).code == 130
     assert rows() == ROWS

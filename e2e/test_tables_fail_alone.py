@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 from e2e.conftest import Databases
-from e2e.support import finish, seatunnel, start, wait_for, write_job
+from e2e.support import finish, seatunnel, start, wait_alive, write_job
 
 TABLES = 200  # more than are open at a time
 REFUSED, NARROW, UNREADABLE = "t7", "t3", "t11"
@@ -115,7 +115,7 @@ def test_streams_go_on_beside_isolated_ones(tmp_path: Path, databases: Databases
         return all(len(databases.rows(databases.target, table)) == 10 + int(table[1:]) for table in streams)
 
     try:
-        wait_for("all rows", lambda: process.poll() is not None or arrived(), SECONDS_MAX)
+        wait_alive(process, "all rows", arrived, SECONDS_MAX)
         process.send_signal(signal.SIGTERM)
         run = finish(process)
     finally:
