@@ -12,25 +12,22 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from bench import ours, pg
 from tests.servers.postgres import DATABASE, PostgresServer
-from tests.servers.process_tree import kill_tree, parent_of_each, words_of
+from tests.servers.process_tree import parent_of_each, words_of
 
 TABLES = ("t0", "t1", "t2", "t3")
 VICTIM, SIBLINGS = TABLES[0], TABLES[1:]
 SPLIT_ROWS, SPLITS = 500, 600  # a unit reads one split
-START_SECONDS_MAX, FIND_SECONDS_MAX, RECOVERY_SECONDS_MAX, STOP_SECONDS_MAX = 180.0, 30.0, 60.0, 90.0
+START_SECONDS_MAX, FIND_SECONDS_MAX, RECOVERY_SECONDS_MAX = 180.0, 30.0, 60.0
 LOOK_SECONDS = 0.002
-STOPPED = 143
 SETTLED = ("unit_retried", "rows_moved")
 EXECUTOR = "CoarseGrainedExecutorBackend"
 WAITING = "SELECT pid, client_port FROM pg_stat_activity WHERE %s = ANY (pg_blocking_pids(pid))"
@@ -68,48 +65,33 @@ Fault = Callable[[PostgresServer, Session], float]
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A job that runs, and its log."""
+    """The job that runs, its log and its server."""
 
     server: PostgresServer
-    process: subprocess.Popen[bytes]
-    home: Path
+    job: ours.Stream
 
     def settled(self) -> list[float]:
         """When the driver has said of units of the victim that they are done, or will be tried again."""
-        lines = [line for log in self.home.glob("jobs/*/events.jsonl") for line in log.read_text().splitlines(True)]
+        lines = [line for log in self.job.home.glob("jobs/*/events.jsonl") for line in log.read_text().splitlines(True)]
         events = [json.loads(line) for line in lines if line.endswith("\n")]
         told = [one["time"] for one in events if one["event"] in SETTLED and one["table"] == VICTIM]
         return [datetime.fromisoformat(time).timestamp() for time in told]
-
-    def wait(self, what: str, condition: Callable[[], Any], seconds: float, look: float = LOOK_SECONDS) -> Any:
-        """The first true value; a stream that ends meanwhile is an error."""
-        deadline = time.monotonic() + seconds
-        while not (value := condition()):
-            if self.process.poll() is not None:
-                raise RuntimeError(f"the stream ended with {self.process.returncode} while {what} was waited for")
-            if time.monotonic() > deadline:
-                raise RuntimeError(f"waited {seconds:g} s in vain for {what}")
-            time.sleep(look)
-        return value
 
     def strike(self, fault: Fault) -> float:
         """Let a fault hit a unit of the victim, and wait until rows come again; the moment at which it did."""
         with pg.connect(self.server) as lock, pg.connect(self.server) as look, lock.transaction():
             lock.execute(f"LOCK TABLE {pg.TARGET}.{VICTIM} IN ACCESS EXCLUSIVE MODE")
             blocker = [lock.info.backend_pid]
-            found = self.wait("a unit", lambda: look.execute(WAITING, blocker).fetchone(), FIND_SECONDS_MAX)
+            found = self.job.wait(
+                "a unit", lambda: look.execute(WAITING, blocker).fetchone(), FIND_SECONDS_MAX, LOOK_SECONDS
+            )
             at = fault(self.server, Session(*found))
-        self.wait("rows", lambda: sum(told > at for told in self.settled()) > 1, RECOVERY_SECONDS_MAX, 0.1)
+        self.job.wait("rows", lambda: sum(told > at for told in self.settled()) > 1, RECOVERY_SECONDS_MAX, 0.1)
         return at
 
     def stop(self) -> None:
         """End it behind a savepoint, and compare what it says with what the target holds."""
-        self.process.send_signal(signal.SIGTERM)
-        output, _ = self.process.communicate(timeout=STOP_SECONDS_MAX)
-        if self.process.returncode != STOPPED:
-            raise RuntimeError(f"the stream ended with {self.process.returncode}:\n{output.decode()[-3000:]}")
-        text = output.decode()
-        written = json.loads(text[text.index("{\n") :])["totals"]["rows_written"]
+        written = self.job.stop()["totals"]["rows_written"]
         with pg.connect(self.server) as db:
             counts = [db.execute(COUNTS.format(table)).fetchone() for table in TABLES]
         there, different = (sum(int(str(count[at])) for count in counts if count) for at in (0, 1))
@@ -142,20 +124,11 @@ def streaming(server: PostgresServer, place: Path, rate: int, env: str = "") -> 
     """The job, once rows of every table are visible; it has ended well when this has."""
     pg.drop_targets(server)
     pg.checkpoint(server)
-    path, home = place / "job.conf", place / "home" / f"{time.time_ns()}"
-    path.write_text(job(server, rate, env))
-    environment = os.environ | {"SEATUNNEL_HOME": str(home), "XDG_CACHE_HOME": str(ours.CACHE)}
-    with (place / "errors.txt").open("wb") as errors:
-        command = [str(ours.COMMAND), "run", str(path), "--json"]
-        process = subprocess.Popen(command, cwd=ours.ROOT, env=environment, stdout=subprocess.PIPE, stderr=errors)
-    stream = Stream(server, process, home)
-    try:
-        stream.wait("rows of every table", lambda: _flows(server), START_SECONDS_MAX, 0.2)
+    with ours.streaming(job(server, rate, env), place) as running:
+        stream = Stream(server, running)
+        running.wait("rows of every table", lambda: _flows(server), START_SECONDS_MAX)
         yield stream
         stream.stop()
-    finally:
-        if process.poll() is None:
-            kill_tree(process)
 
 
 def _flows(server: PostgresServer) -> bool:

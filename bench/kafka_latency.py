@@ -10,28 +10,20 @@ Every record has to be there once, and in the order of its partition.
 from __future__ import annotations
 
 import argparse
-import os
-import signal
-import subprocess
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 from bench import ours, pairs, pg
 from bench.kafka_to_pg import PARTITIONS, RECORD_BYTES, TOPIC, make_topic
 from tests.servers.kafka import KafkaServer
 from tests.servers.postgres import DATABASE, PostgresServer
-from tests.servers.process_tree import kill_tree
 
 TABLE = f"{pg.TARGET}.landed"
 STEP_SECONDS = 0.01  # records are sent so often, some at a time
 FLUSH_SECONDS = 60.0
 ARRIVE_SECONDS_MAX = 120.0
 BAR_SECONDS = 1.0
-STOP_SECONDS_MAX = 90.0
-STOPPED = 143
 CREATE = f"""
     CREATE TABLE {TABLE} (part int, seq bigint, sent bigint, pad text, arrived bigint GENERATED ALWAYS AS IDENTITY)
 """
@@ -94,36 +86,8 @@ def latencies(server: PostgresServer, rows: int, since: int) -> list[float]:
     return [float(one) for one in found[0]]
 
 
-def arrived(server: PostgresServer, rows: int, process: subprocess.Popen[bytes]) -> None:
-    """Wait until so many rows are there."""
-    deadline = time.monotonic() + ARRIVE_SECONDS_MAX
-    while (found := pg.count(server, "landed")) < rows:
-        if process.poll() is not None:
-            raise RuntimeError(f"the stream ended with {process.returncode}, after {found} of {rows} rows")
-        if time.monotonic() > deadline:
-            raise AssertionError(f"{found} of {rows} rows are there after {ARRIVE_SECONDS_MAX:.0f} s")
-        time.sleep(0.2)
-
-
-@contextmanager
-def streaming(job: str, place: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """The job at work, until it is told to stop."""
-    path = place / "job.conf"
-    path.write_text(job)
-    environment = os.environ | {"SEATUNNEL_HOME": str(place / "home"), "XDG_CACHE_HOME": str(ours.CACHE)}
-    with (place / "errors.txt").open("wb") as errors:
-        command = [str(ours.COMMAND), "run", str(path)]
-        process = subprocess.Popen(command, cwd=ours.ROOT, env=environment, stdout=errors, stderr=errors)
-    try:
-        yield process
-        process.send_signal(signal.SIGTERM)
-        if process.wait(STOP_SECONDS_MAX) != STOPPED:
-            raise RuntimeError(
-                f"the stream ended with {process.returncode}:\n{(place / 'errors.txt').read_text()[-3000:]}"
-            )
-    finally:
-        if process.poll() is None:
-            kill_tree(process)
+def arrived(server: PostgresServer, rows: int, stream: ours.Stream) -> None:
+    stream.wait(f"{rows} rows", lambda: pg.count(server, "landed") >= rows, ARRIVE_SECONDS_MAX)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -137,12 +101,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         make_topic(broker)
         with pg.connect(server) as db:
             db.execute(CREATE)
-        with streaming(job(broker, server, wanted.job_env), place) as process:
+        with ours.streaming(job(broker, server, wanted.job_env), place) as stream:
             first = produce(broker, wanted.rate, wanted.warm_up)
-            arrived(server, first, process)
+            arrived(server, first, stream)
             since = time.time_ns() // 1000
             rows = first + produce(broker, wanted.rate, wanted.seconds, first)
-            arrived(server, rows, process)
+            arrived(server, rows, stream)
+            stream.stop()
         median, most, longest = latencies(server, rows, since)
     print(
         f"{wanted.rate} records a second for {wanted.seconds:g} s: "

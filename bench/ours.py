@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import tempfile
 import threading
@@ -23,6 +24,9 @@ COMMAND = ROOT / ".venv" / "bin" / "seatunnel"
 PLAIN = (str(COMMAND),)
 STANDING = (str(COMMAND.with_name("python")), "-m", "bench.stop_the_world")
 JOB_TIMEOUT_S = 900
+STOP_SECONDS_MAX = 90.0
+STOPPED = 143
+ERRORS = "errors.txt"
 
 CONNECTION = """\
     url = "{url}"
@@ -70,33 +74,18 @@ def table_job(
     sink: str = 'schema_save_mode = "RECREATE_SCHEMA"',
 ) -> str:
     """One table; by default into a target that the run creates, which is loaded in a shadow."""
-    return f"""env {{
-  job.mode = "BATCH"
-  parallelism = 2
-  {env}
-}}
-source {{
-  Jdbc {{
-{connection(server)}
-    table_path = "{DATABASE}.{pg.SOURCE}.{table}"
-    {source}
-  }}
-}}
-sink {{
-  Jdbc {{
-{connection(server)}
-    generate_sink_sql = true
-    database = "{DATABASE}"
-    table = "{pg.TARGET}.{table}"
-    {sink}
-  }}
-}}
-"""
+    read = f'table_path = "{DATABASE}.{pg.SOURCE}.{table}"'
+    return _job(server, env, f"{read}\n    {source}", f'table = "{pg.TARGET}.{table}"\n    {sink}')
 
 
 def tables_job(server: PostgresServer, names: Sequence[str], *, env: str = "", source: str = "", sink: str = "") -> str:
     """Many tables in one job, all created by it."""
     tables = "\n".join(f'      {{ table_path = "{DATABASE}.{pg.SOURCE}.{name}" }}' for name in names)
+    written = f'table = "{pg.TARGET}.${{table_name}}"\n    schema_save_mode = "RECREATE_SCHEMA"'
+    return _job(server, env, f"table_list = [\n{tables}\n    ]\n    {source}", f"{written}\n    {sink}")
+
+
+def _job(server: PostgresServer, env: str, source: str, sink: str) -> str:
     return f"""env {{
   job.mode = "BATCH"
   parallelism = 2
@@ -105,9 +94,6 @@ def tables_job(server: PostgresServer, names: Sequence[str], *, env: str = "", s
 source {{
   Jdbc {{
 {connection(server)}
-    table_list = [
-{tables}
-    ]
     {source}
   }}
 }}
@@ -116,8 +102,6 @@ sink {{
 {connection(server)}
     generate_sink_sql = true
     database = "{DATABASE}"
-    table = "{pg.TARGET}.${{table_name}}"
-    schema_save_mode = "RECREATE_SCHEMA"
     {sink}
   }}
 }}
@@ -156,28 +140,73 @@ def half_written(since: float) -> list[Path]:
 
 def run(job: str, place: Path, watch: Callable[[int], object] | None = None, command: Sequence[str] = PLAIN) -> Run:
     """Run a job file by the public command line. `watch` is called with its process id in a thread."""
+    started = time.perf_counter()
+    process = begin(job, place, place / "home", command)
+    if watch is not None:
+        threading.Thread(target=watch, args=(process.pid,), daemon=True).start()
+    try:
+        output, _ = process.communicate(timeout=JOB_TIMEOUT_S)
+    except BaseException:
+        kill_tree(process)
+        raise
+    return Run(time.perf_counter() - started, receipt(process, output, place, 0))
+
+
+def begin(job: str, place: Path, home: Path, command: Sequence[str] = PLAIN) -> subprocess.Popen[bytes]:
     path = place / "job.conf"
     path.write_text(job)
-    errors = place / "errors.txt"
     # The cache outlives the benchmark, as a user's does: archives from the run before are part of the command.
-    env = os.environ | {"SEATUNNEL_HOME": str(place / "home"), "XDG_CACHE_HOME": str(CACHE)}
-    started = time.perf_counter()
-    with errors.open("wb") as stderr:
-        process = subprocess.Popen(
+    env = os.environ | {"SEATUNNEL_HOME": str(home), "XDG_CACHE_HOME": str(CACHE)}
+    with (place / ERRORS).open("wb") as errors:
+        return subprocess.Popen(
             [*command, "run", str(path), "--json"], cwd=ROOT, env=env,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
         )  # fmt: skip
-        if watch is not None:
-            threading.Thread(target=watch, args=(process.pid,), daemon=True).start()
-        try:
-            output, _ = process.communicate(timeout=JOB_TIMEOUT_S)
-        except BaseException:
-            kill_tree(process)
-            raise
-    wall = time.perf_counter() - started
-    if process.returncode != 0:
-        text = output.decode(errors="replace")[-3000:] + errors.read_text(errors="replace")[-3000:]
-        raise RuntimeError(f"seatunnel run ended with {process.returncode}:\n{text}")
+
+
+def receipt(process: subprocess.Popen[bytes], output: bytes, place: Path, wanted: int) -> dict[str, Any]:
+    """What a command has said at its end, which has to be the one that was wanted."""
+    text = output.decode(errors="replace")
+    if process.returncode != wanted:
+        said = text[-3000:] + (place / ERRORS).read_text(errors="replace")[-3000:]
+        raise RuntimeError(f"seatunnel run ended with {process.returncode}:\n{said}")
     # What a sink prints comes before the receipt.
-    text = output.decode()
-    return Run(wall, json.loads(text[text.index("\n{\n") + 1 if not text.startswith("{") else 0 :]))
+    found: dict[str, Any] = json.loads(text[text.index("\n{\n") + 1 if not text.startswith("{") else 0 :])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A job that runs until it is told to stop."""
+
+    process: subprocess.Popen[bytes]
+    place: Path
+    home: Path
+
+    def wait(self, what: str, condition: Callable[[], Any], seconds: float, look: float = 0.2) -> Any:
+        """The first true value; a stream that ends meanwhile is an error."""
+        deadline = time.monotonic() + seconds
+        while not (value := condition()):
+            if self.process.poll() is not None:
+                raise RuntimeError(f"the stream ended with {self.process.returncode} while {what} was waited for")
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"waited {seconds:g} s in vain for {what}")
+            time.sleep(look)
+        return value
+
+    def stop(self) -> dict[str, Any]:
+        """End it behind a savepoint; its receipt."""
+        self.process.send_signal(signal.SIGTERM)
+        output, _ = self.process.communicate(timeout=STOP_SECONDS_MAX)
+        return receipt(self.process, output, self.place, STOPPED)
+
+
+@contextlib.contextmanager
+def streaming(job: str, place: Path) -> Iterator[Stream]:
+    """A stream with a home of its own; one that nobody has stopped is killed."""
+    home = place / "home" / f"{time.time_ns()}"
+    process = begin(job, place, home)
+    try:
+        yield Stream(process, place, home)
+    finally:
+        kill_tree(process)
