@@ -64,6 +64,13 @@ class LogLevel(StrEnum):
     ERROR = "ERROR"
 
 
+RETAIN_AFTER_CANCEL = "checkpoint.retain-after-job-cancelled"
+ALWAYS_RETAINED = (
+    "without effect: a cancelled job keeps its checkpoints, for its targets remember them and would refuse the job "
+    "without them; --fresh makes both forget"
+)
+
+
 def _days(value: Any) -> Any:
     match = re.fullmatch(r"\s*(\d{1,6})\s*d(?:ays?)?\s*", value) if isinstance(value, str) else None
     return match[1] if match else value
@@ -127,8 +134,8 @@ class EnvOptions(Options):
     )
     checkpoint_retain_after_cancel: bool = option(
         False,
-        key="checkpoint.retain-after-job-cancelled",
-        doc="keep the checkpoints of a cancelled job",
+        key=RETAIN_AFTER_CANCEL,
+        doc="accepted; a cancelled job always keeps its checkpoints",
     )
 
     exchange_location: str | None = option(

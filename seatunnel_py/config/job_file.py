@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from seatunnel_py.api.options import Options
 from seatunnel_py.config import shade
-from seatunnel_py.config.env import WITHOUT_EFFECT, EnvOptions
+from seatunnel_py.config.env import ALWAYS_RETAINED, RETAIN_AFTER_CANCEL, WITHOUT_EFFECT, EnvOptions
 from seatunnel_py.config.evaluate import Evaluation
 from seatunnel_py.config.guard import DEFAULT_LIMITS, Limits, decode
 from seatunnel_py.config.hocon import Block, read
@@ -178,6 +178,9 @@ def _env(evaluation: Evaluation, start: Place, problems: list[Problem]) -> tuple
     for name in WITHOUT_EFFECT:
         if getattr(env, name):
             notes += ((tree.find(name) or tree).place.problem("accepted without effect", path=f"env.{name}"),)
+    written = tree.find(RETAIN_AFTER_CANCEL)
+    if written is not None and not env.checkpoint_retain_after_cancel:
+        notes += (written.place.problem(ALWAYS_RETAINED, path=f"env.{RETAIN_AFTER_CANCEL}"),)
     return tree, env, notes
 
 

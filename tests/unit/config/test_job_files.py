@@ -226,6 +226,14 @@ def test_older_names_and_spellings_of_env() -> None:
     assert {note.path for note in job.notes} == {"env.execution.parallelism", "env.flink", "env.nonsense"}
 
 
+@pytest.mark.parametrize(("said", "noted"), [("true", []), ("false", ["env.checkpoint.retain-after-job-cancelled"])])
+def test_who_wants_no_checkpoints_of_a_cancelled_job_hears_that_they_stay(said: str, noted: list[str]) -> None:
+    job = _job(f"env {{ checkpoint.retain-after-job-cancelled = {said} }}\n" + MINIMAL)
+
+    assert [note.path for note in job.notes] == noted
+    assert all(note.line == 1 and "--fresh" in str(note) for note in job.notes)
+
+
 def test_an_sql_job_file_is_refused_with_a_remedy() -> None:
     """It is another language."""
     with pytest.raises(JobFileError, match="SQL job files are not supported"):
