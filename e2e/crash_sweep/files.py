@@ -71,11 +71,7 @@ class FilesOut:
         return [(one[1], int(one[2]), int(one[3])) for one in cells]
 
     def glance(self, place: Place) -> Glance:
-        counted: dict[tuple[str, int], tuple[int, int]] = {}
-        for source, split, seq in self.rows(place):
-            rows, last = counted.get((source, split), (0, 0))
-            counted[source, split] = rows + 1, max(last, seq)
-        return Glance(counted)
+        return Glance.at(self.rows(place))
 
     def left_behind(self, place: Place) -> Sequence[str]:
         hidden = [path for path in place.files.rglob(".*") if not path.name.startswith(".seatunnel")]

@@ -26,6 +26,15 @@ class Glance:
 
     splits: Mapping[tuple[str, int], tuple[int, int]]
 
+    @classmethod
+    def at(cls, found: Iterable[Row]) -> Glance:
+        """Of rows that are looked at one by one."""
+        counted: dict[tuple[str, int], tuple[int, int]] = {}
+        for source, split, seq in found:
+            rows, last = counted.get((source, split), (0, 0))
+            counted[source, split] = rows + 1, max(last, seq)
+        return cls(counted)
+
     @property
     def rows(self) -> int:
         return sum(rows for rows, _ in self.splits.values())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from e2e.crash_sweep.files import FilesOut
 from e2e.crash_sweep.judge import Row
 from e2e.crash_sweep.place import Place
-from e2e.crash_sweep.recipes import SPLITS
+from e2e.crash_sweep.recipes import SPLITS, all_rows
 from e2e.crash_sweep.tables import PostgresSource, PostgresTable
 
 ROWS = 400  # of each split
@@ -30,9 +30,7 @@ class PeerRecipe:
     ours: tuple[str, ...]
 
     def wanted(self) -> Iterator[Row]:
-        for split in range(SPLITS):
-            for seq in range(1, ROWS + 1):
-                yield "big", split, seq
+        return all_rows(ROWS)
 
     def job(self, place: Place) -> str:
         """The peer's own options, as its pages ask for exactly-once."""

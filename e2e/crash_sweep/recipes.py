@@ -62,6 +62,13 @@ class Target(Protocol):
         """What should not be there after the end of the job."""
 
 
+def all_rows(of_split: int) -> Iterator[Row]:
+    """What a source of so many rows a split holds."""
+    for split in range(SPLITS):
+        for seq in range(1, of_split + 1):
+            yield "big", split, seq
+
+
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """``rows`` of each split; small units, so that there are many."""
@@ -79,9 +86,7 @@ class Recipe:
 
     def wanted(self) -> Iterator[Row]:
         """Every row that the source holds."""
-        for split in range(SPLITS):
-            for seq in range(1, self.rows + 1):
-                yield "big", split, seq
+        return all_rows(self.rows)
 
     def job(self, place: Place) -> str:
         """The job file."""

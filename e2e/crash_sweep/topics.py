@@ -32,11 +32,7 @@ class KafkaTopic:
         return [(one["source"], one["split"], one["seq"]) for one in loaded]
 
     def glance(self, place: Place) -> Glance:
-        counted: dict[tuple[str, int], tuple[int, int]] = {}
-        for source, split, seq in self.rows(place):
-            rows, last = counted.get((source, split), (0, 0))
-            counted[source, split] = rows + 1, max(last, seq)
-        return Glance(counted)
+        return Glance.at(self.rows(place))
 
     def left_behind(self, place: Place) -> Sequence[str]:
         return [path.name for path in (place.home / ".seatunnel").rglob("*.arrow")]
