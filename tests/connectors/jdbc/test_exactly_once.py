@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -251,6 +253,26 @@ def test_an_overtaken_driver_and_its_workers_are_refused(target: Target, recipe:
 
     target.commit(1, mine, incarnation=2)
     assert target.rows == [BEFORE, (1, "a")]
+
+
+def test_units_of_a_new_driver_make_themselves_known_at_once(target: Target) -> None:
+    """I34. Found by the crash sweep: of two units that began together one was refused by the ledger's key, and its
+    table failed."""
+    target.plan(recipe="direct")
+    for incarnation in range(2, 7):
+        at_once = threading.Barrier(4)
+
+        def begin(number: int, incarnation: int = incarnation, at_once: threading.Barrier = at_once) -> None:
+            at_once.wait()
+            target.open(f"u{number}", incarnation=incarnation, epoch=number % 2).abort()
+
+        target.lineage = f"lineage{next(_numbers)}"
+        with ThreadPoolExecutor(4) as units:
+            list(units.map(begin, range(4)))
+        fence = target.ask("SELECT incarnation, epoch FROM seatunnel_ledger")
+
+        assert fence[-1:] == [(incarnation, 1)]
+        target.run("DELETE FROM seatunnel_ledger")
 
 
 def test_by_key_the_last_word_counts_across_units_and_within_one(target: Target) -> None:

@@ -25,7 +25,9 @@ class MysqlFlavor(Flavor):
     spans_databases: ClassVar[bool] = True
     shared_lock: ClassVar[str] = " LOCK IN SHARE MODE"
     own_lock: ClassVar[str] = " FOR UPDATE"
+    unless_there: ClassVar[str] = " ON DUPLICATE KEY UPDATE epoch = epoch"
     row_order: ClassVar[str] = "st_order"
+    clock: ClassVar[str] = "unix_timestamp()"
 
     def sessions(self, address: Address) -> AbstractContextManager[Session]:
         return sessions(address)

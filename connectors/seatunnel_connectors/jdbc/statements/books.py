@@ -40,7 +40,7 @@ class Books:
             f"CREATE TABLE IF NOT EXISTS {self.ledger} (lineage {text(64)} NOT NULL, step {text(190)} NOT NULL, "
             f"table_name {text(400)} NOT NULL, job_id {text(190)} NOT NULL, token {text(16)} NOT NULL, "
             "last_checkpoint BIGINT, incarnation INTEGER NOT NULL, epoch INTEGER NOT NULL, finished INTEGER NOT NULL, "
-            "PRIMARY KEY (lineage, step, table_name))",
+            "ended_at BIGINT, PRIMARY KEY (lineage, step, table_name))",
             f"CREATE TABLE IF NOT EXISTS {self.pieces} (token {text(16)} NOT NULL, data_id {text(700)} NOT NULL, "
             "attempt INTEGER NOT NULL, row_count BIGINT NOT NULL, byte_count BIGINT NOT NULL, "
             f"merged BIGINT NOT NULL, source_position {text(4000)}, source_rows BIGINT NOT NULL, checkpoint_id BIGINT, "
@@ -107,16 +107,19 @@ class Books:
         session.run(self._sql("DELETE FROM {pieces} WHERE token = ? AND data_id = ?"), (self.token, data_id))
 
     def raise_fence(self, session: Session, job_id: str, lineage: str, step: str, incarnation: int, epoch: int) -> None:
+        """Several units may do so at once: who comes second finds what the first one wrote, and never lowers it."""
         key = (lineage, step, self.table)
         rows = session.ask(self._sql("SELECT incarnation, epoch FROM {ledger} WHERE {row}"), key)
         if not rows:
+            new = "INSERT INTO {ledger} ({names}) VALUES (?, ?, ?, ?, ?, NULL, ?, ?, 0)" + self.flavor.unless_there
+            session.run(self._sql(new), (*key, job_id, self.token, incarnation, epoch))
+        if not rows or tuple(rows[0]) < (incarnation, epoch):
+            older = "(incarnation < ? OR incarnation = ? AND epoch < ?)"
             session.run(
-                self._sql("INSERT INTO {ledger} ({names}) VALUES (?, ?, ?, ?, ?, NULL, ?, ?, 0)"),
-                (*key, job_id, self.token, incarnation, epoch),
-            )
-        elif tuple(rows[0]) < (incarnation, epoch):
-            session.run(
-                self._sql("UPDATE {ledger} SET incarnation = ?, epoch = ? WHERE {row}"), (incarnation, epoch, *key)
+                self._sql(
+                    f"UPDATE {{ledger}} SET incarnation = ?, epoch = ?, ended_at = NULL WHERE {{row}} AND {older}"
+                ),
+                (incarnation, epoch, *key, incarnation, incarnation, epoch),
             )
 
     def lock(self, session: Session, lineage: str, step: str) -> tuple[int | None, int]:
@@ -141,11 +144,25 @@ class Books:
 
     def disown(self, session: Session, context: CommitContext) -> None:
         """They end, and are nobody's."""
-        sql = f"UPDATE {{ledger}} SET finished = 1, job_id = '' WHERE {_OTHERS}"
+        ended = f", ended_at = {self.flavor.clock}" if self.flavor.clock else ""
+        sql = f"UPDATE {{ledger}} SET finished = 1, job_id = ''{ended} WHERE {_OTHERS}"
         session.run(self._sql(sql), self._others(context))
 
     def _others(self, context: CommitContext) -> tuple[str, ...]:
         return (context.job_id, context.step, self.table, context.lineage)
+
+    def end(self, session: Session, context: CommitContext) -> None:
+        """The whole lineage has ended, unless a later driver has gone on with it."""
+        sql = f"UPDATE {{ledger}} SET ended_at = {self.flavor.clock} WHERE lineage = ? AND incarnation <= ?"
+        session.run(self._sql(f"{sql} AND ended_at IS NULL"), (context.lineage, context.incarnation))
+
+    def sweep(self, session: Session, keep_days: int) -> None:
+        """Drop lineages all of whose rows have ended, once that is older than anybody will restore. They are looked for
+        first, without a lock, for to delete by anything but the key waits for every commit that is under way."""
+        old = f"< {self.flavor.clock} - {keep_days * 86_400}"
+        ended = f"GROUP BY lineage HAVING count(*) = count(ended_at) AND max(ended_at) {old}"
+        for (lineage,) in session.ask(self._sql(f"SELECT lineage FROM {{ledger}} {ended}")):
+            session.run(self._sql(f"DELETE FROM {{ledger}} WHERE lineage = ? AND ended_at {old}"), (lineage,))
 
     def take_off(self, session: Session, data_ids: list[str]) -> None:
         """Of rows that are in the target and in a checkpoint the records are no longer needed."""

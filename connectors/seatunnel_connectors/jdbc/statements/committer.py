@@ -3,7 +3,7 @@ ledger; where units wrote to the target itself the ledger is all that is left.""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from seatunnel_connectors.jdbc import crash_points
 from seatunnel_connectors.jdbc.dialect import SinkRequest
@@ -100,6 +100,20 @@ class StatementCommitter(Committer):
             if fresh:
                 books.disown(session, context)
             return next(iter(books.others(session, context)), None)
+
+    def ledger(self, context: CommitContext) -> Hashable:
+        load = load_of(context.setup)
+        return (self.request.address.identity, load.database) if load.books and self.flavor.clock else None
+
+    def lineage_ended(self, context: CommitContext, keep_days: int) -> None:
+        load = load_of(context.setup)
+        with (
+            self.flavor.explained(f"sweeping the ledger of {load.table}"),
+            self.flavor.sessions(self.request.address) as session,
+        ):
+            books = self._books(load)
+            books.end(session, context)
+            books.sweep(session, keep_days)
 
     def recover(self, context: CommitContext) -> int | None:
         load = load_of(context.setup)

@@ -66,8 +66,13 @@ class Flavor(ABC):
     own_lock: ClassVar[str] = ""
     """What a SELECT says so that nobody may change its rows, or read them with a lock, before the transaction ends;
     empty where a transaction that writes is alone anyway."""
+    unless_there: ClassVar[str] = ""
+    """What an INSERT says so that it changes nothing where another transaction was first with the key; empty where a
+    transaction that writes is alone anyway."""
     row_order: ClassVar[str] = ""
     """The column of a staging table that grows from row to row."""
+    clock: ClassVar[str] = ""
+    """The database's seconds since 1970, as an expression; empty: there is none, and its ledger is never swept."""
     spans_databases: ClassVar[bool] = False
     """Whether a connection reaches every database of its server, so that the option ``database`` may be another
     one than the url's."""
