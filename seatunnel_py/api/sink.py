@@ -8,7 +8,7 @@ A sink is bound to one upstream table when it is made (its options have had thei
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -133,6 +133,15 @@ class Writer(ABC):
         """The unit failed: undo what can be undone, give back what was borrowed. Must not raise."""
 
 
+@dataclass(frozen=True, slots=True)
+class SinkCommit:
+    """What one committer is to commit; ``pieces`` are combined already."""
+
+    committer: Committer
+    pieces: Sequence[Piece]
+    context: CommitContext
+
+
 class Committer(ABC):
     """Finishes pieces, on the driver. The target's own record decides what was done, never memory (I28)."""
 
@@ -143,6 +152,16 @@ class Committer(ABC):
     @abstractmethod
     def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         """Make the pieces visible, all or nothing; called again with the same checkpoint it has the effect of once."""
+
+    def commits_with(self, context: CommitContext) -> Hashable:
+        """What all those have in common whose commits this target takes together: a job may have hundreds of tables in
+        it. None: this one is committed alone."""
+        return None
+
+    def commit_together(self, commits: Sequence[SinkCommit]) -> None:
+        """All or nothing, of committers (this one among them) that agree in ``commits_with``. What is no RetriableError
+        may concern any of them: they are then asked to ``commit`` each alone."""
+        raise AssertionError(f"{type(self).__name__} has named nobody to commit with")
 
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         """Drop staged pieces that no checkpoint will ever name (I33). ``context.final``: the run is given up, and so is

@@ -37,15 +37,16 @@ class Asides:
     def __call__(
         self,
         what: str,
-        job: Callable[[], Any],
+        job: Any,
         then: Callable[[Any], None],
         failed: Callable[[UnitFailure], None],
         *,
         late: Callable[[Any], None] = _nothing,
         retried: bool = True,
+        through: Callable[[Any, Callable[[Any], None], Callable[[UnitFailure], None]], None] | None = None,
     ) -> None:
-        """Run ``job``; where trying again may help it is tried as often as a unit is. ``late`` gets what comes back
-        behind the pipeline's end."""
+        """Run ``job``, as it is called or ``through`` somebody who knows how; where trying again may help it is tried
+        as often as a unit is. ``late`` gets what comes back behind the pipeline's end."""
         life = self._life
         number = next(self._numbers)
         self.under_way[number] = what, life.now()
@@ -68,7 +69,7 @@ class Asides:
             life.retrying(what, self.tries[what], delay, failure)
             life.after(("aside", what), delay, partial(self._again, what, job, then, failed, late))
 
-        life.world.aside(job, done, not_done)
+        (through or life.world.aside)(job, done, not_done)
 
     def _again(self, what: str, job: Any, then: Any, failed: Any, late: Any) -> None:
         """The pause before another try is over."""

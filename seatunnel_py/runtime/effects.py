@@ -22,10 +22,10 @@ from seatunnel_py.plan.flows import SinkNode
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
 from seatunnel_py.protocol.items import StagedPiece
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.runtime import crash_points, quarantine
+from seatunnel_py.runtime import crash_points
 from seatunnel_py.runtime.chains import JobIdentity
 from seatunnel_py.runtime.reading import Round, rounds_of, rounds_plain
-from seatunnel_py.work.unit import QUARANTINE, FailureKind, SinkPiece, UnitFailure
+from seatunnel_py.work.unit import FailureKind, SinkPiece, UnitFailure
 
 Groups = Sequence[Sequence[SinkNode]]
 
@@ -169,23 +169,6 @@ def release(enumerators: Iterable[Enumerator]) -> None:
     with ExitStack() as closing:
         for enumerator in enumerators:
             closing.callback(enumerator.close)
-
-
-def commit(
-    groups: Groups, pieces: Iterable[StagedPiece], setups: Mapping[str, Setup], job: JobIdentity, checkpoint: int,
-    *, final: bool,
-) -> None:  # fmt: skip
-    """Finish one commit scope: each committer gets the pieces of all its tables."""
-    staged = [piece_of(piece) for piece in pieces]
-    for group in groups:
-        node = group[0]
-        tables = {(member.step.id, member.table.path) for member in group}
-        own = [piece.piece for piece in staged if (piece.step, piece.table) in tables]
-        committer = node.sink.committer()
-        crash_points.BEFORE_COMMIT.hit()
-        committer.commit(committer.combine(own), context_of(node, setups[node.id].data, job, checkpoint, final=final))
-        crash_points.COMMITTED.hit()
-    quarantine.commit([piece for piece in staged if piece.step == QUARANTINE], job, checkpoint)
 
 
 def abort(

@@ -40,6 +40,7 @@ from seatunnel_py.runtime.receipt import ExitCode, TableReceipt, TableState
 from seatunnel_py.runtime.resuming import Past
 from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.runtime.takeover import Authority
+from seatunnel_py.runtime.target_commits import ScopeCommit, TargetCommits
 from seatunnel_py.runtime.unit_journal import JournalFile
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.unit import FailureKind, Unit, UnitFailure, UnitId
@@ -101,6 +102,7 @@ class Driver:
         self._admission = Admission(self._lives.values())
         self._side = ThreadPoolExecutor(SIDE_THREADS, thread_name_prefix="side")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self._commits = TargetCommits(self.aside, self.post)
         self._journalling = Journalling(journal, self._write, self._journal_failed)
         self._failed_fast = False
         self._desk: Desk | None = None
@@ -264,6 +266,9 @@ class Driver:
                 self._queue.put(lambda: then(value))
 
         self._side.submit(work)
+
+    def commit(self, commit: ScopeCommit, then: Callable[[Any], None], failed: Callable[[UnitFailure], None]) -> None:
+        self._commits.commit(commit, then, failed)
 
     def to_coordinator(self, pipeline: str, event: CoordinatorEvent) -> None:
         if pipeline not in self._hub.coordinators:

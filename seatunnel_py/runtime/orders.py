@@ -25,6 +25,7 @@ from seatunnel_py.runtime.events import CheckpointDone, Place
 from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.restarts import cannot_restart, shown_twice
 from seatunnel_py.runtime.subtask_run import SubtaskRun
+from seatunnel_py.runtime.target_commits import ScopeCommit
 from seatunnel_py.runtime.unit_journal import done_line, kept_line, taken_line
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
@@ -107,14 +108,14 @@ def _commit(life: PipelineLife, command: order.CommitPieces) -> None:
     final = newest.kind is RecordKind.FINAL and newest.checkpoint == command.checkpoint
     if final and life.state is TableState.RUNNING:
         life.change(TableState.COMMITTING)
-    job, setups = life.job, life.prepared.setups
     groups = life.graph.scopes.get(command.scope, ())  # without sinks a vertex has bad rows only
     life.aside(
         f"commit {command.scope}",
-        partial(effects.commit, groups, command.pieces, setups, job, command.checkpoint, final=final),
+        ScopeCommit(groups, command.pieces, life.prepared.setups, life.job, command.checkpoint, final),
         lambda _: _committed(life, command),
         partial(_commit_failed, life, command),
         retried=False,
+        through=life.world.commit,
     )
 
 

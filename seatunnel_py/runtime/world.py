@@ -11,6 +11,7 @@ from seatunnel_py.protocol.items import Taken
 from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.runtime.events import JobEvent
 from seatunnel_py.runtime.read_limit import ReadLimit
+from seatunnel_py.runtime.target_commits import ScopeCommit
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.unit import Unit, UnitFailure, UnitId
 
@@ -40,6 +41,9 @@ class World(Protocol):
         self, task: Callable[[], Any], then: Callable[[Any], None], failed: Callable[[UnitFailure], None]
     ) -> None:
         """Run something that blocks on another thread."""
+
+    def commit(self, commit: ScopeCommit, then: Callable[[Any], None], failed: Callable[[UnitFailure], None]) -> None:
+        """Have a target commit this, perhaps with what other pipelines want of it."""
 
     def log(
         self, lines: Iterable[Mapping[str, Any]], then: Callable[[], None], overtaken: Callable[[], None] = ...

@@ -4,17 +4,20 @@ ledger is left to be written."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, LiteralString
+from collections.abc import Hashable, Sequence
+from functools import partial
+from typing import cast
+
+import psycopg
 
 from seatunnel_connectors.jdbc import crash_points
 from seatunnel_connectors.jdbc.postgres import ddl, prepared, staged
+from seatunnel_connectors.jdbc.postgres.bookkeeping import entry_of, fenced_off, keep
 from seatunnel_connectors.jdbc.postgres.ledger import Books
 from seatunnel_connectors.jdbc.postgres.plan import PREPARED, SHADOW, STAGED, TABLE, Load, load_of
 from seatunnel_connectors.jdbc.postgres.session import Statements, explained, literal, quote, statements
-from seatunnel_connectors.jdbc.recorded import data_ids, lives
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import CommitContext, Committer, FatalError, Piece, TableSchema
+from seatunnel_py.api import CommitContext, Committer, FatalError, Piece, SinkCommit, TableSchema
 
 # For building indexes: enough that a few million keys are sorted in memory.
 _MEMORY = "SET LOCAL maintenance_work_mem = '256MB'; SET LOCAL max_parallel_maintenance_workers = 2"
@@ -31,77 +34,57 @@ class PostgresCommitter(Committer):
         load = load_of(context.setup)
         if not load.books:
             return
-        books = Books(load.schema, load.token, str(self.table.path))
-        how = self._commit_pieces if load.how in (SHADOW, STAGED) else self._commit_table
-        with explained(f"committing table {load.schema}.{load.table}"), statements(self.address) as db:
+        books, entry = self._books(load), entry_of(load, str(self.table.path), pieces, context)
+        with explained(f"committing table {entry.shown}"), statements(self.address) as db:
             crash_points.POSTGRES_BEFORE.hit()
-            if load.how == PREPARED and not self._known(db, load, books, context):
+            if load.how == PREPARED and not self._known(db, books, context):
                 prepared.commit_all(db, load, books, pieces)
-            db.execute("BEGIN")
-            try:
-                ended = how(db, load, books, pieces, context)
-            except BaseException:
-                db.execute("ROLLBACK")
-                raise
-            crash_points.POSTGRES_INSIDE.hit()
-            db.execute(ended)
+            then = partial(self._apply, db, load, books, final=context.final)
+            keep(db, load.schema, [entry], durable=load.how in (SHADOW, STAGED), then=then)
             if load.how == PREPARED and context.final:
                 prepared.roll_back_all(db, load)
         crash_points.POSTGRES_AFTER.hit()
 
-    def _known(self, db: Statements, load: Load, books: Books, context: CommitContext) -> bool:
-        row = db.execute(books.lock(context.lineage, context.step).encode()).fetchone()
-        return self._is_done(load, row, context)
+    def commits_with(self, context: CommitContext) -> Hashable:
+        load = load_of(context.setup)
+        waits = load.how == SHADOW or (load.how == STAGED and load.at_end)
+        if not load.books or not (load.how == TABLE or (waits and not context.final)):
+            return None
+        return "postgres", self.address.identity, load.schema, waits
 
-    def _commit_table(
-        self, db: Statements, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
-    ) -> LiteralString:
-        """Where units write to the target itself: one message, for a job may have hundreds of small tables. The rows
-        are durable already, so a ledger row that a crash takes back is only written again."""
-        names = data_ids(pieces)
-        contested = data_ids([piece for piece in pieces if piece.data["contested"]])
-        script = [
-            "SET LOCAL synchronous_commit = off",
-            books.lock(context.lineage, context.step),
-            *([books.take_off(context, names, contested)] if names else []),
-            *([books.forget_pieces()] if context.final else []),
-            books.record(context, sum(piece.rows for piece in pieces)),
+    def commit_together(self, commits: Sequence[SinkCommit]) -> None:
+        loads = [load_of(one.context.setup) for one in commits]
+        tables = [str(cast("PostgresCommitter", one.committer).table.path) for one in commits]
+        entries = [
+            entry_of(load, table, one.pieces, one.context)
+            for load, table, one in zip(loads, tables, commits, strict=True)
         ]
-        cursor = db.execute(";\n".join(script).encode(), prepare=False)
-        cursor.nextset()
-        if self._is_done(load, cursor.fetchone(), context):
-            return "ROLLBACK"
-        cursor.nextset()
-        if names:
-            row = cursor.fetchone()
-            self._all_there(load, row[0] if row else 0, len(names))
-        return "COMMIT"
+        schema = loads[0].schema
+        with explained(f"committing {len(commits)} tables of schema {schema}"), statements(self.address) as db:
+            crash_points.POSTGRES_BEFORE.hit()
+            try:
+                keep(db, schema, entries, durable=loads[0].how != TABLE)
+            except psycopg.errors.LockNotAvailable as error:
+                raise FatalError(f"another session holds the ledger's row of one of these tables: {error}") from error
+        crash_points.POSTGRES_AFTER.hit()
 
-    def _commit_pieces(
-        self, db: Statements, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
-    ) -> LiteralString:
-        """Where units write beside the target."""
-        if self._known(db, load, books, context):
-            return "ROLLBACK"
-        names = data_ids(pieces)
-        if names:
-            self._all_there(load, db.execute(books.accept(context, names).encode()).rowcount, len(names))
-        {SHADOW: self._add_shadow, STAGED: self._add_staged}[load.how](db, load, books, pieces, final=context.final)
-        if not db.execute(books.record(context, sum(piece.rows for piece in pieces)).encode()).rowcount:
-            raise self._fenced_off(load)
-        return "COMMIT"
+    def _books(self, load: Load) -> Books:
+        return Books(load.schema, load.token, str(self.table.path))
 
-    def _add_staged(self, db: Statements, load: Load, books: Books, pieces: Sequence[Piece], *, final: bool) -> None:
-        if final or not load.at_end:
+    def _known(self, db: Statements, books: Books, context: CommitContext) -> bool:
+        """Whether the ledger has this checkpoint; FatalError where it knows a newer run."""
+        row = db.execute(books.lock(context.lineage, context.step).encode()).fetchone()
+        if row is not None and row[1] > context.incarnation:
+            raise fenced_off(f"{books.schema}.{self.table.path.table}")
+        return row is not None and row[0] is not None and bool(row[0] >= context.checkpoint)
+
+    def _apply(self, db: Statements, load: Load, books: Books, *, final: bool) -> None:
+        """What becomes visible with the ledger."""
+        if load.how == STAGED and (final or not load.at_end):
             staged.add_named(db, load, books)
-        for vertex, life in lives(pieces).items():
-            overtaken = db.execute(books.forget_overtaken(vertex, life).encode()).fetchall()
-            staged.drop(db, load.schema, (table for (table,) in overtaken if table))
-        if final:
+        if load.how == STAGED and final:
             self._drop_all(db, load, books)
-
-    def _add_shadow(self, db: Statements, load: Load, books: Books, pieces: Sequence[Piece], *, final: bool) -> None:
-        if final:
+        if load.how == SHADOW and final:
             self._nothing_else(db, load, books)
             self._finish(db, load)
             db.execute(books.forget_pieces().encode())
@@ -113,17 +96,6 @@ class PostgresCommitter(Committer):
             staged.drop(db, load.schema, (table for (table,) in left))
         db.execute(books.forget_pieces().encode())
 
-    def _is_done(self, load: Load, row: tuple[Any, ...] | None, context: CommitContext) -> bool:
-        """Whether the ledger says so; FatalError where it knows a newer run."""
-        if row is not None and row[1] > context.incarnation:
-            raise self._fenced_off(load)
-        return row is not None and row[0] is not None and bool(row[0] >= context.checkpoint)
-
-    def _fenced_off(self, load: Load) -> FatalError:
-        return FatalError(
-            f"table {load.schema}.{load.table}: a newer run of this job has taken over; this one is fenced off"
-        )
-
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         """The run is given up: what nobody will finish is dropped. Of a run that goes on, what a life has left is found
         by the commit of a later one: here rows of others would go, that a checkpoint has named."""
@@ -134,13 +106,13 @@ class PostgresCommitter(Committer):
             if load.how == PREPARED:
                 prepared.roll_back_all(db, load)
             if load.how != TABLE:
-                self._drop_all(db, load, Books(load.schema, load.token, str(self.table.path)))
+                self._drop_all(db, load, self._books(load))
 
     def begin(self, context: CommitContext, *, fresh: bool) -> str | None:
         load = load_of(context.setup)
         if not load.booked:
             return None
-        books = Books(load.schema, load.token, str(self.table.path))
+        books = self._books(load)
         with explained(f"reading the ledger of {load.schema}.{load.table}"), statements(self.address) as db:
             if fresh:
                 db.execute(books.disown(context).encode())
@@ -152,7 +124,7 @@ class PostgresCommitter(Committer):
         load = load_of(context.setup)
         if not load.books:
             return None
-        books = Books(load.schema, load.token, str(self.table.path))
+        books = self._books(load)
         with explained(f"reading the ledger of {load.schema}.{load.table}"), statements(self.address) as db:
             row = db.execute(books.lock(context.lineage, context.step).encode()).fetchone()
             db.execute(
@@ -160,14 +132,6 @@ class PostgresCommitter(Committer):
             )
         crash_points.POSTGRES_FENCED.hit()
         return row[0] if row else None
-
-    def _all_there(self, load: Load, found: int, wanted: int) -> None:
-        if found != wanted:
-            raise FatalError(
-                f"table {load.schema}.{load.table}: {wanted - found} of {wanted} units that were written are not in "
-                "the target's records: they are lost",
-                "run the job again with --fresh",
-            )
 
     def _nothing_else(self, db: Statements, load: Load, books: Books) -> None:
         """In a shadow the rows of a unit that no checkpoint names could not be told apart."""

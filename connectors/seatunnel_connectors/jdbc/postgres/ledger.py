@@ -8,7 +8,6 @@ committed checkpoint, and the newest incarnation and epoch, which fence off the 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc.postgres.session import literal, quote
@@ -110,24 +109,6 @@ class Books:
             FROM {quote(self.schema, LEDGER)} WHERE {self._row(lineage, step)} FOR UPDATE
         """
 
-    def accept(self, context: CommitContext, data_ids: list[str]) -> str:
-        """Mark the pieces that this checkpoint names; as many rows must be affected as there are names."""
-        return f"""
-            UPDATE {quote(self.schema, PIECES)} SET checkpoint = coalesce(checkpoint, {context.checkpoint})
-            WHERE token = {literal(self.token)} AND data_id IN ({_texts(data_ids) or "NULL"})
-        """
-
-    def take_off(self, context: CommitContext, data_ids: list[str], contested: list[str]) -> str:
-        """Of rows that are in the target and in a checkpoint the records are no longer needed, but those of
-        ``contested`` ones: late attempts must still find them. Answers how many there were."""
-        return f"""
-            WITH gone AS (DELETE FROM {quote(self.schema, PIECES)}
-                          WHERE token = {literal(self.token)} AND data_id IN ({_texts(data_ids)})
-                          AND NOT data_id = ANY (ARRAY[{_texts(contested)}]::text[]) RETURNING 1),
-                 kept AS ({self.accept(context, contested)} RETURNING 1)
-            SELECT (SELECT count(*) FROM gone) + (SELECT count(*) FROM kept)
-        """
-
     def named(self) -> str:
         """Tables of the units that checkpoints have named, in the order in which they were staged: name, whether it is
         there, and whether it has a column for the kinds of rows."""
@@ -142,14 +123,6 @@ class Books:
 
     def forget_named(self) -> str:
         return f"{self.forget_pieces()} AND checkpoint > 0"
-
-    def forget_overtaken(self, vertex: str, life: tuple[int, int]) -> str:
-        """Forget what older lives of a vertex have staged and no checkpoint has named; answers the tables. A piece of a
-        later life is in a checkpoint: all that older ones had in theirs is committed by then."""
-        return f"""
-            {self.forget_pieces()} AND checkpoint IS NULL AND vertex = {literal(vertex)}
-            AND (incarnation, epoch) < ({life[0]}, {life[1]}) RETURNING staged
-        """
 
     def tables(self, prefix: str) -> str:
         """Every table whose name begins so."""
@@ -167,22 +140,6 @@ class Books:
         return f"""
             SELECT data_id FROM {quote(self.schema, PIECES)}
             WHERE token = {literal(self.token)} AND checkpoint IS NULL ORDER BY data_id LIMIT 5
-        """
-
-    def record(self, context: CommitContext, rows: int) -> str:
-        """Write the checkpoint into the ledger."""
-        return f"""
-            INSERT INTO {quote(self.schema, LEDGER)} AS l
-                (lineage, step, table_name, job_id, token, last_checkpoint, incarnation, epoch, rows, finished)
-            VALUES ({literal(context.lineage)}, {literal(context.step)}, {literal(self.table)},
-                    {literal(context.job_id)}, {literal(self.token)}, {context.checkpoint}, {context.incarnation}, 0,
-                    {rows}, {str(context.final).lower()})
-            ON CONFLICT (lineage, step, table_name) DO UPDATE
-            SET last_checkpoint = excluded.last_checkpoint, token = excluded.token,
-                rows = excluded.rows + CASE WHEN l.token = excluded.token THEN l.rows ELSE 0 END,
-                incarnation = greatest(l.incarnation, excluded.incarnation),
-                finished = excluded.finished, committed_at = now()
-            WHERE l.incarnation <= excluded.incarnation
         """
 
     def forget_piece(self, data_id: str, staged: str) -> str:
@@ -219,7 +176,3 @@ class Books:
 
     def _row(self, lineage: str, step: str) -> str:
         return f"lineage = {literal(lineage)} AND step = {literal(step)} AND table_name = {literal(self.table)}"
-
-
-def _texts(values: Iterable[str]) -> str:
-    return ", ".join(map(literal, values))

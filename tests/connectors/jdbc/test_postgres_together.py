@@ -1,0 +1,162 @@
+"""PostgreSQL: commits of many tables in one transaction leave what the same commits leave one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from seatunnel_connectors.jdbc.postgres import bookkeeping
+from seatunnel_py.api import CommitContext, FatalError, JobMode, Piece, Sink, SinkCommit, WriteContext
+from tests.connectors.jdbc.conftest import PostgresPlace
+from tests.connectors.jdbc.copying import make_sink
+from tests.connectors.jdbc.test_postgres_write import SCHEMA, batch, inserts
+
+pytestmark = pytest.mark.postgres
+
+RECIPES = ("direct", "staged")
+TABLES = ("a", "b", "c")
+LEDGER = "SELECT table_name, step, last_checkpoint, incarnation, rows, finished FROM b.seatunnel_ledger ORDER BY step"
+PIECES = "SELECT data_id, checkpoint, vertex, epoch FROM b.seatunnel_piece WHERE data_id <> '' ORDER BY data_id"
+
+
+class Tables:
+    """Several tables of one job, each with a sink of its own."""
+
+    def __init__(self, pg: PostgresPlace, recipe: str, prefix: str = "t", lineage: str = "lin") -> None:
+        self.pg = pg
+        self.lineage = lineage
+        self.sinks: dict[str, Sink] = {}
+        self.setups: dict[str, Any] = {}
+        options = {"primary_keys": ["id"], "is_exactly_once": True, "exactly_once_recipe": recipe}
+        for name in TABLES:
+            given = pg.sink(table=f"b.{prefix}_{name}", **options)
+            self.sinks[name] = make_sink(given, SCHEMA, mode=JobMode.BATCH)[0]
+            self.setups[name] = self.sinks[name].plan_setup()
+            self.sinks[name].setup(self.setups[name])
+
+    def write(self, name: str, number: int, **context: Any) -> Piece:
+        who = WriteContext(
+            "job", self.lineage, name, f"{name}{number}", setup=self.setups[name].data, vertex="read", **context
+        )
+        writer = self.sinks[name].open(who)
+        writer.write(batch(inserts(number)))
+        return writer.stage()
+
+    def context(self, name: str, checkpoint: int = 1, **more: Any) -> CommitContext:
+        setup = self.setups[name].data
+        return CommitContext("job", self.lineage, name, checkpoint, setup=setup, **{"final": False, **more})
+
+    def commit_of(self, name: str, pieces: list[Piece], checkpoint: int = 1, **more: Any) -> SinkCommit:
+        return SinkCommit(self.sinks[name].committer(), pieces, self.context(name, checkpoint, **more))
+
+
+@pytest.fixture(params=RECIPES)
+def tables(pg: PostgresPlace, request: pytest.FixtureRequest) -> Tables:
+    return Tables(pg, request.param)
+
+
+def together(commits: list[SinkCommit]) -> None:
+    keys = {one.committer.commits_with(one.context) for one in commits}
+    assert len(keys) == 1 and None not in keys
+    commits[0].committer.commit_together(commits)
+
+
+def alone(commits: list[SinkCommit]) -> None:
+    for one in commits:
+        one.committer.commit(one.pieces, one.context)
+
+
+def left(pg: PostgresPlace) -> tuple[Any, ...]:
+    """What is to be seen of it: books, and tables."""
+    names = [name for (name,) in pg.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'b' ORDER BY 1")]
+    return pg.rows(LEDGER), pg.rows(PIECES), len(names)
+
+
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_together_is_as_one_by_one(pg: PostgresPlace, recipe: str) -> None:
+    """I28, I33: the ledger, the records that stay, the tables that overtaken lives have left: all the same."""
+    seen = []
+    for commit in (alone, together):
+        pg.db.execute("DROP SCHEMA b CASCADE; CREATE SCHEMA b")
+        tables = Tables(pg, recipe)
+        first = {name: [tables.write(name, 1), tables.write(name, 2, attempt=1)] for name in TABLES}
+        commit([tables.commit_of(name, first[name]) for name in TABLES])
+        for name in TABLES:
+            tables.write(name, 3)  # of a life that ends here
+        second = {name: [tables.write(name, number, epoch=1) for number in (4, 5)] for name in TABLES}
+        second["b"] = []  # has nothing new
+        commit([tables.commit_of(name, second[name], 2) for name in TABLES])
+        seen.append(left(pg))
+
+    assert seen[0] == seen[1]
+    assert [row[:3] for row in seen[0][0]] == [("db.up.t", name, 2) for name in TABLES]
+
+
+def test_the_last_commits_of_tables_that_are_written_in_place(pg: PostgresPlace) -> None:
+    tables = Tables(pg, "direct")
+    pieces = {name: [tables.write(name, 1)] for name in TABLES}
+
+    together([tables.commit_of(name, pieces[name], 7, final=True) for name in TABLES])
+
+    assert [row[1:] for row in pg.rows(LEDGER)] == [(name, 7, 1, 1, True) for name in TABLES]
+    assert pg.rows(PIECES) == []
+
+
+def test_a_commit_that_shows_rows_goes_alone(pg: PostgresPlace) -> None:
+    """It takes as long as the rows are many, and waits for whoever reads the target."""
+    staged = Tables(pg, "staged")
+
+    assert staged.sinks["a"].committer().commits_with(staged.context("a", final=True)) is None
+    assert staged.sinks["a"].committer().commits_with(staged.context("a")) is not None
+
+
+def test_a_second_time_changes_nothing_and_the_rest_is_committed(tables: Tables) -> None:
+    """I28: one of them was committed before the driver died."""
+    pieces = {name: [tables.write(name, 1)] for name in TABLES}
+    commits = [tables.commit_of(name, pieces[name]) for name in TABLES]
+    alone(commits[:1])
+    together(commits)
+    before = left(tables.pg)
+    together(commits)
+
+    assert left(tables.pg) == before
+    assert [row[1:3] for row in tables.pg.rows(LEDGER)] == [(name, 1) for name in TABLES]
+
+
+def test_units_that_are_lost_are_named_and_nothing_is_committed(tables: Tables) -> None:
+    """I31: the books of the others wait for their own commits."""
+    pieces = {name: [tables.write(name, 1)] for name in TABLES}
+    tables.pg.db.execute("DELETE FROM b.seatunnel_piece WHERE data_id = 'b1'")
+    before = left(tables.pg)
+
+    with pytest.raises(FatalError, match=r"t_b: 1 of 1 units .* lost"):
+        together([tables.commit_of(name, pieces[name]) for name in TABLES])
+
+    assert left(tables.pg) == before
+
+
+def test_a_newer_driver_fences_all_of_them_off(tables: Tables) -> None:
+    """I34."""
+    pieces = {name: [tables.write(name, 1)] for name in TABLES}
+    tables.sinks["c"].committer().recover(tables.context("c", incarnation=2))
+    before = left(tables.pg)
+
+    with pytest.raises(FatalError, match=r"t_c: a newer run .* fenced off"):
+        together([tables.commit_of(name, pieces[name]) for name in TABLES])
+
+    assert left(tables.pg) == before
+
+
+def test_who_holds_one_row_of_the_ledger_does_not_keep_the_others(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is said as what each may meet alone: no RetriableError, for which all of them would wait."""
+    monkeypatch.setattr(bookkeeping, "LOCK_SECONDS", 0.2)
+    together([tables.commit_of(name, [tables.write(name, 1)]) for name in TABLES])
+    pieces = {name: [tables.write(name, 2)] for name in TABLES}
+    with psycopg.connect(tables.pg.db.info.dsn, autocommit=False) as other:
+        other.execute("SELECT 1 FROM b.seatunnel_ledger WHERE step = 'b' FOR UPDATE")
+        with pytest.raises(FatalError, match="holds the ledger's row"):
+            together([tables.commit_of(name, pieces[name], 2) for name in TABLES])
