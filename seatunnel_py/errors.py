@@ -10,7 +10,8 @@
     │   ├── RetriableError       the same unit may work if it is tried again
     │   ├── GenerationLost       what positions were valid for is gone: what was read under it is void
     │   └── FatalError           trying again cannot help: the table fails at once
-    │       └── BadRows          some rows are at fault, not the table: they may be set aside
+    │       ├── BadRows          some rows are at fault, not the table: they may be set aside
+    │       └── NoWayOn          what is known of the job is no use: going on would be refused again
     └── EngineError              the data plane itself failed (no Java, no Spark, lost workers)
 
 A message says what happened to which thing; the remedy says what to do. Neither ever holds a secret.
@@ -38,8 +39,12 @@ LINE_CHARACTERS_MAX = 300
 
 
 def first_line(message: str) -> str:
-    """What has room where many messages stand: the first line of one, and not all of it where it is very long."""
-    return message.partition("\n")[0][:LINE_CHARACTERS_MAX]
+    """What has room where many messages stand: the first line of one, with what it announces where it ends in a colon,
+    and not all of it where that is very long."""
+    first, _, others = message.partition("\n")
+    if first.endswith(":"):
+        first = f"{first} {'; '.join(line.strip() for line in others.splitlines())}"
+    return first[:LINE_CHARACTERS_MAX]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +127,11 @@ class BadRows(FatalError):
         super().__init__(message, remedy)
         self.row = row
         self.args = (message, remedy, row)
+
+
+class NoWayOn(FatalError):
+    """The table cannot go on from where it stands: `--restore latest` would be refused for the same reason. The remedy
+    says how it begins anew."""
 
 
 class EngineError(SeaTunnelError):

@@ -11,6 +11,8 @@ import typer
 
 from seatunnel_py import app
 from seatunnel_py.cli.files import writing
+from seatunnel_py.cli.problems import exit_code, failed_plain
+from seatunnel_py.errors import JobFileError
 from seatunnel_py.plan import explain
 from seatunnel_py.plan.picture import svg as draw
 from seatunnel_py.runtime.home import Home
@@ -29,7 +31,13 @@ def plan(
     """Plan the job, look at both ends, print. A table that would fail makes the exit code 3."""
     home = Home.of_environment()
     began_with = app.restored_from(home, app.RunOptions(variables, job_id, restore=restore))
-    planned = app.plan(path, variables)
+    try:
+        planned = app.plan(path, variables)
+    except JobFileError as error:
+        if not as_json:
+            raise
+        typer.echo(json.dumps(failed_plain(error), indent=1))
+        return exit_code(error)
     described = explain.describe(planned.job, planned.graph, planned.pipelines, look=True)
     place = home.job(job_id) if job_id is not None and restore == app.LATEST else None
     changes = app.changes_since(planned, place, began_with) if restore else ()

@@ -17,6 +17,12 @@ def problems_plain(error: JobFileError) -> list[dict[str, Any]]:
     return [asdict(problem) for problem in error.problems]
 
 
+def failed_plain(error: JobFileError) -> dict[str, Any]:
+    """What a command that prints JSON prints instead of its result."""
+    state = "JOB_FILE_WRONG" if exit_code(error) == ExitCode.JOB_FILE_WRONG else "FAILED"
+    return {"state": state, "problems": problems_plain(error)}
+
+
 def tell_problems(error: JobFileError) -> int:
     """Print every problem to stderr; returns the exit code."""
     for problem in error.problems:

@@ -68,6 +68,7 @@ class _View:
         self.running: dict[str, int] = {}  # rows by pipeline
         self.names: dict[str, str] = {}  # of pipelines: two may read tables of one name
         self.state_of: dict[str, TableState] = {}
+        self.told: dict[str, str] = {}  # the newest cause, by pipeline: one that comes again is not repeated
         self.rows = 0
         self.bytes = 0
 
@@ -85,7 +86,7 @@ class _View:
             case TableChanged():
                 return self._changed(event)
             case UnitRetried():
-                return Text(f"{event.name}: attempt {event.attempt}: {first_line(event.failure.message)}", "yellow")
+                return Text(f"{event.name}: attempt {event.attempt}: {self._cause(event)}", "yellow")
             case RegionRestarted():
                 return Text(f"{event.name}: {_restarted(event)}", "yellow")
             case NothingMoved():
@@ -95,7 +96,7 @@ class _View:
             case RequestAnswered():
                 return Text(f"{event.wish}: {event.text}", "green" if event.done else "yellow")
             case UnitGivenUp():
-                return Text(f"{event.name}: {event.unit} is given up: {first_line(event.failure.message)}", "yellow")
+                return Text(f"{event.name}: {event.unit} is given up: {self._cause(event)}", "yellow")
             case JobEnded() | CheckpointDone():
                 return None
         return None
@@ -112,8 +113,13 @@ class _View:
         else:
             self.running.setdefault(event.pipeline, 0)
         if event.state in (TableState.FAILED, TableState.ISOLATED) and event.failure:
-            return Text(f"{event.name}: {event.state.value}: {first_line(event.failure.message)}", "red")
+            return Text(f"{event.name}: {event.state.value}: {self._cause(event)}", "red")
         return None
+
+    def _cause(self, event: UnitRetried | UnitGivenUp | TableChanged) -> str:
+        cause = first_line(event.failure.message) if event.failure else ""
+        before, self.told[event.pipeline] = self.told.get(event.pipeline), cause
+        return "the same cause" if cause == before else cause
 
     @property
     def summary(self) -> str:

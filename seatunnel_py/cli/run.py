@@ -16,11 +16,12 @@ from typing import Any
 import typer
 
 from seatunnel_py import app
-from seatunnel_py.cli.problems import exit_code, problems_plain, tell_problems
+from seatunnel_py.cli.problems import exit_code, failed_plain, tell_problems
 from seatunnel_py.cli.progress import progress
 from seatunnel_py.cli.receipt_view import receipt_text
 from seatunnel_py.errors import JobFileError, SeaTunnelError
 from seatunnel_py.runtime.home import Home
+from seatunnel_py.runtime.job_changes import ChangesRefused
 from seatunnel_py.runtime.receipt import ExitCode, Receipt
 
 NOTHING_STARTED = "stopped before anything was started"
@@ -74,8 +75,7 @@ def performed(home: Home, perform: Callable[[Any, Any], Receipt], again: Callabl
         return stopper.exit_code
     except JobFileError as error:
         if as_json:
-            state = "JOB_FILE_WRONG" if exit_code(error) == ExitCode.JOB_FILE_WRONG else "FAILED"
-            typer.echo(json.dumps({"state": state, "problems": problems_plain(error)}, indent=1))
+            typer.echo(json.dumps(failed_plain(error), indent=1))
             return exit_code(error)
         return tell_problems(error)
     except app.NothingToDo as nothing:
@@ -85,11 +85,13 @@ def performed(home: Home, perform: Callable[[Any, Any], Receipt], again: Callabl
     except SeaTunnelError as error:
         if not as_json:
             raise
-        failed = {"state": "FAILED", "message": error.message, "remedy": error.remedy}
+        failed: dict[str, Any] = {"state": "FAILED", "message": error.message, "remedy": error.remedy}
+        if isinstance(error, ChangesRefused):  # people were told of them before
+            failed["changes"] = list(error.changes)
         typer.echo(json.dumps(failed, indent=1))
         return ExitCode.FAILED
     typer.echo(json.dumps(receipt.to_plain(), indent=1) if as_json else receipt_text(receipt, home))
-    if receipt.exit_code != ExitCode.SUCCESS and not as_json:
+    if receipt.exit_code != ExitCode.SUCCESS and receipt.can_go_on and not as_json:
         typer.echo(f"go on with it: {again(receipt.job_id)}")
     return receipt.exit_code
 

@@ -17,7 +17,7 @@ from seatunnel_py.api.batch import Plain
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import CommitContext, Effect, Piece, Setup, Visible
 from seatunnel_py.api.source import Enumerator, Split
-from seatunnel_py.errors import FatalError, RetriableError, SeaTunnelError
+from seatunnel_py.errors import FatalError, NoWayOn, RetriableError, SeaTunnelError
 from seatunnel_py.plan.flows import SinkNode
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
 from seatunnel_py.protocol.items import StagedPiece
@@ -71,7 +71,7 @@ def prepared_of(plain: Any) -> Prepared:
 
 
 def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity) -> Prepared:
-    """Plan every sink of the pipeline and find the splits; no data is changed anywhere. FatalError where a target knows
+    """Plan every sink of the pipeline and find the splits; no data is changed anywhere. NoWayOn where a target knows
     the job by another lineage: then its store has been lost, or there are two."""
     setups = {node.id: node.sink.plan_setup() for node in pipeline.sinks}
     for group in groups:
@@ -79,7 +79,7 @@ def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity) -> Prepared:
         context = context_of(node, setups[node.id].data, job, 0, final=False)
         other = node.sink.committer().begin(context, fresh=job.fresh)
         if other is not None:
-            raise FatalError(
+            raise NoWayOn(
                 f"{node.sink.target} remembers the job {job.job_id} under the lineage {other[:8]}, of which its store "
                 f"{job.store} knows nothing: that has lost something, or is another one",
                 "give the job its store back, or begin anew with --fresh; a job id of its own never meets another",
@@ -138,14 +138,14 @@ def resume(
     pipeline: Pipeline, before: Prepared, groups: Groups, job: JobIdentity, record: CheckpointRecord
 ) -> Prepared:
     """Every target learns of this driver before it is asked for anything, so that writers of older ones are refused
-    (I34); sources are opened again. FatalError where a target knows a later checkpoint than the store does."""
+    (I34); sources are opened again. NoWayOn where a target knows a later checkpoint than the store does."""
     newest = record.checkpoint
     for group in groups:
         node = group[0]
         context = context_of(node, before.setups[node.id].data, job, newest, final=False)
         committed = node.sink.committer().recover(context)
         if committed is not None and committed > newest:
-            raise FatalError(
+            raise NoWayOn(
                 f"{node.sink.target} holds checkpoint {committed} of this job, its store only {newest}: the store has "
                 "lost something",
                 "give the store back what is missing, or begin anew with --fresh and another target",

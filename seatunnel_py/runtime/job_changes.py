@@ -56,7 +56,12 @@ class Change:
 
 
 class ChangesRefused(SeaTunnelError):
-    """The job file has changed in a way that nobody has accepted."""
+    """The job file has changed in a way that nobody has accepted; ``changes`` are all of them, in words."""
+
+    def __init__(self, message: str, remedy: str, changes: tuple[str, ...]) -> None:
+        super().__init__(message, remedy)
+        self.changes = changes
+        self.args = (message, remedy, changes)
 
 
 def described(job: Job, pipelines: Mapping[str, Pipeline]) -> Described:
@@ -98,16 +103,17 @@ def changes(before: Described, now: Described) -> tuple[Change, ...]:
 
 
 def refuse(found: Iterable[Change], *, accepted: bool) -> None:
-    """Raises ChangesRefused with every change that stands in the way."""
-    fresh = [change for change in found if change.needs is Needs.FRESH]
-    asked = [change for change in found if change.needs is Needs.ACCEPTANCE and not accepted]
+    """Raises ChangesRefused where one of them stands in the way."""
+    changes = tuple(found)
+    fresh = any(change.needs is Needs.FRESH for change in changes)
+    asked = any(change.needs is Needs.ACCEPTANCE and not accepted for change in changes)
     if fresh or asked:
         raise ChangesRefused(
-            "the job file has changed since the job stood where it is to go on from:\n  "
-            + "\n  ".join(map(str, [*fresh, *asked])),
+            "the job file has changed since the job stood where it is to go on from; nothing was started",
             "give it its old text back, or begin anew with --fresh"
             if fresh
             else "--accept-changes goes on like that; --fresh begins anew",
+            tuple(map(str, changes)),
         )
 
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from seatunnel_py.errors import NoWayOn
 from seatunnel_py.work.unit import UnitFailure
 
 
@@ -93,6 +94,12 @@ class Receipt:
         if self.stopped_by:
             return self.stopped_by
         return ExitCode.SOME_TABLES_FAILED if TableState.DONE in states else ExitCode.FAILED
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether `--restore latest` may bring more, once the causes are mended."""
+        causes = [table.cause for table in self.tables if table.state is not TableState.DONE]
+        return not causes or any(cause is None or cause.error_type != NoWayOn.__name__ for cause in causes)
 
     @property
     def state(self) -> str:

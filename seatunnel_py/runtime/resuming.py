@@ -18,7 +18,7 @@ from typing import Any
 
 from seatunnel_py.api.capabilities import Guarantee
 from seatunnel_py.api.sink import Visible
-from seatunnel_py.errors import FatalError
+from seatunnel_py.errors import FatalError, NoWayOn
 from seatunnel_py.plan.flows import SinkNode
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.claims import RestoreRefused
@@ -89,7 +89,7 @@ def _start(
         prepared = effects.resume(pipeline, before, made, job, record)
         return Start(prepared, record, past.done)
     if record.snapshots and any(_cannot_be_taken_back(node, before) for node in pipeline.sinks):
-        raise FatalError(
+        raise NoWayOn(
             f"{pipeline.name} was read as of one moment, and that snapshot died with the driver that held it; rows of "
             "it are visible already, and would be there twice",
             "empty its target and run it with --fresh; source.consistency = per-split makes such a job go on",

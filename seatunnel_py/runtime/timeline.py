@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seatunnel_py.errors import first_line
+from seatunnel_py.errors import NoWayOn, first_line
 
 KEPT = 20
 _SKIPPED = '"level": "DEBUG"'  # most lines, where there are any of that level
@@ -123,6 +123,8 @@ class Timeline:
             return
         waiting = self._open.pop(line["pipeline"], [])
         follows = _ENDS[state]
+        if state == "ISOLATED" and line["cause"].get("error_type") != NoWayOn.__name__:
+            follows += "; --restore latest goes on with it"
         if all(one.cause != first_line(line["cause"]["message"]) for one in waiting):
             waiting.append(self._add(line, "table", "" if state == "STOPPED" else "ends"))
         for one in waiting:
@@ -160,7 +162,7 @@ class Timeline:
 
 _ENDS = {
     "FAILED": "the table failed",
-    "ISOLATED": "the table was left out, the others go on; --restore latest goes on with it",
+    "ISOLATED": "the table was left out, the others go on",
     "STOPPED": "the table was stopped",
     "DONE": "the table is done; something is left behind",
 }

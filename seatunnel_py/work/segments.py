@@ -12,11 +12,12 @@ positions as schema metadata. A segment appears under its name when it is comple
 from __future__ import annotations
 
 import json
+import os
 import re
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
@@ -26,6 +27,7 @@ from pyarrow import fs
 
 from seatunnel_py.api.batch import Batch, Position
 from seatunnel_py.api.schema import TablePath
+from seatunnel_py.errors import RetriableError
 from seatunnel_py.work.unit import Slice
 
 RESERVED = "__seatunnel."
@@ -64,8 +66,9 @@ class SegmentWriter:
         self._path = f"{directory.rstrip('/')}/{file}"
         self._renames = self._files.type_name not in _OBJECT_STORES
         self._written_path = f"{self._path}.part" if self._renames else self._path
-        self._files.create_dir(directory, recursive=True)
-        self._out = self._files.open_output_stream(self._written_path)
+        with self._writing():
+            self._files.create_dir(directory, recursive=True)
+            self._out = self._files.open_output_stream(self._written_path)
         self._at = 0
         self._entries: list[tuple[int, int, int]] = []
         self._batches: list[tuple[TablePath, int, int]] = []
@@ -83,9 +86,10 @@ class SegmentWriter:
         index = json.dumps(self._entries).encode()
         self._put(index)
         self._put(_TAIL.pack(len(index), zlib.crc32(index), _MAGIC))
-        self._out.close()
-        if self._renames:
-            self._files.move(self._written_path, self._path)
+        with self._writing():
+            self._out.close()
+            if self._renames:
+                self._files.move(self._written_path, self._path)
         return tuple(
             Slice(channel, number, table, self.url, number, rows, size, self._entries[number][2])
             for number, (table, rows, size) in enumerate(self._batches)
@@ -96,8 +100,21 @@ class SegmentWriter:
         self._files.delete_file(self._written_path)
 
     def _put(self, data: bytes | pa.Buffer) -> None:
-        self._out.write(data)
+        with self._writing():
+            self._out.write(data)
         self._at += len(data)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """What Arrow says of a full disk names no file."""
+        try:
+            yield
+        except OSError as error:
+            why = os.strerror(error.errno) if error.errno else str(error)
+            raise RetriableError(
+                f"cannot write {self.url}: {why}",
+                "look at space and permissions there; env.exchange.location names another place for what is under way",
+            ) from error
 
 
 def left_in(location: str) -> Iterator[tuple[int, str]]:

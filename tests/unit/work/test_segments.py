@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from seatunnel_py.api import Batch, Position, TablePath
+from seatunnel_py.api import Batch, Position, RetriableError, TablePath
 from seatunnel_py.work.segments import SegmentError, SegmentWriter, read_slice, read_slices
 
 ORDERS, USERS = TablePath("shop", "", "orders"), TablePath("shop", "", "users")
@@ -105,3 +105,13 @@ def test_an_unknown_index_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(SegmentError, match="no batch 1"):
         read_slice(slice_.segment, 1)
+
+
+def test_a_place_that_cannot_be_written_is_named_with_its_option(tmp_path: Path) -> None:
+    """Full, gone or not ours: it may be mended while the job tries again."""
+    place = tmp_path / "file"
+    place.write_text("no directory")
+
+    with pytest.raises(RetriableError, match=f"cannot write {place.as_uri()}") as refused:
+        SegmentWriter(place.as_uri(), "1.v#0.e0.a0")
+    assert "exchange.location" in refused.value.remedy

@@ -1,0 +1,125 @@
+"""What ``run`` and ``plan`` say of a job that could not be run: once, and only what helps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from seatunnel_py.cli import run as command
+from seatunnel_py.cli.main import main
+from seatunnel_py.cli.progress import progress
+from seatunnel_py.errors import NoWayOn, first_line
+from seatunnel_py.runtime.events import JobEvent, Place, TableChanged, UnitGivenUp, UnitRetried
+from seatunnel_py.runtime.home import Home
+from seatunnel_py.runtime.job_changes import Change, ChangesRefused, Fate, Needs, refuse
+from seatunnel_py.runtime.receipt import ExitCode, Receipt, Seconds, TableReceipt, TableState
+from seatunnel_py.work.unit import FailureKind, UnitFailure
+
+NO_WAY_ON = UnitFailure(FailureKind.FATAL, "the target remembers another lineage", error_type=NoWayOn.__name__)
+AWAY = UnitFailure(FailureKind.RETRIABLE, "connection refused", error_type="RetriableError")
+
+
+def receipt(*causes: UnitFailure | None, stopped_by: int = 0) -> Receipt:
+    state = TableState.STOPPED if stopped_by else TableState.ISOLATED
+    tables = [TableReceipt(f"t{number}", (), state, cause=cause) for number, cause in enumerate(causes)]
+    return Receipt("nightly", "job", tuple(tables), Seconds(), stopped_by=stopped_by)
+
+
+def ended(home: Path, end: Any, *, as_json: bool = False) -> int:
+    """The exit code of a run that ends like this."""
+
+    def perform(listen: Any, arm: Any) -> Receipt:
+        if isinstance(end, Exception):
+            raise end
+        assert isinstance(end, Receipt)
+        return end
+
+    return command.performed(Home(home), perform, lambda job_id: f"run --job-id {job_id}", as_json=as_json)
+
+
+@pytest.mark.parametrize(
+    ("end", "offered"),
+    [
+        (receipt(NO_WAY_ON, NO_WAY_ON), False),
+        (receipt(NO_WAY_ON, AWAY), True),
+        (receipt(AWAY), True),
+        (receipt(None, stopped_by=ExitCode.INTERRUPTED), True),
+    ],
+)
+def test_a_way_on_is_offered_only_where_it_leads_somewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], end: Receipt, offered: bool
+) -> None:
+    code = ended(tmp_path, end)
+
+    assert code == end.exit_code
+    assert ("go on with it: run --job-id nightly" in capsys.readouterr().out) is offered
+
+
+def test_a_changed_job_file_is_told_once_to_people_and_whole_to_machines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """People were told the changes while the job was looked at; a machine hears nothing before the end."""
+    with pytest.raises(ChangesRefused) as refused:
+        refuse([Change("table shop.b", Fate.DROPPED, "what it has written stays", Needs.ACCEPTANCE)], accepted=False)
+
+    with pytest.raises(ChangesRefused):
+        ended(tmp_path, refused.value)
+    code = ended(tmp_path, refused.value, as_json=True)
+
+    assert code == ExitCode.FAILED
+    assert "shop.b" not in str(refused.value)
+    assert "shop.b" in json.loads(capsys.readouterr().out)["changes"][0]
+
+
+def test_progress_says_a_cause_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Sixteen attempts at a server that is away are sixteen short lines; another cause is told again."""
+    other = UnitFailure(FailureKind.FATAL, "no such table")
+    events: list[JobEvent] = [
+        UnitRetried("p1", "shop.a", "prepare", 1, 0.1, AWAY, 0.0),
+        UnitRetried("p2", "shop.b", "prepare", 1, 0.1, AWAY, 0.0),
+        UnitRetried("p1", "shop.a", "prepare", 2, 0.1, AWAY, 0.0),
+        UnitGivenUp("p1", "shop.a", "u1", 3, AWAY, Place(), 0.0),
+        TableChanged("p1", "shop.a", TableState.ISOLATED, 0.0, AWAY),
+        TableChanged("p2", "shop.b", TableState.ISOLATED, 0.0, other),
+    ]
+
+    with progress(quiet=False) as listen:
+        for event in events:
+            listen(event)
+
+    assert [line for line in capsys.readouterr().err.splitlines() if line.startswith("shop.")] == [
+        "shop.a: attempt 1: connection refused",
+        "shop.b: attempt 1: connection refused",
+        "shop.a: attempt 2: the same cause",
+        "shop.a: u1 is given up: the same cause",
+        "shop.a: ISOLATED: the same cause",
+        "shop.b: ISOLATED: no such table",
+    ]
+
+
+def test_one_line_of_a_message_holds_what_its_colon_announces() -> None:
+    message = "the table t does not fit:\n  column 'a' is missing\n  column 'b' is too narrow"
+
+    assert first_line(message) == "the table t does not fit: column 'a' is missing; column 'b' is too narrow"
+    assert first_line("what happened\n  at a place") == "what happened"
+
+
+@pytest.mark.parametrize("words", [["plan", "job.conf", "--json"], ["run", "job.conf", "--json"]])
+def test_a_wrong_job_file_is_json_whatever_command_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["seatunnel", *words])
+    Path("job.conf").write_text("source { FakeSource { row.nun = 1 } }\nsink { Console {} }\n")
+
+    with pytest.raises(SystemExit) as exit:
+        main()
+
+    told: Mapping[str, Any] = json.loads(capsys.readouterr().out)
+    assert exit.value.code == ExitCode.JOB_FILE_WRONG
+    assert told["state"] == "JOB_FILE_WRONG"
+    assert "row.num" in [problem["suggestion"] for problem in told["problems"]]
