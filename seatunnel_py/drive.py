@@ -55,8 +55,9 @@ def drive(
     finally:
         engine.stop()
     run.leave(driver)
+    left = driver.end_lineage()
     ended = time.time()
-    notes = (*job.notes, *run.opened.notes(), *quarantine.notes(place.job_id, tables))
+    notes = (*job.notes, *run.opened.notes(), *quarantine.notes(place.job_id, tables), *left)
     seconds = _seconds(driver, began, started, ended)
     receipt = Receipt(place.job_id, job.name, tables, seconds, notes, driver.stopped_by)
     run.tell_others(RECEIPT, receipt.to_plain())

@@ -177,6 +177,16 @@ class Committer(ABC):
         """The last checkpoint that the target knows as committed, or None: it has no such record."""
         return None
 
+    def ledger(self, context: CommitContext) -> Hashable:
+        """The record in the target that :meth:`recover` reads, which many tables and jobs may share. None: it has none,
+        or none that anything is ever removed from."""
+        return None
+
+    def lineage_ended(self, context: CommitContext, keep_days: int) -> None:
+        """All tables of the job have arrived, in whatever targets. Told to one committer of each :meth:`ledger`, which
+        removes what it holds of lineages that ended so longer ago, by the target's clock, and of no others."""
+        return
+
     def apply(self, change: SchemaChange) -> None:
         """Change the target's schema between two barriers. Must be idempotent."""
         raise ValueError(f"this sink applies no schema changes (wanted for {change.table})")

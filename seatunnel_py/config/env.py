@@ -176,7 +176,7 @@ class EnvOptions(Options):
     )
     table_park_bytes: int = option(0, ge=0, key="table.park-bytes", doc="bytes of changes kept for an isolated table")
     ledger_retention_days: Annotated[int, BeforeValidator(_days)] = option(
-        30, ge=1, key="ledger.retention", doc="days that ledger rows of finished jobs are kept"
+        30, ge=1, key="ledger.retention", doc="days for which targets remember a job whose tables have all arrived"
     )
     error_max_rows: int = option(0, ge=0, key="error.max-rows", doc="bad rows set aside before a table fails")
     error_max_ratio: float = option(

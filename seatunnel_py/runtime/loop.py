@@ -23,7 +23,7 @@ from seatunnel_py.protocol.hub import Addressed, Hub, HubCommand, PersistTogethe
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import Taken
 from seatunnel_py.protocol.records import CheckpointRecord
-from seatunnel_py.runtime import crash_points, withdrawal
+from seatunnel_py.runtime import crash_points, lineage_end, withdrawal
 from seatunnel_py.runtime.admission import Admission
 from seatunnel_py.runtime.chains import JobIdentity
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore, FencedOff
@@ -151,6 +151,10 @@ class Driver:
         """Behind the end of a run: another driver has finished the job."""
         for life in self._lives.values():
             withdrawal.drop_all(life)
+
+    def end_lineage(self) -> tuple[str, ...]:
+        """Behind the end of a run: targets need not remember a job that is done for ever; notes for people."""
+        return lineage_end.tell(self._lives.values(), self._settings.ledger_days)
 
     # ---------------------------------------------------------------- what requests need
 

@@ -36,6 +36,7 @@ class Settings:
     store: str = ""
     fresh: bool = False
     isolates: bool = False
+    ledger_days: int = 30
 
     @property
     def alignment_timeout(self) -> float:
@@ -89,4 +90,5 @@ def settings_of(env: EnvOptions, exchange: str, job_id: str = "") -> Settings:
         env.exchange_max_bytes,
         env.read_limit_rows,
         env.read_limit_bytes,
+        ledger_days=env.ledger_retention_days,
     )

@@ -119,6 +119,17 @@ class PostgresCommitter(Committer):
             row = db.execute(books.others(context).encode()).fetchone()
         return row[0] if row else None
 
+    def ledger(self, context: CommitContext) -> Hashable:
+        load = load_of(context.setup)
+        return ("postgres", self.address.identity, load.schema) if load.books else None
+
+    def lineage_ended(self, context: CommitContext, keep_days: int) -> None:
+        load = load_of(context.setup)
+        books = self._books(load)
+        with explained(f"sweeping the ledger of schema {load.schema}"), statements(self.address) as db:
+            db.execute(books.end(context).encode())
+            db.execute(books.sweep(keep_days).encode())
+
     def recover(self, context: CommitContext) -> int | None:
         """The last committed checkpoint; makes this incarnation known, so that writers of older ones are refused."""
         load = load_of(context.setup)

@@ -2,7 +2,9 @@
 
 ``seatunnel_piece`` has a row for each unit, written in the transaction of the unit's rows: a second attempt at the
 same rows finds it and applies nothing. ``seatunnel_ledger`` has a row for each (lineage, step, table): the last
-committed checkpoint, and the newest incarnation and epoch, which fence off the writers of older ones.
+committed checkpoint, and the newest incarnation and epoch, which fence off the writers of older ones. A lineage has
+ended when its driver says that all tables of the job have arrived, not when its rows here are ``finished``: where
+another table failed, a later driver repeats the last commits of all, and only these rows know that they are done.
 """
 
 from __future__ import annotations
@@ -16,7 +18,6 @@ from seatunnel_py.api import CommitContext, WriteContext
 
 LEDGER = "seatunnel_ledger"
 PIECES = "seatunnel_piece"
-KEPT_DAYS = 30
 _LOCK = 7_305_808_869_232_650_098  # "seatunnr": one session at a time creates the two tables
 
 
@@ -29,7 +30,7 @@ def create(schema: str) -> str:
             lineage text NOT NULL, step text NOT NULL, table_name text NOT NULL, job_id text NOT NULL,
             token text NOT NULL, last_checkpoint bigint, incarnation integer NOT NULL, epoch integer NOT NULL,
             rows bigint NOT NULL DEFAULT 0, source_position text, finished boolean NOT NULL DEFAULT false,
-            committed_at timestamptz NOT NULL DEFAULT now(),
+            committed_at timestamptz NOT NULL DEFAULT now(), ended_at timestamptz,
             PRIMARY KEY (lineage, step, table_name));
         CREATE TABLE IF NOT EXISTS {quote(schema, PIECES)} (
             token text NOT NULL, data_id text NOT NULL, subtask integer NOT NULL, incarnation integer NOT NULL,
@@ -82,7 +83,7 @@ class Books:
             VALUES ({literal(lineage)}, {literal(step)}, {literal(self.table)}, {literal(job_id)},
                     {literal(self.token)}, {incarnation}, {epoch})
             ON CONFLICT (lineage, step, table_name) DO UPDATE
-            SET incarnation = excluded.incarnation, epoch = excluded.epoch, job_id = excluded.job_id
+            SET incarnation = excluded.incarnation, epoch = excluded.epoch, job_id = excluded.job_id, ended_at = NULL
             WHERE (l.incarnation, l.epoch) < (excluded.incarnation, excluded.epoch)
         """
 
@@ -94,7 +95,10 @@ class Books:
 
     def disown(self, context: CommitContext) -> str:
         """They end, and are nobody's."""
-        return f"UPDATE {quote(self.schema, LEDGER)} SET finished = true, job_id = '' WHERE {self._others(context)}"
+        return (
+            f"UPDATE {quote(self.schema, LEDGER)} SET finished = true, job_id = '', "
+            f"ended_at = coalesce(ended_at, now()) WHERE {self._others(context)}"
+        )
 
     def _others(self, context: CommitContext) -> str:
         return (
@@ -157,12 +161,20 @@ class Books:
             VALUES ({literal(self.token)}, '', 0, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING
         """
 
-    def sweep(self) -> str:
-        """Drop what finished runs left, once it is older than anybody will restore."""
+    def end(self, context: CommitContext) -> str:
+        """The whole lineage has ended, unless a later driver has gone on with it."""
         return (
-            f"DELETE FROM {quote(self.schema, LEDGER)} "
-            f"WHERE finished AND committed_at < now() - interval '{KEPT_DAYS} days'"
+            f"UPDATE {quote(self.schema, LEDGER)} SET ended_at = now() "
+            f"WHERE lineage = {literal(context.lineage)} AND incarnation <= {context.incarnation} AND ended_at IS NULL"
         )
+
+    def sweep(self, keep_days: int) -> str:
+        """Drop lineages all of whose rows have ended, once that is older than anybody will restore."""
+        ledger, old = quote(self.schema, LEDGER), f"ended_at < now() - interval '{keep_days} days'"
+        return f"""
+            DELETE FROM {ledger} WHERE {old} AND lineage IN (
+                SELECT lineage FROM {ledger} GROUP BY lineage HAVING bool_and(coalesce({old}, false)))
+        """
 
     def abandoned(self, shadow_pattern: str) -> str:
         """Shadows of one table whose runs have written nothing for a day: (name, token)."""

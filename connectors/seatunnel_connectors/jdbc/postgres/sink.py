@@ -104,7 +104,6 @@ class PostgresSink(Sink, NativeSink):
         for name, token in db.execute(books.abandoned(pattern).encode()).fetchall():
             db.execute(f"DROP TABLE IF EXISTS {quote(load.schema, name)}".encode())
             db.execute(Books(load.schema, token, "").forget_pieces().encode())
-        db.execute(books.sweep().encode())
 
     def open(self, context: WriteContext) -> Writer:
         if self.request.options.query:

@@ -19,6 +19,7 @@ from seatunnel_py.api import Column
 
 class SqliteFlavor(Flavor):
     row_order: ClassVar[str] = "rowid"
+    clock: ClassVar[str] = "CAST(strftime('%s', 'now') AS INTEGER)"
 
     def sessions(self, address: Address) -> AbstractContextManager[Session]:
         return sessions(address)

@@ -144,7 +144,7 @@ class Books:
 
     def disown(self, session: Session, context: CommitContext) -> None:
         """They end, and are nobody's."""
-        ended = f", ended_at = {self.flavor.clock}" if self.flavor.clock else ""
+        ended = f", ended_at = coalesce(ended_at, {self.flavor.clock})" if self.flavor.clock else ""
         sql = f"UPDATE {{ledger}} SET finished = 1, job_id = ''{ended} WHERE {_OTHERS}"
         session.run(self._sql(sql), self._others(context))
 
