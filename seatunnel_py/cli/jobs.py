@@ -101,7 +101,7 @@ def _arrived(receipt: dict[str, Any] | None) -> Iterator[str]:
             written = "" if into["rows_written"] is None else f": {count(into['rows_written'])} written"
             yield f"             -> {into['target']}{written}"
         if table["cause"]:
-            yield f"             {table['cause']['message']}"
+            yield f"             {table['cause']['message']}".replace("\n", "\n" + " " * 13)
             if table["cause"]["remedy"]:
                 yield f"             remedy: {table['cause']['remedy']}"
 
