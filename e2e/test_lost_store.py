@@ -29,6 +29,7 @@ def test_a_lost_store_is_noticed_by_the_target(tmp_path: Path, databases: Databa
     told = " ".join((again.out + again.err).split())
     assert f"{databases.target}.public.events remembers the job job" in told
     assert str(tmp_path / ".seatunnel/jobs/job/checkpoints") in told.replace(" ", ""), "both places are named"
+    assert "go on with it" not in told, "it would be refused again"
     assert len(databases.rows(databases.target, "events")) == 10
 
     assert seatunnel(tmp_path, *run, "--fresh").code == 0

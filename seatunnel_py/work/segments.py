@@ -60,6 +60,7 @@ class SegmentWriter:
     """Writes one segment. Memory is bounded by the largest batch."""
 
     def __init__(self, location: str, name: str) -> None:
+        self._location = location
         self._files, directory = filesystem(location)
         file = f"{_plain_name(name)}.segment"
         self.url = f"{location.rstrip('/')}/{file}"
@@ -106,13 +107,13 @@ class SegmentWriter:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """What Arrow says of a full disk names no file."""
+        """What Arrow says of a full disk does not say where; a name that each attempt has anew would not help."""
         try:
             yield
         except OSError as error:
             why = os.strerror(error.errno) if error.errno else str(error)
             raise RetriableError(
-                f"cannot write {self.url}: {why}",
+                f"cannot write to {self._location}: {why}",
                 "look at space and permissions there; env.exchange.location names another place for what is under way",
             ) from error
 

@@ -112,6 +112,6 @@ def test_a_place_that_cannot_be_written_is_named_with_its_option(tmp_path: Path)
     place = tmp_path / "file"
     place.write_text("no directory")
 
-    with pytest.raises(RetriableError, match=f"cannot write {place.as_uri()}") as refused:
+    with pytest.raises(RetriableError, match=f"cannot write to {place.as_uri()}") as refused:
         SegmentWriter(place.as_uri(), "1.v#0.e0.a0")
     assert "exchange.location" in refused.value.remedy
