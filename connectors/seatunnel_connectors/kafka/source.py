@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import cast
 
-from seatunnel_connectors.kafka import topics
+from seatunnel_connectors.kafka import group, topics
 from seatunnel_connectors.kafka.client import Cluster
 from seatunnel_connectors.kafka.consumer import AHEAD_KILOBYTES
 from seatunnel_connectors.kafka.formats import default_columns
@@ -150,7 +150,7 @@ class KafkaEnumerator(Enumerator):
             case StartMode.SPECIFIC_OFFSETS:
                 return self._specific(options, spots, first)
             case StartMode.GROUP_OFFSETS:
-                told = topics.committed(self.cluster, options.consumer_group, spots)
+                told = group.committed(self.cluster, options.consumer_group, spots)
                 return {**self._without_offset(spots, first), **self._still_there(told, first)}
 
     def _without_offset(self, spots: Sequence[Spot], first: Mapping[Spot, int]) -> Mapping[Spot, int]:
@@ -194,7 +194,7 @@ class KafkaEnumerator(Enumerator):
                 if name.startswith(_prefix(entry)) and name in self.known
             }
             news = {spot: offset for spot, offset in offsets.items() if self.told.get(spot) != offset}
-            topics.commit(self.cluster, entry.options.consumer_group, news)
+            group.commit(self.cluster, entry.options.consumer_group, news)
             self.told |= news
 
 

@@ -17,7 +17,6 @@ from seatunnel_connectors.kafka.records import Spot
 from seatunnel_py.api import FatalError
 
 if TYPE_CHECKING:
-    from confluent_kafka import TopicPartition
     from confluent_kafka.admin import AdminClient
 
 
@@ -89,33 +88,6 @@ def _offsets(cluster: Cluster, wanted: Mapping[Spot, Any]) -> dict[Spot, int]:
             (one.topic, one.partition): _result(future, f"offsets of {one.topic}-{one.partition}").offset
             for one, future in answers.items()
         }
-
-
-def committed(cluster: Cluster, group: str, spots: Iterable[Spot]) -> dict[Spot, int]:
-    """The offsets that the group has told; partitions without one are left out."""
-    from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
-
-    wanted = [TopicPartition(*spot) for spot in spots]
-    if not wanted:
-        return {}
-    with cluster.admin() as admin:
-        request = [ConsumerGroupTopicPartitions(group, wanted)]
-        answer = admin.list_consumer_group_offsets(request, request_timeout=CALL_SECONDS)[group]
-        found: list[TopicPartition] = _result(answer, f"offsets of the group {group}").topic_partitions
-    return {(one.topic, one.partition): one.offset for one in found if one.offset >= 0}
-
-
-def commit(cluster: Cluster, group: str, offsets: Mapping[Spot, int]) -> None:
-    """Tell the group's offsets, for people who look at its lag; nobody here reads from them again."""
-    from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
-
-    told = [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
-    if not told:
-        return
-    with cluster.admin() as admin:
-        request = [ConsumerGroupTopicPartitions(group, told)]
-        answer = admin.alter_consumer_group_offsets(request, request_timeout=CALL_SECONDS)[group]
-        _result(answer, f"telling the offsets of the group {group}")
 
 
 def _result(future: Future[Any], what: str) -> Any:
