@@ -105,9 +105,10 @@ def planned(path: Path, variables: Mapping[str, str] | None) -> Iterator[tuple[P
 
 
 def _planned(job: Job, analyst: SqlAnalyst | None) -> Plan:
-    from seatunnel_py.plan import flows, guarantee, pipelines, selection
+    from seatunnel_py.plan import flows, guarantee, pipelines, retry, selection
 
     graph = flows.build(job, analyst)
+    retry.check(graph)
     divided = pipelines.divide(graph)
     guarantee.require(graph, divided, job.file.env.guarantee)
     unread = pipelines.unread(graph, divided)

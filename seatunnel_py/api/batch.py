@@ -81,13 +81,15 @@ class Rejected:
     """Rows that a step refuses, with one reason per row: they are counted, kept, and never silently lost.
 
     A reader that cannot decode a record yields it so: ``data`` then has one binary column ``raw``, the bytes as they
-    came, and ``end`` is the position behind them.
+    came, and ``end`` is the position behind them. A transform may say in ``rows`` which ones of its batch these are,
+    counted from 0: where they come back to it (``retry_rejected``) nobody has to look for them among the others.
     """
 
     table: TablePath
     data: pa.RecordBatch
     reasons: tuple[str, ...]
     end: Position | None = None
+    rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,10 +64,14 @@ class TransformCapabilities:
 class SinkCapabilities:
     """``why`` explains the guarantee in a phrase ("the table has no key").
     ``spans_tables``: the sink's outcome is decided over all tables together, so they share a pipeline.
-    ``fenced``: a write of an older epoch is refused inside the target's own transaction."""
+    ``fenced``: a write of an older epoch is refused inside the target's own transaction.
+    ``keys``: columns by which it knows rows, so that a later row replaces an earlier one.
+    ``keeps_order``: readers of the target see rows in the order in which they came."""
 
     guarantee: Guarantee
     why: str
     multi_table: bool = True
     spans_tables: bool = False
     fenced: bool = False
+    keys: tuple[str, ...] = ()
+    keeps_order: bool = False

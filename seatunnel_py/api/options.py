@@ -349,6 +349,9 @@ class TransformOptions(Options):
     rule_match_mode: RuleMatchMode = option(
         RuleMatchMode.FIRST_MATCH, doc="whether the first matching rule applies, or all"
     )
+    retry_rejected: int = option(
+        0, ge=0, le=100, doc="how often a row that this step rejects comes back to it before it counts as a bad row"
+    )
 
 
 class SinkOptions(Options):

@@ -52,6 +52,8 @@ def _vertex(vertex: Vertex, *, look: bool) -> dict[str, Any]:
         "inputs": [channel.sender for channel in vertex.inputs],
         "outputs": [channel.receiver for channel in vertex.outputs],
     }
+    if vertex.retry is not None:
+        plain["retry_rejected"] = vertex.retry.times
     if look and vertex.source is not None:
         plain |= _splits(vertex.source)
     return plain
@@ -158,6 +160,9 @@ def _vertex_lines(vertex: dict[str, Any]) -> Iterable[str]:
     yield f"    columns  {columns}"
     if first.get("rows_estimate") is not None:
         yield f"    rows     about {first['rows_estimate']:,}"
+    if "retry_rejected" in vertex:
+        times = _counted(vertex["retry_rejected"], "time")
+        yield f"    retry    rows that it rejects come back to it, at most {times}"
     if "splits_total" in vertex:
         shown = ", ".join(vertex["splits"][:SPLITS_SHOWN_MAX])
         more = vertex["splits_total"] - len(vertex["splits"])

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
-from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
+from seatunnel_py.api.capabilities import Determinism, SinkCapabilities, SourceCapabilities, TransformCapabilities
 from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.sink import Sink
 from seatunnel_py.api.source import Source, SourceTable
@@ -39,13 +39,14 @@ class SourceNode:
 
 @dataclass(frozen=True, slots=True)
 class TransformNode:
-    """``feeds`` is the one stream that it reads."""
+    """``feeds`` is the one stream that it reads. ``retries``: how often a row that it rejects comes back to it."""
 
     id: str
     step: Step
     transform: Transform
     table: TableSchema
     capabilities: TransformCapabilities
+    retries: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,11 @@ class _Builder:
             capabilities = factory.capabilities(options)
             if output is not None and not capabilities.keeps_keys:
                 output = _unproved(output)
-            self.graph.put(TransformNode(node_id, step, transform, current.table, capabilities), [("", current)])
+            retries = options.retry_rejected
+            if retries:  # what is rejected now and passes later is no function of the rows
+                capabilities = replace(capabilities, determinism=Determinism.INDETERMINATE)
+            node = TransformNode(node_id, step, transform, current.table, capabilities, retries)
+            self.graph.put(node, [("", current)])
             kept = [Stream(node_id, output)] if output is not None else []
             streams = [*kept, *(Stream(node_id, table) for table in side), *streams[1:]]
             if output is None:
@@ -230,6 +235,9 @@ class _Builder:
 
     def _query(self, step: Step, factory: CatalystFactory, inputs: list[tuple[str, Stream]]) -> list[Stream]:
         """A query over several inputs is one node; over one input it is one node per table of that input."""
+        if step.options.retry_rejected:
+            text, remedy = "a query rejects no rows that could come back to it", "remove the option"
+            self.problems.append(step.node.problem(text, remedy=remedy, option="retry_rejected"))
         if len(step.inputs) > 1:
             several = [name for name in step.inputs if len(self.streams[name]) > 1]
             if several:

@@ -4,7 +4,8 @@ Rules. (1) Nodes joined by an edge are in one pipeline. (2) So are all tables of
 independent, and all tables of a sink that spans tables. (3) A vertex is a chain: it starts at a source, behind a
 fan-out, or at a wide query, and takes in every node that reads exactly one stream which nobody else reads; a
 sink fed by several chains is part of each of them, for its committer brings their pieces together.
-(4) Where a chain breaks there is a channel.
+(4) Where a chain breaks there is a channel. (5) A step whose rejected rows come back to it is a vertex of its own, with
+a back-edge: nothing of what it does is seen before its unit has ended, so that another attempt may reject other rows.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from seatunnel_py.api.schema import TablePath
-from seatunnel_py.plan.flows import Edge, FlowGraph, SinkNode, SourceNode, SqlNode, TableNode
+from seatunnel_py.plan.flows import Edge, FlowGraph, SinkNode, SourceNode, SqlNode, TableNode, TransformNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +30,25 @@ class Channel:
 
 
 @dataclass(frozen=True, slots=True)
+class Retry:
+    """Rows that a step rejects come back to it along ``channel``, the back-edge, at most so many ``times``."""
+
+    channel: Channel
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
 class Vertex:
     """What restarts as one. ``head`` is its first node where that is a source or a wide query; a vertex behind a
-    channel has none. ``nodes`` are all of its nodes in topological order, the head included."""
+    channel has none. ``nodes`` are all of its nodes in topological order, the head included. The back-edge of a
+    ``retry`` is neither among its inputs nor its outputs: these lead onwards."""
 
     id: str
     nodes: tuple[TableNode, ...]
     inputs: tuple[Channel, ...] = ()
     outputs: tuple[Channel, ...] = ()
     parallelism: int = 1
+    retry: Retry | None = None
 
     @property
     def source(self) -> SourceNode | None:
@@ -152,12 +163,26 @@ def _fusible(node: TableNode) -> bool:
 
 
 def _breaks(graph: FlowGraph, edge: Edge) -> bool:
-    """Whether a channel lies on this edge: the stream has several readers, its reader cannot be fused, or what was read
-    cannot be read again, and has to be kept."""
+    """Whether a channel lies on this edge: the stream has several readers, its reader cannot be fused, what was read
+    cannot be read again, and has to be kept, or rejected rows come back to one of its ends."""
     readers = [other for other in graph.outputs(edge.sender) if other.table == edge.table]
     sender = graph.nodes[edge.sender]
     once = isinstance(sender, SourceNode) and not sender.capabilities.replayable
-    return once or len(readers) > 1 or not (_fusible(sender) and _fusible(graph.nodes[edge.receiver]))
+    receiver = graph.nodes[edge.receiver]
+    looped = _retries(sender) or _retries(receiver)
+    return once or bool(looped) or len(readers) > 1 or not (_fusible(sender) and _fusible(receiver))
+
+
+def _retries(node: TableNode) -> int:
+    return node.retries if isinstance(node, TransformNode) else 0
+
+
+def _retry(vertex_id: str, first: TableNode) -> Retry | None:
+    times = _retries(first)
+    if not times:
+        return None
+    assert isinstance(first, TransformNode)
+    return Retry(Channel(f"{vertex_id}>{vertex_id}", vertex_id, vertex_id, first.table.path), times)
 
 
 def _vertices(graph: FlowGraph, members: list[str]) -> tuple[Vertex, ...]:
@@ -186,6 +211,7 @@ def _vertices(graph: FlowGraph, members: list[str]) -> tuple[Vertex, ...]:
             tuple(inputs[vertex_id]),
             tuple(outputs[vertex_id]),
             graph.nodes[heads[vertex_id][0]].step.parallelism,
+            _retry(vertex_id, graph.nodes[heads[vertex_id][0]]),
         )
         for vertex_id in _ordered(inputs, outputs)
     )

@@ -12,6 +12,7 @@ from seatunnel_py.work.chain import (
     Chain,
     ChainChannel,
     ChainQuery,
+    ChainRetry,
     ChainSink,
     ChainSource,
     ChainSql,
@@ -45,7 +46,7 @@ def chain_of(vertex: Vertex, setups: Mapping[str, Setup], job: JobIdentity, exch
             ((name, table),) = node.inputs
             transforms.append(ChainSql(node.step.id, table, name, node.analysis.query, node.output))
     sinks = tuple(_sink(node, setups) for node in vertex.sinks)
-    output = ChainChannel(vertex.id, exchange) if vertex.outputs else None
+    output = ChainChannel(vertex.id, exchange) if vertex.outputs or vertex.retry else None
     return Chain(
         vertex.id,
         job.job_id,
@@ -57,6 +58,7 @@ def chain_of(vertex: Vertex, setups: Mapping[str, Setup], job: JobIdentity, exch
         output,
         job.staging,
         job.errors,
+        ChainRetry(vertex.retry.channel.id, vertex.retry.times) if vertex.retry else None,
     )
 
 

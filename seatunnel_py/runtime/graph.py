@@ -1,9 +1,9 @@
 """The protocol's graph of a planned pipeline. Pure.
 
-Rules. (1) A vertex of the plan is one of the protocol, a channel of the plan an edge. (2) An edge is forward where both
-ends are equally parallel; else every sender reaches every receiver. (3) What shares a committer shares a commit scope:
-the vertices of a union that write one table, the tables of a sink that spans tables, and all sinks of one chain, whose
-rows are staged by the same units.
+Rules. (1) A vertex of the plan is one of the protocol; a channel of the plan is an edge, and so is a back-edge. (2) An
+edge is forward where both ends are equally parallel; else every sender reaches every receiver. (3) What shares a
+committer shares a commit scope: the vertices of a union that write one table, the tables of a sink that spans tables,
+and all sinks of one chain, whose rows are staged by the same units.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def graph_of(pipeline: Pipeline, retain: Retain = Retain.AUTO) -> Graph:
     """The graph that the coordinator and the participants of a pipeline are made from."""
     scopes = _scopes(pipeline)
     own = {vertex.id: vertex for vertex in pipeline.vertices}
-    channels = tuple(channel for vertex in pipeline.vertices for channel in vertex.outputs)
+    onwards = [channel for vertex in pipeline.vertices for channel in vertex.outputs]
+    channels = (*onwards, *(vertex.retry.channel for vertex in pipeline.vertices if vertex.retry is not None))
     vertices = tuple(_vertex(vertex, scopes) for vertex in pipeline.vertices)
     wide = {vertex.id: vertex.parallelism for vertex in vertices}
     edges = tuple(

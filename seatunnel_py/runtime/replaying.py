@@ -2,8 +2,9 @@
 
 Rules. (1) In front of a vertex that has set rows aside stands a source of these rows; behind it everything is as in the
 job file, as it is now. (2) A vertex that others feed as well stays, and the new one stands beside it: both write to the
-same sinks, and are committed together. (3) Rows do not come back to a query that needs more than them: it is refused.
-(4) Tables are not made anew: what a replay writes comes beside what is there.
+same sinks, and are committed together; one to which rejected rows come back stays behind the new one. (3) Rows do not
+come back to a query that needs more than them: it is refused. (4) Tables are not made anew: what a replay writes comes
+beside what is there.
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ def _input(node: TableNode) -> TableSchema:
 def _vertices(
     pipeline: Pipeline, heads: Mapping[str, Entrance], files: Mapping[Entrance, Sequence[str]]
 ) -> tuple[Vertex, ...]:
-    behind = _behind(pipeline, heads)
+    looped = {vertex.id for vertex in pipeline.vertices if vertex.id in heads and vertex.retry is not None}
+    behind = _behind(pipeline, heads) | looped
     names = {name: f"{name} {REPLAYED}" if name in behind else name for name in heads}
     found = []
     for vertex in pipeline.vertices:
@@ -85,7 +87,8 @@ def _vertices(
                     "correct them in the source, and run the job again",
                 )
             inputs = [channel for channel in vertex.inputs if channel.sender in behind]
-            inputs += [_of(one, names[one.sender]) for one in vertex.inputs if one.sender in names]
+            inputs += [_of(one, names[one.sender]) for one in vertex.inputs if one.sender in names.keys() - looped]
+            inputs += _entries(vertex, names) if vertex.id in looped else ()
             found.append(replace(vertex, inputs=tuple(inputs)))
     return tuple(found)
 
@@ -108,8 +111,16 @@ def _head(vertex: Vertex, name: str, files: Sequence[str]) -> Vertex:
     else:
         step, rest = replace(first.step, id=f"{REPLAYED}{first.step.id}"), vertex.nodes
     node = SourceNode(f"{REPLAYED}{first.id}", step, source, SourceTable(table), SourceCapabilities())
+    if vertex.retry is not None:
+        return Vertex(name, (node,), (), _entries(vertex, {vertex.id: name}), vertex.parallelism)
     outputs = tuple(_of(channel, name) for channel in vertex.outputs)
     return Vertex(name, (node, *rest), (), outputs, vertex.parallelism)
+
+
+def _entries(vertex: Vertex, names: Mapping[str, str]) -> tuple[Channel, ...]:
+    """From the source of its bad rows to a vertex to which rejected rows come back: that is none of a source."""
+    name = names[vertex.id]
+    return (Channel(f"{name}>{vertex.id}", name, vertex.id, _input(vertex.nodes[0]).path),)
 
 
 def _of(channel: Channel, sender: str) -> Channel:

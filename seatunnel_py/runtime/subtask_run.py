@@ -323,10 +323,12 @@ class SubtaskRun:
 
     def _outputs_of(self, result: UnitResult) -> Sequence[tuple[Channel, Any, int, int]]:
         """What the unit gave to each channel, as one batch."""
-        found = []
+        found, retry = [], self.vertex.retry
         for way in self._ways:
-            table = self.line.graph.channels[way.edge].table
-            slices = [one for one in result.slices if one.table == table]
+            channel = self.line.graph.channels[way.edge]
+            back = retry is not None and channel == retry.channel
+            own = [one for one in result.slices if (one.channel == channel.id) == back]
+            slices = [one for one in own if one.table == channel.table]
             if slices:
                 found.append(channel_data.output(way, slices, ordered=self._ordered, numbering=self.numbering))
         return found

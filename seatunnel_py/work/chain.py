@@ -75,6 +75,14 @@ class ChainSink:
 
 
 @dataclass(frozen=True, slots=True)
+class ChainRetry:
+    """Rows that the chain's one transform rejects go along ``channel``, back to it, at most so many ``times``."""
+
+    channel: str
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
 class Chain:
     """Everything a worker needs for the units of one vertex; picklable, shipped once per pack. Without ``errors`` no
     row may be bad."""
@@ -89,3 +97,4 @@ class Chain:
     output: ChainChannel | None = None
     staging: str = ""
     errors: ErrorLimits | None = None
+    retry: ChainRetry | None = None

@@ -71,6 +71,12 @@ def name_of(unit: Unit, chain: Chain) -> str:
     return f"{own_prefix(chain.lineage)}{digest[:32]}"
 
 
+def name_of_attempt(unit: Unit, chain: Chain) -> str:
+    """Where nothing was decided that another attempt must follow: a late word of one must not change another's."""
+    digest = sha256(f"{chain.lineage}/{chain.incarnation}.{unit.id}".encode()).hexdigest()
+    return f"{own_prefix(chain.lineage)}{digest[:32]}"
+
+
 def entry_step(chain: Chain) -> str:
     """The step that the rows of a chain come to first."""
     if isinstance(chain.head, ChainSource):
@@ -85,13 +91,15 @@ def undecoded(rejected: Rejected, before: int) -> BadRowsOf:
     return BadRowsOf(batch, [before] * batch.rows, faults, raw=rejected.data.schema.names == [RAW])
 
 
-def write(location: str, unit: Unit, chain: Chain, bad: Sequence[BadRowsOf], end: Position | None) -> SinkPiece:
-    """Write the file; a piece that names it."""
+def write(
+    location: str, unit: Unit, chain: Chain, bad: Sequence[BadRowsOf], end: Position | None, *, name: str = ""
+) -> SinkPiece:
+    """Write the file, under the name of its rows unless it has one of its own; a piece that names it."""
     directory = f"{location.rstrip('/')}/{STAGED}"
     split = unit.split.id if unit.split else ""
     far = end.to_plain() if end else None
     about = About(chain.job_id, chain.vertex, entry_step(chain), str(unit.id), split, far, time.time())
-    writer = SegmentWriter(directory, name_of(unit, chain))
+    writer = SegmentWriter(directory, name or name_of(unit, chain))
     for one in bad:
         writer.add(_marked(one, about))
     slices = writer.finish(QUARANTINE)

@@ -5,7 +5,7 @@ What it promises:
 - A failure of the chain is a result, never an exception: the driver decides, the pack's other units go on.
 - A unit leaves nothing open, and what failed has been aborted.
 - Rows pass in their native form where they can (``passage``), else through Arrow (``flow``); where some of them are bad
-  and the job allows that, these are found and set aside (``careful``).
+  and the job allows that, these are found and set aside (``careful``), or come back for another attempt (``retrying``).
 """
 
 from __future__ import annotations
@@ -65,6 +65,12 @@ class _Run:
         self.flow: Flow | Passage = Flow(unit, chain)
 
     def run(self) -> None:
+        if self.chain.retry is not None:
+            from seatunnel_py.work.retrying import Retrying
+
+            self.flow = Retrying(self.unit, self.chain, self.chain.retry)
+            self.flow.run()
+            return
         if self.chain.errors is None:
             self._quickly()
             return

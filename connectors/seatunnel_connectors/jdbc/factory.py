@@ -109,12 +109,14 @@ def sink_capabilities(options: JdbcSinkOptions, table: TableSchema, context: Ste
     renewed = options.schema_save_mode is SchemaSaveMode.RECREATE_SCHEMA
     emptied = context.mode is JobMode.BATCH and (renewed or options.data_save_mode is DataSaveMode.DROP_DATA)
     by_key = bool(key) and options.enable_upsert
+    keys = tuple(key) if by_key else ()
     directly = options.exactly_once_recipe is Recipe.DIRECT and by_key
     if options.is_exactly_once and not directly and (emptied or _address(options).dialect in STAGING):
-        return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, _HOW_ONCE[options.exactly_once_recipe], fenced=True)
+        how = _HOW_ONCE[options.exactly_once_recipe]
+        return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, how, fenced=True, keys=keys)
     if by_key:
         return SinkCapabilities(
-            Guarantee.IDEMPOTENT, f"rows are inserted or updated by key ({', '.join(key)})", fenced=True
+            Guarantee.IDEMPOTENT, f"rows are inserted or updated by key ({', '.join(key)})", fenced=True, keys=keys
         )
     if context.mode is JobMode.BATCH and renewed:
         return SinkCapabilities(

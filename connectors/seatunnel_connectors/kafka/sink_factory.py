@@ -20,9 +20,11 @@ class KafkaSinkFactory(SinkFactory[KafkaSinkOptions]):
     def capabilities(self, options: KafkaSinkOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
         if options.exactly_once:
             why = "rows are staged, and committed with the ledger in one transaction"
-            return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, why, fenced=True)
+            return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, why, fenced=True, keeps_order=True)
         return SinkCapabilities(
-            Guarantee.AT_LEAST_ONCE, f"semantics = {options.semantics.value}: every send is confirmed"
+            Guarantee.AT_LEAST_ONCE,
+            f"semantics = {options.semantics.value}: every send is confirmed",
+            keeps_order=True,
         )
 
     def create(self, options: KafkaSinkOptions, table: TableSchema, context: StepContext) -> Sink:

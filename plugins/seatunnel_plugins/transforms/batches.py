@@ -69,9 +69,13 @@ def renamed(table: TableSchema, new_names: Mapping[str, str]) -> TableSchema:
 
 
 def with_added(table: TableSchema, added: Iterable[Column]) -> TableSchema:
-    """The table with columns put in: in place where the name is there already, else behind the others."""
+    """The table with columns put in: in place where the name is there already, else behind the others. Nobody vouches
+    any more for a key with such a column in it."""
+    key = table.primary_key
     for one in added:
         table = table.put_column(one)
+        if key is not None and one.name in key.columns:
+            table = replace(table, primary_key=replace(key, proved=False))
     return table
 
 

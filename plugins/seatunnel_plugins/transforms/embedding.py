@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from seatunnel_plugins.transforms.batches import column, put, with_added
+from seatunnel_plugins.transforms.batches import column, with_added
 from seatunnel_plugins.transforms.json_path_expression import JsonPath, PathNotFoundError, compile_path
 from seatunnel_plugins.transforms.model_client import (
     ModelClient,
@@ -18,7 +18,8 @@ from seatunnel_plugins.transforms.model_client import (
     check_provider,
     filled,
     headers,
-    in_parallel,
+    in_chunks,
+    with_values,
 )
 from seatunnel_plugins.transforms.texts import as_text, is_scalar
 from seatunnel_py.api import (
@@ -35,7 +36,6 @@ from seatunnel_py.api import (
     TransformCapabilities,
     TransformFactory,
     option,
-    to_arrow,
 )
 
 ADDRESSES = {
@@ -69,21 +69,13 @@ class Embedding(Transform):
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
         """Texts of all fields and rows, nulls left out, go through the model as one list, cut into requests."""
-        import pyarrow as pa
-
         texts = [text for _, one in self.fields for text in as_text(batch.data.column(one.name), one).to_pylist()]
         there = [text for text in texts if text is not None]
         size = self.options.single_vectorized_input_number
-        chunks = [there[at : at + size] for at in range(0, len(there), size)]
-        found = in_parallel("Embedding", self.options, chunks, self._vectors) if chunks else []
-        vectors = iter([vector for chunk in found for vector in chunk])
+        vectors = iter(in_chunks("Embedding", self.options, there, size, self._vectors))
         spread = [None if text is None else next(vectors) for text in texts]
-        arrow = to_arrow(VECTOR)
-        added = {
-            name: pa.array(spread[at * batch.rows : (at + 1) * batch.rows], arrow)
-            for at, (name, _) in enumerate(self.fields)
-        }
-        yield put(batch, self.result, added)
+        added = {name: spread[at * batch.rows : (at + 1) * batch.rows] for at, (name, _) in enumerate(self.fields)}
+        yield from with_values(batch, self.result, added)
 
     def _vectors(self, client: ModelClient, texts: list[str]) -> list[list[float]]:
         options = self.options
@@ -185,7 +177,7 @@ class EmbeddingFactory(TransformFactory[EmbeddingOptions]):
 
     def capabilities(self, options: EmbeddingOptions) -> TransformCapabilities:
         # The same text gives nearly, but not exactly, the same vector.
-        return TransformCapabilities(Determinism.INDETERMINATE)
+        return TransformCapabilities(Determinism.INDETERMINATE, keeps_keys=True)
 
     def create(self, options: EmbeddingOptions, table: TableSchema, context: StepContext) -> Embedding:
         import httpx  # noqa: F401 - a missing library is to be found now, not in the first batch

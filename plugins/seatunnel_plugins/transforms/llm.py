@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from seatunnel_connectors.json_values import from_json, json_text
-from seatunnel_plugins.transforms.batches import put, require, with_added
+from seatunnel_plugins.transforms.batches import require, with_added
 from seatunnel_plugins.transforms.json_path_expression import PathNotFoundError, compile_path
 from seatunnel_plugins.transforms.model_client import (
     ModelClient,
@@ -19,10 +19,12 @@ from seatunnel_plugins.transforms.model_client import (
     check_provider,
     filled,
     headers,
-    in_parallel,
+    in_chunks,
+    with_values,
 )
 from seatunnel_plugins.transforms.texts import json_data
 from seatunnel_py.api import (
+    BadRows,
     Batch,
     Column,
     Determinism,
@@ -35,7 +37,6 @@ from seatunnel_py.api import (
     TransformFactory,
     option,
     parse_type,
-    to_arrow,
 )
 
 ADDRESSES = {
@@ -70,18 +71,10 @@ class Llm(Transform):
         return self.result
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
-        import pyarrow as pa
-
-        size = self.options.process_batch_size
         rows = batch.data.select([one.name for one in self.shown]).to_pylist()
         data = [{one.name: json_data(row[one.name], one.dtype) for one in self.shown} for row in rows]
-        chunks = [data[at : at + size] for at in range(0, len(data), size)]
-        name = self.options.output_column_name
-        answers = in_parallel("LLM", self.options, chunks, self._answers) if chunks else []
-        values = [value for chunk in answers for value in chunk]
-        column = self.result.column(name)
-        assert column is not None
-        yield put(batch, self.result, {name: pa.array(values, to_arrow(column.dtype))})
+        values = in_chunks("LLM", self.options, data, self.options.process_batch_size, self._answers)
+        yield from with_values(batch, self.result, {self.options.output_column_name: values})
 
     def _answers(self, client: ModelClient, rows: list[dict[str, Any]]) -> list[Any]:
         """A value for each row. A model that loses count is asked about each row alone."""
@@ -89,12 +82,12 @@ class Llm(Transform):
         if len(rows) > 1 and len(found) != len(rows):
             return [value for row in rows for value in self._answers(client, [row])]
         if not found:
-            raise FatalError(f"LLM: table {self.table.path}: the model gave no answer for the row {json_text(rows[0])}")
+            raise BadRows(f"LLM: table {self.table.path}: the model gave no answer for the row {json_text(rows[0])}")
         dtype = parse_type(self.options.output_data_type)
         try:
             return [from_json(value, dtype, "answer") for value in found[: len(rows)]]
         except ValueError as error:
-            raise FatalError(
+            raise BadRows(
                 f"LLM: table {self.table.path}: {error}", "say in the prompt what answers may look like"
             ) from None
 
@@ -156,7 +149,7 @@ class LlmFactory(TransformFactory[LlmOptions]):
     extra = "http"
 
     def capabilities(self, options: LlmOptions) -> TransformCapabilities:
-        return TransformCapabilities(Determinism.INDETERMINATE)
+        return TransformCapabilities(Determinism.INDETERMINATE, keeps_keys=True)
 
     def create(self, options: LlmOptions, table: TableSchema, context: StepContext) -> Llm:
         import httpx  # noqa: F401 - a missing library is to be found now, not in the first batch

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import compress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from seatunnel_py.api import FatalError, Options, RetriableError, Secret, TransformOptions, borrow, option
+from seatunnel_plugins.transforms.batches import kept, put
+from seatunnel_py.api import (
+    BadRows,
+    Batch,
+    FatalError,
+    Options,
+    Rejected,
+    RetriableError,
+    Secret,
+    TableSchema,
+    TransformOptions,
+    borrow,
+    option,
+)
 
 if TYPE_CHECKING:
     import httpx
@@ -202,3 +216,45 @@ def in_parallel(step: str, options: ModelOptions, items: Sequence[T], call: Call
             return [future.result() for future in [threads.submit(call, client, item) for item in items]]
         finally:
             threads.shutdown(wait=True, cancel_futures=True)
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """Stands where a value should; another request may bring it."""
+
+    reason: str
+
+
+def in_chunks(
+    step: str, options: ModelOptions, items: list[T], size: int, call: Callable[[ModelClient, list[T]], Sequence[R]]
+) -> list[R | NoAnswer]:
+    """A value for each item, so many of them in one request. Where rejected rows come back a failed request costs its
+    own items only, if it may go better another time."""
+
+    def tried(client: ModelClient, chunk: list[T]) -> Sequence[R | NoAnswer]:
+        try:
+            return call(client, chunk)
+        except (RetriableError, BadRows) as error:
+            if not options.retry_rejected:
+                raise
+            return [NoAnswer(error.message)] * len(chunk)
+
+    chunks = [items[at : at + size] for at in range(0, len(items), size)]
+    found = in_parallel(step, options, chunks, tried) if chunks else []
+    return [value for chunk in found for value in chunk]
+
+
+def with_values(batch: Batch, output: TableSchema, columns: Mapping[str, Sequence[Any]]) -> Iterator[Batch | Rejected]:
+    """The batch with these columns; rows without an answer are rejected."""
+    import pyarrow as pa
+
+    lost = {row: one.reason for values in columns.values() for row, one in enumerate(values) if type(one) is NoAnswer}
+    answered = [row not in lost for row in range(batch.rows)]
+    rest = kept(batch, pa.array(answered, pa.bool_()))
+    if rest.rows or not lost:
+        types = {name: field.type for name, field in zip(output.names, output.arrow(), strict=True)}
+        values = {name: pa.array(compress(given, answered), types[name]) for name, given in columns.items()}
+        yield put(rest, output, values)
+    if lost:
+        rows = sorted(lost)
+        yield Rejected(batch.table, batch.data.take(rows), tuple(lost[row] for row in rows), rows=tuple(rows))
