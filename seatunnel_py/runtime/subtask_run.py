@@ -324,10 +324,10 @@ class SubtaskRun:
     def _outputs_of(self, result: UnitResult) -> Sequence[tuple[Channel, Any, int, int]]:
         """What the unit gave to each channel, as one batch."""
         found, retry = [], self.vertex.retry
+        back = retry.channel if retry is not None else None
         for way in self._ways:
             channel = self.line.graph.channels[way.edge]
-            back = retry is not None and channel == retry.channel
-            own = [one for one in result.slices if (one.channel == channel.id) == back]
+            own = [one for one in result.slices if back is None or (one.channel == back.id) == (channel == back)]
             slices = [one for one in own if one.table == channel.table]
             if slices:
                 found.append(channel_data.output(way, slices, ordered=self._ordered, numbering=self.numbering))

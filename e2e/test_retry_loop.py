@@ -1,0 +1,162 @@
+"""Rows that a step rejects come back to it: a service that fails for some rows now and answers later, asked about each
+row as often as the job file says. Also when a driver or its workers are killed while rows go round."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from e2e.conftest import Databases
+from e2e.support import finish, kill9, kill_driver, python_workers, seatunnel, start, wait_for, write_job
+
+ROWS = 400
+TIMES = 6
+LATE = {row for row in range(1, ROWS + 1) if row % 10 == 3}
+"""Rows that the service answers at the second attempt."""
+NEVER = {row for row in range(1, ROWS + 1) if row % 50 == 5}
+GOOD = sorted(set(range(1, ROWS + 1)) - NEVER)
+
+
+class Service:
+    """Answers about one row at a time, as language models do. ``asked`` counts by row."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[int] = Counter()
+        self._lock = threading.Lock()
+        service = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                ((row,),) = (found.values() for found in json.loads(body["messages"][1]["content"]))
+                self._say(service.answers(row), {"choices": [{"message": {"content": f"answer {row}"}}]})
+
+            def _say(self, status: int, answer: object) -> None:
+                data = json.dumps(answer).encode()
+                with suppress(BrokenPipeError, ConnectionResetError):  # who has asked was killed
+                    self.send_response(status)
+                    self.send_header("content-length", str(len(data)))
+                    self.end_headers()
+                    self.wfile.write(data)
+
+            def log_message(self, format: str, *args: object) -> None:
+                return
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/chat"
+
+    def answers(self, row: int) -> int:
+        """The status of the answer about this row, now."""
+        with self._lock:
+            self.asked[row] += 1
+            return 503 if row in NEVER or (row in LATE and self.asked[row] == 1) else 200
+
+    def __enter__(self) -> Service:
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class Job:
+    """From a table through the service into files, which show rows by the commit of a checkpoint alone."""
+
+    def __init__(self, home: Path, databases: Databases, service: Service) -> None:
+        self.home, self.databases, self.service = home, databases, service
+        self.files = home / "out"
+        with databases.connect(databases.source) as connection:
+            connection.execute("CREATE TABLE items (id bigint PRIMARY KEY)")
+            connection.execute(f"INSERT INTO items SELECT generate_series(1, {ROWS})")
+            connection.execute("ANALYZE")
+        write_job(
+            home,
+            f"""
+            env {{ checkpoint.interval = 100, unit.rows = 20, error.max-rows = {len(NEVER)},
+                   source.consistency = per-split }}
+            source {{ Jdbc {{ {databases.jdbc(databases.source)}, plugin_output = read, fetch_size = 20,
+                              table_path = "{databases.source}.public.items" }} }}
+            transform {{ LLM {{ plugin_input = read, plugin_output = asked, model_provider = OPENAI, model = m,
+                api_key = k, prompt = p, api_path = "{service.url}", model_retry_max_attempts = 1,
+                retry_rejected = {TIMES} }} }}
+            sink {{ LocalFile {{ plugin_input = asked, path = "{self.files}", file_format_type = csv }} }}""",
+        )
+
+    def check(self) -> None:
+        """Each row arrived once or is in the quarantine once; the service was asked as often as it was said."""
+        lines = [line for file in self.files.rglob("*.csv") for line in file.read_text().splitlines()]
+        assert sorted(lines) == sorted(f"{row},answer {row}" for row in GOOD)
+        shown = seatunnel(self.home, "quarantine", "show", "job", "--json")
+        assert shown.code == 0, shown.err
+        bad = json.loads(shown.out)
+        assert sorted(one["values"]["id"] for one in bad) == sorted(NEVER), shown.out
+        assert all(f"rejected {TIMES + 1} times" in one["error"] for one in bad)
+
+
+@pytest.fixture
+def job(tmp_path: Path, databases: Databases) -> Iterator[Job]:
+    with Service() as service:
+        yield Job(tmp_path, databases, service)
+
+
+def test_rows_that_come_back(job: Job) -> None:
+    """Undisturbed: an answer at the second attempt arrives, and who never gets one has had all of its attempts."""
+    planned = seatunnel(job.home, "plan", "job.conf")
+    assert f"rows that it rejects come back to it, at most {TIMES} times" in planned.out
+
+    run = seatunnel(job.home, "run", "job.conf", "--job-id", "job", "--json")
+
+    assert run.code == 0, run.err + run.out
+    job.check()
+    wanted = {row: TIMES + 1 if row in NEVER else 2 if row in LATE else 1 for row in range(1, ROWS + 1)}
+    assert job.service.asked == wanted
+
+
+def test_a_killed_driver(job: Job) -> None:
+    """O3.2, I47: what was on its way back to the step belongs to the checkpoint that the next driver goes on from."""
+    process = start(job.home, "run", "job.conf", "--job-id", "job", "--json")
+    records = job.home / ".seatunnel/jobs/job/checkpoints/records"
+    wait_for(
+        "rows that go round, and checkpoints",
+        lambda: process.poll() is not None or (_going_round(job) and len(list(records.glob("00000001-*"))) > 1),
+    )
+    assert process.poll() is None, process.communicate()
+    kill_driver(process)
+    before = dict(job.service.asked)
+
+    run = finish(start(job.home, "run", "job.conf", "--job-id", "job", "--json", "--restore", "latest"))
+
+    assert run.code == 0, run.err + run.out
+    job.check()
+    assert any(job.service.asked[row] > before.get(row, 0) > 0 for row in NEVER), "nothing was in the loop"
+
+
+def test_killed_workers(job: Job) -> None:
+    """Their unit is tried again, whatever it had rejected; its rows count once."""
+    process = start(job.home, "run", "job.conf", "--job-id", "job", "--json")
+    wait_for("rows that go round", lambda: process.poll() is not None or _going_round(job))
+    assert process.poll() is None, process.communicate()
+    for worker in python_workers(process.pid):
+        with suppress(ProcessLookupError):
+            kill9(worker)
+
+    run = finish(process)
+
+    assert run.code == 0, run.err + run.out
+    job.check()
+
+
+def _going_round(job: Job) -> bool:
+    """Whether a row has come back that will do so again."""
+    asked = dict(job.service.asked)
+    return any(1 < asked.get(row, 0) <= TIMES for row in NEVER)
