@@ -20,15 +20,18 @@ OPTION = "retry_rejected"
 
 def check(graph: FlowGraph) -> None:
     """Raises PlanError naming each step whose rejected rows must not come back."""
-    problems = [
-        _problem(node, behind, why)
-        for node in graph.nodes.values()
-        if isinstance(node, TransformNode) and node.retries
-        for behind in _behind(graph, node)
-        if (why := _why_not(behind))
-    ]
+    problems = tuple(_problem(node, behind, why) for node, behind, why in refused(graph))
     if problems:
-        raise PlanError(tuple(dict.fromkeys(problems)))
+        raise PlanError(problems)
+
+
+def refused(graph: FlowGraph) -> Iterator[tuple[TransformNode, TableNode, str]]:
+    """Each step with a loop, what behind it does not bear that, and why."""
+    for node in graph.nodes.values():
+        if isinstance(node, TransformNode) and node.retries:
+            for behind in _behind(graph, node):
+                if why := _why_not(behind):
+                    yield node, behind, why
 
 
 def _behind(graph: FlowGraph, start: TableNode) -> Iterator[TableNode]:
@@ -47,10 +50,11 @@ def _why_not(node: TableNode) -> str:
         return "needs all rows before it begins"
     if not isinstance(node, SinkNode) or _comes_once(node):
         return ""
-    keys = ", ".join(node.capabilities.keys)
-    if keys or node.capabilities.guarantee is Guarantee.IDEMPOTENT:
-        return f"knows rows by key{keys and f' ({keys})'}: a row that comes late would replace a newer one"
-    return "keeps the order of rows" if node.capabilities.keeps_order else ""
+    capabilities = node.capabilities
+    if capabilities.keys or capabilities.guarantee is Guarantee.IDEMPOTENT:
+        by = f"by key ({', '.join(capabilities.keys)})" if capabilities.keys else "again when they come twice"
+        return f"knows rows {by}: one that comes late would take the place of a newer one"
+    return "keeps rows in their order" if capabilities.keeps_order else ""
 
 
 def _comes_once(sink: SinkNode) -> bool:

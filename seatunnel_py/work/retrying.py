@@ -93,6 +93,7 @@ class Retrying(Flow):
         """These have had their attempts. A replay begins to count anew."""
         texts = [f"{reason} (rejected {self._retry.times + 1} times)" for reason in reasons]
         if self.chain.errors is None:
+            self.step = bound.step
             raise BadRows(f"{bound.step} refused {batch.rows} rows of {batch.table}: {texts[0]}")
         metadata = {name: values for name, values in batch.metadata.items() if name != ATTEMPT}
         faults = [Fault(bound.step, text) for text in texts]

@@ -50,6 +50,7 @@ KEYS = {
     "FileUpdateTime": BIGINT,
     "FileSize": BIGINT,
     "FileType": STRING,
+    "Attempt": INT,
 }
 """Metadata keys and the types of their columns. Times are milliseconds since 1970."""
 

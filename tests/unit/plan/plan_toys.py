@@ -130,6 +130,7 @@ class Graph:
         output: str | None = "",
         side: Iterable[str] = (),
         determinism: Determinism = Determinism.DETERMINATE,
+        retries: int = 0,
     ) -> list[Stream]:
         """``output``: the table behind it, by default the same; None takes the table out of the flow."""
         kept = None if output is None else schema(output) if output else stream.table
@@ -140,6 +141,7 @@ class Graph:
             ToyTransform(kept, others),
             stream.table,
             TransformCapabilities(determinism, Cardinality.FILTER),
+            retries,
         )
         self.flow.put(node, [("", stream)])
         return [Stream(node.id, table) for table in (*((kept,) if kept else ()), *others)]

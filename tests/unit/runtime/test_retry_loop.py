@@ -1,0 +1,82 @@
+"""A job with a retry loop, from the job file to the receipt: what is given up can be delivered after a fix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from seatunnel_py import app, replay
+from seatunnel_py.runtime import quarantine
+from seatunnel_py.runtime.home import Home
+from seatunnel_py.runtime.receipt import ExitCode, Receipt
+
+ROWS = 60
+
+
+class Case:
+    """Numbers through a step that rejects some of them whenever it sees them, into files."""
+
+    def __init__(self, place: Path, parallelism: int) -> None:
+        self.home = Home(place / "home")
+        self.files = place / "out"
+        self.job = place / "job.conf"
+        self.parallelism = parallelism
+
+    def run(self, *, first: int, limit: int = ROWS) -> Receipt:
+        self.write(first, limit)
+        options = app.RunOptions({}, job_id="j", local=True)
+        return app.run(self.job, options, self.home, lambda _: None, lambda _: None)
+
+    def write(self, first: int, limit: int = ROWS) -> None:
+        """The step rejects every number below ``first``."""
+        self.job.write_text(
+            f"""
+            env {{ error.max-rows = {limit}, parallelism = {self.parallelism}, unit.rows = 10 }}
+            source {{ Countdown {{ plugin_output = a, start = {ROWS}, batch = 5 }} }}
+            transform {{
+              DataValidator {{ plugin_input = a, plugin_output = b, retry_rejected = 2,
+                               field_rules = [ {{ field_name = n, rule_type = RANGE, min_value = {first} }} ] }}
+              Metadata {{ plugin_input = b, plugin_output = c, metadata_fields {{ Attempt = attempt }} }}
+            }}
+            sink {{ LocalFile {{ plugin_input = c, path = "{self.files}", file_format_type = csv }} }}"""
+        )
+
+    def arrived(self) -> list[tuple[int, int]]:
+        lines = [line.split(",") for path in self.files.rglob("*.csv") for line in path.read_text().splitlines()]
+        return sorted((int(n), int(attempt)) for n, attempt in lines)
+
+    def waiting(self) -> int:
+        return sum(one.rows for one in quarantine.held(replay.location(self.home, "j")) if not one.replay)
+
+
+@pytest.mark.parametrize("parallelism", [1, 2])
+def test_what_is_given_up_is_set_aside_and_delivered_after_a_fix(tmp_path: Path, parallelism: int) -> None:
+    """Also through the loop: the replay's rows come to the step that had rejected them, with all of its attempts."""
+    case = Case(tmp_path, parallelism)
+
+    receipt = case.run(first=11)
+
+    assert receipt.exit_code == ExitCode.SUCCESS, receipt
+    assert [receipt.total(f"rows_{what}") for what in ("read", "written", "rejected")] == [ROWS, ROWS - 10, 10]
+    assert case.arrived() == [(n, 0) for n in range(11, ROWS + 1)]
+    assert case.waiting() == 10
+
+    case.write(first=5)
+    again = replay.replay("j", replay.ReplayOptions({}, local=True), case.home, lambda _: None, lambda _: None)
+
+    assert again.exit_code == ExitCode.SUCCESS, again
+    assert [again.total(f"rows_{what}") for what in ("read", "written", "rejected")] == [10, 6, 4]
+    assert case.arrived() == [(n, 0) for n in range(5, ROWS + 1)]
+    assert case.waiting() == 4
+
+
+def test_more_than_the_limit_fails_the_table(tmp_path: Path) -> None:
+    """Rows that come back do not count; those that are given up do."""
+    case = Case(tmp_path, 1)
+
+    receipt = case.run(first=11, limit=9)
+
+    assert receipt.exit_code == ExitCode.FAILED
+    assert receipt.tables[0].cause is not None and "error.max-rows = 9" in receipt.tables[0].cause.message
+    assert not case.arrived()
