@@ -267,7 +267,7 @@ def _subtask_failed(life: PipelineLife, run: SubtaskRun, command: task.ReportFai
 
 
 def _source_ended(life: PipelineLife, run: SubtaskRun, command: task.ReportEnded) -> None:
-    life.hear(report.SourceEnded(life.now(), command.incarnation, command.epoch, command.subtask))
+    life.completion.ended(report.SourceEnded(life.now(), command.incarnation, command.epoch, command.subtask))
 
 
 def _time_alignment(life: PipelineLife, run: SubtaskRun, command: task.TimeAlignment) -> None:

@@ -31,6 +31,7 @@ from seatunnel_py.protocol.topology import Topology
 from seatunnel_py.runtime import channel_data, effects, withdrawal
 from seatunnel_py.runtime.asides import Asides
 from seatunnel_py.runtime.chains import JobIdentity, chain_of
+from seatunnel_py.runtime.completion import Completion
 from seatunnel_py.runtime.counts import Counts
 from seatunnel_py.runtime.effects import Prepared
 from seatunnel_py.runtime.enumerating import Enumerating
@@ -92,6 +93,7 @@ class PipelineLife:
         self._numberings: Mapping[Subtask, str] = {}
         self.enumerating = Enumerating(self)
         self.segments = Segments(self)
+        self.completion = Completion(self)
         self.subtasks: dict[Subtask, SubtaskRun] = {}
         self.left_out: set[Subtask] = set()
         self.restarts = Restarts()
@@ -204,6 +206,7 @@ class PipelineLife:
                     perform_task(self, run, command)
         finally:
             self._delivering = False
+        self.completion.look()
 
     # ---------------------------------------------------------------- units
 
@@ -286,7 +289,7 @@ class PipelineLife:
     def close_if_idle(self) -> None:
         if self._over is None or self.units or self.aside:
             return
-        close, self._over = self._over, _closed
+        close, self._over = self._over, lambda: None
         close()
 
     def release(self) -> None:
@@ -394,7 +397,3 @@ class PipelineLife:
         state = self.state if self.state.ended else TableState.STOPPED
         seconds = (self.ended_at or at) - self.started_at if self.started_at is not None else 0.0
         return self.counts.receipts(tallies, self.failures, state, seconds, self.failure)
-
-
-def _closed() -> None:
-    return None

@@ -78,7 +78,9 @@ def test_a_keyed_sink_is_taken_where_the_source_proves_that_a_key_comes_once(tmp
     """There is nothing that a row could overtake."""
     with sqlite3.connect(tmp_path / "source.db") as connection:
         connection.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT)")
-    source = f"""Jdbc {{ plugin_output = a, url = "jdbc:sqlite:{tmp_path}/source.db", driver = sqlite, table_path = t }}"""
+    source = (
+        f"""Jdbc {{ plugin_output = a, url = "jdbc:sqlite:{tmp_path}/source.db", driver = sqlite, table_path = t }}"""
+    )
 
     assert planned(source, target(tmp_path)).nodes
 

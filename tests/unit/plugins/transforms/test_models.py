@@ -16,7 +16,7 @@ from seatunnel_plugins.transforms import embedding
 from seatunnel_plugins.transforms.embedding import EmbeddingFactory
 from seatunnel_plugins.transforms.llm import LlmFactory
 from seatunnel_plugins.transforms.model_client import filled
-from seatunnel_py.api import Determinism, FatalError, RetriableError
+from seatunnel_py.api import Batch, Determinism, FatalError, Rejected, RetriableError
 from seatunnel_py.api.resources import close_all
 
 PEOPLE = table(id="int", name="string")
@@ -185,6 +185,49 @@ def test_an_answer_without_the_place_fails(httpserver: HTTPServer, answer: Any) 
 
     with pytest.raises(FatalError, match=r"has no \$\.choices\[0\]\.message\.content; it holds"):
         applied(llm(httpserver), rows(PEOPLE, GIVEN[0]))
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_rows_without_an_answer_are_rejected_where_they_may_come_back(httpserver: HTTPServer, size: int) -> None:
+    """Those of the request that failed, by number; a refusal that no other attempt mends fails as ever."""
+    busy = Response("busy", 503)
+    recorder = serve(httpserver, "/v1/chat", lambda body: busy if "Eric" in str(body["messages"][1]) else per_row(body))
+    options: dict[str, Any] = {"process_batch_size": size, "model_retry_max_attempts": 2}
+
+    with pytest.raises(RetriableError, match="503"):
+        applied(llm(httpserver, **options), rows(PEOPLE, *GIVEN))
+    asked = len(recorder.bodies)
+    found = list(llm(httpserver, **options, retry_rejected=3).apply(rows(PEOPLE, *GIVEN)))
+
+    lost = (1,) if size == 1 else (0, 1)
+    good, rejected = found
+    assert isinstance(good, Batch) and isinstance(rejected, Rejected)
+    assert good.data.column("id").to_pylist() == [id for at, (id, _) in enumerate(GIVEN) if at not in lost]
+    assert (rejected.rows, rejected.data.num_rows, len(rejected.reasons)) == (lost, len(lost), len(lost))
+    assert "failed 2 times, at last with status 503: busy" in rejected.reasons[0]
+    assert len(recorder.bodies) - asked == -(-3 // size) + 1
+    serve(httpserver, "/v1/closed", lambda body: Response("who are you?", 401))
+    closed = llm(httpserver, **{"openai.api_path": httpserver.url_for("/v1/closed")}, retry_rejected=3)
+    with pytest.raises(FatalError, match="401"):
+        applied(closed, rows(PEOPLE, *GIVEN))
+
+
+def test_no_row_may_be_left_after_a_failure_of_all(httpserver: HTTPServer) -> None:
+    """Then there is no batch, for none went on."""
+    serve(httpserver, "/v1/chat", lambda body: Response("busy", 503))
+
+    (rejected,) = llm(httpserver, model_retry_max_attempts=1, retry_rejected=3).apply(rows(PEOPLE, *GIVEN))
+
+    assert isinstance(rejected, Rejected) and rejected.rows == (0, 1, 2)
+
+
+def test_a_nonsense_answer_is_a_rejected_row_too(httpserver: HTTPServer) -> None:
+    """Asked again, a model may make sense."""
+    serve(httpserver, "/v1/chat", lambda body: chat(["many"]))
+
+    (rejected,) = llm(httpserver, output_data_type="INT", retry_rejected=3).apply(rows(PEOPLE, GIVEN[0]))
+
+    assert isinstance(rejected, Rejected) and "answer" in rejected.reasons[0]
 
 
 # ---------------------------------------------------------------- attempts
