@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
+from seatunnel_plugins.transforms.batches import kept
+from seatunnel_plugins.transforms.data_validator import DataValidator
 from seatunnel_py import app, replay
+from seatunnel_py.api import Batch, Rejected, RetriableError
 from seatunnel_py.runtime import quarantine
+from seatunnel_py.runtime.events import JobEvent, RegionRestarted
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.receipt import ExitCode, Receipt
 
@@ -23,16 +30,19 @@ class Case:
         self.job = place / "job.conf"
         self.parallelism = parallelism
 
-    def run(self, *, first: int, limit: int = ROWS) -> Receipt:
-        self.write(first, limit)
-        options = app.RunOptions({}, job_id="j", local=True)
-        return app.run(self.job, options, self.home, lambda _: None, lambda _: None)
+        self.events: list[JobEvent] = []
 
-    def write(self, first: int, limit: int = ROWS) -> None:
+    def run(self, *, first: int, limit: int = ROWS, env: str = "") -> Receipt:
+        self.write(first, limit, env)
+        options = app.RunOptions({}, job_id="j", local=True)
+        return app.run(self.job, options, self.home, self.events.append, lambda _: None)
+
+    def write(self, first: int, limit: int = ROWS, env: str = "") -> None:
         """The step rejects every number below ``first``."""
         self.job.write_text(
             f"""
-            env {{ error.max-rows = {limit}, parallelism = {self.parallelism}, unit.rows = 10 }}
+            env {{ error.max-rows = {limit}, parallelism = {self.parallelism}, unit.rows = 10
+                   {env} }}
             source {{ Countdown {{ plugin_output = a, start = {ROWS}, batch = 5 }} }}
             transform {{
               DataValidator {{ plugin_input = a, plugin_output = b, retry_rejected = 2,
@@ -80,3 +90,34 @@ def test_more_than_the_limit_fails_the_table(tmp_path: Path) -> None:
     assert receipt.exit_code == ExitCode.FAILED
     assert receipt.tables[0].cause is not None and "error.max-rows = 9" in receipt.tables[0].cause.message
     assert not case.arrived()
+
+
+@pytest.mark.parametrize("call", [2, 5, 8, 11])
+def test_a_failure_of_the_step_while_rows_go_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: int) -> None:
+    """I20, I47: the step and whoever is behind it begin again at the newest checkpoint, with the rows on the back-edge;
+    each row is taken at its attempt ``n % 4`` or given up, once, whatever was counted before."""
+    calls = 0
+
+    def apply(self: DataValidator, batch: Batch) -> Iterable[Batch | Rejected]:
+        nonlocal calls
+        calls += 1
+        if call <= calls < call + 4:  # more attempts than a life has
+            raise RetriableError("away for a moment")
+        numbers, attempts = batch.data.column("n"), batch.metadata["Attempt"]
+        late = pc.greater(pa.array([n % 4 for n in numbers.to_pylist()], pa.int32()), attempts)
+        if late.true_count:
+            bad = tuple(row for row, is_late in enumerate(late.to_pylist()) if is_late)
+            yield Rejected(batch.table, batch.data.filter(late), ("later",) * len(bad), rows=bad)
+        yield kept(batch, pc.invert(late))
+
+    monkeypatch.setattr(DataValidator, "apply", apply)
+    case = Case(tmp_path, 1)
+
+    receipt = case.run(first=0, env="checkpoint.interval = 20, job.retry.interval.seconds = 0.05, channel.capacity = 1")
+
+    assert receipt.exit_code == ExitCode.SUCCESS, receipt
+    assert any(isinstance(event, RegionRestarted) for event in case.events), "no region restarted"
+    numbers = range(1, ROWS + 1)
+    assert case.arrived() == [(n, n % 4) for n in numbers if n % 4 < 3]
+    assert case.waiting() == receipt.total("rows_rejected") == len([n for n in numbers if n % 4 == 3])
+    assert [receipt.total(f"rows_{what}") for what in ("read", "written")] == [ROWS, len(case.arrived())]
