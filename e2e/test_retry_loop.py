@@ -16,7 +16,7 @@ import pytest
 from e2e.conftest import Databases
 from e2e.support import finish, kill9, kill_driver, python_workers, seatunnel, start, wait_for, write_job
 
-ROWS = 400
+ROWS = 300
 TIMES = 6
 LATE = {row for row in range(1, ROWS + 1) if row % 10 == 3}
 """Rows that the service answers at the second attempt."""
@@ -70,7 +70,7 @@ class Service:
 
 
 class Job:
-    """From a table through the service into files, which show rows by the commit of a checkpoint alone."""
+    """From a table through the service into files and a table without a key: neither would hide a row that came twice."""
 
     def __init__(self, home: Path, databases: Databases, service: Service) -> None:
         self.home, self.databases, self.service = home, databases, service
@@ -89,13 +89,18 @@ class Job:
             transform {{ LLM {{ plugin_input = read, plugin_output = asked, model_provider = OPENAI, model = m,
                 api_key = k, prompt = p, api_path = "{service.url}", model_retry_max_attempts = 1,
                 retry_rejected = {TIMES} }} }}
-            sink {{ LocalFile {{ plugin_input = asked, path = "{self.files}", file_format_type = csv }} }}""",
+            sink {{
+              LocalFile {{ plugin_input = asked, path = "{self.files}", file_format_type = csv }}
+              Jdbc {{ {databases.jdbc(databases.target)}, plugin_input = asked, generate_sink_sql = true,
+                      database = {databases.target}, table = "public.items", primary_keys = [], is_exactly_once = true }}
+            }}""",
         )
 
     def check(self) -> None:
         """Each row arrived once or is in the quarantine once; the service was asked as often as it was said."""
         lines = [line for file in self.files.rglob("*.csv") for line in file.read_text().splitlines()]
         assert sorted(lines) == sorted(f"{row},answer {row}" for row in GOOD)
+        assert self.databases.rows(self.databases.target, "items") == [(row, f"answer {row}") for row in GOOD]
         shown = seatunnel(self.home, "quarantine", "show", "job", "--json")
         assert shown.code == 0, shown.err
         bad = json.loads(shown.out)

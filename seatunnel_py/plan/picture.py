@@ -55,6 +55,8 @@ def _pipeline(line: dict[str, Any], kinds: dict[str, str], top: int) -> tuple[li
     for vertex in line["vertices"]:
         for receiver in vertex["outputs"]:
             shapes.append(_arrow(places[vertex["id"]], places[receiver]))
+        if "retry_rejected" in vertex:
+            shapes += _loop(places[vertex["id"]], vertex["retry_rejected"])
     return shapes, MARGIN + len(columns) * (BOX_WIDTH + GAP_X) - GAP_X, bottom
 
 
@@ -84,6 +86,15 @@ def _arrow(start: tuple[int, int, int], end: tuple[int, int, int]) -> str:
     bend = (x1 + x2) // 2
     path = f"M{x1},{y1} C{bend},{y1} {bend},{y2} {x2},{y2}"
     return f'<path d="{path}" fill="none" stroke="#555" marker-end="url(#a)"/>'
+
+
+def _loop(box: tuple[int, int, int], times: int) -> Iterable[str]:
+    """Rejected rows come back: below the box, from its right end to its left one."""
+    x, y, height = box
+    low, right = y + height, x + BOX_WIDTH
+    path = f"M{right - 24},{low} C{right - 24},{low + GAP_Y} {x + 24},{low + GAP_Y} {x + 24},{low}"
+    yield f'<path d="{path}" fill="none" stroke="#555" stroke-dasharray="4" marker-end="url(#a)"/>'
+    yield _text(x + BOX_WIDTH // 2 - 60, low + 12, f"rejected, at most {times} times")
 
 
 def _text(x: int, y: int, text: str, *, bold: bool = False) -> str:

@@ -11,7 +11,7 @@ from plan_toys import Graph
 from seatunnel_py.api import Guarantee
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import PlanError
-from seatunnel_py.plan import flows, guarantee, retry
+from seatunnel_py.plan import explain, flows, guarantee, picture, retry
 from seatunnel_py.plan.flows import FlowGraph
 from seatunnel_py.plan.pipelines import divide
 from seatunnel_py.plan.registry import installed
@@ -24,9 +24,11 @@ CHECKED = """DataValidator { plugin_input = a, plugin_output = b, retry_rejected
 FILES = 'LocalFile { plugin_input = b, path = "/tmp/nowhere", file_format_type = csv }'
 
 
+JOB = "source {{ {} }}\ntransform {{ {} }}\nsink {{ {} }}"
+
+
 def planned(source: str, sink: str, transform: str = CHECKED) -> FlowGraph:
-    text = f"source {{ {source} }}\ntransform {{ {transform} }}\nsink {{ {sink} }}"
-    graph = flows.build(understand(loads(text), installed()), None)
+    graph = flows.build(understand(loads(JOB.format(source, transform, sink)), installed()), None)
     retry.check(graph)
     return graph
 
@@ -56,6 +58,19 @@ def test_a_step_with_a_loop_is_a_vertex_with_a_back_edge(parallelism: int) -> No
     assert (topology.edges[back].sender, topology.edges[back].receiver) == (step.id, step.id)
     assert [c.sender.index for c in topology.channels if c.edge == back] == list(range(parallelism))
     assert topology.vertex(step.id).determinism is Determinism.INDETERMINATE
+
+
+def test_people_see_the_loop() -> None:
+    """In the text of a plan, in its data, and in its picture."""
+    graph = planned(fake(), FILES)
+
+    described = explain.describe(
+        understand(loads(JOB.format(fake(), CHECKED, FILES)), installed()), graph, divide(graph), look=False
+    )
+
+    assert [vertex.get("retry_rejected") for vertex in described["pipelines"][0]["vertices"]] == [None, 3, None]
+    assert explain.text(described).count("rows that it rejects come back to it, at most 3 times") == 1
+    assert picture.svg(described).count("rejected, at most 3 times") == 1
 
 
 def test_the_path_keeps_its_promise_where_the_sink_can_drop_what_it_has_staged() -> None:
