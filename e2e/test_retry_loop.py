@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import finish, kill9, kill_driver, python_workers, seatunnel, start, wait_for, write_job
+from e2e.support import finish, kill9, kill_driver, python_workers, seatunnel, start, wait_alive, write_job
 
 ROWS = 300
 TIMES = 6
@@ -131,11 +131,11 @@ def test_a_killed_driver(job: Job) -> None:
     """O3.2, I47: what was on its way back to the step belongs to the checkpoint that the next driver goes on from."""
     process = start(job.home, "run", "job.conf", "--job-id", "job", "--json")
     records = job.home / ".seatunnel/jobs/job/checkpoints/records"
-    wait_for(
+    wait_alive(
+        process,
         "rows that go round, and checkpoints",
-        lambda: process.poll() is not None or (_going_round(job) and len(list(records.glob("00000001-*"))) > 1),
+        lambda: _going_round(job) and len(list(records.glob("00000001-*"))) > 1,
     )
-    assert process.poll() is None, process.communicate()
     kill_driver(process)
     before = dict(job.service.asked)
 
@@ -149,8 +149,7 @@ def test_a_killed_driver(job: Job) -> None:
 def test_killed_workers(job: Job) -> None:
     """Their unit is tried again, whatever it had rejected; its rows count once."""
     process = start(job.home, "run", "job.conf", "--job-id", "job", "--json")
-    wait_for("rows that go round", lambda: process.poll() is not None or _going_round(job))
-    assert process.poll() is None, process.communicate()
+    wait_alive(process, "rows that go round", lambda: _going_round(job))
     for worker in python_workers(process.pid):
         with suppress(ProcessLookupError):
             kill9(worker)
