@@ -91,7 +91,7 @@ def test_who_holds_a_row_is_named(maria: MariadbPlace) -> None:
             line = said(sink.blocked_by)
         assert f"for the lock of a row that session {locker.session} holds: user root, in its transaction" in line
         assert f"KILL {locker.session}" in line and "mine" not in line
-        assert sink.blocked_by() == []
+        said(lambda: ["nothing"] if not sink.blocked_by() else [])  # the server shows a lock for a moment longer
     assert maria.rows("SELECT id, v FROM b.t ORDER BY id") == [(1, "x"), (2, "y")]
 
 
