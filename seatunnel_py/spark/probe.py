@@ -1,14 +1,18 @@
-"""Looks at a cluster before a job is trusted to it: the workers' Python and libraries, and the shared exchange."""
+"""Looks at a cluster before a job is trusted to it: the workers' Python and libraries, and the shared exchange.
+
+A worker may die under the first small jobs as under any other one, and Spark never tries a task again here: they are
+run again, for nothing has begun yet that a second run could do twice.
+"""
 
 from __future__ import annotations
 
 import importlib
 import secrets
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from seatunnel_py.errors import EngineError
 
@@ -16,20 +20,32 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 
+TRIES = 3
+T = TypeVar("T")
+
+
+def insist(run: Callable[[], T]) -> T:
+    """Run a small job at the start; again, where workers die under it."""
+    from py4j.protocol import Py4JJavaError
+
+    for _ in range(TRIES - 1):
+        try:
+            return run()
+        except Py4JJavaError:
+            continue  # what fails for another reason fails again
+    return run()
+
+
 def probe(context: SparkContext, modules: tuple[str, ...], exchange: Path) -> None:
     """Run one small task. Raises EngineError that says what is wrong out there and what to do about it."""
-    word = secrets.token_hex(8)
     exchange.mkdir(parents=True, exist_ok=True)
-    token = exchange / f"probe-{word}"
-    token.write_text(word)
     try:
-        look = partial(_look, modules, str(token))
-        ((version, missing, fault),) = context.parallelize([0], 1).mapPartitions(look).collect()
-        if not fault and not (_answer(token).is_file() and _answer(token).read_text() == word):
-            fault = "have a directory of their own under the name"
-    finally:
-        token.unlink()
-        _answer(token).unlink(missing_ok=True)
+        version, missing, fault = insist(partial(_asked, context, modules, exchange))
+    except Exception as error:
+        raise EngineError(
+            f"the cluster's workers do not run a first task: {str(error).partition(chr(10))[0]}",
+            "look at the executors' stderr: Spark's own page of the job names the file",
+        ) from error
     ours = f"{sys.version_info.major}.{sys.version_info.minor}"
     if version != ours:
         raise EngineError(
@@ -46,6 +62,22 @@ def probe(context: SparkContext, modules: tuple[str, ...], exchange: Path) -> No
             f"the cluster's workers {fault} {exchange}, where steps exchange rows",
             "set exchange.location in env to a directory that driver and workers share",
         )
+
+
+def _asked(context: SparkContext, modules: tuple[str, ...], exchange: Path) -> tuple[str, list[str], str]:
+    """What a worker says: its Python, what it lacks, what is wrong with the exchange."""
+    word = secrets.token_hex(8)
+    token = exchange / f"probe-{word}"
+    token.write_text(word)
+    try:
+        look = partial(_look, modules, str(token))
+        ((version, missing, fault),) = context.parallelize([0], 1).mapPartitions(look).collect()
+        if not fault and not (_answer(token).is_file() and _answer(token).read_text() == word):
+            fault = "have a directory of their own under the name"
+    finally:
+        token.unlink()
+        _answer(token).unlink(missing_ok=True)
+    return version, missing, fault
 
 
 def _look(modules: tuple[str, ...], token: str, rows: Iterable[Any]) -> Iterator[tuple[str, list[str], str]]:

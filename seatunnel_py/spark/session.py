@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from seatunnel_py.api import failpoints
 from seatunnel_py.errors import EngineError
 from seatunnel_py.spark.daemon import PANDAS_VARIABLE, PRELOAD_VARIABLE
 from seatunnel_py.spark.jvm import Jvm, JvmRequest, start_jvm
-from seatunnel_py.spark.probe import probe
+from seatunnel_py.spark.probe import insist, probe
 from seatunnel_py.spark.ship import shipment
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def start(settings: SparkSettings) -> SparkApplication:
         context = _context(settings, master, local=local)
         slots = int(context.defaultParallelism)
         if local:
-            _warm_up(context, slots)
+            insist(partial(_warm_up, context, slots))
     except Exception as error:
         jvm.stop()
         raise EngineError(f"Spark did not start on {master}: {_reason(error)}", f"look at the end of {log}") from error

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from seatunnel_py.errors import EngineError
-from seatunnel_py.spark.probe import _fault, probe
+from seatunnel_py.spark.probe import _fault, insist, probe
 from seatunnel_py.spark.session import SparkApplication
 
 
@@ -24,6 +27,33 @@ def test_a_library_that_workers_lack_is_named(spark: SparkApplication, tmp_path:
     """Before any unit runs, not in the middle of a table."""
     with pytest.raises(EngineError, match="lack no_such_library"):
         probe(spark.context, ("no_such_library",), tmp_path)
+
+
+@pytest.mark.spark
+def test_a_worker_that_dies_under_the_first_job_costs_only_time(spark: SparkApplication, tmp_path: Path) -> None:
+    """F5. Found by the soak: a driver ended, because a worker was killed while it began."""
+    died = tmp_path / "died"
+
+    def once(rows: Iterable[int]) -> Iterator[int]:
+        if not died.exists():
+            died.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield sum(rows)
+
+    assert insist(lambda: spark.context.parallelize([7], 1).mapPartitions(once).collect()) == [7]
+    assert died.exists()
+
+
+@pytest.mark.spark
+def test_workers_that_never_live_end_it(spark: SparkApplication) -> None:
+    """It is tried a few times, not for ever."""
+
+    def never(_: Iterable[int]) -> Iterator[int]:
+        os.kill(os.getpid(), signal.SIGKILL)
+        yield 0
+
+    with pytest.raises(Exception, match="Python worker exited"):
+        insist(lambda: spark.context.parallelize([7], 1).mapPartitions(never).collect())
 
 
 def test_an_exchange_that_a_worker_does_not_see_is_told(tmp_path: Path) -> None:

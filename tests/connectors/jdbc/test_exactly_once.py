@@ -255,6 +255,26 @@ def test_an_overtaken_driver_and_its_workers_are_refused(target: Target, recipe:
     assert target.rows == [BEFORE, (1, "a")]
 
 
+def test_the_record_that_late_attempts_must_find_goes_with_their_life(target: Target) -> None:
+    """I33. Found by the soak: a stream kept one for each unit that had ever been tried again."""
+    target.plan(recipe="direct")
+    target.stage("u1", ("+I", 1, "a"))
+    again = target.stage("u1", ("+I", 1, "a"), incarnation=2, attempt=1)
+    target.commit(1, again, incarnation=2)
+
+    late = target.open("u1", incarnation=2, attempt=0)
+    assert late.reached is not None, "an attempt of the life that goes on finds it"
+    late.abort()
+    target.commit(2, target.stage("u2", ("+I", 2, "b"), incarnation=2), incarnation=2)
+    assert target.pieces == 1
+
+    target.commit(3, target.stage("u3", ("+I", 3, "c"), incarnation=3), incarnation=3)
+    assert target.pieces == 0
+    with pytest.raises(FatalError, match="fenced off"):
+        target.stage("u1", ("+I", 1, "a"), incarnation=2, attempt=2)
+    assert target.rows == [BEFORE, (1, "a"), (2, "b"), (3, "c")]
+
+
 def test_units_of_a_new_driver_make_themselves_known_at_once(target: Target) -> None:
     """I34. Found by the crash sweep: of two units that began together one was refused by the ledger's key, and its
     table failed."""

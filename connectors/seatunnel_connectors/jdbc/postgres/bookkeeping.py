@@ -10,7 +10,7 @@ staged rows must, or the last commit would not find them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc import crash_points
 from seatunnel_connectors.jdbc.postgres import staged
@@ -38,6 +38,7 @@ class Entry:
     taken_off: tuple[str, ...] = ()
     marked: tuple[str, ...] = ()
     lives: tuple[tuple[str, int, int], ...] = ()
+    seen: bool = False
     ends: bool = False
 
     @property
@@ -50,13 +51,13 @@ def entry_of(load: Load, table: str, pieces: Sequence[Piece], context: CommitCon
     """What is to be kept of these pieces. Of units that write to the target itself only late attempts need the record
     once it is in a checkpoint."""
     names, rows = data_ids(pieces), sum(piece.rows for piece in pieces)
-    shown = f"{load.schema}.{load.table}"
+    newest = tuple((vertex, *life) for vertex, life in lives(pieces).items())
+    entry = Entry(f"{load.schema}.{load.table}", table, load.token, context, rows, lives=newest)
     if load.how in (SHADOW, STAGED):
-        newest = tuple((vertex, *life) for vertex, life in lives(pieces).items()) if load.how == STAGED else ()
-        return Entry(shown, table, load.token, context, rows, (), tuple(names), newest)
+        return replace(entry, marked=tuple(names), lives=newest if load.how == STAGED else ())
     contested = set(data_ids([piece for piece in pieces if piece.data["contested"]]))
     plain = tuple(name for name in names if name not in contested)
-    return Entry(shown, table, load.token, context, rows, plain, tuple(sorted(contested)), (), context.final)
+    return replace(entry, taken_off=plain, marked=tuple(sorted(contested)), seen=True, ends=context.final)
 
 
 def keep(
@@ -169,35 +170,42 @@ class _Tables:
         """
 
     def take_off(self, entries: Iterable[Entry]) -> str:
-        """How many records each table had, by token."""
+        """How many records each table had, by token. One that stays is from now on of the life that has named it, for
+        attempts of that one may still come."""
         named = (
-            f"({literal(one.token)}, {literal(name)}, {one.context.checkpoint}, {str(stays).lower()})"
+            f"({literal(one.token)}, {literal(name)}, {one.context.checkpoint}, {str(stays).lower()}, {life})"
             for one in entries
+            for life in [", ".join(map(str, max((life for _, *life in one.lives), default=[0, 0])))]
             for names, stays in ((one.taken_off, False), (one.marked, True))
             for name in names
         )
         pieces = quote(self.schema, PIECES)
+        later = "(w.incarnation, w.epoch) > (p.incarnation, p.epoch)"
         return f"""
-            WITH w (token, data_id, checkpoint, stays) AS (VALUES {", ".join(named)}),
+            WITH w (token, data_id, checkpoint, stays, incarnation, epoch) AS (VALUES {", ".join(named)}),
                  gone AS (DELETE FROM {pieces} p USING w
                           WHERE p.token = w.token AND p.data_id = w.data_id AND NOT w.stays RETURNING p.token),
-                 kept AS (UPDATE {pieces} p SET checkpoint = coalesce(p.checkpoint, w.checkpoint) FROM w
-                          WHERE p.token = w.token AND p.data_id = w.data_id AND w.stays RETURNING p.token)
+                 kept AS (UPDATE {pieces} p SET checkpoint = coalesce(p.checkpoint, w.checkpoint),
+                              incarnation = CASE WHEN {later} THEN w.incarnation ELSE p.incarnation END,
+                              epoch = CASE WHEN {later} THEN w.epoch ELSE p.epoch END
+                          FROM w WHERE p.token = w.token AND p.data_id = w.data_id AND w.stays RETURNING p.token)
             SELECT token, count(*) FROM (SELECT token FROM gone UNION ALL SELECT token FROM kept) AS one GROUP BY token
         """
 
     def forget_overtaken(self, entries: Iterable[Entry]) -> str:
-        """What older lives of a vertex have staged and no checkpoint has named; answers the tables. A piece of a later
-        life is in a checkpoint: all that older ones had in theirs is marked by then, or is about to be."""
+        """What older lives of a vertex have left; answers the tables. Of rows that are seen the record of a late
+        attempt, which cannot come any more once it is in a checkpoint; before that the unit may be read again. Of
+        staged ones what no checkpoint has named: a piece of a later life is in one, and all that older ones had in
+        theirs is marked by then, or is about to be."""
         newest = (
-            f"({literal(one.token)}, {literal(vertex)}, {incarnation}, {epoch})"
+            f"({literal(one.token)}, {literal(vertex)}, {incarnation}, {epoch}, {str(one.seen).lower()})"
             for one in entries
             for vertex, incarnation, epoch in one.lives
         )
         return f"""
             DELETE FROM {quote(self.schema, PIECES)} p
-            USING (VALUES {", ".join(newest)}) AS w (token, vertex, incarnation, epoch)
-            WHERE p.token = w.token AND p.vertex = w.vertex AND p.checkpoint IS NULL
+            USING (VALUES {", ".join(newest)}) AS w (token, vertex, incarnation, epoch, seen)
+            WHERE p.token = w.token AND p.vertex = w.vertex AND (p.checkpoint IS NOT NULL) = w.seen
             AND (p.incarnation, p.epoch) < (w.incarnation, w.epoch) RETURNING p.staged
         """
 

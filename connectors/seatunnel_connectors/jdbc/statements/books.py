@@ -198,6 +198,19 @@ class Books:
             session.run(self._sql(f"DELETE FROM {{pieces}} WHERE {where}"), values)
         return found
 
+    def keep_late(self, session: Session, checkpoint: int, data_ids: list[str], life: tuple[int, int]) -> None:
+        """Mark what other attempts must still find: from now on it is of the life that has named it."""
+        self.accept(session, checkpoint, data_ids)
+        for name in data_ids:
+            sql = self._sql("UPDATE {pieces} SET incarnation = ?, epoch = ? WHERE token = ? AND data_id = ?")
+            session.run(sql, (*life, self.token, name))
+
+    def forget_late(self, session: Session, vertex: str, life: tuple[int, int]) -> None:
+        """Forget records that only late attempts of older lives would have had to find: their writers are refused."""
+        older = "(incarnation < ? OR incarnation = ? AND epoch < ?)"
+        where = f"token = ? AND checkpoint_id > 0 AND vertex = ? AND {older}"
+        session.run(self._sql(f"DELETE FROM {{pieces}} WHERE {where}"), (self.token, vertex, life[0], *life))
+
     def record(self, session: Session, context: CommitContext) -> None:
         """Write the checkpoint; the pieces of a finished run have served."""
         key = (context.lineage, context.step, self.table)

@@ -60,7 +60,12 @@ class StatementCommitter(Committer):
         if load.how == STAGED:
             self._add_staged(session, load, books, pieces, context)
         else:
-            books.take_off(session, [name for name in names if name not in _contested(pieces)])
+            contested = _contested(pieces)
+            books.take_off(session, [name for name in names if name not in contested])
+            newest = lives(pieces)
+            books.keep_late(session, context.checkpoint, sorted(contested), max(newest.values(), default=(0, 0)))
+            for vertex, life in newest.items():
+                books.forget_late(session, vertex, life)
         books.record(session, context)
 
     def _add_staged(
