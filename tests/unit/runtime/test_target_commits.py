@@ -144,6 +144,30 @@ def test_what_is_wrong_with_one_meets_only_that_one() -> None:
     assert turn.answers == ["a done", "b fatal", "c done"]
 
 
+def test_a_committer_that_cannot_say_with_whom_it_goes_meets_its_own_table_only() -> None:
+    """It is a plugin's own code, and is asked on the loop."""
+    turn = Turn()
+
+    class Broken(Named):
+        def key(self) -> Hashable:
+            raise ValueError("no such setting")
+
+        def alone(self) -> None:
+            raise FatalError("no such setting")
+
+    turn.ask("a")
+    turn.commits.commit(
+        cast("ScopeCommit", Broken(turn.targets, "b", "pg")),
+        lambda _: turn.answers.append("b done"),
+        lambda failure: turn.answers.append(f"b {failure.kind}"),
+    )
+    turn.ask("c")
+    turn.end()
+    turn.work()
+
+    assert sorted(turn.answers) == ["a done", "b fatal", "c done"]
+
+
 def test_a_message_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(target_commits, "TOGETHER_MAX", 3)
     turn = Turn()
