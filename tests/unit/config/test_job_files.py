@@ -287,14 +287,18 @@ HOSTILE = {
 }
 
 
+CPU_SECONDS_MAX = 3.0  # a collection of what thousands of tests have left may fall into it
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_are_refused_quickly(name: str) -> None:
-    """A typed error with a place, within a second of CPU and without growing a stack or a heap."""
+    """A typed error with a place, without growing a stack or a heap. Alone each takes 0.3 s of CPU at most; what grows
+    with the square of its size would take minutes."""
     before = time.process_time()
 
     problems = _problems(HOSTILE[name])
 
-    assert time.process_time() - before < 1.0
+    assert time.process_time() - before < CPU_SECONDS_MAX
     assert all(problem.file == "job.conf" for problem in problems)
 
 
