@@ -303,13 +303,13 @@ def test_hostile_files_are_refused_quickly(name: str) -> None:
 
 
 def test_a_large_flat_file_is_read_quickly() -> None:
-    """Five thousand keys of one step cost well under a second."""
+    """Five thousand keys of one step cost well under a second where nothing else is at work."""
     text = "source { A {\n" + "\n".join(f"key{i} = {i}" for i in range(5_000)) + "\n} }\nsink { B {} }"
     before = time.process_time()
 
     job = _job(text)
 
-    assert time.process_time() - before < 1.0
+    assert time.process_time() - before < CPU_SECONDS_MAX
     assert len(job.sources[0].options.fields) == 5_000
 
 
