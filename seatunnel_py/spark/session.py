@@ -37,6 +37,12 @@ _ALWAYS = {
 _DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # What Spark keeps of its own past grows for as long as a stream runs, and nobody looks at it.
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "200",
+    "spark.ui.retainedDeadExecutors": "5",
+    "spark.sql.ui.retainedExecutions": "5",
     # How long a cancelled worker goes on: it writes to targets all the while.
     "spark.python.task.killTimeout": "200ms",
     "spark.sql.session.timeZone": "UTC",
