@@ -9,18 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from seatunnel_py.runtime import crash_points
 from seatunnel_py.runtime.unit_journal import JournalFile
 
 Line = Mapping[str, Any]
-
-
-class Write(Protocol):
-    """Do something on the store's own thread; the answer comes on the loop."""
-
-    def __call__(self, task: Callable[[], Any], then: Callable[[BaseException | None], None], /) -> None: ...
+Write = Callable[[Callable[[], Any], Callable[[BaseException | None], None]], None]
+"""Does something on the store's own thread; the answer comes on the loop."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from seatunnel_py.protocol.items import StagedPiece
 from seatunnel_py.runtime import crash_points, quarantine
 from seatunnel_py.runtime.chains import JobIdentity
 from seatunnel_py.runtime.effects import context_of, piece_of
-from seatunnel_py.work.unit import QUARANTINE, FailureKind, SinkPiece, UnitFailure
+from seatunnel_py.work.unit import QUARANTINE, FailureKind, UnitFailure
 
 TOGETHER_MAX = 500  # tables in one exchange: beyond that the message itself becomes what is waited for
 
@@ -41,12 +41,13 @@ class ScopeCommit:
             crash_points.BEFORE_COMMIT.hit()
             part.committer.commit(part.pieces, part.context)
             crash_points.COMMITTED.hit()
-        quarantine.commit(self._bad, self.job, self.checkpoint)
+        bad = [piece_of(piece) for piece in self.pieces if _is_bad(piece)]
+        quarantine.commit(bad, self.job, self.checkpoint)
 
     def key(self) -> Hashable:
         """What it has in common with those that may go with it; None: it goes alone, as what has several targets, or
         bad rows, does."""
-        if len(self.groups) != 1 or self._bad:
+        if len(self.groups) != 1 or any(map(_is_bad, self.pieces)):
             return None
         node = self.groups[0][0]
         return node.sink.committer().commits_with(self._context(node))
@@ -54,10 +55,6 @@ class ScopeCommit:
     def part(self) -> SinkCommit:
         """What goes with others."""
         return self._part(self.groups[0])
-
-    @property
-    def _bad(self) -> list[SinkPiece]:
-        return [piece for piece in map(piece_of, self.pieces) if piece.step == QUARANTINE]
 
     def _part(self, group: Sequence[SinkNode]) -> SinkCommit:
         node = group[0]
@@ -68,6 +65,12 @@ class ScopeCommit:
 
     def _context(self, node: SinkNode) -> CommitContext:
         return context_of(node, self.setups[node.id].data, self.job, self.checkpoint, final=self.final)
+
+
+def _is_bad(piece: StagedPiece) -> bool:
+    """Whether it holds bad rows; asked on the loop, so nothing is decoded for it."""
+    plain: Any = piece.data
+    return bool(plain["step"] == QUARANTINE)
 
 
 Then = Callable[[Any], None]

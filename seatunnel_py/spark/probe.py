@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from seatunnel_py.errors import EngineError
+from seatunnel_py.errors import EngineError, first_line
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -43,7 +43,7 @@ def probe(context: SparkContext, modules: tuple[str, ...], exchange: Path) -> No
         version, missing, fault = insist(partial(_asked, context, modules, exchange))
     except Exception as error:
         raise EngineError(
-            f"the cluster's workers do not run a first task: {str(error).partition(chr(10))[0]}",
+            f"the cluster's workers do not run a first task: {first_line(str(error))}",
             "look at the executors' stderr: Spark's own page of the job names the file",
         ) from error
     ours = f"{sys.version_info.major}.{sys.version_info.minor}"

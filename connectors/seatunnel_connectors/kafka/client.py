@@ -6,10 +6,10 @@ lent by the process's pool. A cluster's settings may hold secrets: they are in n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from seatunnel_connectors.kafka.settings import translated
 from seatunnel_py.api import FatalError, PluginError, RetriableError
@@ -18,6 +18,8 @@ from seatunnel_py.api.resources import borrow
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
     from confluent_kafka.admin import AdminClient
+
+T = TypeVar("T")
 
 CALL_SECONDS = 15.0
 """How long a question to the cluster may take: a broker that was killed is back by then, or the unit is tried again."""
@@ -75,6 +77,16 @@ class _Asking:
             return refused[-1]
         aside = f"; {self.heard[-1].str()}" if self.heard else ""
         return RetriableError(error.message + aside, error.remedy)
+
+
+def answer(ask: Callable[[], T], what: str) -> T:
+    """The cluster's answer; what it refuses, or did not say in time, as an error of ours."""
+    from confluent_kafka import KafkaException
+
+    try:
+        return ask()
+    except KafkaException as error:
+        raise failure(error.args[0], what) from None
 
 
 def failure(error: KafkaError, what: str, remedy: str = "") -> PluginError:

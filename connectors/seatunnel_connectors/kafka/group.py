@@ -10,9 +10,10 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from seatunnel_connectors.kafka.client import CALL_SECONDS, Cluster, failure
+from seatunnel_connectors.kafka.client import CALL_SECONDS, Cluster, answer, failure
 from seatunnel_connectors.kafka.records import Spot
 from seatunnel_py.api import RetriableError
 from seatunnel_py.api.resources import borrow
@@ -33,16 +34,14 @@ class _Member:
 
 def committed(cluster: Cluster, group: str, spots: Iterable[Spot]) -> dict[Spot, int]:
     """The offsets that the group has told; partitions without one are left out."""
-    from confluent_kafka import KafkaException, TopicPartition
+    from confluent_kafka import TopicPartition
 
     wanted = [TopicPartition(*spot) for spot in spots]
     if not wanted:
         return {}
     with _member(cluster, group) as member:
-        try:
-            told = member.client.committed(wanted, timeout=CALL_SECONDS)
-        except KafkaException as error:
-            raise failure(error.args[0], f"offsets of the group {group}") from None
+        asked = partial(member.client.committed, wanted, timeout=CALL_SECONDS)
+        told = answer(asked, f"offsets of the group {group}")
     return {(one.topic, one.partition): one.offset for one in told if one.offset >= 0}
 
 

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.kafka.client import CALL_SECONDS, Cluster, failure
+from seatunnel_connectors.kafka.client import CALL_SECONDS, Cluster, answer
 from seatunnel_connectors.kafka.options import TopicOptions
 from seatunnel_connectors.kafka.records import Spot
 from seatunnel_py.api import FatalError
@@ -35,7 +35,7 @@ def find_topics(cluster: Cluster, options: TopicOptions) -> list[Topic]:
         names = options.topics
         if options.pattern:
             pattern = re.compile(options.topic or "")
-            there = _answer(lambda: admin.list_topics(timeout=CALL_SECONDS), "asking for topics").topics
+            there = answer(lambda: admin.list_topics(timeout=CALL_SECONDS), "asking for topics").topics
             names = tuple(sorted(name for name in there if pattern.fullmatch(name) and not name.startswith("__")))
         return [_topic(admin, name) for name in names]
 
@@ -91,16 +91,7 @@ def _offsets(cluster: Cluster, wanted: Mapping[Spot, Any]) -> dict[Spot, int]:
 
 
 def _result(future: Future[Any], what: str) -> Any:
-    return _answer(future.result, what)
-
-
-def _answer(ask: Any, what: str) -> Any:
-    from confluent_kafka import KafkaException
-
-    try:
-        return ask()
-    except KafkaException as error:
-        raise failure(error.args[0], what) from None
+    return answer(future.result, what)
 
 
 def gone(spot: Spot, offset: int, first: int | None) -> FatalError:

@@ -74,6 +74,13 @@ class Turn:
         while self.posted:
             self.posted.pop(0)()
 
+    def take(self, *names: str) -> None:
+        """One whole turn for one target."""
+        for name in names:
+            self.ask(name)
+        self.end()
+        self.work()
+
     def work(self) -> None:
         """Everything that is under way, and what follows."""
         while self.aside:
@@ -119,9 +126,7 @@ def test_a_target_that_is_away_is_asked_once_for_all_of_them() -> None:
         raise RetriableError("connection refused")
 
     turn.targets.refuse = away
-    turn.ask("a"), turn.ask("b")
-    turn.end()
-    turn.work()
+    turn.take(*"ab")
 
     assert turn.targets.asked == [("a", "b")]
     assert turn.answers == ["a retriable", "b retriable"]
@@ -136,9 +141,7 @@ def test_what_is_wrong_with_one_meets_only_that_one() -> None:
             raise FatalError("the units of b are lost")
 
     turn.targets.refuse = refuse
-    turn.ask("a"), turn.ask("b"), turn.ask("c")
-    turn.end()
-    turn.work()
+    turn.take(*"abc")
 
     assert turn.targets.asked == [("a", "b", "c"), ("a",), ("b",), ("c",)]
     assert turn.answers == ["a done", "b fatal", "c done"]
@@ -171,10 +174,7 @@ def test_a_committer_that_cannot_say_with_whom_it_goes_meets_its_own_table_only(
 def test_a_message_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(target_commits, "TOGETHER_MAX", 3)
     turn = Turn()
-    for name in "abcdefgh":
-        turn.ask(name)
-    turn.end()
-    turn.work()
+    turn.take(*"abcdefgh")
 
     assert turn.targets.asked == [("a", "b", "c"), ("d", "e", "f"), ("g", "h")]
     assert turn.answers == [f"{name} done" for name in "abcdefgh"]
@@ -184,12 +184,7 @@ def test_one_that_was_left_over_is_not_forgotten(monkeypatch: pytest.MonkeyPatch
     """It goes alone, and what comes after it goes too."""
     monkeypatch.setattr(target_commits, "TOGETHER_MAX", 2)
     turn = Turn()
-    for name in "abc":
-        turn.ask(name)
-    turn.end()
-    turn.work()
-    turn.ask("d"), turn.ask("e")
-    turn.end()
-    turn.work()
+    turn.take(*"abc")
+    turn.take(*"de")
 
     assert turn.targets.asked == [("a", "b"), ("c",), ("d", "e")]

@@ -27,8 +27,8 @@ LOCK_SECONDS = 5
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One table's commit. ``taken_off`` are units whose records nobody needs any longer, ``marked`` those whose records
-    stay, as part of this checkpoint; ``lives``: of each vertex the newest life, before which nothing counts any more;
-    ``ends``: no record is needed any longer."""
+    stay, as part of this checkpoint; ``lives``: of each vertex the newest life, by which the writers of older ones are
+    refused; ``seen``: the rows are in the target itself; ``ends``: no record is needed any longer."""
 
     shown: str
     table: str
@@ -129,18 +129,16 @@ def _done(entries: Sequence[Entry], rows: Iterable[tuple[str, str, int | None, i
 
 
 def _all_there(entries: Iterable[Entry], found: dict[str, int]) -> None:
-    for entry in entries:
-        all_there(entry.shown, found.get(entry.token, 0), len(entry.taken_off) + len(entry.marked))
-
-
-def all_there(shown: str, found: int, wanted: int) -> None:
     """FatalError where a unit that was written has left no record."""
-    if found != wanted:
-        raise FatalError(
-            f"table {shown}: {wanted - found} of {wanted} units that were written are not in the target's records: "
-            "they are lost",
-            "run the job again with --fresh",
-        )
+    for entry in entries:
+        wanted = len(entry.taken_off) + len(entry.marked)
+        missing = wanted - found.get(entry.token, 0)
+        if missing:
+            raise FatalError(
+                f"table {entry.shown}: {missing} of {wanted} units that were written are not in the target's records: "
+                "they are lost",
+                "run the job again with --fresh",
+            )
 
 
 def fenced_off(shown: str) -> FatalError:

@@ -11,6 +11,7 @@ from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session
 from seatunnel_py.api import CommitContext, WriteContext
 
 _OTHERS = "job_id = ? AND step = ? AND table_name = ? AND lineage <> ?"
+_OLDER = "(incarnation < ? OR incarnation = ? AND epoch < ?)"
 
 LEDGER = "seatunnel_ledger"
 PIECES = "seatunnel_piece"
@@ -114,13 +115,8 @@ class Books:
             new = "INSERT INTO {ledger} ({names}) VALUES (?, ?, ?, ?, ?, NULL, ?, ?, 0)" + self.flavor.unless_there
             session.run(self._sql(new), (*key, job_id, self.token, incarnation, epoch))
         if not rows or tuple(rows[0]) < (incarnation, epoch):
-            older = "(incarnation < ? OR incarnation = ? AND epoch < ?)"
-            session.run(
-                self._sql(
-                    f"UPDATE {{ledger}} SET incarnation = ?, epoch = ?, ended_at = NULL WHERE {{row}} AND {older}"
-                ),
-                (incarnation, epoch, *key, incarnation, incarnation, epoch),
-            )
+            raised = f"UPDATE {{ledger}} SET incarnation = ?, epoch = ?, ended_at = NULL WHERE {{row}} AND {_OLDER}"
+            session.run(self._sql(raised), (incarnation, epoch, *key, incarnation, incarnation, epoch))
 
     def lock(self, session: Session, lineage: str, step: str) -> tuple[int | None, int]:
         """The ledger's row, held until the transaction ends: last checkpoint of this set-up, and incarnation."""
@@ -189,10 +185,8 @@ class Books:
     def forget_overtaken(self, session: Session, vertex: str, life: tuple[int, int]) -> list[str]:
         """Forget what older lives of a vertex have staged and no checkpoint has named; the names under which it is
         staged. A piece of a later life is in a checkpoint: all that older ones had in theirs is committed by then."""
-        where = (
-            "token = ? AND checkpoint_id IS NULL AND vertex = ? AND (incarnation < ? OR incarnation = ? AND epoch < ?)"
-        )
-        values = (self.token, vertex, life[0], life[0], life[1])
+        where = f"token = ? AND checkpoint_id IS NULL AND vertex = ? AND {_OLDER}"
+        values = (self.token, vertex, life[0], *life)
         found = [row[0] for row in session.ask(self._sql(f"SELECT staged FROM {{pieces}} WHERE {where}"), values)]
         if found:
             session.run(self._sql(f"DELETE FROM {{pieces}} WHERE {where}"), values)
@@ -200,15 +194,14 @@ class Books:
 
     def keep_late(self, session: Session, checkpoint: int, data_ids: list[str], life: tuple[int, int]) -> None:
         """Mark what other attempts must still find: from now on it is of the life that has named it."""
-        self.accept(session, checkpoint, data_ids)
+        kept = "checkpoint_id = coalesce(checkpoint_id, ?), incarnation = ?, epoch = ?"
+        sql = self._sql(f"UPDATE {{pieces}} SET {kept} WHERE token = ? AND data_id = ?")
         for name in data_ids:
-            sql = self._sql("UPDATE {pieces} SET incarnation = ?, epoch = ? WHERE token = ? AND data_id = ?")
-            session.run(sql, (*life, self.token, name))
+            session.run(sql, (checkpoint, *life, self.token, name))
 
     def forget_late(self, session: Session, vertex: str, life: tuple[int, int]) -> None:
         """Forget records that only late attempts of older lives would have had to find: their writers are refused."""
-        older = "(incarnation < ? OR incarnation = ? AND epoch < ?)"
-        where = f"token = ? AND checkpoint_id > 0 AND vertex = ? AND {older}"
+        where = f"token = ? AND checkpoint_id > 0 AND vertex = ? AND {_OLDER}"
         session.run(self._sql(f"DELETE FROM {{pieces}} WHERE {where}"), (self.token, vertex, life[0], *life))
 
     def record(self, session: Session, context: CommitContext) -> None:
