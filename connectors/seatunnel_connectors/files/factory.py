@@ -7,10 +7,11 @@ from importlib.util import find_spec
 
 from seatunnel_connectors.files.lzop import LZO_LIBRARY
 from seatunnel_connectors.files.options import CompressCodec, FileFormat, LocalFileSourceOptions
+from seatunnel_connectors.files.scan import find_files
 from seatunnel_connectors.files.sink import FileSink, check_table
 from seatunnel_connectors.files.sink_options import LocalFileSinkOptions
 from seatunnel_connectors.files.source import FileSource, FileTable
-from seatunnel_connectors.files.storage import LocalStorage
+from seatunnel_connectors.files.storage import LocalStorage, path_of, room_for
 from seatunnel_connectors.table_config import check_unique, table_path
 from seatunnel_py.api import (
     Guarantee,
@@ -59,6 +60,10 @@ class LocalFileSourceFactory(SourceFactory[LocalFileSourceOptions]):
             for extra in extras_of(table.file_format_type, table.compress_codec)
         )
 
+    def test_connection(self, options: LocalFileSourceOptions) -> Mapping[str, str]:
+        found = [entry for table in options.table_options() for entry in find_files(LocalStorage(), table)]
+        return {"files": f"{len(found):,}", "bytes": f"{sum(entry.size for entry in found):,}"}
+
     def capabilities(self, options: LocalFileSourceOptions, context: StepContext) -> SourceCapabilities:
         return SourceCapabilities()
 
@@ -82,6 +87,9 @@ class LocalFileSinkFactory(SinkFactory[LocalFileSinkOptions]):
 
     def extras(self, options: LocalFileSinkOptions) -> tuple[str, ...]:
         return extras_of(options.file_format_type, options.compress_codec)
+
+    def test_connection(self, options: LocalFileSinkOptions) -> Mapping[str, str]:
+        return room_for(path_of(options.path))
 
     def capabilities(self, options: LocalFileSinkOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
         return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, "files are written aside and renamed at the commit")

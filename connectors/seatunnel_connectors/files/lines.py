@@ -8,6 +8,7 @@ offsets then count in that UTF-8 text.
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -25,13 +26,40 @@ Cutter: TypeAlias = Callable[[bytes], int]
 _UNSAFE = ("utf-16", "utf_16", "utf-32", "utf_32", "utf-7", "utf_7", "iso2022", "hz", "idna", "punycode", "cp037")
 
 
+class LineNumbers:
+    """Those of a document that is read in order: what lies before is counted once, and only if somebody asks."""
+
+    def __init__(self, document: Document, encoding: str, delimiter: bytes) -> None:
+        self._document, self._encoding, self._delimiter = document, encoding, delimiter
+        self._raw, self._offset = b"", 0
+        self._line: int | None = None  # that the block begins with
+
+    def passes(self, raw: bytes, offset: int) -> None:
+        """The block whose lines may be asked for from now on."""
+        if self._line is not None and offset == self._offset + len(self._raw):
+            self._line += self._raw.count(self._delimiter)
+        else:
+            self._line = None
+        self._raw, self._offset = raw, offset
+
+    def at(self, offset: int) -> int:
+        """Number of the line that begins there."""
+        if self._line is None:
+            self._line = line_number(self._document, self._encoding, self._offset, self._delimiter)
+        return self._line + self._raw.count(self._delimiter, 0, offset - self._offset)
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Whole records as UTF-8 text; ``offset`` is where they begin in the document, ``end`` the byte behind them."""
+    """Whole records as UTF-8 text; ``offset`` is where they begin in the document."""
 
     text: bytes
     offset: int
-    end: int
+    numbers: LineNumbers
+
+    def line(self, index: int = 0) -> int:
+        """Number of its line ``index``, counted from 0."""
+        return self.numbers.at(self.offset) + index
 
 
 def is_cuttable(encoding: str) -> bool:
@@ -50,18 +78,37 @@ def cut_at(delimiter: bytes) -> Cutter:
     return cut
 
 
-def read_blocks(
-    document: Document,
-    encoding: str,
-    cut: Cutter,
-    *,
-    begin: int = 0,
-    end: int | None = None,
-    block_bytes: int | None = None,
-) -> Iterator[Block]:
-    """Blocks of the bytes from ``begin`` to ``end``; the last one may lack its delimiter."""
-    for raw, offset in raw_blocks(document, encoding, cut, begin=begin, end=end, block_bytes=block_bytes):
-        yield block_of(document, raw, offset, encoding)
+def cut_quoted(delimiter: str, quote: str, escape: str, row_end: bytes) -> Cutter:
+    """Records end at delimiters outside quotes."""
+    mark, field_end = quote.encode(), re.escape(delimiter.encode())
+    q, line_end = re.escape(mark), re.escape(row_end)
+    inner = rb"[^" + q + rb"]*+(?:" + q + q + rb"[^" + q + rb"]*+)*+"
+    if escape and escape != quote:
+        slash = re.escape(escape.encode())
+        inner = rb"(?:[^" + q + slash + rb"]|" + slash + rb".|" + q + q + rb")*+"
+    rest = rb"(?:(?!" + field_end + rb"|" + line_end + rb").)*+"
+    field = rb"(?:" + q + inner + q + rest + rb"|(?!" + q + rb")" + rest + rb")"
+    record = re.compile(field + rb"(?:" + field_end + field + rb")*" + line_end, re.DOTALL)
+
+    special = {ord(field): ord("s") for field in (delimiter, "\r", "\n")} | {mark[0]: mark[0]}
+    shape = bytes(special.get(byte, ord("x")) for byte in range(256))
+    stray = b"x" + mark + b"x"
+
+    def cut(block: bytes) -> int:
+        at = block.rfind(row_end)
+        if at < 0:
+            return 0
+        at += len(row_end)
+        quotes = block.count(mark, 0, at)
+        if not quotes or (quotes % 2 == 0 and not escape and stray not in block.translate(shape)):
+            return at
+        # A quote is open at the last line end, or stands inside a value: only the grammar can tell.
+        end = 0
+        while (match := record.match(block, end)) is not None:
+            end = match.end()
+        return end
+
+    return cut
 
 
 def raw_blocks(
@@ -73,7 +120,8 @@ def raw_blocks(
     end: int | None = None,
     block_bytes: int | None = None,
 ) -> Iterator[tuple[bytes, int]]:
-    """The same blocks as they stand in the document, each with its offset: nothing says yet that they are text."""
+    """Blocks of the bytes from ``begin`` to ``end``, as they stand in the document, each with its offset; the last one
+    may lack its delimiter. Nothing says yet that they are text."""
     stream = document.stream(begin if is_cuttable(encoding) else 0)
     with closing(stream):
         if not is_cuttable(encoding):
@@ -112,12 +160,12 @@ def _read_full(stream: ByteStream, size: int) -> bytes:
     return b"".join(chunks)
 
 
-def block_of(document: Document, raw: bytes, offset: int, encoding: str) -> Block:
+def block_of(document: Document, raw: bytes, offset: int, encoding: str, numbers: LineNumbers) -> Block:
     """Raises BadRows where the bytes are no text of that encoding."""
-    return Block(decoded(document, raw, offset, encoding), offset, offset + len(raw))
+    return Block(decoded(document, raw, offset, encoding, numbers), offset, numbers)
 
 
-def decoded(document: Document, raw: bytes, offset: int, encoding: str) -> bytes:
+def decoded(document: Document, raw: bytes, offset: int, encoding: str, numbers: LineNumbers | None = None) -> bytes:
     """UTF-8 of bytes in the document's encoding, proved to be valid; without a byte order mark."""
     if offset == 0 and raw.startswith(codecs.BOM_UTF8):
         raw = raw[len(codecs.BOM_UTF8) :]
@@ -127,7 +175,8 @@ def decoded(document: Document, raw: bytes, offset: int, encoding: str) -> bytes
     try:
         text = raw.decode(name)
     except UnicodeDecodeError as error:
-        line = line_number(document, encoding, offset) + raw[: error.start].count(b"\n")
+        first = numbers.at(offset) if numbers else line_number(document, encoding, offset)
+        line = first + raw[: error.start].count(b"\n")
         byte = f"0x{raw[error.start]:02x}"
         raise BadRows(
             f"{document.name}, line {line}: the byte {byte} at {offset + error.start} is not {encoding}",

@@ -56,6 +56,22 @@ def path_of(text: str) -> str:
     return os.path.abspath(Path(text).expanduser())  # noqa: PTH100  (links stay as they are written)
 
 
+def room_for(path: str) -> dict[str, str]:
+    """What there is for a directory that is to be written to, itself or the one above it that exists; for people."""
+    place = _existing(path)
+    if not place.is_dir():
+        raise FatalError(f"cannot write to {path}: {place} is no directory", "correct the option path")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise FatalError(
+            f"cannot write to {path}: {place} may not be written to", "grant the right, or take another path"
+        )
+    free = shutil.disk_usage(place).free
+    return {
+        "directory": str(place) if str(place) == path else f"{path} (is made)",
+        "free": f"{free / 1024**3:,.1f} GiB",
+    }
+
+
 @contextmanager
 def outside(action: str, path: str) -> Iterator[None]:
     """Turn an operating system's error into a typed one that names the file."""

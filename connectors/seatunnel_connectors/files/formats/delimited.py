@@ -9,27 +9,28 @@ from __future__ import annotations
 
 import csv
 import io
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.document import Document
-from seatunnel_connectors.files.formats.base import CONTENT, FormatReader, Layout, Place, batch_of, misfit, number
-from seatunnel_connectors.files.lines import (
-    Block,
-    Cutter,
-    cut_at,
-    cut_points,
-    head_end,
-    is_cuttable,
-    line_number,
-    read_blocks,
+from seatunnel_connectors.files.formats.base import (
+    CONTENT,
+    FormatReader,
+    Layout,
+    Place,
+    Undecoded,
+    batch_of,
+    misfit,
+    number,
 )
+from seatunnel_connectors.files.formats.sorting import NONE, Framing, Sorted, fitting, read_sorted, without
+from seatunnel_connectors.files.lines import Block, Cutter, cut_at, cut_points, cut_quoted, head_end, is_cuttable
 from seatunnel_connectors.files.options import FileFormat, FileReadOptions
 from seatunnel_connectors.temporal import DEFAULT_PATTERNS, MisfitError
 from seatunnel_connectors.text_columns import TextRules, text_column
-from seatunnel_py.api import Column, DataType, FatalError, Kind, to_arrow
+from seatunnel_py.api import BadRows, Column, DataType, FatalError, Kind, to_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,7 +59,8 @@ class DelimitedReader(FormatReader):
         self.delimiter = delimiter[0] if self.is_csv else delimiter
         self.quote = (options.quote_char or "") if self.is_csv else ""
         self.escape = (options.escape_char or "") if self.is_csv else ""
-        self.row_end = options.row_delimiter.encode(options.encoding if is_cuttable(options.encoding) else "utf-8")
+        self.encoding = options.encoding if is_cuttable(options.encoding) else "utf-8"
+        self.row_end = options.row_delimiter.encode(self.encoding)
         self.head_lines = options.skip_header_row_number + int(self.has_names)
 
     @property
@@ -118,15 +120,16 @@ class DelimitedReader(FormatReader):
 
     def read(
         self, document: Document, layout: Layout, part: Place, start: Place | None
-    ) -> Iterator[tuple[pa.RecordBatch, Place | None]]:
+    ) -> Iterator[tuple[pa.RecordBatch | Undecoded, Place | None]]:
         encoding = self.options.encoding
         begin = number(start, "offset", number(part, "begin"))
         if begin == 0:
             begin, _ = head_end(document, encoding, self.head_lines, self.row_end)
         columns = self._in_file(document, layout)
         end = number(part, "end") if "end" in part else None
-        for block in read_blocks(document, encoding, self._cutter(), begin=begin, end=end):
-            yield self._batch(document, layout, columns, block), {"offset": block.end}
+        framing = Framing(self._cutter(), self.row_end)
+        decode = partial(self._decoded, document, layout, columns)
+        return read_sorted(self, document, layout, framing, (begin, end), decode)
 
     def _in_file(self, document: Document, layout: Layout) -> list[str]:
         """Names of the fields of a record, in the file's order."""
@@ -146,12 +149,12 @@ class DelimitedReader(FormatReader):
             return cut_at(self.row_end)
         return cut_quoted(self.delimiter, self.quote, self.escape, self.row_end)
 
-    def _batch(self, document: Document, layout: Layout, names: list[str], block: Block) -> pa.RecordBatch:
+    def _decoded(self, document: Document, layout: Layout, names: list[str], block: Block) -> Sorted:
         import pyarrow as pa
 
         if not layout.declared and not self.has_names:
             lines = self._lines(block.text)
-            return batch_of(layout, [text_column(lines, CONTENT[0].dtype, self.rules)], len(lines))
+            return batch_of(layout, [text_column(lines, CONTENT[0].dtype, self.rules)], len(lines)), NONE
         if self.is_simple and self.rules.null_format is None:
             try:
                 direct = {c.name: to_arrow(c.dtype) for c in layout.output() if self._is_direct(c.dtype)}
@@ -169,19 +172,36 @@ class DelimitedReader(FormatReader):
 
     def _converted(
         self, document: Document, layout: Layout, block: Block, found: dict[str, Any], done: set[str]
-    ) -> pa.RecordBatch:
+    ) -> Sorted:
         arrays, rows = [], 0
+        bad: dict[int, tuple[str, str]] = {}
         for column in layout.output():
             array = found[column.name]
             rows = len(array)
             if column.name not in done:
+                convert = partial(text_column, dtype=column.dtype, rules=self.rules)
                 try:
-                    array = text_column(array, column.dtype, self.rules)
+                    array, misfits = fitting(array, convert, to_arrow(column.dtype), tolerant=self.tolerant)
                 except MisfitError as error:
-                    where = f"line {self._line(document, block, error.index)}"
-                    raise misfit(document, where, column.name, error) from None
+                    [(_, wrong)] = self._misfits(document, block, {error.index: (column.name, str(error))})
+                    raise wrong from None
+                bad |= {row: (column.name, why) for row, why in misfits.items() if row not in bad}
             arrays.append(array)
-        return batch_of(layout, arrays, rows)
+        batch = batch_of(layout, arrays, rows)
+        if not bad:
+            return batch, NONE
+        found_bad = self._misfits(document, block, bad)
+        records = tuple(text.encode(self.encoding) for text, _ in found_bad)
+        return without(batch, bad), Undecoded(records, tuple(error.message for _, error in found_bad))
+
+    def _misfits(self, document: Document, block: Block, bad: dict[int, tuple[str, str]]) -> list[tuple[str, BadRows]]:
+        """For rows, each with a column and why its value does not fit: the record as it is written, and the error."""
+        written = self._written(document, block)
+        places = [written[row] if row < len(written) else ("", block.line(row)) for row in sorted(bad)]
+        return [
+            (text, misfit(document, f"line {line}", *bad[row]))
+            for row, (text, line) in zip(sorted(bad), places, strict=True)
+        ]
 
     # ------------------------------------------------------------ Arrow's parser
 
@@ -274,12 +294,8 @@ class DelimitedReader(FormatReader):
 
     def _records(self, document: Document, block: Block, lines: list[int] | None = None) -> list[list[str]]:
         """Records of the block; ``lines`` takes the line within the block that each one ends on."""
-        end, text = self.options.row_delimiter, block.text.decode()
-        source: Any = io.StringIO(text, newline="")
-        if end not in ("\n", "\r\n"):
-            source = text.removesuffix(end).split(end)
         csv.field_size_limit(FIELD_BYTES_MAX)
-        reader = self._csv_reader(source)
+        reader = self._csv_reader(self._physical(block))
         records = []
         try:
             for record in reader:
@@ -288,21 +304,28 @@ class DelimitedReader(FormatReader):
                     if lines is not None:
                         lines.append(reader.line_num)
         except csv.Error as error:
-            first = line_number(document, self.options.encoding, block.offset, self.row_end)
             raise FatalError(
-                f"{document.name}, line {first + max(reader.line_num - 1, 0)}: not csv: {error}",
+                f"{document.name}, line {block.line(max(reader.line_num - 1, 0))}: not csv: {error}",
                 "check field_delimiter, quote_char and escape_char, or correct the file",
             ) from None
         return records
 
-    def _line(self, document: Document, block: Block, index: int) -> int:
-        """Number of the line that row ``index`` of the block stands on."""
-        first = line_number(document, self.options.encoding, block.offset, self.row_end)
+    def _physical(self, block: Block) -> Iterable[str]:
+        """Lines as the csv reader counts them."""
+        end, text = self.options.row_delimiter, block.text.decode()
+        return io.StringIO(text, newline="") if end in ("\n", "\r\n") else text.removesuffix(end).split(end)
+
+    def _written(self, document: Document, block: Block) -> list[tuple[str, int]]:
+        """The records of the block as they are written, each with the number of the line that it ends on."""
         if not self.is_csv:
-            return first + index
-        lines: list[int] = []
-        self._records(document, block, lines)
-        return first + (lines[index] if index < len(lines) else index + 1) - 1
+            return [(text, block.line(index)) for index, text in enumerate(self._lines(block.text).to_pylist())]
+        ends: list[int] = []
+        self._records(document, block, ends)
+        lines = list(self._physical(block))
+        return [
+            ("".join(lines[before:end]).strip("\r\n"), block.line(end - 1))
+            for before, end in zip([0, *ends], ends, strict=False)
+        ]
 
 
 def _whole(column: Any, dtype: Any, rows: int) -> Any:
@@ -312,36 +335,3 @@ def _whole(column: Any, dtype: Any, rows: int) -> Any:
     if column is None:
         return pa.nulls(rows, dtype or pa.string())
     return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [pa.array([], column.type)])
-
-
-def cut_quoted(delimiter: str, quote: str, escape: str, row_end: bytes) -> Cutter:
-    """Records end at delimiters outside quotes."""
-    mark, field_end = quote.encode(), re.escape(delimiter.encode())
-    q, line_end = re.escape(mark), re.escape(row_end)
-    inner = rb"[^" + q + rb"]*+(?:" + q + q + rb"[^" + q + rb"]*+)*+"
-    if escape and escape != quote:
-        slash = re.escape(escape.encode())
-        inner = rb"(?:[^" + q + slash + rb"]|" + slash + rb".|" + q + q + rb")*+"
-    rest = rb"(?:(?!" + field_end + rb"|" + line_end + rb").)*+"
-    field = rb"(?:" + q + inner + q + rest + rb"|(?!" + q + rb")" + rest + rb")"
-    record = re.compile(field + rb"(?:" + field_end + field + rb")*" + line_end, re.DOTALL)
-
-    special = {ord(field): ord("s") for field in (delimiter, "\r", "\n")} | {mark[0]: mark[0]}
-    shape = bytes(special.get(byte, ord("x")) for byte in range(256))
-    stray = b"x" + mark + b"x"
-
-    def cut(block: bytes) -> int:
-        at = block.rfind(row_end)
-        if at < 0:
-            return 0
-        at += len(row_end)
-        quotes = block.count(mark, 0, at)
-        if not quotes or (quotes % 2 == 0 and not escape and stray not in block.translate(shape)):
-            return at
-        # A quote is open at the last line end, or stands inside a value: only the grammar can tell.
-        end = 0
-        while (match := record.match(block, end)) is not None:
-            end = match.end()
-        return end
-
-    return cut

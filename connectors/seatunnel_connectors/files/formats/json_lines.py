@@ -8,19 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.document import Document
 from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, Undecoded, batch_of, misfit, number
-from seatunnel_connectors.files.lines import (
-    Block,
-    block_of,
-    cut_at,
-    cut_points,
-    is_cuttable,
-    line_number,
-    raw_blocks,
-)
+from seatunnel_connectors.files.formats.sorting import NONE, Framing, Sorted, fitting, read_sorted, without
+from seatunnel_connectors.files.lines import Block, cut_at, cut_points, is_cuttable
 from seatunnel_connectors.files.options import FileReadOptions
 from seatunnel_connectors.json_columns import json_column
 from seatunnel_connectors.json_direct import direct_columns, is_direct
@@ -43,7 +37,8 @@ class JsonReader(FormatReader):
     def __init__(self, options: FileReadOptions) -> None:
         super().__init__(options)
         self.rules = TextRules(None, options.date_format, options.datetime_format, options.time_format)
-        self.row_end = options.row_delimiter.encode(options.encoding if is_cuttable(options.encoding) else "utf-8")
+        self.encoding = options.encoding if is_cuttable(options.encoding) else "utf-8"
+        self.row_end = options.row_delimiter.encode(self.encoding)
         self.is_direct = True  # until a block of this document says otherwise
         self.decoder = _EXACT
 
@@ -64,49 +59,15 @@ class JsonReader(FormatReader):
         self.is_direct = self.options.row_delimiter in ("\n", "\r\n") and is_direct(layout.output())
         if not any("decimal" in str(column.dtype) for column in layout.output()):
             self.decoder = _FAST
-        encoding = self.options.encoding
-        for raw, offset in raw_blocks(document, encoding, cut_at(self.row_end), begin=begin, end=end):
-            try:
-                batch = self._batch(document, layout, block_of(document, raw, offset, encoding))
-            except BadRows:
-                if not self.tolerant:
-                    raise
-                batch, bad = self._sorted_out(document, layout, raw, offset)
-                yield bad, None
-            yield batch, {"offset": offset + len(raw)}
+        framing = Framing(cut_at(self.row_end), self.row_end)
+        return read_sorted(self, document, layout, framing, (begin, end), partial(self._decoded, document, layout))
 
-    def _sorted_out(
-        self, document: Document, layout: Layout, raw: bytes, offset: int
-    ) -> tuple[pa.RecordBatch, Undecoded]:
-        """The rows of a block without the records that are none; found by halves, for few are."""
-        import pyarrow as pa
-
-        good, bad, reasons = [], [], []
-        waiting = [(raw, offset)]
-        while waiting:
-            some, at = waiting.pop()
-            try:
-                good.append(self._batch(document, layout, block_of(document, some, at, self.options.encoding)))
-            except BadRows as error:
-                middle = some.find(self.row_end, len(some) // 2) + len(self.row_end)
-                if middle < len(self.row_end) or middle >= len(some):
-                    middle = some.find(self.row_end) + len(self.row_end)
-                if middle < len(self.row_end) or middle >= len(some):
-                    bad.append(some.removesuffix(self.row_end))
-                    reasons.append(error.message)
-                else:
-                    waiting += [(some[middle:], at + middle), (some[:middle], at)]
-        table = pa.Table.from_batches(good) if good else None
-        empty = batch_of(layout, [pa.array([], to_arrow(column.dtype)) for column in layout.output()], 0)
-        whole = table.combine_chunks().to_batches() if table is not None else []
-        return whole[0] if whole else empty, Undecoded(tuple(bad), tuple(reasons))
-
-    def _batch(self, document: Document, layout: Layout, block: Block) -> pa.RecordBatch:
+    def _decoded(self, document: Document, layout: Layout, block: Block) -> Sorted:
         import pyarrow as pa
 
         if self.is_direct and layout.wanted:
             try:
-                return self._direct(layout, block)
+                return self._direct(layout, block), NONE
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError, MisfitError):
                 # A file that is written otherwise once is so throughout: do not try each block twice.
                 self.is_direct = False
@@ -125,14 +86,30 @@ class JsonReader(FormatReader):
 
     # ------------------------------------------------------------ document by document
 
-    def _one_by_one(self, document: Document, layout: Layout, block: Block) -> pa.RecordBatch:
+    def _one_by_one(self, document: Document, layout: Layout, block: Block) -> Sorted:
+        texts = block.text.decode().split(self.options.row_delimiter)
         rows: list[Any] = []
         lines: list[int] = []
-        for index, line in enumerate(block.text.decode().split(self.options.row_delimiter)):
-            if line.strip():
-                found = self._rows(document, block, index, line)
-                rows += found
-                lines += [index] * len(found)
+        bad: dict[int, str] = {}
+        for index, text in enumerate(texts):
+            try:
+                found = self._rows(document, block, index, text) if text.strip() else []
+            except BadRows as error:
+                if not self.tolerant:
+                    raise
+                bad[index] = error.message
+                continue
+            rows += found
+            lines += [index] * len(found)
+        arrays = self._columns(document, layout, block, rows, lines, bad)
+        batch = without(batch_of(layout, arrays, len(rows)), (at for at, line in enumerate(lines) if line in bad))
+        records = tuple(texts[line].encode(self.encoding) for line in sorted(bad))
+        return batch, Undecoded(records, tuple(bad[line] for line in sorted(bad)))
+
+    def _columns(
+        self, document: Document, layout: Layout, block: Block, rows: list[Any], lines: list[int], bad: dict[int, str]
+    ) -> list[Any]:
+        """The columns of these rows, which stand on these lines; ``bad`` takes the lines whose values do not fit."""
         by_name = all(type(row) is dict for row in rows)
         places = {column.name: index for index, column in enumerate(layout.columns)}
         arrays = []
@@ -141,34 +118,32 @@ class JsonReader(FormatReader):
             cells = [row.get(name) for row in rows] if by_name else [_cell(row, name, place) for row in rows]
             if column.default is not None:
                 cells = [column.default if cell is None else cell for cell in cells]
+            convert = partial(json_column, dtype=column.dtype, rules=self.rules)
             try:
-                arrays.append(json_column(cells, column.dtype, self.rules))
+                array, misfits = fitting(cells, convert, to_arrow(column.dtype), tolerant=self.tolerant)
             except MisfitError as error:
-                where = self._where(document, block, lines[error.index])
-                raise misfit(document, where, name, error) from None
-        return batch_of(layout, arrays, len(rows))
+                raise misfit(document, f"line {block.line(lines[error.index])}", name, error) from None
+            for at, why in misfits.items():
+                bad.setdefault(lines[at], misfit(document, f"line {block.line(lines[at])}", name, why).message)
+            arrays.append(array)
+        return arrays
 
     def _rows(self, document: Document, block: Block, index: int, line: str) -> list[Any]:
         """The rows of one document: itself, or the items of an array; an array of values is a row by position."""
         try:
             found = self.decoder.decode(line)
         except (ValueError, RecursionError) as error:
-            where = self._where(document, block, index)
             reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
             raise BadRows(
-                f"{document.name}, {where}: not a JSON document: {reason}",
+                f"{document.name}, line {block.line(index)}: not a JSON document: {reason}",
                 "each line must hold one whole document; a document over several lines cannot be read",
             ) from None
         if isinstance(found, dict):
             return [found]
         if isinstance(found, list):
             return found if all(isinstance(item, dict | list) for item in found) else [found]
-        where = self._where(document, block, index)
-        raise BadRows(f"{document.name}, {where}: a row must be an object or an array, not {line[:60]!r}")
-
-    def _where(self, document: Document, block: Block, index: int) -> str:
-        first = line_number(document, self.options.encoding, block.offset, self.row_end)
-        return f"line {first + index}"
+        where = f"{document.name}, line {block.line(index)}"
+        raise BadRows(f"{where}: a row must be an object or an array, not {line[:60]!r}")
 
 
 def _cell(row: Any, name: str, place: int) -> Any:
