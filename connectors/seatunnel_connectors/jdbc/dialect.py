@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
@@ -56,6 +56,11 @@ class Dialect(ABC):
     """One kind of database. Stateless: connections live in the worker's pool."""
 
     name: ClassVar[str]
+
+    @abstractmethod
+    def answer(self, address: Address, *, writing: bool) -> Mapping[str, str]:
+        """Who answers there, for people: server with its version, user, and what the user may do; ``writing`` as a sink
+        would ask."""
 
     @abstractmethod
     def describe(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
-from seatunnel_connectors.jdbc.dialect import MODULES
+from seatunnel_connectors.jdbc.dialect import MODULES, SinkRequest, dialect_of
 from seatunnel_connectors.jdbc.options import DataSaveMode, JdbcSinkOptions, JdbcSourceOptions, Recipe, SchemaSaveMode
 from seatunnel_connectors.jdbc.url import Address, resolve
 from seatunnel_py.api import (
     Guarantee,
     JobMode,
+    Plain,
     Sink,
     SinkCapabilities,
     SinkFactory,
@@ -39,12 +41,21 @@ def _modules(options: JdbcSourceOptions | JdbcSinkOptions) -> tuple[str, ...]:
     return ("seatunnel_connectors.jdbc.source", MODULES[_address(options).dialect])
 
 
+def _answer(options: JdbcSourceOptions | JdbcSinkOptions, *, writing: bool) -> Mapping[str, str]:
+    address = _address(options)
+    return dialect_of(address).answer(address, writing=writing)
+
+
 class JdbcSourceFactory(SourceFactory[JdbcSourceOptions]):
     """Reads tables and queries of relational databases."""
 
     name: ClassVar[str] = "Jdbc"
     summary: ClassVar[str] = "tables and queries of relational databases"
     options: ClassVar[type[SourceOptions]] = JdbcSourceOptions
+    everything: ClassVar[Mapping[str, Plain]] = {"table_path": ".*", "use_regex": True}
+
+    def test_connection(self, options: JdbcSourceOptions) -> Mapping[str, str]:
+        return _answer(options, writing=False)
 
     def extras(self, options: JdbcSourceOptions) -> tuple[str, ...]:
         return _extras(options)
@@ -56,7 +67,6 @@ class JdbcSourceFactory(SourceFactory[JdbcSourceOptions]):
         return SourceCapabilities()
 
     def create(self, options: JdbcSourceOptions, context: StepContext) -> Source:
-        from seatunnel_connectors.jdbc.dialect import dialect_of
         from seatunnel_connectors.jdbc.source import JdbcSource
 
         address = _address(options)
@@ -71,6 +81,9 @@ class JdbcSinkFactory(SinkFactory[JdbcSinkOptions]):
     summary: ClassVar[str] = "tables of relational databases"
     options: ClassVar[type[SinkOptions]] = JdbcSinkOptions
 
+    def test_connection(self, options: JdbcSinkOptions) -> Mapping[str, str]:
+        return _answer(options, writing=True)
+
     def extras(self, options: JdbcSinkOptions) -> tuple[str, ...]:
         return _extras(options)
 
@@ -81,8 +94,6 @@ class JdbcSinkFactory(SinkFactory[JdbcSinkOptions]):
         return sink_capabilities(options, table, context)
 
     def create(self, options: JdbcSinkOptions, table: TableSchema, context: StepContext) -> Sink:
-        from seatunnel_connectors.jdbc.dialect import SinkRequest, dialect_of
-
         address = _address(options)
         return dialect_of(address).sink(
             SinkRequest(address, options, table, context.step, context.job_id, context.mode)

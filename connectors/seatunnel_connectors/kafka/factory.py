@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import ClassVar
 
@@ -29,9 +30,21 @@ class KafkaSourceFactory(SourceFactory[KafkaSourceOptions]):
     def modules(self, options: KafkaSourceOptions) -> tuple[str, ...]:
         return ("seatunnel_connectors.kafka.reader", "confluent_kafka")
 
+    def test_connection(self, options: KafkaSourceOptions) -> Mapping[str, str]:
+        from seatunnel_connectors.kafka.client import Cluster
+        from seatunnel_connectors.kafka.topics import brokers, find_topics
+
+        _need_libraries(options)
+        cluster = Cluster.of(options.bootstrap_servers, options.kafka_config)
+        there = brokers(cluster)
+        found = [topic for entry in options.table_options() for topic in find_topics(cluster, entry)]
+        there["topics"] = ", ".join(f"{topic.name} ({len(topic.partitions)} partitions)" for topic in found) or "none"
+        return there
+
     def capabilities(self, options: KafkaSourceOptions, context: StepContext) -> SourceCapabilities:
         # Compaction may take messages away between two readings, but never changes or moves one.
-        return SourceCapabilities(bounded=context.mode is JobMode.BATCH, determinism=Determinism.DETERMINATE)
+        bounded = context.mode is JobMode.BATCH
+        return SourceCapabilities(bounded=bounded, determinism=Determinism.DETERMINATE, resident=not bounded)
 
     def create(self, options: KafkaSourceOptions, context: StepContext) -> Source:
         from seatunnel_connectors.kafka.client import Cluster

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from seatunnel_connectors.kafka.sink_options import KafkaSinkOptions
 from seatunnel_py.api import Guarantee, Sink, SinkCapabilities, SinkFactory, StepContext, TableSchema
 
@@ -16,6 +18,12 @@ class KafkaSinkFactory(SinkFactory[KafkaSinkOptions]):
 
     def modules(self, options: KafkaSinkOptions) -> tuple[str, ...]:
         return ("seatunnel_connectors.kafka.sink",)
+
+    def test_connection(self, options: KafkaSinkOptions) -> Mapping[str, str]:
+        from seatunnel_connectors.kafka.client import Cluster
+        from seatunnel_connectors.kafka.topics import brokers
+
+        return brokers(Cluster.of(options.bootstrap_servers, options.kafka_config))
 
     def capabilities(self, options: KafkaSinkOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
         if options.exactly_once:

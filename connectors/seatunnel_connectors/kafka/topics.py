@@ -40,6 +40,13 @@ def find_topics(cluster: Cluster, options: TopicOptions) -> list[Topic]:
         return [_topic(admin, name) for name in names]
 
 
+def brokers(cluster: Cluster) -> dict[str, str]:
+    """Who answers, for people."""
+    with cluster.admin() as admin:
+        found = answer(lambda: admin.list_topics(timeout=CALL_SECONDS), f"connecting to {cluster.bootstrap}")
+    return {"server": f"Kafka, cluster {found.cluster_id}", "brokers": str(len(found.brokers))}
+
+
 def topic_id(cluster: Cluster, name: str) -> str:
     """The id of the topic that has the name now."""
     with cluster.admin() as admin:

@@ -17,14 +17,21 @@ from seatunnel_example import CountdownFactory, LinesFactory
 from seatunnel_connectors.fake.factory import FakeSourceFactory
 from seatunnel_connectors.files.factory import LocalFileSinkFactory, LocalFileSourceFactory
 from seatunnel_connectors.jdbc.factory import JdbcSinkFactory, JdbcSourceFactory
+from seatunnel_connectors.kafka.sink_factory import KafkaSinkFactory
 from seatunnel_py.testing import SinkTarget, SourceTarget
+from tests.connectors.kafka.sink_support import records
+from tests.servers.kafka import KafkaServer
 from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import PostgresServer
 
 Fresh = Callable[[int], SinkTarget]
 _databases = count(1)
 LEFT_TABLES = ("seatunnel_ledger", "seatunnel_piece", "conformance")
-EXACTLY_ONCE = {"is_exactly_once": True, "exactly_once_recipe": "staged"}
+
+
+def once(recipe: str) -> dict[str, Any]:
+    """Options of a Jdbc sink that promises exactly-once by this recipe."""
+    return {"is_exactly_once": True, "exactly_once_recipe": recipe}
 
 
 def files(folder: Path, kind: str, **options: Any) -> Fresh:
@@ -101,6 +108,33 @@ def sqlite(folder: Path, **options: Any) -> Fresh:
     return fresh
 
 
+def generic(folder: Path) -> Fresh:
+    """A database that is spoken to through SQLAlchemy."""
+
+    def fresh(number: int) -> SinkTarget:
+        path = folder / f"generic{number}.db"
+
+        def ask(query: str) -> list[tuple[Any, ...]]:
+            with closing(sqlite3.connect(path)) as connection, suppress(sqlite3.OperationalError):
+                return connection.execute(query).fetchall()
+            return []
+
+        return _database({"url": f"sqlite:///{path}", "dialect": "sqlalchemy", "database": "main", **_table({})}, ask)
+
+    return fresh
+
+
+def kafka(server: KafkaServer, semantics: str) -> Fresh:
+    def fresh(number: int) -> SinkTarget:
+        topic = f"{semantics.lower()}-{number}"
+        ledger = f"{topic}-ledger"
+        told = {"topic": topic, "bootstrap.servers": server.dsn, "semantics": semantics, "ledger.topic": ledger}
+        rows = lambda: [tuple(record.document.values()) for record in records(server.dsn, topic)]  # noqa: E731
+        return SinkTarget(KafkaSinkFactory(), told, rows)
+
+    return fresh
+
+
 def postgres(server: PostgresServer, **options: Any) -> Fresh:
     name = f"conformance{next(_databases)}"
     with psycopg.connect(server.dsn, autocommit=True) as connection:
@@ -156,7 +190,7 @@ def _database(given: dict[str, Any], ask: Callable[[str], list[tuple[Any, ...]]]
     return SinkTarget(JdbcSinkFactory(), given, lambda: ask("SELECT * FROM conformance"), left, key)
 
 
-def sources(folder: Path, server: PostgresServer) -> dict[str, SourceTarget]:
+def sources(folder: Path, server: PostgresServer, mariadb: MariadbServer) -> dict[str, SourceTarget]:
     """Bounded sources, each with a few hundred rows."""
     rows = [(number, f"text {number}") for number in range(300)]
     inputs = folder / "inputs"
@@ -170,6 +204,14 @@ def sources(folder: Path, server: PostgresServer) -> dict[str, SourceTarget]:
         connection.execute("CREATE TABLE numbers (id bigint PRIMARY KEY, text text)")
         connection.cursor().executemany("INSERT INTO numbers VALUES (%s, %s)", rows)
         connection.execute("ANALYZE")
+    with (
+        closing(pymysql.connect(**{**mariadb.connection(""), "autocommit": True})) as connection,
+        connection.cursor() as cursor,
+    ):
+        cursor.execute("CREATE DATABASE numbers_of_maria")
+        cursor.execute("CREATE TABLE numbers_of_maria.numbers (id bigint PRIMARY KEY, text text)")
+        cursor.executemany("INSERT INTO numbers_of_maria.numbers VALUES (%s, %s)", rows)
+    on_mariadb = {"url": mariadb.jdbc_url("numbers_of_maria"), "driver": "com.mysql.cj.jdbc.Driver", "username": "root"}
     database = folder / "source.db"
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("CREATE TABLE numbers (id integer PRIMARY KEY, text text)")
@@ -187,6 +229,11 @@ def sources(folder: Path, server: PostgresServer) -> dict[str, SourceTarget]:
         "Jdbc, PostgreSQL": SourceTarget(
             JdbcSourceFactory(),
             {**jdbc, **on_postgres, "table_path": "conformance.public.numbers"},
+            lambda: rows,
+        ),
+        "Jdbc, MariaDB": SourceTarget(
+            JdbcSourceFactory(),
+            {**jdbc, **on_mariadb, "table_path": "numbers_of_maria.numbers"},
             lambda: rows,
         ),
         "Jdbc, SQLite": SourceTarget(

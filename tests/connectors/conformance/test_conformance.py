@@ -11,6 +11,7 @@ import pytest
 from seatunnel_py.testing import Report, check_sink, check_source
 from tests.connectors.conformance import cases
 from tests.connectors.conformance.page import PAGE, page
+from tests.servers.kafka import KafkaServer
 from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import PostgresServer
 
@@ -19,20 +20,31 @@ from tests.servers.postgres import PostgresServer
 def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Report]]:
     """All of them: the page needs each, and each test looks at one."""
     folder = tmp_path_factory.mktemp("conformance")
-    with PostgresServer.running() as postgres, MariadbServer.running() as mariadb:
+    for name in ("once", "direct"):
+        (folder / name).mkdir()
+    with PostgresServer.running() as postgres, MariadbServer.running() as mariadb, KafkaServer.running() as kafka:
         sinks = {
             "Jdbc, PostgreSQL": cases.postgres(postgres),
             "Jdbc, PostgreSQL, by key": cases.postgres(postgres, primary_keys=["id"]),
-            "Jdbc, PostgreSQL, staged": cases.postgres(postgres, **cases.EXACTLY_ONCE),
+            "Jdbc, PostgreSQL, staged": cases.postgres(postgres, **cases.once("staged")),
+            "Jdbc, PostgreSQL, direct": cases.postgres(postgres, **cases.once("direct")),
+            "Jdbc, PostgreSQL, prepared": cases.postgres(postgres, **cases.once("prepared")),
             "Jdbc, MariaDB": cases.mariadb(mariadb),
+            "Jdbc, MariaDB, staged": cases.mariadb(mariadb, **cases.once("staged")),
+            "Jdbc, MariaDB, direct": cases.mariadb(mariadb, **cases.once("direct")),
             "Jdbc, SQLite": cases.sqlite(folder),
+            "Jdbc, SQLite, staged": cases.sqlite(folder / "once", **cases.once("staged")),
+            "Jdbc, SQLite, direct": cases.sqlite(folder / "direct", **cases.once("direct")),
+            "Jdbc through SQLAlchemy": cases.generic(folder),
+            "Kafka": cases.kafka(kafka, "AT_LEAST_ONCE"),
+            "Kafka, exactly-once": cases.kafka(kafka, "EXACTLY_ONCE"),
             "LocalFile, json": cases.files(folder, "json"),
             "LocalFile, parquet": cases.files(folder, "parquet"),
             "LocalFile, one file": cases.files(folder / "one", "json", single_file_mode=True),
             "Lines (example)": cases.lines(folder),
         }
         found = {name: check_sink(fresh) for name, fresh in sinks.items()}
-        sources = cases.sources(folder, postgres)
+        sources = cases.sources(folder, postgres, mariadb)
         yield {**found, **{f"source {name}": check_source(target) for name, target in sources.items()}}
 
 

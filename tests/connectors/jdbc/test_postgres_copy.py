@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from seatunnel_py.api import FatalError, GenerationLost
+from seatunnel_py.api import FatalError
 from seatunnel_py.work.unit import Budget
 from tests.connectors.jdbc.conftest import PostgresPlace
 from tests.connectors.jdbc.copying import copy_table, copy_tables, make_sink, make_source, same_rows
@@ -304,38 +304,6 @@ def test_splits_without_a_key_are_ranges_of_blocks(pg: PostgresPlace) -> None:
 
     assert len(copied.splits) == 7 and "first" in copied.splits[0].payload
     same_rows(pg.rows("SELECT * FROM a.t"), pg.rows("SELECT * FROM b.t"))
-
-
-def test_splits_are_of_one_moment(pg: PostgresPlace) -> None:
-    """What is written while a table is read neither appears nor is missing."""
-    pg.db.execute("CREATE TABLE a.t AS SELECT i AS id FROM generate_series(1, 10000) i; ANALYZE a.t")
-    source = make_source(pg.source(table_path="a.t", **{"split.size": 2000}))
-    [table] = source.tables()
-    enumerator = source.enumerator([table], None)
-    splits = list(enumerator.discover())
-    pg.db.execute("UPDATE a.t SET id = id + 1000000; INSERT INTO a.t VALUES (0); DELETE FROM a.t WHERE id % 3 = 0")
-
-    read = [
-        row["id"]
-        for split in splits
-        for batch in source.reader(table).read(split, None)
-        for row in batch.data.to_pylist()
-    ]
-
-    enumerator.close()
-    assert sorted(read) == list(range(1, 10001))
-
-
-def test_a_snapshot_that_is_gone_is_an_error_not_a_mixture(pg: PostgresPlace) -> None:
-    large(pg, "i")
-    source = make_source(pg.source(table_path="a.t", **{"split.size": 5000}))
-    [table] = source.tables()
-    enumerator = source.enumerator([table], None)
-    [split, *_] = enumerator.discover()
-    enumerator.close()
-
-    with pytest.raises(GenerationLost, match=r"a\.t: the snapshot .* is gone"):
-        list(source.reader(table).read(split, None))
 
 
 def test_a_split_is_left_and_gone_on_with_after_its_key(pg: PostgresPlace) -> None:

@@ -1,14 +1,15 @@
-"""PostgreSQL: commits of many tables in one transaction leave what the same commits leave one by one."""
+"""PostgreSQL: commits and start effects of many tables in one transaction leave what they leave one by one."""
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import psycopg
 import pytest
 
 from seatunnel_connectors.jdbc.postgres import bookkeeping
-from seatunnel_py.api import CommitContext, FatalError, JobMode, Piece, Sink, SinkCommit, WriteContext
+from seatunnel_py.api import CommitContext, FatalError, JobMode, Piece, Sink, SinkCommit, SinkSetup, WriteContext
 from tests.connectors.jdbc.conftest import PostgresPlace
 from tests.connectors.jdbc.copying import make_sink
 from tests.connectors.jdbc.test_postgres_write import SCHEMA, batch, inserts
@@ -160,3 +161,75 @@ def test_who_holds_one_row_of_the_ledger_does_not_keep_the_others(
         other.execute("SELECT 1 FROM b.seatunnel_ledger WHERE step = 'b' FOR UPDATE")
         with pytest.raises(FatalError, match="holds the ledger's row"):
             together([tables.commit_of(name, pieces[name], 2) for name in TABLES])
+
+
+# ---------------------------------------------------------------- start effects
+
+
+class Made:
+    """Sinks of tables that are not there yet."""
+
+    def __init__(self, pg: PostgresPlace, *names: str, **options: Any) -> None:
+        self.setups: list[SinkSetup] = []
+        for name in names:
+            sink = make_sink(pg.sink(table=f"b.{name}", primary_keys=["id"], **options), SCHEMA, mode=JobMode.BATCH)[0]
+            self.setups.append(SinkSetup(sink, sink.plan_setup()))
+
+    @property
+    def with_whom(self) -> set[object]:
+        return {one.sink.sets_up_with(one.setup) for one in self.setups}
+
+    def together(self) -> None:
+        self.setups[0].sink.set_up_together(self.setups)
+
+    def alone(self) -> None:
+        for one in self.setups:
+            one.sink.setup(one.setup)
+
+
+STRUCTURE = """SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull
+               FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
+               WHERE c.relnamespace = 'b'::regnamespace ORDER BY 1, a.attnum"""
+
+
+def test_tables_are_made_together_as_one_by_one(pg: PostgresPlace) -> None:
+    """Books and keys included, in one transaction; done again it changes nothing."""
+    seen = []
+    for how in (Made.alone, Made.together):
+        pg.db.execute("DROP SCHEMA b CASCADE; CREATE SCHEMA b")
+        tables = Made(pg, "x", "y", "z")
+        assert len(tables.with_whom) == 1 and None not in tables.with_whom
+        how(tables)
+        how(tables)
+        seen.append(pg.rows(STRUCTURE))
+
+    assert seen[0] == seen[1] and {"x_pkey", "seatunnel_ledger"} <= {name for name, *_ in seen[0]}
+    moments = pg.rows(
+        "SELECT DISTINCT xmin::text FROM pg_class WHERE relnamespace = 'b'::regnamespace AND relkind = 'r'"
+    )
+    assert len(moments) == 1, "several transactions"
+
+
+def test_a_table_that_cannot_be_made_leaves_none_of_them(pg: PostgresPlace) -> None:
+    """Then each is asked alone, and the others are made."""
+    tables = Made(pg, "x", "y", "z")
+    pg.db.execute("CREATE TYPE b.y AS ENUM ('in the way')")
+
+    with pytest.raises(FatalError, match="preparing 3 sink tables of schema b"):
+        tables.together()
+    assert not pg.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'b'")
+    for one in tables.setups:
+        with contextlib.suppress(FatalError):
+            one.sink.setup(one.setup)
+    made = {name for (name,) in pg.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'b'")}
+    assert {"x", "z"} <= made and "y" not in made
+
+
+def test_what_waits_for_readers_or_is_a_persons_own_is_done_alone(pg: PostgresPlace) -> None:
+    """To drop or empty a table is to wait for everybody who reads it."""
+    pg.db.execute("CREATE TABLE b.full (id bigint PRIMARY KEY, s text); INSERT INTO b.full VALUES (1, 'a')")
+    drops = Made(pg, "full", schema_save_mode="RECREATE_SCHEMA")
+    empties = Made(pg, "full", data_save_mode="DROP_DATA")
+    own = Made(pg, "new", data_save_mode="CUSTOM_PROCESSING", custom_sql="SELECT 1")
+
+    assert drops.with_whom == empties.with_whom == own.with_whom == {None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -38,6 +38,12 @@ BATCH_ROWS = 5_000
 
 class GenericDialect(Dialect):
     name: ClassVar[str] = "sqlalchemy"
+
+    def answer(self, address: Address, *, writing: bool) -> Mapping[str, str]:
+        with explained(f"connecting to {address.display}"), sessions(address) as session:
+            dialect = session.engine.dialect
+            version = ".".join(map(str, getattr(dialect, "server_version_info", None) or ()))
+        return {"server": f"{dialect.name} {version}".strip(), "database": address.database or ""}
 
     def describe(
         self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions

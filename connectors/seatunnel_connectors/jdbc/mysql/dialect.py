@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot
@@ -19,6 +19,22 @@ from seatunnel_py.api import Batch, Position, Sink, SourceTable, Split
 
 class MysqlDialect(Dialect):
     name: ClassVar[str] = "mysql"
+
+    def answer(self, address: Address, *, writing: bool) -> Mapping[str, str]:
+        with explained(f"connecting to {address.display}"), sessions(address) as session:
+            [(version, user, database)] = session.ask("SELECT version(), current_user(), coalesce(database(), '')")
+            [(_, cipher)] = session.ask("SHOW SESSION STATUS LIKE 'Ssl_cipher'")
+            [(binlog, row_format)] = session.ask("SELECT @@log_bin, @@binlog_format")
+        kind = "MariaDB" if "mariadb" in version.lower() else "MySQL"
+        log = f"on, {row_format}" if binlog else "off"
+        encrypted = "yes" if cipher else "no"
+        return {
+            "server": f"{kind} {version}",
+            "user": user,
+            "database": database,
+            "encrypted": encrypted,
+            "binlog": log,
+        }
 
     def describe(
         self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions

@@ -3,8 +3,8 @@ last one. Of all tables of a schema in one transaction, in as many statements as
 
 Rules. (1) The ledger is asked first, its rows locked (I38); whose is done takes no part. (2) All or nothing: one table
 whose units are lost, or that a newer driver has, fails them all, for nobody here knows which of them can go on without
-it. (3) Books of rows that people see need not survive a crash of the server: they are only kept once more. Those of
-staged rows must, or the last commit would not find them.
+it. (3) A commit waits for the server's disk, also where the rows are seen already: nobody keeps these books again, and
+the records of units that came back would stay.
 """
 
 from __future__ import annotations
@@ -60,16 +60,14 @@ def entry_of(load: Load, table: str, pieces: Sequence[Piece], context: CommitCon
     return replace(entry, taken_off=plain, marked=tuple(sorted(contested)), seen=True, ends=context.final)
 
 
-def keep(
-    db: Statements, schema: str, entries: Sequence[Entry], *, durable: bool, then: Callable[[], None] = lambda: None
-) -> None:
+def keep(db: Statements, schema: str, entries: Sequence[Entry], then: Callable[[], None] = lambda: None) -> None:
     """One transaction for all of them, and for what comes ``then``; one message, but for what has to be dropped with
     it. FatalError names the table that the others had to wait for."""
     todo = list(entries)
     while todo:
         db.execute("BEGIN")
         try:
-            done = _kept(db, schema, todo, durable=durable)
+            done = _kept(db, schema, todo)
             if not done:
                 then()
         except BaseException:
@@ -80,7 +78,7 @@ def keep(
         todo = [entry for entry in todo if entry.row not in done] if done else []
 
 
-def _kept(db: Statements, schema: str, entries: Sequence[Entry], *, durable: bool) -> set[tuple[str, str]]:
+def _kept(db: Statements, schema: str, entries: Sequence[Entry]) -> set[tuple[str, str]]:
     """The tables of which the ledger says that they are done: then nothing else counts."""
     tables = _Tables(schema, entries)
     named = [entry for entry in entries if entry.taken_off or entry.marked]
@@ -88,7 +86,6 @@ def _kept(db: Statements, schema: str, entries: Sequence[Entry], *, durable: boo
     older = [entry for entry in entries if entry.lives]
     script = [
         *([f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'"] if len(entries) > 1 else []),
-        *([] if durable else ["SET LOCAL synchronous_commit = off"]),
         tables.lock(),
         *([tables.take_off(named)] if named else []),
         *([tables.forget_overtaken(older)] if older else []),

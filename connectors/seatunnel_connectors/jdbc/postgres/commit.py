@@ -4,7 +4,7 @@ ledger is left to be written."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import partial
 from typing import cast
 
@@ -39,8 +39,9 @@ class PostgresCommitter(Committer):
             crash_points.POSTGRES_BEFORE.hit()
             if load.how == PREPARED and not self._known(db, books, context):
                 prepared.commit_all(db, load, books, pieces)
+            _make(db, [(load, context, pieces)])
             then = partial(self._apply, db, load, books, final=context.final)
-            keep(db, load.schema, [entry], durable=load.how in (SHADOW, STAGED), then=then)
+            keep(db, load.schema, [entry], then)
             if load.how == PREPARED and context.final:
                 prepared.roll_back_all(db, load)
         crash_points.POSTGRES_AFTER.hit()
@@ -63,7 +64,8 @@ class PostgresCommitter(Committer):
         with explained(f"committing {len(commits)} tables of schema {schema}"), statements(self.address) as db:
             crash_points.POSTGRES_BEFORE.hit()
             try:
-                keep(db, schema, entries, durable=loads[0].how != TABLE)
+                _make(db, [(load, one.context, one.pieces) for load, one in zip(loads, commits, strict=True)])
+                keep(db, schema, entries)
             except psycopg.errors.LockNotAvailable as error:
                 raise FatalError(f"another session holds the ledger's row of one of these tables: {error}") from error
         crash_points.POSTGRES_AFTER.hit()
@@ -105,7 +107,9 @@ class PostgresCommitter(Committer):
         with explained(f"dropping what was staged for {load.schema}.{load.table}"), statements(self.address) as db:
             if load.how == PREPARED:
                 prepared.roll_back_all(db, load)
-            if load.how != TABLE:
+            if load.how == TABLE:  # the rows are there; whose they are nobody will ask
+                db.execute(self._books(load).forget_pieces().encode())
+            else:
                 self._drop_all(db, load, self._books(load))
 
     def begin(self, context: CommitContext, *, fresh: bool) -> str | None:
@@ -206,3 +210,10 @@ class PostgresCommitter(Committer):
             f"INSERT INTO {quote(load.schema, load.table)} ({names}) SELECT {names} FROM {shadow}{conflict}; "
             f"DROP TABLE {shadow}".encode()
         )
+
+
+def _make(db: Statements, ends: Iterable[tuple[Load, CommitContext, Sequence[Piece]]]) -> None:
+    """Tables that no unit has made, because there was nothing to read."""
+    script = [statement for load, context, pieces in ends if context.final and not pieces for statement in load.make]
+    if script:
+        db.execute("; ".join(script).encode(), prepare=False)

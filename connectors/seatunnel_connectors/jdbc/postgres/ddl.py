@@ -68,6 +68,19 @@ def cut(name: str, ending: str, room_for: int = 0) -> str:
     return name.encode()[:room].decode(errors="ignore") + ending
 
 
+def once(schema: str, name: str, statements: Sequence[str]) -> str:
+    """Run statements that make a table where it is not there. Of two who try at a time one waits for the other."""
+    body = f"""
+        BEGIN
+            IF to_regclass({literal(quote(schema, name))}) IS NULL THEN
+                PERFORM pg_advisory_xact_lock(hashtextextended({literal(f"{schema}.{name}")}, 0));
+                {"; ".join(statements)};
+            END IF;
+        END
+    """
+    return "DO " + literal(body)
+
+
 def only_if(schema: str, name: str, condition: str, statement: str) -> str:
     """Run a statement only while the table is still the one that was planned for: another sink of the same run, or
     an earlier try, may have replaced it already. ``condition`` is about ``c``, its row in pg_class."""

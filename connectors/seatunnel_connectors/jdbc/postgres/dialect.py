@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot
@@ -12,13 +12,30 @@ from seatunnel_connectors.jdbc.postgres.describe import Describer
 from seatunnel_connectors.jdbc.postgres.passage import PostgresNativeReader, native_form
 from seatunnel_connectors.jdbc.postgres.session import explained, statements
 from seatunnel_connectors.jdbc.postgres.sink import PostgresSink
+from seatunnel_connectors.jdbc.postgres.snapshot import PostgresSnapshot
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import Batch, NativeForm, NativeReader, Position, Sink, SourceTable, Split
 
+_WHO = """
+    SELECT 'PostgreSQL ' || current_setting('server_version'), current_user, current_database(),
+           CASE WHEN (SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()) THEN 'yes' ELSE 'no' END,
+           CASE WHEN pg_is_in_recovery() THEN 'yes' ELSE 'no' END,
+           CASE WHEN current_schema() IS NULL THEN 'no schema on the search path'
+                WHEN has_schema_privilege(current_schema(), 'CREATE') THEN 'yes, in ' || current_schema()
+                ELSE 'not in ' || current_schema() END,
+           current_setting('wal_level')
+"""
+
 
 class PostgresDialect(Dialect):
     name: ClassVar[str] = "postgres"
+
+    def answer(self, address: Address, *, writing: bool) -> Mapping[str, str]:
+        with explained(f"connecting to {address.display}"), statements(address) as db:
+            found = db.execute(_WHO).fetchone()
+        names = ("server", "user", "database", "encrypted", "standby", "may create tables", "wal_level")
+        return dict(zip(names, map(str, found or ()), strict=True))
 
     def describe(
         self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions
@@ -27,7 +44,7 @@ class PostgresDialect(Dialect):
             return Describer(db, options).describe(requests)
 
     def snapshot(self, address: Address, *, shared: bool) -> Snapshot:
-        return reading.PostgresSnapshot(address)
+        return PostgresSnapshot(address)
 
     def read(self, address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:
         return reading.read(address, table, split, start)

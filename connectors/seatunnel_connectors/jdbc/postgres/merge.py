@@ -125,7 +125,7 @@ def begin_unit(load: Load) -> list[str]:
     """Statements that begin a unit's transaction."""
     if load.how == PREPARED:
         return ["BEGIN", f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'"]
-    return ["BEGIN", _create_unit_table(load)] if load.how == STAGED else ["BEGIN"]
+    return ["BEGIN", _create_unit_table(load)] if load.how == STAGED else ["BEGIN", *load.make]
 
 
 def _create_unit_table(load: Load) -> str:

@@ -17,6 +17,7 @@ from seatunnel_connectors.jdbc.postgres.merge import begin_unit
 from seatunnel_connectors.jdbc.postgres.plan import TABLE, Load, load_of
 from seatunnel_connectors.jdbc.postgres.record import UNIQUE, UnitRecord
 from seatunnel_connectors.jdbc.postgres.session import explained, failure, quote
+from seatunnel_connectors.jdbc.postgres.snapshot import check_snapshot, join_snapshot
 from seatunnel_connectors.jdbc.postgres.stream import Stream, stream
 from seatunnel_connectors.jdbc.recorded import Recorded
 from seatunnel_connectors.jdbc.source import hints_of
@@ -75,13 +76,13 @@ class PostgresNativeReader(NativeReader):
         generation = str(split.payload.get("snapshot") or "")
         sql = f"COPY ({reading.statement(hints_of(self.table), split, start, native=True)}) TO STDOUT (FORMAT binary)"
         if generation:
-            sql = f"{reading.join_snapshot(generation)}; {sql}; COMMIT"
+            sql = f"{join_snapshot(generation)}; {sql}; COMMIT"
         what = f"reading table {self.table.schema.path}, split {split.id}"
         with explained(what), stream(self.address) as session:
             try:
                 yield from session.copy_out(sql)
             except psycopg.Error as error:
-                reading.check_snapshot(error, generation, self.table)
+                check_snapshot(error, generation, self.table)
                 raise
             self.rows = session.rows
 

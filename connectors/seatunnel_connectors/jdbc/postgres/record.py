@@ -91,7 +91,7 @@ class UnitRecord:
         if self.load.how == PREPARED:
             staged = prepared.gid(self.load, self.context)
             end = f"PREPARE TRANSACTION {literal(staged)}"
-        last = [] if begun else ["BEGIN"]
+        last = [] if begun else ["BEGIN", *self.load.make]
         if self.books and self.replaced is not None:
             last.append(self.books.forget_piece(self.context.data_id, self.replaced))
             if self.replaced:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.postgres import locks
@@ -29,11 +30,14 @@ from seatunnel_py.api import (
     Plain,
     Setup,
     Sink,
+    SinkSetup,
     TablePath,
     Visible,
     WriteContext,
     Writer,
 )
+
+MADE = frozenset({"create schema", "create ledger", "create table"})
 
 
 @dataclass(frozen=True)
@@ -75,8 +79,7 @@ class PostgresSink(Sink, NativeSink):
     def setup(self, setup: Setup) -> None:
         if self.request.options.query:
             return
-        load = load_of(setup.data)
-        mark_prepared(place_of(self.request, load.schema, load.table), str(self.request.table.path), load.token)
+        load = self._prepares(setup)
         if not load.before:
             return
         # One message for all statements, which makes them one transaction.
@@ -91,6 +94,25 @@ class PostgresSink(Sink, NativeSink):
             db.execute(script.encode(), prepare=False)
             if load.how == SHADOW:
                 self._tidy(db, load)
+
+    def _prepares(self, setup: Setup) -> Load:
+        load = load_of(setup.data)
+        mark_prepared(place_of(self.request, load.schema, load.table), str(self.request.table.path), load.token)
+        return load
+
+    def sets_up_with(self, setup: Setup) -> Hashable:
+        """Tables that are made: to drop or empty one its readers are waited for, and others need not wait with it."""
+        if self.request.options.query or not {effect.action for effect in setup.effects} <= MADE:
+            return None
+        load = load_of(setup.data)
+        return ("postgres", self.address.identity, load.schema) if load.before and load.how != SHADOW else None
+
+    def set_up_together(self, setups: Sequence[SinkSetup]) -> None:
+        loads = [cast("PostgresSink", one.sink)._prepares(one.setup) for one in setups]
+        script = ";\n".join(dict.fromkeys(statement for load in loads for statement in load.before))
+        what = f"preparing {len(loads)} sink tables of schema {loads[0].schema}"
+        with explained(what), statements(self.address) as db:
+            db.execute(script.encode(), prepare=False)
 
     def _is_done(self, db: Statements, books: Books) -> bool:
         """Whether an earlier try has done all of this, the statements of people too, which may not run twice."""

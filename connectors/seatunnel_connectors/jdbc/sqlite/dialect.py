@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot
@@ -14,11 +16,22 @@ from seatunnel_connectors.jdbc.sqlite.flavor import FLAVOR
 from seatunnel_connectors.jdbc.sqlite.session import explained, sessions
 from seatunnel_connectors.jdbc.statements.sink import StatementSink
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, Position, Sink, SourceTable, Split
+from seatunnel_py.api import Batch, FatalError, Position, Sink, SourceTable, Split
 
 
 class SqliteDialect(Dialect):
     name: ClassVar[str] = "sqlite"
+
+    def answer(self, address: Address, *, writing: bool) -> Mapping[str, str]:
+        if writing and not Path(address.path).exists():
+            if not Path(address.path).absolute().parent.is_dir():
+                raise FatalError(f"there is no directory for the SQLite database {address.path}", "make it")
+            return {"server": f"SQLite {sqlite3.sqlite_version}", "database": f"{address.path} (is made)"}
+        with explained(f"opening {address.path}"), sessions(address, writing=False) as session:
+            [(version, tables)] = session.ask(
+                "SELECT sqlite_version(), count(*) FROM sqlite_master WHERE type = 'table'"
+            )
+        return {"server": f"SQLite {version}", "database": str(address.path), "tables": str(tables)}
 
     def describe(
         self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions

@@ -84,13 +84,14 @@ class StatementCommitter(Committer):
 
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         load = load_of(context.setup)
-        if not load.books or load.how != STAGED or not context.final:
+        if not load.books or not context.final:
             return  # of a run that goes on a later life's commit finds what an older one has left
         with (
             self.flavor.explained(f"dropping what was staged for {load.table}"),
             self.flavor.sessions(self.request.address) as session,
         ):
-            session.run(Staged(self.flavor, load).drop())
+            if load.how == STAGED:
+                session.run(Staged(self.flavor, load).drop())
             self._books(load).forget_all(session)
 
     def begin(self, context: CommitContext, *, fresh: bool) -> str | None:
