@@ -158,9 +158,17 @@ class _Run:
 
 
 def _started(job: Job, place: JobPlace, pipelines: Sequence[Pipeline], at: float, driver: int) -> JobStarted:
-    rows = [vertex.source.table.rows for line in pipelines for vertex in line.vertices if vertex.source]
     names = tuple(str(path) for line in pipelines for path in line.tables)
-    return JobStarted(place.job_id, job.name, names, sum(filter(None, rows)) if None not in rows else None, at, driver)
+    expected = {key: _rows(line) for key, line in keys(pipelines).items()}
+    known = {key: rows for key, rows in expected.items() if rows is not None}
+    rows = sum(known.values()) if len(known) == len(expected) else None
+    return JobStarted(place.job_id, job.name, names, rows, at, driver, known)
+
+
+def _rows(pipeline: Pipeline) -> int | None:
+    """As its sources estimate them, where they all do."""
+    rows = [vertex.source.table.rows for vertex in pipeline.vertices if vertex.source]
+    return sum(filter(None, rows)) if None not in rows else None
 
 
 def _seconds(driver: Driver, began: float, started: float, ended: float) -> Seconds:

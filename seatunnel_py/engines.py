@@ -6,13 +6,15 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from seatunnel_py.errors import EngineError
+from seatunnel_py.plan.registry import PluginKind
 from seatunnel_py.plan.sql import CatalystFactory, SparkFactory
 from seatunnel_py.plan.steps import Job, Step
 
 if TYPE_CHECKING:
+    from seatunnel_py.api.factory import SourceFactory
     from seatunnel_py.plan.sql import SqlAnalyst
     from seatunnel_py.runtime.ports import Engine
     from seatunnel_py.spark.session import SparkApplication
@@ -65,6 +67,7 @@ class SparkEngines:
             any(needs_catalyst(job) for job in jobs),
             tuple(sorted({module for job in jobs for step in job.steps for module in _modules(step)})),
             tuple(sorted({extra for job in jobs for step in job.steps for extra in step.factory.extras(step.options)})),
+            max(_residents(job) for job in jobs),
         )
         self._starting = ThreadPoolExecutor(1, thread_name_prefix="spark")
         self._application: Future[SparkApplication] = self._starting.submit(session.start, settings)
@@ -76,7 +79,7 @@ class SparkEngines:
         from seatunnel_py.spark.engine import SparkEngine
 
         application = self._application.result()
-        return SparkEngine(application.context, application.slots, exchange)
+        return SparkEngine(application.context, application.slots, exchange, application.residents)
 
     def analyst(self) -> SqlAnalyst:
         from seatunnel_py.spark.catalyst import Analyst
@@ -97,6 +100,18 @@ def _modules(step: Step) -> tuple[str, ...]:
 def needs_catalyst(job: Job) -> bool:
     """Whether the job has queries, or steps that Spark itself reads or writes."""
     return any(isinstance(step.factory, (CatalystFactory, SparkFactory)) for step in job.steps)
+
+
+RESIDENTS_PER_STEP = 8  # a source may have many tables: those beyond so many have their units run as others have
+
+
+def _residents(job: Job) -> int:
+    """How many workers may want a slot of their own."""
+    wanted = 0
+    for step in job.of_kind(PluginKind.SOURCE):
+        factory = cast("SourceFactory[Any]", step.factory)
+        wanted += RESIDENTS_PER_STEP * factory.capabilities(step.options, step.context(job)).resident
+    return wanted
 
 
 def _settings_of(jobs: Sequence[Job]) -> dict[str, str]:

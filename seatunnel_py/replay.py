@@ -52,8 +52,7 @@ def replay(
     """Deliver what the quarantine of a job holds. Raises NothingToDo where that is nothing."""
     from seatunnel_py.runtime import replaying
 
-    about = home.job(job_id).read("job") or {}
-    path = options.path or Path(about["job_file"])
+    path = options.path or home.job(job_id).job_file
     job = replaying.appending(app.check(path, options.variables))
     name, files, again = _claimed(home, job_id, options.table)
     place = app.claim(job, home, name, fresh=not again, restore=again)

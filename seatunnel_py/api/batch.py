@@ -118,4 +118,15 @@ class TransactionEnd:
     end: Position
 
 
-Element: TypeAlias = Batch | Rejected | SchemaChange | Heartbeat | TransactionEnd
+@dataclass(frozen=True, slots=True)
+class ReaderEvent:
+    """The reader has something to tell its enumerator (``Enumerator.on_reader_event``): that its split should be
+    divided, that a log has ended. It is told before the rows of its unit count, and again where the unit is repeated.
+    Yield it in front of the rows that it belongs to: a repeated unit ends behind the last row that a target holds.
+    """
+
+    event: Plain
+    end: Position | None = None
+
+
+Element: TypeAlias = Batch | Rejected | SchemaChange | Heartbeat | TransactionEnd | ReaderEvent

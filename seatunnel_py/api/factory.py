@@ -9,10 +9,12 @@ imported inside ``create``. A factory is found through an entry point of its gro
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar, Generic, TypeVar
 
+from seatunnel_py.api.batch import Plain
 from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
 from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.api.sink import Sink
@@ -59,11 +61,19 @@ class Factory(ABC):
         """Modules of the implementation (with its client library), which workers import before they are needed."""
         return ()
 
+    def test_connection(self, options: Any) -> Mapping[str, str] | None:
+        """Connect as a step with these options would, and hang up: who answers, as names and values for people
+        (``server``, ``user``, ...). None: there is nobody to connect to. Raises SeaTunnelError with cause and remedy.
+        """
+        return None
+
 
 class SourceFactory(Factory, Generic[SourceO]):
     """Makes sources."""
 
     options: ClassVar[type[SourceOptions]]
+    everything: ClassVar[Mapping[str, Plain]] = {}
+    """Options that ask for all tables there are: what ``seatunnel discover`` adds where nobody said which."""
 
     @abstractmethod
     def capabilities(self, options: SourceO, context: StepContext) -> SourceCapabilities: ...

@@ -192,7 +192,7 @@ def _gather(
             used[attribute] = key
             values[attribute] = adapted(model.model_fields[attribute].annotation, value)
         elif used[attribute] == key and isinstance(values[attribute], dict) and isinstance(value, Mapping):
-            values[attribute] |= value
+            values[attribute] |= adapted(model.model_fields[attribute].annotation, value)
         else:
             errors.append(_error("repeated_key", f"says the same as {used[attribute]!r}: give only one", key))
     return values, errors

@@ -199,6 +199,14 @@ class NothingToCommit(Committer):
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class SinkSetup:
+    """What one sink is to set up."""
+
+    sink: Sink
+    setup: Setup
+
+
 class Sink(ABC):
     """The description, bound to the schema of one upstream table. Picklable, opens nothing when it is made."""
 
@@ -215,6 +223,16 @@ class Sink(ABC):
     def setup(self, setup: Setup) -> None:
         """Perform the planned effects, once. Must be safe to call again when a crash left it half done."""
         return
+
+    def sets_up_with(self, setup: Setup) -> Hashable:
+        """What all those have in common whose start effects this target performs together: a job may create hundreds of
+        tables in it. None: these are performed alone."""
+        return None
+
+    def set_up_together(self, setups: Sequence[SinkSetup]) -> None:
+        """All or nothing, of sinks (this one among them) that agree in ``sets_up_with``; safe to call again. What is no
+        RetriableError may concern any of them: they are then asked to ``setup`` each alone."""
+        raise AssertionError(f"{type(self).__name__} has named nobody to set up with")
 
     def marks_units(self, setup: Mapping[str, Plain]) -> bool:
         """Whether each unit leaves a record of itself beside its rows, in their transaction (``Writer.reached``). Such

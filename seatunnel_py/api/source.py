@@ -85,7 +85,9 @@ class Enumerator(ABC):
         return splits
 
     def on_reader_event(self, split: Split, event: Plain) -> Iterable[Split]:
-        """A reader reported something (a split to be divided, a log that ended); returns new splits."""
+        """A reader reported something (``ReaderEvent``: a split to be divided, a log that ended); returns new splits.
+        The reader's unit counts once this has returned, and the splits and ``snapshot()`` are durable; what it raises
+        fails the unit. It is said again where a unit is repeated."""
         return ()
 
     def on_checkpoint_complete(self, positions: Mapping[str, Position]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from seatunnel_py.api.resources import close_all
@@ -42,6 +42,9 @@ class LocalEngine:
 
     def cancel(self, unit: UnitId) -> None:
         self._cancelled.add(unit)
+
+    def ails(self) -> Sequence[str]:
+        return ()
 
     def stop(self) -> None:
         self._stopped = True

@@ -6,6 +6,7 @@ record (I17) and first issues again what that names as uncommitted (I28, P2). (B
 begins: only commits are left. (BE5) Positions that are void are worth nothing: a new checkpoint 0 takes the place of
 the newest record, durably, and everything begins from it; where rows of them may be visible the pipeline ends
 instead. (BE6) What the store has in hand is waited for: it may be the record behind which no position is needed.
+(BE7) A driver that begins anew counts on from the epochs that it has lived: workers of those may still be at work.
 
 May not know: where records come from.
 """
@@ -38,7 +39,7 @@ class Beginning:
         shared.incarnation = incarnation
         names = shared.topology.by_id
         if record is None:
-            shared.epochs = dict.fromkeys(names, 0)
+            shared.epochs = {**dict.fromkeys(names, 0), **shared.epochs}
             shared.storing = CheckpointRecord(
                 shared.take_id(), incarnation, RecordKind.ZERO, 0, shared.topology, dict(shared.epochs), {},
                 plan=shared.plan,

@@ -10,7 +10,7 @@ May not know: clocks, stores, targets, what units do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -37,9 +37,10 @@ from seatunnel_py.protocol.trigger import CheckpointSettings, TriggerKind, Trigg
 
 class Coordinator:
     """One pipeline's. ``record``: the newest of its store, None for a fresh one; ``first_checkpoint``: above every id
-    that was ever used for it; ``set_up``: the set-up units, by name; ``done``: those with a done record; without
-    ``replay`` the journals are of another graph than the record, and void; ``policy``: whether a table that fails for
-    good is left out, or fails the pipeline."""
+    that was ever used for it; ``epochs``: those that this driver has counted already, where it begins anew (BE7);
+    ``set_up``: the set-up units, by name; ``done``: those with a done record; without ``replay`` the journals are of
+    another graph than the record, and void; ``policy``: whether a table that fails for good is left out, or fails the
+    pipeline."""
 
     def __init__(
         self,
@@ -49,6 +50,7 @@ class Coordinator:
         *,
         record: CheckpointRecord | None = None,
         first_checkpoint: int = 1,
+        epochs: Mapping[str, int] | None = None,
         set_up: Iterable[str] = (),
         done: Iterable[str] = (),
         replay: bool = True,
@@ -62,6 +64,7 @@ class Coordinator:
             # is, none would ever complete (O4.8).
             settings = replace(settings, max_concurrent=1)
         self.shared = Shared(topology, settings, newest=record, next_checkpoint=first_checkpoint)
+        self.shared.epochs = dict(epochs or {})
         self.shared.plan = plan if record is None else record.plan
         self.shared.set_up = set(done) | (set(record.set_up) if record else set())
         self.leaving = Leaving(self.shared)

@@ -12,6 +12,7 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_py.runtime.target_work import Failed, Then, Work
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 if TYPE_CHECKING:
@@ -34,19 +35,26 @@ class Asides:
     def __len__(self) -> int:
         return len(self.under_way)
 
-    def __call__(
+    def __call__(self, what: str, job: Callable[[], Any], then: Then, failed: Failed, **more: Any) -> None:
+        """Run ``job`` on another thread (``begin``)."""
+        self.begin(what, partial(self._life.world.aside, job), then, failed, **more)
+
+    def of_target(self, what: str, work: Work, then: Then, failed: Failed, **more: Any) -> None:
+        """Have a target do its work (``begin``)."""
+        self.begin(what, partial(self._life.world.of_target, work), then, failed, **more)
+
+    def begin(
         self,
         what: str,
-        job: Any,
-        then: Callable[[Any], None],
-        failed: Callable[[UnitFailure], None],
+        start: Callable[[Then, Failed], None],
+        then: Then,
+        failed: Failed,
         *,
-        late: Callable[[Any], None] = _nothing,
+        late: Then = _nothing,
         retried: bool = True,
-        through: Callable[[Any, Callable[[Any], None], Callable[[UnitFailure], None]], None] | None = None,
     ) -> None:
-        """Run ``job``, as it is called or ``through`` somebody who knows how; where trying again may help it is tried
-        as often as a unit is. ``late`` gets what comes back behind the pipeline's end."""
+        """``start`` something that calls one of two back; where trying again may help it is tried as often as a unit
+        is. ``late`` gets what comes back behind the pipeline's end."""
         life = self._life
         number = next(self._numbers)
         self.under_way[number] = what, life.now()
@@ -67,11 +75,10 @@ class Asides:
                 return
             self.tries[what] += 1
             life.retrying(what, self.tries[what], delay, failure)
-            life.after(("aside", what), delay, partial(self._again, what, job, then, failed, late))
+            life.after(("aside", what), delay, again)
 
-        (through or life.world.aside)(job, done, not_done)
+        def again() -> None:
+            if not life.is_over:
+                self.begin(what, start, then, failed, late=late)
 
-    def _again(self, what: str, job: Any, then: Any, failed: Any, late: Any) -> None:
-        """The pause before another try is over."""
-        if not self._life.is_over:
-            self(what, job, then, failed, late=late)
+        start(done, not_done)

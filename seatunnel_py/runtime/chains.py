@@ -65,7 +65,8 @@ def chain_of(vertex: Vertex, setups: Mapping[str, Setup], job: JobIdentity, exch
 def _head(vertex: Vertex, exchange: str) -> ChainSource | ChainChannel | ChainQuery:
     first = vertex.nodes[0]
     if isinstance(first, SourceNode):
-        return ChainSource(first.step.id, first.source, first.table)
+        resident = first.capabilities.resident and vertex.retry is None
+        return ChainSource(first.step.id, first.source, first.table, resident)
     if vertex.query is not None:
         schemas = dict(vertex.query.inputs)
         inputs = tuple((channel.id, channel.name, schemas[channel.name]) for channel in vertex.inputs)

@@ -4,28 +4,47 @@ Rules. (1) An enumerator does one thing at a time. (2) What was found is durable
 from then on, before anybody reads of it (I41). (3) An enumerator hears where the oldest checkpoint stands that can be
 gone back to (I40), and only the latest word: one that is slow is not told what is old by now. (4) What may pass is
 asked again after the next pause; anything else that keeps splits from being found ends the pipeline, for it would go on
-without them.
+without them. (5) What a reader reports is heard, and what follows is durable, before its unit counts: no checkpoint is
+without it, and a unit that is repeated reports again. An enumerator that fails at it fails the unit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.batch import Position
 from seatunnel_py.api.source import Enumerator, Split
 from seatunnel_py.protocol.coordinator_events import PlanGrew
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.runtime.effects import Prepared
+from seatunnel_py.runtime.effects import Prepared, as_failure
 from seatunnel_py.runtime.reading import Round, deal
 from seatunnel_py.runtime.unit_journal import found_line
-from seatunnel_py.work.unit import FailureKind, UnitFailure
+from seatunnel_py.work.unit import FailureKind, UnitFailure, UnitResult
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline_life import PipelineLife
 
 Positions = Mapping[str, Position]
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What readers report in a unit, and what is to be done with the unit then."""
+
+    result: UnitResult
+    counts: Callable[[UnitResult], None]
+
+    def heard(self, _: Any = None) -> None:
+        """It was heard, or nobody hears any more."""
+        self.counts(self.result)
+
+    def failed(self, failure: UnitFailure) -> None:
+        """The unit failed at it: what it staged is worth nothing, and it is tried again as units are."""
+        self.counts(replace(self.result, done=False, failure=failure))
 
 
 class Enumerating:
@@ -36,6 +55,7 @@ class Enumerating:
         self._busy: set[str] = set()
         self._look_due: set[str] = set()
         self._untold: dict[str, Positions] = {}
+        self._unheard: dict[str, deque[Reported]] = defaultdict(deque)
         self._stood: dict[int, Mapping[str, Positions]] = {}
 
     def begin(self, record: CheckpointRecord | None) -> None:
@@ -104,6 +124,11 @@ class Enumerating:
             self._life.aside(
                 "acknowledge", tell, partial(self._told, vertex), partial(self._not_told, vertex), retried=False
             )
+        elif self._unheard[vertex]:
+            one = self._unheard[vertex].popleft()
+            self._busy.add(vertex)
+            hear = partial(_hear, enumerator, self._life.prepared.splits[vertex], one.result)
+            self._life.aside("reader event", hear, partial(self._heard, one), one.failed, late=one.heard)
         elif vertex in self._look_due:
             self._look_due.discard(vertex)
             self._busy.add(vertex)
@@ -111,6 +136,21 @@ class Enumerating:
             self._life.aside(
                 "discover", look, partial(self._found, vertex), partial(self._not_found, vertex), retried=False
             )
+
+    def hears(self, result: UnitResult, counts: Callable[[UnitResult], None]) -> None:
+        """A reader of this unit has something to say; then the unit counts, or has failed at it."""
+        one = Reported(result, counts)
+        if self._life.is_over:
+            one.heard()
+            return
+        self._unheard[result.id.vertex].append(one)
+        self._next(result.id.vertex)
+
+    def over(self) -> None:
+        """Nobody hears any more; whoever waited for it is let go."""
+        for waiting in self._unheard.values():
+            while waiting:
+                waiting.popleft().heard()
 
     def _free(self, vertex: str) -> None:
         self._busy.discard(vertex)
@@ -125,20 +165,45 @@ class Enumerating:
         self._life.retrying("acknowledge", 1, 0.0, failure)
         self._free(vertex)
 
-    def _found(self, vertex: str, found: Round) -> None:
-        if found.splits:
-            number = len(self._life.prepared.rounds[vertex])
-            line = found_line(self._life.key, vertex, number, found)
-            self._life.world.log([line], partial(self._durable, vertex, found))
-        else:
-            self._look_later(vertex)
+    def _heard(self, one: Reported, found: Round | UnitFailure) -> None:
+        vertex = one.result.id.vertex
+        if isinstance(found, UnitFailure):
+            one.failed(found)
+            self._free(vertex)
+            return
+
+        def goes_on() -> None:
+            one.heard()
             self._free(vertex)
 
-    def _durable(self, vertex: str, found: Round) -> None:
-        if not self._life.is_over:
-            self.grown(vertex, self._life.prepared.with_round(vertex, found))
-            self._look_later(vertex)
-            self._free(vertex)
+        if found.splits or found.state != self._life.prepared.rounds[vertex][-1].state:
+            self._keep(vertex, found, goes_on, one.heard)
+        else:
+            goes_on()
+
+    def _found(self, vertex: str, found: Round) -> None:
+        def goes_on() -> None:
+            if not self._life.is_over:
+                self._look_later(vertex)
+                self._free(vertex)
+
+        if found.splits:
+            self._keep(vertex, found, goes_on)
+        else:
+            goes_on()
+
+    def _keep(
+        self, vertex: str, found: Round, then: Callable[[], None], overtaken: Callable[[], None] = lambda: None
+    ) -> None:
+        """What was found is durable before anybody reads of it (2)."""
+
+        def durable() -> None:
+            if not self._life.is_over:
+                self.grown(vertex, self._life.prepared.with_round(vertex, found))
+            then()
+
+        line = found_line(self._life.key, vertex, len(self._life.prepared.rounds[vertex]), found)
+        self._life.world.log([line], durable, overtaken)
 
     def _not_found(self, vertex: str, failure: UnitFailure) -> None:
         if failure.kind is not FailureKind.RETRIABLE:
@@ -151,6 +216,19 @@ class Enumerating:
 
 def _listens(enumerator: Enumerator) -> bool:
     return type(enumerator).on_checkpoint_complete is not Enumerator.on_checkpoint_complete
+
+
+def _hear(enumerator: Enumerator, splits: Sequence[Split], result: UnitResult) -> Round | UnitFailure:
+    """On another thread: what follows from what was reported, in its order. It never raises, for somebody waits for it,
+    also behind the pipeline's end."""
+    known = {split.id: split for split in splits}
+    found: dict[str, Split] = {}
+    try:
+        for split, event in result.events:
+            found |= {one.id: one for one in enumerator.on_reader_event(known[split], event) if one.id not in known}
+        return Round(tuple(found.values()), enumerator.snapshot())
+    except Exception as error:  # noqa: BLE001 - a plugin's own code runs here
+        return as_failure(error)
 
 
 def _look(enumerator: Enumerator, known: frozenset[str]) -> Round:

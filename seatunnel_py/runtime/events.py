@@ -9,11 +9,13 @@ from typing import Any, TypeAlias
 from seatunnel_py.runtime.receipt import Receipt, TableState
 from seatunnel_py.work.unit import UnitFailure
 
+ANEW = "begin anew"
+
 
 @dataclass(frozen=True, slots=True)
 class JobStarted:
-    """The plan stands and work begins. ``rows`` are the sources' estimates, where they have one; ``driver`` counts the
-    drivers that the job has had."""
+    """The plan stands and work begins. ``rows`` are the sources' estimates, where they all have one, ``rows_of`` those
+    of single pipelines; ``driver`` counts the drivers that the job has had."""
 
     job_id: str
     job_name: str
@@ -21,6 +23,7 @@ class JobStarted:
     rows: int | None
     at: float
     driver: int = 1
+    rows_of: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class UnitRetried:
-    """A unit will be tried again; ``unit`` is ``prepare`` or ``commit`` where that failed."""
+    """A unit will be tried again; ``unit`` is ``prepare`` or ``commit`` where that failed, and ``ANEW`` where all that
+    its pipeline has read is worth nothing, and is read again."""
 
     pipeline: str
     name: str

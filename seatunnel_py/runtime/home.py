@@ -136,6 +136,11 @@ class JobPlace:
         if self.path in _locks:
             os.close(_locks.pop(self.path))
 
+    @property
+    def job_file(self) -> Path:
+        """What it was begun with, as the command line named it."""
+        return Path((self.read("job") or {})["job_file"])
+
     def read(self, name: str) -> dict[str, Any] | None:
         """``job`` or ``receipt`` as it was written, or None. SeaTunnelError where something else stands there."""
         file = self.path / f"{name}.json"

@@ -7,23 +7,23 @@ cannot reach another.
 
 from __future__ import annotations
 
-import heapq
 import queue
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
-from itertools import count
+from functools import partial
 from typing import Any
 
 from seatunnel_py.errors import EngineError, SeaTunnelError
 from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.protocol.claims import Claim
 from seatunnel_py.protocol.coordinator_events import CoordinatorEvent, PersistFailed
 from seatunnel_py.protocol.hub import Addressed, Hub, HubCommand, PersistTogether
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import Taken
 from seatunnel_py.protocol.records import CheckpointRecord
-from seatunnel_py.runtime import crash_points, lineage_end, withdrawal
+from seatunnel_py.runtime import crash_points, lineage_end
 from seatunnel_py.runtime.admission import Admission
 from seatunnel_py.runtime.chains import JobIdentity
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore, FencedOff
@@ -37,10 +37,11 @@ from seatunnel_py.runtime.pipeline_life import PipelineLife
 from seatunnel_py.runtime.ports import Clock, Engine, EngineEvent, EngineLost, UnitFinished, UnitLost
 from seatunnel_py.runtime.read_limit import ReadLimit
 from seatunnel_py.runtime.receipt import ExitCode, TableReceipt, TableState
-from seatunnel_py.runtime.resuming import Past
+from seatunnel_py.runtime.resuming import past_of
 from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.runtime.takeover import Authority
-from seatunnel_py.runtime.target_commits import ScopeCommit, TargetCommits
+from seatunnel_py.runtime.target_work import Failed, TargetWork, Then, Work
+from seatunnel_py.runtime.timers import Timers
 from seatunnel_py.runtime.unit_journal import JournalFile
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.unit import FailureKind, Unit, UnitFailure, UnitId
@@ -68,7 +69,7 @@ class Driver:
         clock: Clock,
         listen: Callable[[JobEvent], None],
     ) -> None:
-        self._engine = engine
+        self.engine = engine
         settings = replace(settings, isolates=len(pipelines) > 1 and not settings.fail_fast)
         self._settings = settings
         self._clock = clock
@@ -76,33 +77,22 @@ class Driver:
         self._store = store
         self._journal = journal
         self._authority = authority
-        kept = journal.journal
         staging = f"{settings.exchange.rstrip('/')}/staged"
-        job = JobIdentity(
+        self._job = JobIdentity(
             job_id, authority.lineage, authority.incarnation, staging, settings.errors, settings.store, settings.fresh
         )
         self._lives: dict[str, PipelineLife] = {}
-        self._by_id: dict[str, PipelineLife] = {}
+        self._owner: dict[str, PipelineLife] = {}
         for key, pipeline in keys(pipelines).items():
-            done = frozenset(kept.done.get(key, ()))
-            found, drawn = kept.found.get(key, {}), kept.graphs.get(key)
-            names = {subtask: name for (owner, subtask), name in kept.numberings.items() if owner == key}
-            dropped = key in kept.dropped
-            past = Past(authority.records.get(key), done, dropped, settings.per_split, found, drawn, names)
-            graph = graph_of(pipeline, settings.retain)
-            life = PipelineLife(key, pipeline, graph, self, settings, job, authority.claims[key], past)
-            self._lives[key] = self._by_id[pipeline.id] = life
-        self._owner = {vertex.id: life for life in self._lives.values() for vertex in life.pipeline.vertices}
+            self._take(key, pipeline, authority.claims[key], authority.records.get(key))
         self._hub = Hub({})
         self._queue: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._timers: list[tuple[float, int, tuple[Any, ...], Callable[[], None]]] = []
-        self._current: dict[tuple[Any, ...], int] = {}
-        self._numbers = count()
+        self._timers = Timers()
         self._limits: dict[str, ReadLimit] = {}
         self._admission = Admission(self._lives.values())
         self._side = ThreadPoolExecutor(SIDE_THREADS, thread_name_prefix="side")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="store")
-        self._commits = TargetCommits(self.aside, self.post)
+        self._target_work = TargetWork(self.aside, self.post)
         self._journalling = Journalling(journal, self._write, self._journal_failed)
         self._failed_fast = False
         self._desk: Desk | None = None
@@ -111,6 +101,29 @@ class Driver:
         self.first_unit_at: float | None = None
         self.last_commit_at: float | None = None
         self.first_row_at: float | None = None  # wall clock: measured by workers
+
+    def _take(self, key: str, pipeline: Pipeline, claim: Claim, record: CheckpointRecord | None, **more: Any) -> None:
+        past = replace(past_of(self._journal.journal, key, record, per_split=self._settings.per_split), **more)
+        graph = graph_of(pipeline, self._settings.retain)
+        life = PipelineLife(key, pipeline, graph, self, self._settings, self._job, claim, past)
+        self._lives[key] = life
+        self._owner |= dict.fromkeys((vertex.id for vertex in pipeline.vertices), life)
+
+    def _begin_anew(self, before: PipelineLife, fenced: BaseException | None) -> None:
+        """In the place of a life whose rows are worth nothing (``renewing.py``): ids and epochs are counted on."""
+        if isinstance(fenced, FencedOff):
+            before.renewing.overtaken(as_failure(fenced))
+            return
+        if before.ending is not None:  # it was stopped meanwhile
+            before.renewing.close()
+            return
+        assert before.coordinator is not None, "it has read something"
+        shared, key = before.coordinator.shared, before.key
+        claim = replace(self._authority.claims[key], first=shared.next_checkpoint)
+        strays = before.leftovers.staged
+        self._take(key, before.pipeline, claim, shared.newest, epochs=shared.epochs, strays=strays)
+        self._lives[key].replaces(before)
+        self._lives[key].begin()
 
     # ---------------------------------------------------------------- from outside
 
@@ -124,7 +137,7 @@ class Driver:
 
     def run(self) -> tuple[TableReceipt, ...]:
         """Run to the end and say what arrived. Raises only for failures of the loop itself."""
-        self._engine.start(lambda event: self._queue.put(lambda: self._from_engine(event)))
+        self.engine.start(lambda event: self._queue.put(lambda: self._from_engine(event)))
         try:
             if self._desk is not None:
                 self._desk.begin(self, self._lives)
@@ -150,7 +163,7 @@ class Driver:
     def withdraw(self) -> None:
         """Behind the end of a run: another driver has finished the job."""
         for life in self._lives.values():
-            withdrawal.drop_all(life)
+            life.leftovers.drop_all()
 
     def end_lineage(self) -> tuple[str, ...]:
         """Behind the end of a run: targets need not remember a job that is done for ever; notes for people."""
@@ -189,7 +202,11 @@ class Driver:
 
     def _look_for_another(self) -> None:
         """A driver that has nothing to store would not hear that another one has taken over (I34)."""
-        self._write(lambda: self._store.check(self._authority.incarnation), self._looked)
+        self._whose(self._looked)
+
+    def _whose(self, then: Callable[[BaseException | None], None]) -> None:
+        """Ask the store whether the job is still this driver's: FencedOff where it is another one's."""
+        self._write(lambda: self._store.check(self._authority.incarnation), then)
 
     def _looked(self, error: BaseException | None) -> None:
         if not isinstance(error, FencedOff):
@@ -205,14 +222,10 @@ class Driver:
 
     def _next(self) -> None:
         """Wait for something to happen, and for timers."""
-        timeout = max(0.0, self._timers[0][0] - self.now()) if self._timers else None
         with suppress(queue.Empty):
-            self._queue.get(timeout=timeout)()
-        while self._timers and self._timers[0][0] <= self.now():
-            _, number, key, call = heapq.heappop(self._timers)
-            if self._current.get(key) == number:
-                del self._current[key]
-                call()
+            self._queue.get(timeout=self._timers.pause(self.now()))()
+        for call in self._timers.due(self.now()):
+            call()
 
     def _from_engine(self, event: EngineEvent) -> None:
         match event:
@@ -240,26 +253,23 @@ class Driver:
         return self._clock.now()
 
     def register(self, chain: Chain) -> None:
-        self._engine.register(chain)
+        self.engine.register(chain)
 
     def submit(self, unit: Unit) -> None:
         if self.first_unit_at is None:
             self.first_unit_at = self.now()
-        self._engine.submit(unit)
+        self.engine.submit(unit)
 
     def cancel(self, unit: UnitId) -> None:
-        self._engine.cancel(unit)
+        self.engine.cancel(unit)
 
     def after(self, key: tuple[Any, ...], seconds: float, call: Callable[[], None]) -> None:
-        number = self._current[key] = next(self._numbers)
-        heapq.heappush(self._timers, (self.now() + seconds, number, key, call))
+        self._timers.after(key, self.now() + seconds, call)
 
     def forget(self, key: tuple[Any, ...]) -> None:
-        self._current.pop(key, None)
+        self._timers.forget(key)
 
-    def aside(
-        self, task: Callable[[], Any], then: Callable[[Any], None], failed: Callable[[UnitFailure], None]
-    ) -> None:
+    def aside(self, task: Callable[[], Any], then: Then, failed: Failed) -> None:
         def work() -> None:
             try:
                 value = task()
@@ -271,14 +281,13 @@ class Driver:
 
         self._side.submit(work)
 
-    def commit(self, commit: ScopeCommit, then: Callable[[Any], None], failed: Callable[[UnitFailure], None]) -> None:
-        self._commits.commit(commit, then, failed)
+    def of_target(self, work: Work, then: Then, failed: Failed) -> None:
+        self._target_work.ask(work, then, failed)
 
     def to_coordinator(self, pipeline: str, event: CoordinatorEvent) -> None:
-        if pipeline not in self._hub.coordinators:
-            coordinator = self._lives[pipeline].coordinator
-            assert coordinator is not None, f"{pipeline} has no coordinator yet"
-            self._hub.coordinators[pipeline] = coordinator
+        coordinator = self._lives[pipeline].coordinator
+        assert coordinator is not None, f"{pipeline} has no coordinator yet"
+        self._hub.coordinators[pipeline] = coordinator
         self._perform(self._hub.handle(pipeline, event))
 
     def _perform(self, commands: Iterable[HubCommand]) -> None:
@@ -303,9 +312,12 @@ class Driver:
         self._listen(event)
 
     def ended(self, pipeline: str) -> None:
-        life = self._by_id[pipeline]
-        self._admission.ended(pipeline)
-        self.closed.add(pipeline)
+        life = self._lives[pipeline]
+        if life.renewing.void and life.ending is None:
+            self._whose(partial(self._begin_anew, life))
+            return
+        self._admission.ended(life.id)
+        self.closed.add(life.id)
         if self._desk is not None:
             self._desk.look()
         if life.state is TableState.DONE:
@@ -381,4 +393,4 @@ class Driver:
             for call in overtaken:
                 call()
 
-        self._write(lambda: self._store.check(self._authority.incarnation), looked)
+        self._whose(looked)

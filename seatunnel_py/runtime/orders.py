@@ -20,12 +20,12 @@ from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import RecordKind
 from seatunnel_py.protocol.trigger import TriggerKind
 from seatunnel_py.protocol.units import retaken
-from seatunnel_py.runtime import crash_points, effects, pausing
+from seatunnel_py.runtime import crash_points, pausing
 from seatunnel_py.runtime.events import CheckpointDone, Place
 from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.restarts import cannot_restart, shown_twice
+from seatunnel_py.runtime.scope_work import ScopeCommit, ScopeSetUp
 from seatunnel_py.runtime.subtask_run import SubtaskRun
-from seatunnel_py.runtime.target_commits import ScopeCommit
 from seatunnel_py.runtime.unit_journal import done_line, kept_line, taken_line
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
@@ -71,7 +71,7 @@ def _restart(life: PipelineLife, command: order.Restart) -> None:
     run.stop()
     life.left_out.discard(command.subtask)
     life.restarts.began(command.subtask.vertex, command.epoch, command.checkpoint)
-    life.drop(run.unnamed(life.newest))
+    life.leftovers.drop(run.unnamed(life.newest))
     first = (snapshot.taken if snapshot else 0) + 1
     written = [entry for entry in life.world.taken(life.key, command.subtask) if entry.number >= first]
     again = retaken(command.replay, snapshot, written)
@@ -109,13 +109,12 @@ def _commit(life: PipelineLife, command: order.CommitPieces) -> None:
     if final and life.state is TableState.RUNNING:
         life.change(TableState.COMMITTING)
     groups = life.graph.scopes.get(command.scope, ())  # without sinks a vertex has bad rows only
-    life.aside(
+    life.aside.of_target(
         f"commit {command.scope}",
         ScopeCommit(groups, command.pieces, life.prepared.setups, life.job, command.checkpoint, final),
         lambda _: _committed(life, command),
         partial(_commit_failed, life, command),
         retried=False,
-        through=life.world.commit,
     )
 
 
@@ -146,9 +145,9 @@ def _commit_failed(life: PipelineLife, command: order.CommitPieces, failure: Uni
 def _set_up(life: PipelineLife, command: order.SetUp) -> None:
     nodes, setups = life.groups[command.unit], life.prepared.setups
     done = report.SetUpDone(life.now(), command.unit)
-    life.aside(
+    life.aside.of_target(
         f"set up {command.unit}",
-        partial(effects.set_up, nodes, setups),
+        ScopeSetUp(nodes, setups),
         lambda _: life.world.log([done_line(life.key, command.unit)], lambda: life.hear(done)),
         life.give_up,
     )
@@ -200,15 +199,15 @@ def _ended(life: PipelineLife, command: order.PipelineEnded) -> None:
         life.failure = None
         life.change(TableState.STOPPED if command.savepoint else TableState.DONE)
         crash_points.ENDED.hit()
-        life.end(life.release)
+        life.end(life.leftovers.release)
+        return
+    if command.reason is Reason.CANCELLED and life.renewing.void:
+        life.end(life.renewing.close)
         return
     if command.reason is not Reason.CANCELLED and life.failure is None:
         life.failure = UnitFailure(FailureKind.FATAL, explain(command.reason))
     life.change(life.ending or life.failed_state, life.failure)
-    if command.reason is Reason.FENCED:
-        life.end(life.withdraw)
-    else:
-        life.end(life.release if life.resumable else life.abort)
+    life.end(life.leftovers.withdraw if command.reason is Reason.FENCED else life.leftovers.close)
 
 
 # ---------------------------------------------------------------- what participants ask for

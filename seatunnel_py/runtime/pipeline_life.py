@@ -12,7 +12,7 @@ success and has a checkpoint to go on from keeps what that checkpoint names; wit
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -28,7 +28,7 @@ from seatunnel_py.protocol.items import Batch
 from seatunnel_py.protocol.participant import Participant
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.topology import Topology
-from seatunnel_py.runtime import channel_data, effects, withdrawal
+from seatunnel_py.runtime import channel_data, effects
 from seatunnel_py.runtime.asides import Asides
 from seatunnel_py.runtime.chains import JobIdentity, chain_of
 from seatunnel_py.runtime.completion import Completion
@@ -38,6 +38,7 @@ from seatunnel_py.runtime.enumerating import Enumerating
 from seatunnel_py.runtime.events import JobEvent, Place, TableChanged, UnitRetried
 from seatunnel_py.runtime.graph import Graph
 from seatunnel_py.runtime.in_flight import InFlight, place_of
+from seatunnel_py.runtime.leftovers import Leftovers
 from seatunnel_py.runtime.orders import perform_task
 from seatunnel_py.runtime.reading import deal
 from seatunnel_py.runtime.receipt import TableReceipt, TableState
@@ -50,7 +51,7 @@ from seatunnel_py.runtime.subtask_run import SubtaskRun
 from seatunnel_py.runtime.tallies import Tally
 from seatunnel_py.runtime.unit_journal import dropped_line, graph_line
 from seatunnel_py.runtime.world import World
-from seatunnel_py.work.unit import SinkPiece, Unit, UnitFailure, UnitId, UnitResult
+from seatunnel_py.work.unit import Unit, UnitFailure, UnitId, UnitResult
 
 
 class PipelineLife:
@@ -97,8 +98,10 @@ class PipelineLife:
         self.subtasks: dict[Subtask, SubtaskRun] = {}
         self.left_out: set[Subtask] = set()
         self.restarts = Restarts()
+        self.replaced = False  # by another life of the same pipeline in this driver
         self.renewing = Renewing(self)
         self.units = InFlight(world)
+        self.leftovers = Leftovers(self)
         self.failures: Counter[str] = Counter()
         self.tries: Counter[str] = Counter()
         self.aside = Asides(self)
@@ -109,9 +112,15 @@ class PipelineLife:
 
     # ---------------------------------------------------------------- beginning
 
+    def replaces(self, before: PipelineLife) -> None:
+        """For people it is the same pipeline."""
+        before.replaced = True
+        self.started_at, self.state, self.failures = before.started_at, before.state, before.failures
+        self.renewing.tries = before.renewing.tries
+
     def begin(self) -> None:
         """It is this pipeline's turn."""
-        self.started_at = self.now()
+        self.started_at = self.started_at or self.now()
         begin = partial(start, self.pipeline, self.graph.topology, self.groups, self.job, self._past)
         self.aside(
             "prepare", begin, self._is_prepared, self._cannot_begin, late=lambda outcome: self.opened(outcome.prepared)
@@ -136,6 +145,7 @@ class PipelineLife:
             self.settings.restarts,
             record=outcome.record,
             first_checkpoint=self._claim.first,
+            epochs=self._past.epochs,
             policy=FailurePolicy.FAIL_FAST,  # a table is a pipeline: what fails is left out as a whole
             set_up=tuple(self.groups),
             done=outcome.done,
@@ -175,14 +185,15 @@ class PipelineLife:
         if self._over is None:
             self.failure = failure
             self.change(self.failed_state, failure)
-            self.end(self.release)
+            self.end(self.leftovers.release)
 
     # ---------------------------------------------------------------- messages
 
     def hear(self, event: report.CoordinatorEvent) -> None:
         """An event for the coordinator."""
-        self._mail.append((None, event))
-        self._deliver()
+        if not self.replaced:
+            self._mail.append((None, event))
+            self._deliver()
 
     def post(self, subtask: Subtask, event: task.ParticipantEvent) -> None:
         """An event for a participant."""
@@ -240,7 +251,13 @@ class PipelineLife:
         self.units.cancel(unit)
 
     def finished(self, result: UnitResult) -> None:
-        """The engine has ended a unit."""
+        """The engine has ended a unit. What its reader wants to say is heard before the unit counts."""
+        if result.events and result.failure is None:
+            self.enumerating.hears(result, self._counts)
+        else:
+            self._counts(result)
+
+    def _counts(self, result: UnitResult) -> None:
         self.units.finished(result)
         self.close_if_idle()
 
@@ -259,9 +276,11 @@ class PipelineLife:
     def stop(self, failure: UnitFailure, *, keep: bool) -> None:
         """A person wants this pipeline to end: behind a savepoint where ``keep``, else at once. One that is at its last
         commit is left to it: nobody can call that back, and its end is near."""
-        if self._over is not None or self.state is TableState.COMMITTING or self.state.ended:
+        if self.state is TableState.COMMITTING or self.state.ended:
             return
         self.ending = TableState.STOPPED
+        if self._over is not None:
+            return
         if keep and self.coordinator is not None:
             self.hear(report.SavepointRequested(self.now(), "stop", stop=True))
             return
@@ -279,11 +298,12 @@ class PipelineLife:
             self.hear(report.CancelRequested(self.now()))
             return
         self.change(self.ending or TableState.STOPPED, self.failure)
-        self.end(self.release)
+        self.end(self.leftovers.release)
 
     def end(self, close: Callable[[], None]) -> None:
         """Close as soon as nothing of the pipeline is at work."""
         self._over = close
+        self.enumerating.over()
         self.close_if_idle()
 
     def close_if_idle(self) -> None:
@@ -291,49 +311,6 @@ class PipelineLife:
             return
         close, self._over = self._over, lambda: None
         close()
-
-    def release(self) -> None:
-        self._last(partial(effects.release, self.prepared.enumerators.values()))
-
-    def abort(self) -> None:
-        named = (effects.piece_of(one) for run in self.subtasks.values() for one in run.participant.pieces)
-        groups, strays = tuple(self.groups.values()), (*self.strays(), *named)
-        prepared = self.prepared
-        drop = partial(effects.abort, groups, strays, prepared.setups, self.job, prepared.enumerators.values())
-        # First the word, then the deed: a later driver must not go on with what may be gone.
-        self.world.log([dropped_line(self.key)], partial(self._last, drop), self.withdraw)
-
-    def withdraw(self) -> None:
-        """Another driver has taken over."""
-        self._last(partial(withdrawal.leave, self, tuple(self.strays())))
-
-    def _last(self, task: Callable[[], None]) -> None:
-        """What is left behind must be known, but the outcome stands."""
-        over = partial(self.world.ended, self.id)
-
-        def left_behind(failure: UnitFailure) -> None:
-            self._tell_state(failure)
-            over()
-
-        self.world.aside(task, lambda _: over(), left_behind)
-
-    def drop(self, pieces: Sequence[SinkPiece]) -> None:
-        """Staged rows that no record will ever name (I33). What cannot be dropped now is dropped in the end."""
-
-        def kept(failure: UnitFailure) -> None:
-            self.units.strays += pieces
-            self._tell_state(failure)
-
-        if pieces:
-            groups = tuple(self.groups.values())
-            dropping = partial(effects.drop, groups, pieces, self.prepared.setups, self.job)
-            self.aside("drop", dropping, lambda _: None, kept, retried=False)
-
-    def strays(self) -> Iterable[SinkPiece]:
-        """What attempts have staged that failed, or came too late."""
-        yield from self.units.strays
-        for run in self.subtasks.values():
-            yield from run.strays
 
     @property
     def is_over(self) -> bool:
@@ -383,9 +360,9 @@ class PipelineLife:
         self.state = state
         if state.ended:
             self.ended_at = self.now()
-        self._tell_state(failure)
+        self.tell_state(failure)
 
-    def _tell_state(self, failure: UnitFailure | None) -> None:
+    def tell_state(self, failure: UnitFailure | None) -> None:
         tables = tuple(map(str, self.pipeline.tables))
         self.tell(TableChanged(self.id, self.pipeline.name, self.state, self.now(), failure, tables))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -63,6 +63,9 @@ class Engine(Protocol):
 
     def cancel(self, unit: UnitId) -> None:
         """Ask for an early end; the unit still ends in an event."""
+
+    def ails(self) -> Sequence[str]:
+        """What keeps every unit from running, in sentences for people. May take a moment; from any thread."""
 
     def stop(self) -> None:
         """End all work and give back what the engine holds. Idempotent."""

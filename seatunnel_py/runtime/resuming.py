@@ -1,12 +1,12 @@
 """How a pipeline begins in this driver: for the first time, where its newest record stands, or anew.
 
 Rules. (1) A pipeline goes on from its record, with the decisions of its checkpoint 0. (2) One whose staged rows were
-all taken back begins anew. (3) So does one whose splits were read as of one moment: that snapshot died with the driver
-that held it, and positions under it are worth nothing. Where rows of them may be visible it is refused. (4) Where
-splits may be read as of different moments (``source.consistency = per-split``) they go on under a new snapshot. (5) A
-record of another parallelism is dealt out again; one of other steps is refused: its states would be read as what they
-are not. (6) What the journal holds is of one graph. Under another one it is void, and numbers of batches, which begin
-anew there, get another name: a target that has seen batch 7 must not take the new batch 7 for it.
+all taken back begins anew. (3) So does one whose splits were read as of one moment, once that snapshot has died, be it
+with the driver that held it: positions under it are worth nothing. Where rows of them may be visible it is refused. (4)
+Where splits may be read as of different moments (``source.consistency = per-split``) they go on under a new snapshot.
+(5) A record of another parallelism is dealt out again; one of other steps is refused: its states would be read as what
+they are not. (6) What the journal holds is of one graph. Under another one it is void, and numbers of batches, which
+begin anew there, get another name: a target that has seen batch 7 must not take the new batch 7 for it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,16 @@ from seatunnel_py.runtime.chains import JobIdentity
 from seatunnel_py.runtime.effects import Prepared
 from seatunnel_py.runtime.reading import Round
 from seatunnel_py.runtime.rescaling import rescaled
+from seatunnel_py.runtime.unit_journal import Journal
+from seatunnel_py.work.unit import SinkPiece
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What earlier drivers have left of a pipeline; ``found``: rounds of splits, by vertex and number, that the journal
-    holds and the record perhaps not yet; ``graph``: what the journal is of, and what its numbers are called;
-    ``numberings``: what they are called where a subtask gives them to other rows since."""
+    """What earlier drivers have left of a pipeline, or this one before it begins anew; ``found``: rounds of splits, by
+    vertex and number, that the journal holds and the record perhaps not yet; ``graph``: what the journal is of, and
+    what its numbers are called; ``numberings``: what they are called where a subtask gives them to other rows since;
+    ``epochs``: those that this driver has lived; ``strays``: what it has staged in them."""
 
     record: CheckpointRecord | None = None
     done: frozenset[str] = frozenset()
@@ -45,6 +48,16 @@ class Past:
     found: Mapping[str, Mapping[int, Round]] = field(default_factory=dict)
     graph: tuple[str, str] | None = None
     numberings: Mapping[Subtask, str] = field(default_factory=dict)
+    epochs: Mapping[str, int] = field(default_factory=dict)
+    strays: tuple[SinkPiece, ...] = ()
+
+
+def past_of(kept: Journal, pipeline: str, record: CheckpointRecord | None, *, per_split: bool) -> Past:
+    """What the journal and the store know of it."""
+    names = {subtask: name for (owner, subtask), name in kept.numberings.items() if owner == pipeline}
+    done, dropped = frozenset(kept.done.get(pipeline, ())), pipeline in kept.dropped
+    found, graph = kept.found.get(pipeline, {}), kept.graphs.get(pipeline)
+    return Past(record, done, dropped, per_split, found, graph, names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +80,8 @@ def start(
     """On another thread: look before anything is changed. FatalError where the pipeline cannot go on."""
     found = _start(pipeline, topology, groups, job, past)
     graph = _drawn(topology)
+    if past.epochs and found.anew:
+        return replace(found, graph=(graph, f"{job.incarnation}.{1 + max(past.epochs.values())}"))
     if past.graph is not None and past.graph[0] == graph:
         return replace(found, graph=past.graph, numberings={} if found.anew else past.numberings)
     return replace(found, graph=(graph, "" if past.record is None else str(job.incarnation)))
@@ -90,11 +105,11 @@ def _start(
         return Start(prepared, record, past.done)
     if record.snapshots and any(_cannot_be_taken_back(node, before) for node in pipeline.sinks):
         raise NoWayOn(
-            f"{pipeline.name} was read as of one moment, and that snapshot died with the driver that held it; rows of "
-            "it are visible already, and would be there twice",
+            f"{pipeline.name} was read as of one moment, and that snapshot has died with the connection that held it; "
+            "rows of it are visible already, and would be there twice",
             "empty its target and run it with --fresh; source.consistency = per-split makes such a job go on",
         )
-    effects.abort(made, (), before.setups, job, ())
+    effects.abort(made, past.strays, before.setups, job, ())
     return Start(effects.prepare(pipeline, tuple(groups.values()), job), anew=True)
 
 

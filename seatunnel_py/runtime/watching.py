@@ -62,7 +62,7 @@ class Watch:
         sinks = {life.pipeline.name: held_up(life, at) for life in lives}
         asking = {name: own for name, own in sinks.items() if own}
         found.sort(key=lambda one: (not one.busy, one.state == "PENDING", one.table))
-        if not asking:
+        if not any(one.busy for one in found):
             then(found)
             return
         self._asking.submit(self._ask, found, dict(list(asking.items())[:TABLES_MAX]), then)
@@ -72,9 +72,10 @@ class Watch:
         self._asking.shutdown(wait=False, cancel_futures=True)
 
     def _ask(self, found: Standings, sinks: Mapping[str, Sequence[Sink]], then: Callable[[Standings], None]) -> None:
-        """On the other thread: what keeps these targets, as far as they say."""
-        blocked = {name: tuple(line for sink in own for line in _said(sink)) for name, own in sinks.items()}
-        told = [replace(one, blocked=blocked.get(one.table, ())) for one in found]
+        """On the other thread: what ails the engine, and what keeps these targets, as far as they say."""
+        ails = tuple(self._driver.engine.ails())
+        said = {name: tuple(line for sink in own for line in _said(sink)) for name, own in sinks.items()}
+        told = [replace(one, blocked=(*ails, *said.get(one.table, ()))) if one.busy else one for one in found]
         self._driver.post(partial(then, told))
 
     def _tell(self, found: Standings) -> None:

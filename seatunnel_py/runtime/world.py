@@ -11,9 +11,9 @@ from seatunnel_py.protocol.items import Taken
 from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.runtime.events import JobEvent
 from seatunnel_py.runtime.read_limit import ReadLimit
-from seatunnel_py.runtime.target_commits import ScopeCommit
+from seatunnel_py.runtime.target_work import Failed, Then, Work
 from seatunnel_py.work.chain import Chain
-from seatunnel_py.work.unit import Unit, UnitFailure, UnitId
+from seatunnel_py.work.unit import Unit, UnitId
 
 
 class World(Protocol):
@@ -37,13 +37,11 @@ class World(Protocol):
     def forget(self, key: tuple[Any, ...]) -> None:
         """Do not call what waits under this key."""
 
-    def aside(
-        self, task: Callable[[], Any], then: Callable[[Any], None], failed: Callable[[UnitFailure], None]
-    ) -> None:
+    def aside(self, task: Callable[[], Any], then: Then, failed: Failed) -> None:
         """Run something that blocks on another thread."""
 
-    def commit(self, commit: ScopeCommit, then: Callable[[Any], None], failed: Callable[[UnitFailure], None]) -> None:
-        """Have a target commit this, perhaps with what other pipelines want of it."""
+    def of_target(self, work: Work, then: Then, failed: Failed) -> None:
+        """Have a target do this, perhaps with what other pipelines want of it."""
 
     def log(
         self, lines: Iterable[Mapping[str, Any]], then: Callable[[], None], overtaken: Callable[[], None] = ...

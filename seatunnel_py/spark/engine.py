@@ -13,22 +13,25 @@ import json
 import secrets
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.ports import EngineEvent, EngineLost, UnitFinished, UnitLost, UnitStarted
+from seatunnel_py.spark.overdue import overdue
 from seatunnel_py.spark.pack_task import Pack, task, unpicklable
 from seatunnel_py.spark.packs import PackQueue
 from seatunnel_py.spark.query_unit import QuerySessions, needs_catalyst, run_query_unit
-from seatunnel_py.work.chain import Chain
+from seatunnel_py.spark.residents import Residents
+from seatunnel_py.work.chain import Chain, ChainSource
 from seatunnel_py.work.journal import read_journal
 from seatunnel_py.work.unit import FailureKind, Unit, UnitId, UnitResult, result_from_plain
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-GRACE_SECONDS = 30.0  # a cold worker starts in a few seconds, on a busy cluster the task waits for a core
+NO_EXECUTOR = "no executor of the cluster is there for the job; job.log says why the last ones were lost"
 STOP_SECONDS_MAX = 10.0  # Spark lets a cancelled task go within its own kill time-out
 
 
@@ -36,7 +39,7 @@ class SparkEngine:
     """Runs packs from ``slots + 1`` driver threads. ``journals`` is a directory that driver and workers share; the
     engine makes one of its own in it and takes it away again."""
 
-    def __init__(self, context: SparkContext, slots: int, journals: Path) -> None:
+    def __init__(self, context: SparkContext, slots: int, journals: Path, residents: int = 0) -> None:
         self._context = context
         self._slots = slots
         self._name = f"packs-{secrets.token_hex(4)}"
@@ -51,6 +54,8 @@ class SparkEngine:
         self._threads: list[threading.Thread] = []
         self._base = context.parallelize([0], 1)
         self._sessions = QuerySessions(context)
+        host = context.getConf().get("spark.driver.host") or "127.0.0.1"
+        self._residents = Residents(self._name, host, residents, self._run_resident, self._cancel, self._say)
 
     @property
     def slots(self) -> int:
@@ -71,9 +76,13 @@ class SparkEngine:
             self._chains[chain.vertex] = chain
 
     def submit(self, unit: Unit) -> None:
+        chain = self._chains[unit.id.vertex]
+        resident = isinstance(chain.head, ChainSource) and chain.head.resident and not self._stopping
+        if resident and self._residents.takes(unit, chain):
+            return
         with self._changed:
             if not self._stopping:
-                if needs_catalyst(self._chains[unit.id.vertex]):
+                if needs_catalyst(chain):
                     self._queue.suspect(unit.id)  # it is a Spark job of its own, so it cannot share a pack
                 self._queue.put(unit)
                 self._changed.notify()
@@ -81,6 +90,8 @@ class SparkEngine:
         self._report(UnitLost(unit.id, "the engine was stopped"))
 
     def cancel(self, unit: UnitId) -> None:
+        if self._residents.cancel(unit):
+            return
         with self._changed:
             waiting = self._queue.remove(unit)
             group = self._groups.get(unit)
@@ -88,6 +99,16 @@ class SparkEngine:
             self._report(UnitLost(unit, "cancelled before it started"))
         elif group is not None:
             self._cancel(group)
+
+    def ails(self) -> Sequence[str]:
+        """A cluster may have no executor for the job, or none that starts, and says so in a log only."""
+        if str(self._context.master).startswith("local"):
+            return ()
+        try:
+            executors = int(self._context._jsc.sc().getExecutorMemoryStatus().size()) - 1  # the driver is one of them
+        except Exception as error:  # noqa: BLE001 - told to whoever has asked
+            return (f"Spark's JVM does not answer: {first_line(str(error))}",)
+        return () if executors else (NO_EXECUTOR,)
 
     def stop(self) -> None:
         with self._changed:
@@ -97,6 +118,7 @@ class SparkEngine:
             self._changed.notify_all()
         for unit in waiting:
             self._report(UnitLost(unit.id, "the engine was stopped"))
+        self._residents.stop()
         for group in groups:
             self._cancel(group)
         for thread in self._threads:
@@ -157,31 +179,40 @@ class SparkEngine:
             function = task(pack)
         except Exception as error:  # noqa: BLE001 - a plugin's own code runs here
             return tuple(unpicklable(unit.id, error) for unit in pack.units), ""
-        limit = GRACE_SECONDS + sum(unit.deadline_seconds for unit in pack.units)
-        overdue = threading.Timer(limit, self._cancel, args=(group,))
-        overdue.daemon = True
-        overdue.start()
+        late = overdue(sum(unit.deadline_seconds for unit in pack.units), self._cancel, group)
         self._context.setJobGroup(group, f"{len(pack.units)} units")
         try:
             lines = self._base.mapPartitions(function).collect()
         except Exception as error:  # noqa: BLE001 - whatever Spark says, the units of the pack must be accounted for
             return read_journal(pack.journal).results, _reason(error)
         finally:
-            overdue.cancel()
+            late.cancel()
         return tuple(result_from_plain(json.loads(line)) for line in lines), ""
+
+    def _run_resident(self, group: str, what: str, task: Any) -> str:
+        """A resident's task, to its end; why it ended, empty where in peace."""
+        self._context.setJobGroup(group, what)
+        try:
+            self._base.mapPartitions(task).collect()
+        except Exception as error:  # noqa: BLE001 - whatever Spark says, its unit must be accounted for
+            if self._is_gone():
+                self._report(EngineLost("Spark's JVM is gone"))
+            return _reason(error)
+        return ""
+
+    def _say(self, event: EngineEvent) -> None:
+        self._report(event)
 
     def _query(self, unit: Unit, chain: Chain, group: str) -> tuple[tuple[UnitResult, ...], str]:
         """The result of a unit that needs Catalyst, and why there is none."""
-        overdue = threading.Timer(GRACE_SECONDS + unit.deadline_seconds, self._cancel, args=(group,))
-        overdue.daemon = True
-        overdue.start()
+        late = overdue(unit.deadline_seconds, self._cancel, group)
         self._context.setJobGroup(group, f"query {unit.id}")
         try:
             return (run_query_unit(self._sessions, chain, unit, str(self._journals.parent)),), ""
         except Exception as error:  # noqa: BLE001 - whatever Spark says, the unit must be accounted for
             return (), _reason(error)
         finally:
-            overdue.cancel()
+            late.cancel()
 
     def _settle(self, pack: Pack, results: tuple[UnitResult, ...], reason: str) -> None:
         """Report one event for each unit of a pack, and remember whom to suspect."""

@@ -47,6 +47,9 @@ OPENED = (
     "java.security.jgss/sun.security.krb5",
 )
 
+# An allocator that gives each thread memory of its own keeps what each once needed: a stream's JVM has many.
+_FEW_ARENAS = {"MALLOC_ARENA_MAX": "2"}
+
 # The archive is written beside its place, and moved there when the JVM has ended well: nobody may map a half.
 _KEEPING = ["sh", "-c", 'half=$1; shift; kept=$1; shift; "$@" && mv -f "$half" "$kept" || rm -f "$half"', "jvm"]
 
@@ -131,7 +134,8 @@ def start_jvm(request: JvmRequest) -> Jvm:
     archive = request.cache / f"classes-{kind}-{_fingerprint(java, jars)}.jsa"
     with tempfile.TemporaryDirectory(prefix="seatunnel-") as directory:
         handshake = Path(directory) / "connection"
-        environment = {**os.environ, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(handshake), "SPARK_HOME": str(spark_home)}
+        environment = {**_FEW_ARENAS, **os.environ}
+        environment |= {"_PYSPARK_DRIVER_CONN_INFO_PATH": str(handshake), "SPARK_HOME": str(spark_home)}
         command = _command(java, request, jars, archive)
         request.log.touch(mode=0o600)  # error texts may hold personal data (S14)
         with request.log.open("ab") as log:

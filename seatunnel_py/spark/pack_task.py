@@ -15,7 +15,7 @@ import os
 import pickle
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from typing import Any
 
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.journal import JournalWriter
+from seatunnel_py.work.residence import Residence
 from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.unit import FailureKind, Unit, UnitFailure, UnitId, UnitResult
 
@@ -39,34 +40,49 @@ class Pack:
 
 
 def task(pack: Pack) -> partial[Iterator[str]]:
-    """The function for ``mapPartitions``. Chains are pickled together, so what they share is sent once; and apart
-    from the units, so that a worker that cannot read them can still say whose they were."""
-    return partial(run_pack, pack.units, pickle.dumps(dict(pack.chains), protocol=5), str(pack.journal))
+    """The function for ``mapPartitions``. Chains are pickled apart from the units, so that a worker that cannot read
+    them can still say whose they were."""
+    return partial(run_pack, pack.units, pickled(pack.chains), str(pack.journal))
 
 
-def run_pack(units: tuple[Unit, ...], pickled: bytes, journal: str, rows: Iterable[Any]) -> Iterator[str]:
+def run_pack(units: tuple[Unit, ...], sent: bytes, journal: str, rows: Iterable[Any]) -> Iterator[str]:
     """Run the units one after the other; yields each result as JSON."""
     for _ in rows:
         pass  # a worker whose input was not read to its end is thrown away by Spark, with its connections
     written = JournalWriter(Path(journal))
     try:
-        chains = _chains(pickled)
+        chains = chains_of(sent)
         for unit in units:
             written.started(unit.id)
-            if isinstance(chains, UnitFailure):
-                result = UnitResult(unit.id, done=False, failure=chains)
-            else:
-                with _Deadline(unit, written):
-                    result = run_unit(unit, chains[unit.id.vertex])
+            result = result_of(unit, chains, written.finished)
             written.finished(result)
             yield json.dumps(result.to_plain())
     finally:
         written.close()
 
 
-def _chains(pickled: bytes) -> dict[str, Chain] | UnitFailure:
+def result_of(
+    unit: Unit,
+    chains: dict[str, Chain] | UnitFailure,
+    say: Callable[[UnitResult], None],
+    residence: Residence | None = None,
+) -> UnitResult:
+    """Run one unit within its time; ``say`` tells that it has missed it, as the last word of this process."""
+    if isinstance(chains, UnitFailure):
+        return UnitResult(unit.id, done=False, failure=chains)
+    with _Deadline(unit, say):
+        return run_unit(unit, chains[unit.id.vertex], residence)
+
+
+def pickled(chains: Mapping[str, Chain]) -> bytes:
+    """Together, so that what they share is sent once. Raises what a plugin that cannot travel raises."""
+    return pickle.dumps(dict(chains), protocol=5)
+
+
+def chains_of(sent: bytes) -> dict[str, Chain] | UnitFailure:
+    """The inverse of ``pickled``, or why it is none here."""
     try:
-        chains: dict[str, Chain] = pickle.loads(pickled)
+        chains: dict[str, Chain] = pickle.loads(sent)
     except Exception as error:  # noqa: BLE001 - a plugin's own code runs here
         return UnitFailure(
             FailureKind.FATAL,
@@ -85,11 +101,12 @@ def unpicklable(unit: UnitId, error: Exception) -> UnitResult:
 
 
 class _Deadline:
-    """Ends the process when a unit takes too long. The log gets the stacks: they say where it hung."""
+    """Ends the process when a unit takes too long; ``say`` tells why. The log gets the stacks: they say where it
+    hung."""
 
-    def __init__(self, unit: Unit, journal: JournalWriter) -> None:
+    def __init__(self, unit: Unit, say: Callable[[UnitResult], None]) -> None:
         self._unit = unit
-        self._journal = journal
+        self._say = say
         self._timer = threading.Timer(unit.deadline_seconds, self._end)
         self._timer.daemon = True
 
@@ -107,5 +124,5 @@ class _Deadline:
             f"unit {self._unit.id} was not done after {limit:g} s and its process was ended",
             "the job's log shows where it hung",
         )
-        self._journal.finished(UnitResult(self._unit.id, done=False, seconds=limit, failure=failure))
+        self._say(UnitResult(self._unit.id, done=False, seconds=limit, failure=failure))
         os._exit(DEADLINE_EXIT)

@@ -43,6 +43,8 @@ _DEFAULTS = {
     "spark.ui.retainedTasks": "200",
     "spark.ui.retainedDeadExecutors": "5",
     "spark.sql.ui.retainedExecutions": "5",
+    # What a stream's driver has thrown away is looked for now and then, before its heap grows for it.
+    "spark.cleaner.periodicGC.interval": "5min",
     # How long a cancelled worker goes on: it writes to targets all the while.
     "spark.python.task.killTimeout": "200ms",
     "spark.sql.session.timeZone": "UTC",
@@ -64,11 +66,14 @@ _LOCAL = {
 }
 
 
+CORES_FOR_RESIDENTS = 4  # of a cluster: with fewer, units that take turns use them better
+
+
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
     """``given`` are the job's ``spark.*`` keys without the prefix. ``place`` takes logs and scratch files, ``cache``
     what later runs profit from. ``catalyst`` says that the job has queries. ``preload`` names plugin modules, and
-    ``extras`` what they need installed."""
+    ``extras`` what they need installed. ``residents``: so many workers may have a slot of their own."""
 
     name: str
     given: Mapping[str, str]
@@ -77,16 +82,18 @@ class SparkSettings:
     catalyst: bool = False
     preload: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
+    residents: int = 0
 
 
 @dataclass(slots=True)
 class SparkApplication:
-    """A running context and the JVM under it."""
+    """A running context and the JVM under it; ``slots`` are those of packs, ``residents`` those beside them."""
 
     context: SparkContext
     jvm: Jvm
     slots: int
     local: bool
+    residents: int = 0
 
     def session(self) -> SparkSession:
         """The SQL side of the application, made on first use."""
@@ -118,6 +125,12 @@ def master_of(given: Mapping[str, str]) -> str:
     return f"local[{threads}]"
 
 
+def with_room_for(residents: int, master: str) -> str:
+    """A local master with threads for residents beside its cores: they mostly wait. A cluster has the cores it has."""
+    local = re.fullmatch(r"local\[(\d+)\]", master)
+    return f"local[{int(local[1]) + residents}]" if local else master
+
+
 def start(settings: SparkSettings) -> SparkApplication:
     """Start Spark. Raises EngineError with a remedy when Java or the master is not there."""
     master = master_of(settings.given)
@@ -129,12 +142,13 @@ def start(settings: SparkSettings) -> SparkApplication:
     jvm = start_jvm(JvmRequest(log, settings.cache, memory, quick))
     os.environ["PYSPARK_GATEWAY_PORT"] = str(jvm.port)
     os.environ["PYSPARK_GATEWAY_SECRET"] = jvm.secret
+    residents = settings.residents
     try:
         if quick:
             _forget_numpy_arguments()
-        context = _context(settings, master, local=local)
-        slots = int(context.defaultParallelism)
+        context = _context(settings, with_room_for(residents, master), local=local)
         if local:
+            slots = max(1, int(context.defaultParallelism) - residents)
             insist(partial(_warm_up, context, slots))
     except Exception as error:
         jvm.stop()
@@ -148,9 +162,11 @@ def start(settings: SparkSettings) -> SparkApplication:
         except BaseException:
             jvm.stop()
             raise
-        # Only now have the cluster's executors reported their cores.
-        slots = int(context.defaultParallelism)
-    return SparkApplication(context, jvm, slots, local)
+        # Only now have the cluster's executors reported their cores; a resident keeps one also while it waits.
+        cores = int(context.defaultParallelism)
+        residents = min(residents, cores // 2) if cores >= CORES_FOR_RESIDENTS else 0
+        slots = cores - residents
+    return SparkApplication(context, jvm, slots, local, residents)
 
 
 def _warm_up(context: SparkContext, slots: int) -> None:

@@ -117,6 +117,7 @@ class Careful:
                     read.rows,
                     read.bytes,
                 )
+                flow.events = read.events
                 aside = self._set_aside(spool, found, None if read.exhausted else read.position)
                 flow.stage()
                 break

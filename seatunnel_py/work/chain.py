@@ -16,11 +16,12 @@ from seatunnel_py.work.limits import ErrorLimits
 
 @dataclass(frozen=True, slots=True)
 class ChainSource:
-    """The head of a chain that reads splits."""
+    """The head of a chain that reads splits; ``resident``: its readers stay open between units."""
 
     step: str
     source: Source
     table: SourceTable
+    resident: bool = False
 
 
 @dataclass(frozen=True, slots=True)

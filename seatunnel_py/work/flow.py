@@ -12,15 +12,27 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from seatunnel_py.api.batch import Batch, Element, Heartbeat, Position, Rejected, SchemaChange, TransactionEnd
+from seatunnel_py.api.batch import (
+    Batch,
+    Element,
+    Heartbeat,
+    Plain,
+    Position,
+    ReaderEvent,
+    Rejected,
+    SchemaChange,
+    TransactionEnd,
+)
 from seatunnel_py.api.sink import Reached, WriteContext, Writer
+from seatunnel_py.api.source import Split
 from seatunnel_py.errors import BadRows, FatalError
 from seatunnel_py.work import crash_points
 from seatunnel_py.work.balance import Balance
 from seatunnel_py.work.chain import Chain, ChainChannel, ChainSink, ChainSource, ChainTransform
-from seatunnel_py.work.closing import quietly, stop
+from seatunnel_py.work.closing import quietly
 from seatunnel_py.work.passage import write_context
 from seatunnel_py.work.reached import no_further
+from seatunnel_py.work.residence import Opened, Residence
 from seatunnel_py.work.unit import SinkPiece, Slice, StepCount, Unit
 
 if TYPE_CHECKING:
@@ -46,9 +58,11 @@ class Flow:
 
     tolerant = False
 
-    def __init__(self, unit: Unit, chain: Chain) -> None:
+    def __init__(self, unit: Unit, chain: Chain, residence: Residence | None = None) -> None:
         self.unit = unit
         self.chain = chain
+        self._residence = residence
+        self._reading: Opened | None = None
         self.step = chain.vertex
         self.exhausted = False
         self.position: Position | None = unit.start
@@ -57,6 +71,7 @@ class Flow:
         self.bytes = 0
         self.first_row_at = 0.0
         self.pieces: list[SinkPiece] = []
+        self.events: list[tuple[str, Plain]] = []
         self.slices: tuple[Slice, ...] = ()
         self._transforms: tuple[ChainTransform, ...] = ()
         self.balance = Balance()
@@ -68,10 +83,24 @@ class Flow:
 
     def run(self) -> None:
         """Read, transform, write, stage."""
-        self.pump()
-        crash_points.BEFORE_STAGING.hit()
-        self.stage()
-        crash_points.STAGED.hit()
+        try:
+            self.pump()
+            crash_points.BEFORE_STAGING.hit()
+            self.stage()
+            crash_points.STAGED.hit()
+            self._stay()
+        finally:
+            if self._reading is not None:
+                self._reading.close()
+
+    def _stay(self) -> None:
+        """A resident source's reader waits for the next unit, if it stands where that begins: one that was held back
+        has read on."""
+        held_back = self._reached is not None or self.unit.until is not None
+        if self._residence is None or self._reading is None or self.exhausted or self.position is None or held_back:
+            return
+        reading, self._reading = self._reading, None
+        self._residence.keep(self.unit, self.position, reading)
 
     # ---------------------------------------------------------------- reading
 
@@ -118,19 +147,29 @@ class Flow:
         if isinstance(head, ChainSource):
             assert self.unit.split is not None, f"unit {self.unit.id} of a source vertex has no split"
             self.step = head.step
-            reader = head.source.reader(head.table)
-            reader.tolerant = self.tolerant
-            reader.with_metadata = self.tolerant or bool(self.chain.transforms) or self.chain.output is not None
-            closing.callback(quietly, reader.close)
-            reader.until = self.unit.until
-            elements = reader.read(self.unit.split, self.unit.start)
-            closing.callback(stop, elements)
-            return head.step, elements, True
+            opened = self._residence.take(self.unit) if self._residence is not None else None
+            opened = opened or self._opened_head(head, self.unit.split)
+            if self._residence is not None:
+                self._reading = opened
+            else:
+                closing.callback(opened.close)
+            return head.step, opened.elements, True
         if not isinstance(head, ChainChannel):
             raise FatalError(f"{head.step} is a query", NEEDS_SPARK)
         from seatunnel_py.work.segments import read_slices
 
         return head.channel, read_slices(self.unit.slices), False
+
+    def _opened_head(self, head: ChainSource, split: Split) -> Opened:
+        reader = head.source.reader(head.table)
+        reader.tolerant = self.tolerant
+        reader.with_metadata = self.tolerant or bool(self.chain.transforms) or self.chain.output is not None
+        reader.until = self.unit.until
+        try:
+            return Opened(reader, iter(reader.read(split, self.unit.start)))
+        except BaseException:
+            quietly(reader.close)
+            raise
 
     def _attributed(self, step: str, items: Iterable[T]) -> Iterator[T]:
         """The same items; whatever fails while one is being made is put down to ``step``."""
@@ -169,6 +208,10 @@ class Flow:
                 self._through(element, 0)
                 return element.end
             case Heartbeat() | TransactionEnd():
+                return element.end
+            case ReaderEvent():
+                assert self.unit.split is not None, "only readers of splits have enumerators"
+                self.events.append((self.unit.split.id, element.event))
                 return element.end
             case Rejected():
                 raise refusal(element, head)

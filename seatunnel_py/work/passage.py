@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from seatunnel_py.api.batch import Plain
 from seatunnel_py.api.native import NativeSink, NativeSource, NativeWriter
 from seatunnel_py.api.sink import WriteContext
 from seatunnel_py.work import crash_points
@@ -25,6 +26,7 @@ class Passage:
     exhausted = True
     position = None
     slices: tuple[Slice, ...] = ()
+    events: tuple[tuple[str, Plain], ...] = ()
 
     def __init__(
         self, unit: Unit, chain: Chain, head: ChainSource, source: NativeSource, bound: ChainSink, sink: NativeSink

@@ -19,20 +19,22 @@ from seatunnel_py.work import crash_points
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.flow import Flow
 from seatunnel_py.work.passage import Passage, passage_of
+from seatunnel_py.work.residence import Residence
 from seatunnel_py.work.unit import FailureKind, Unit, UnitFailure, UnitResult
 
 TRACE_CHARACTERS_MAX = 20_000  # a trace travels in results and journals
 HOW_TO_ALLOW = "or let the job set such rows aside: env.error.max-rows"
 
 
-def run_unit(unit: Unit, chain: Chain) -> UnitResult:
-    """Run one unit to its end or its budget.
+def run_unit(unit: Unit, chain: Chain, residence: Residence | None = None) -> UnitResult:
+    """Run one unit to its end or its budget. With a ``residence`` its reader may go on from the one before, and for
+    the one behind.
 
     A failed result still names the pieces that were staged before the failure: they hold nothing that counts,
     and the driver's committer drops them.
     """
     began = time.perf_counter()
-    run = _Run(unit, chain)
+    run = _Run(unit, chain, residence)
     try:
         crash_points.BEGAN.hit()
         run.run()
@@ -53,15 +55,17 @@ def run_unit(unit: Unit, chain: Chain) -> UnitResult:
         pieces=tuple(flow.pieces),
         slices=flow.slices,
         counts=tuple(flow.counts()),
+        events=tuple(flow.events),
     )
 
 
 class _Run:
     """The ways that the rows of a unit can take, one after the other. ``flow`` is the one at work."""
 
-    def __init__(self, unit: Unit, chain: Chain) -> None:
+    def __init__(self, unit: Unit, chain: Chain, residence: Residence | None) -> None:
         self.unit = unit
         self.chain = chain
+        self.residence = residence
         self.flow: Flow | Passage = Flow(unit, chain)
 
     def run(self) -> None:
@@ -88,7 +92,7 @@ class _Run:
             self._carefully()
 
     def _quickly(self) -> None:
-        passage = passage_of(self.unit, self.chain)
+        passage = passage_of(self.unit, self.chain) if self.residence is None else None
         if passage is not None:
             self.flow = passage
             try:
@@ -97,7 +101,7 @@ class _Run:
                 passage.abort()
             else:
                 return
-        self.flow = Flow(self.unit, self.chain)
+        self.flow = Flow(self.unit, self.chain, self.residence)
         self.flow.run()
 
     def _carefully(self) -> None:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from seatunnel_py.api.batch import Position
+from seatunnel_py.api.batch import Plain, Position
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import Piece
 from seatunnel_py.api.source import Split
@@ -145,6 +145,8 @@ class UnitResult:
     slices: tuple[Slice, ...] = ()
     counts: tuple[StepCount, ...] = ()
     failure: UnitFailure | None = None
+    events: tuple[tuple[str, Plain], ...] = ()
+    """What its reader wants its enumerator to hear, each with the split's id."""
 
     def to_plain(self) -> dict[str, Any]:
         """JSON-ready data; the inverse of :func:`result_from_plain`."""
@@ -168,4 +170,5 @@ def result_from_plain(data: Mapping[str, Any]) -> UnitResult:
         slices=tuple(Slice(**{**item, "table": TablePath(**item["table"])}) for item in data["slices"]),
         counts=tuple(StepCount(**{**item, "table": TablePath(**item["table"])}) for item in data["counts"]),
         failure=UnitFailure(**{**failure, "kind": FailureKind(failure["kind"])}) if failure else None,
+        events=tuple((split, event) for split, event in data.get("events", ())),
     )

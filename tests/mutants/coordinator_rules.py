@@ -129,6 +129,14 @@ MUTANTS: tuple[Mutant, ...] = (
         "BE3, P2",
     ),
     Mutant(
+        "a driver that begins anew counts epochs from nothing",
+        "beginning.py",
+        "shared.epochs = {**dict.fromkeys(names, 0), **shared.epochs}\n            shared.storing",
+        "shared.epochs = dict.fromkeys(names, 0)\n            shared.storing",
+        "BE7, I11",
+        COORDINATOR,
+    ),
+    Mutant(
         "lives begin behind a final record",
         "beginning.py",
         "        if newest.kind is RecordKind.FINAL:\n",

@@ -825,6 +825,14 @@ def test_void_positions_begin_again_from_a_new_checkpoint_0() -> None:
     }  # fmt: skip
 
 
+def test_a_driver_that_begins_anew_lives_no_epoch_again() -> None:
+    """BE7, I11: workers of the epochs that it has lived may still be at work."""
+    talk = Talk(epochs={"source": 3, "sink": 1, "gone": 7}).start()
+
+    assert talk.coordinator.shared.newest.epochs == {"source": 3, "sink": 1, "gone": 7}
+    assert {one.subtask: one.epoch for one in talk.all(cc.Restart)} == {SOURCE: 4, SINK: 2}
+
+
 def test_void_positions_abort_first_what_is_pending() -> None:
     """RE1, I24: whoever has acknowledged has done so with a position that is void."""
     talk = Talk().start().progress().timer("trigger", 10.0)

@@ -97,10 +97,10 @@ class ToySink(Sink):
         raise AssertionError("no unit is run")
 
     def committer(self) -> Committer:
-        return _ToyCommitter(self.state)
+        return ToyCommitter(self.state)
 
 
-class _ToyCommitter(Committer):
+class ToyCommitter(Committer):
     def __init__(self, state: Target) -> None:
         self._state = state
 
@@ -225,6 +225,7 @@ class ScriptedEngine:
         self.registered: list[str] = []
         self.refuse: str = ""  # a vertex whose chain cannot travel
         self.changed = threading.Condition()
+        self.ailing: Sequence[str] = ()
         self._thread = ThreadPoolExecutor(1)
 
     slots = 2
@@ -261,6 +262,9 @@ class ScriptedEngine:
             held = self.held.pop(unit, None)
         if held is not None:
             self._say(unit, UnitLost(unit, "cancelled"))
+
+    def ails(self) -> Sequence[str]:
+        return self.ailing
 
     def wait_for_units(self, number: int) -> None:
         with self.changed:

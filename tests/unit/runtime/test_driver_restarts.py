@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, failed, forked, straight
 
-from seatunnel_py.api import Enumerator, Plain, Setup, SourceTable, Split, TablePath
+from seatunnel_py.api import Setup
 from seatunnel_py.api.capabilities import Determinism
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.config.env import Retain
@@ -21,7 +20,7 @@ from seatunnel_py.runtime.attempts import RetryPolicy
 from seatunnel_py.runtime.events import JobEvent, RegionRestarted, TableChanged
 from seatunnel_py.runtime.receipt import ExitCode, TableReceipt, TableState
 from seatunnel_py.runtime.settings import Settings
-from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitFailure, UnitResult
+from seatunnel_py.work.unit import Budget, FailureKind, Unit
 
 RETRIES, ROWS = 2, 50
 RETRIABLE = FailureKind.RETRIABLE
@@ -33,27 +32,6 @@ class EarlySink(ToySink):
 
     def plan_setup(self) -> Setup:
         return Setup(visible=Visible.STAGED)
-
-
-@dataclass(frozen=True)
-class OneMoment(ToySource):
-    """Its splits are read under a snapshot, which is another one each time that the source is opened."""
-
-    def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
-        self.state.tell("open")
-        return _OneMoment(f"g{self.state.told.count('open')}", tables[0].schema.path, self.rows)
-
-
-class _OneMoment(Enumerator):
-    def __init__(self, generation: str, path: TablePath, rows: tuple[int, ...]) -> None:
-        self._generation, self._path, self._rows = generation, path, rows
-
-    def discover(self) -> Iterable[Split]:
-        splits = [Split(f"s{number}", self._path, rows=rows) for number, rows in enumerate(self._rows)]
-        return self.renew(splits)
-
-    def renew(self, splits: Sequence[Split]) -> Sequence[Split]:
-        return [replace(split, generation=self._generation) for split in splits]
 
 
 def indeterminate(pipeline: Pipeline) -> Pipeline:
@@ -76,9 +54,7 @@ def unbounded(pipeline: Pipeline) -> Pipeline:
 class Run:
     """One pipeline to its end. ``until``: the failing vertex fails in its first so many units that are tried."""
 
-    def __init__(
-        self, place: Path, pipeline: Pipeline, retain: Retain = Retain.AUTO, *, per_split: bool = False
-    ) -> None:
+    def __init__(self, place: Path, pipeline: Pipeline, retain: Retain = Retain.AUTO) -> None:
         self.engine = ScriptedEngine([pipeline])
         self.events: list[JobEvent] = []
         settings = Settings(
@@ -88,7 +64,6 @@ class Run:
             retain=retain,
             checkpoint=CheckpointSettings(interval=0.01),
             restarts=Backoff(RETRIES, 0.001, longest=0.002),
-            per_split=per_split,
         )
         self.driver = driver_of([pipeline], self.engine, settings, Clock(), self.events.append, place)
 
@@ -211,27 +186,3 @@ def test_rows_of_both_lives_are_never_shown(tmp_path: Path) -> None:
     table = job.end()
     assert table.state is TableState.FAILED and not job.restarted
     assert table.cause is not None and "x>0 cannot drop what it has already" in table.cause.message
-
-
-@pytest.mark.parametrize("per_split", [True, False])
-def test_a_snapshot_that_died_is_taken_again_where_splits_may_differ(tmp_path: Path, per_split: bool) -> None:
-    """All units go on where they stood, under the new one, and nobody restarts; else the table fails and says why."""
-    source, target = Target(), Target()
-    pipeline = straight("x", OneMoment((ROWS, ROWS), source), ToySink("out", target), parallelism=2)
-    job = Run(tmp_path, pipeline, per_split=per_split)
-
-    def script(unit: Unit) -> object:
-        assert unit.split is not None
-        if unit.id.sequence > 2 and unit.split.generation == "g1":
-            lost = UnitFailure(FailureKind.FATAL, "g1 is gone", error_type="seatunnel_py.errors.GenerationLost")
-            return UnitResult(unit.id, done=False, failure=lost)
-        return job.engine.work(unit)
-
-    job.engine.script = script  # type: ignore[assignment]
-
-    table = job.end()
-    if per_split:
-        assert (table.state, source.told.count("open"), rows(target)) == (TableState.DONE, 2, 2 * ROWS)
-        assert job.epochs("x") == {0} and not job.restarted
-    else:
-        assert table.state is TableState.FAILED and table.cause is not None and table.cause.message == "g1 is gone"

@@ -214,10 +214,8 @@ def test_journal_and_record_each_know_what_was_found(tmp_path: Path, outside: Ou
         assert held == ["a", "b", "c"]
 
 
-def test_no_unit_reads_of_a_split_before_it_is_durable(
-    tmp_path: Path, outside: Outside, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Else a driver that dies now leaves a journal that names what nobody knows."""
+def found_is_kept_slowly(monkeypatch: pytest.MonkeyPatch) -> tuple[threading.Event, threading.Event]:
+    """The journal takes what was found when the second event is set; the first one says that it is about to."""
     reached, free = threading.Event(), threading.Event()
     append = JournalFile.append
 
@@ -229,6 +227,14 @@ def test_no_unit_reads_of_a_split_before_it_is_durable(
         append(file, written)
 
     monkeypatch.setattr(JournalFile, "append", slowly)
+    return reached, free
+
+
+def test_no_unit_reads_of_a_split_before_it_is_durable(
+    tmp_path: Path, outside: Outside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a driver that dies now leaves a journal that names what nobody knows."""
+    reached, free = found_is_kept_slowly(monkeypatch)
     with Job(tmp_path, outside) as job:
         job.wait_for_rows({"a": 25, "b": 25})
         outside.add("c")

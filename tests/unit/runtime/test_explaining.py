@@ -77,6 +77,20 @@ def test_a_commit_that_hangs_is_told_with_what_its_target_says(tmp_path: Path, m
     assert found["lag"] == 1
 
 
+def test_what_ails_the_engine_is_the_first_cause(tmp_path: Path) -> None:
+    """A cluster that gives the job no executor hangs every unit, and no unit can say why."""
+    asked = Asked(tmp_path, [straight("x", ToySource((30,)))], lambda unit: unit.id.sequence > 1)
+    asked.job.thread.start()
+    wait_until(lambda: asked.job.engine.held)
+    before = standing(asked)
+    asked.job.engine.ailing = ["no executor is there"]
+    found = standing(asked, "f")
+    asked.go()
+    asked.job.end()
+
+    assert (before["blocked"], found["blocked"]) == ([], ["no executor is there"])
+
+
 def test_it_is_said_without_a_question_when_nothing_has_moved_for_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -196,3 +196,46 @@ def written(directory: Path) -> list[int]:
     """Every number that units staged, sorted."""
     files = [path for path in directory.iterdir() if path.suffix != ".aborted"] if directory.exists() else []
     return sorted(int(line) for path in files for line in path.read_text().split())
+
+
+@dataclass(frozen=True)
+class Streams(Source):
+    """Numbers again, from as many splits as there are, for ever; ``log`` gets a line for each reader that is opened and
+    each that is closed. At ``at`` it does what ``act`` says, once."""
+
+    log: str
+    batch: int = 10
+    act: str = ""
+    at: int = 0
+
+    def tables(self) -> Sequence[SourceTable]:
+        return [table_of("streams")]
+
+    def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
+        raise AssertionError("units are made by the tests")
+
+    def reader(self, table: SourceTable) -> Reader:
+        return _StreamsReader(self)
+
+    def tell(self, what: str) -> None:
+        with Path(self.log).open("a") as log:
+            log.write(f"{what} {os.getpid()}\n")
+
+
+class _StreamsReader(Reader):
+    def __init__(self, source: Streams) -> None:
+        self._source = source
+
+    def read(self, split: Split, start: Position | None) -> Iterator[Element]:
+        source = self._source
+        at = int(str(start.value["n"])) if start else 0
+        source.tell(f"open {split.id} {at}")
+        try:
+            while True:
+                if source.act and at == source.at:
+                    Numbers(act=source.act, once=f"{source.log}.once", seconds=3600).perform()
+                data = pa.RecordBatch.from_pydict({"n": pa.array(range(at, at + source.batch), pa.int64())})
+                at += source.batch
+                yield Batch(split.table, data, end=Position({"n": at}))
+        finally:
+            source.tell(f"close {split.id} {at}")

@@ -1,17 +1,14 @@
-"""Commits of many pipelines: who goes with whom, and who hears what."""
+"""What many pipelines want of their targets: who goes with whom, and who hears what."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
-
-import pytest
+from typing import Any
 
 from seatunnel_py.api import FatalError, RetriableError
-from seatunnel_py.runtime import target_commits
 from seatunnel_py.runtime.effects import as_failure
-from seatunnel_py.runtime.target_commits import ScopeCommit, TargetCommits
+from seatunnel_py.runtime.target_work import TargetWork
 
 Call = Callable[[], None]
 
@@ -30,11 +27,12 @@ class Targets:
 
 @dataclass(frozen=True)
 class Named:
-    """A commit, its committer, and what goes with others, in one."""
+    """Work whose target is of that name."""
 
     targets: Targets
     name: str
     target: Hashable
+    together_max: int = 100
 
     def key(self) -> Hashable:
         return self.target
@@ -42,30 +40,23 @@ class Named:
     def alone(self) -> None:
         self.targets.commit((self.name,))
 
-    def part(self) -> Named:
-        return self
-
-    @property
-    def committer(self) -> Named:
-        return self
-
-    def commit_together(self, parts: Sequence[Named]) -> None:
-        self.targets.commit(tuple(part.name for part in parts))
+    def together(self, others: Sequence[Named]) -> None:
+        self.targets.commit((self.name, *(other.name for other in others)))
 
 
 class Turn:
     """A loop whose other threads work when they are told to."""
 
-    def __init__(self) -> None:
-        self.targets = Targets()
+    def __init__(self, most: int = 100) -> None:
+        self.targets, self.most = Targets(), most
         self.answers: list[str] = []
         self.posted: list[Call] = []
         self.aside: list[tuple[Callable[[], Any], Callable[[Any], None], Callable[[Any], None]]] = []
-        self.commits = TargetCommits(lambda *work: self.aside.append(work), self.posted.append)
+        self.target_work = TargetWork(lambda *work: self.aside.append(work), self.posted.append)
 
     def ask(self, name: str, target: Hashable = "pg") -> None:
-        self.commits.commit(
-            cast("ScopeCommit", Named(self.targets, name, target)),
+        self.target_work.ask(
+            Named(self.targets, name, target, self.most),
             lambda _: self.answers.append(f"{name} done"),
             lambda failure: self.answers.append(f"{name} {failure.kind}"),
         )
@@ -147,7 +138,7 @@ def test_what_is_wrong_with_one_meets_only_that_one() -> None:
     assert turn.answers == ["a done", "b fatal", "c done"]
 
 
-def test_a_committer_that_cannot_say_with_whom_it_goes_meets_its_own_table_only() -> None:
+def test_a_sink_that_cannot_say_with_whom_it_goes_meets_its_own_table_only() -> None:
     """It is a plugin's own code, and is asked on the loop."""
     turn = Turn()
 
@@ -159,8 +150,8 @@ def test_a_committer_that_cannot_say_with_whom_it_goes_meets_its_own_table_only(
             raise FatalError("no such setting")
 
     turn.ask("a")
-    turn.commits.commit(
-        cast("ScopeCommit", Broken(turn.targets, "b", "pg")),
+    turn.target_work.ask(
+        Broken(turn.targets, "b", "pg"),
         lambda _: turn.answers.append("b done"),
         lambda failure: turn.answers.append(f"b {failure.kind}"),
     )
@@ -171,19 +162,17 @@ def test_a_committer_that_cannot_say_with_whom_it_goes_meets_its_own_table_only(
     assert sorted(turn.answers) == ["a done", "b fatal", "c done"]
 
 
-def test_a_message_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(target_commits, "TOGETHER_MAX", 3)
-    turn = Turn()
+def test_a_message_has_an_end() -> None:
+    turn = Turn(most=3)
     turn.take(*"abcdefgh")
 
     assert turn.targets.asked == [("a", "b", "c"), ("d", "e", "f"), ("g", "h")]
     assert turn.answers == [f"{name} done" for name in "abcdefgh"]
 
 
-def test_one_that_was_left_over_is_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_was_left_over_is_not_forgotten() -> None:
     """It goes alone, and what comes after it goes too."""
-    monkeypatch.setattr(target_commits, "TOGETHER_MAX", 2)
-    turn = Turn()
+    turn = Turn(most=2)
     turn.take(*"abc")
     turn.take(*"de")
 

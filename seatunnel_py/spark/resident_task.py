@@ -1,0 +1,62 @@
+"""A resident worker: a Spark task that holds the readers of one subtask, and runs its units as the driver sends them.
+
+It calls the driver, says which one it is, and then takes a unit and gives back a result, until the driver hangs up.
+Units are what they are everywhere: atomic, with a deadline, barriers pass between two of them. Only what a source has
+open stays open. Nothing is journalled: at most one unit is under way, and what became of it dies with the line.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Iterable, Iterator
+from functools import partial
+from multiprocessing.connection import Client, Connection
+from typing import Any
+
+from seatunnel_py.spark.pack_task import chains_of, pickled, result_of
+from seatunnel_py.work.chain import Chain
+from seatunnel_py.work.residence import Residence
+from seatunnel_py.work.unit import Unit, UnitResult
+
+NO_MORE = b""
+
+
+def resident(chain: Chain, address: tuple[str, int], key: bytes, name: str) -> partial[Iterator[str]]:
+    """The function for ``mapPartitions``. Raises what a plugin that cannot travel raises."""
+    return partial(run_resident, pickled({chain.vertex: chain}), address, key, name)
+
+
+def run_resident(sent: bytes, address: tuple[str, int], key: bytes, name: str, rows: Iterable[Any]) -> Iterator[str]:
+    """Run units until nobody sends any; yields nothing. ``key`` proves both ends to each other."""
+    for _ in rows:
+        pass  # a worker whose input was not read to its end is thrown away by Spark, with its connections
+    residence = Residence()
+    with Client(address, authkey=key) as line:
+
+        def say(result: UnitResult) -> None:
+            line.send_bytes(json.dumps(result.to_plain()).encode())
+
+        line.send_bytes(name.encode())
+        chains = chains_of(sent)
+        try:
+            for unit in _units(line):
+                say(result_of(unit, chains, say, residence))
+        except OSError:
+            pass  # the driver has gone, and with it everybody who would hear
+        finally:
+            residence.close()
+    yield from ()
+
+
+def _units(line: Connection) -> Iterator[Unit]:
+    while (message := _heard(line)) != NO_MORE:
+        unit: Unit = pickle.loads(message)
+        yield unit
+
+
+def _heard(line: Connection) -> bytes:
+    try:
+        return line.recv_bytes()
+    except EOFError:
+        return NO_MORE  # the driver is gone

@@ -1,0 +1,254 @@
+"""A snapshot that dies while its rows are read: splits go on under another one, or the pipeline begins anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from runtime_toys import Clock, ScriptedEngine, Target, ToyCommitter, ToySink, ToySource, driver_of, straight
+
+from seatunnel_py.api import (
+    CommitContext,
+    Committer,
+    Enumerator,
+    FatalError,
+    Piece,
+    Plain,
+    RetriableError,
+    Setup,
+    SourceTable,
+    Split,
+    TablePath,
+)
+from seatunnel_py.api.sink import Visible
+from seatunnel_py.protocol.backoff import Backoff
+from seatunnel_py.protocol.trigger import CheckpointSettings
+from seatunnel_py.runtime.attempts import RetryPolicy
+from seatunnel_py.runtime.events import ANEW, JobEvent, UnitRetried
+from seatunnel_py.runtime.receipt import ExitCode, TableReceipt, TableState
+from seatunnel_py.runtime.settings import Settings
+from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitFailure, UnitResult
+
+RETRIES, ROWS = 2, 50
+
+
+@dataclass(frozen=True)
+class OneMoment(ToySource):
+    """Its splits are read under a snapshot, which is another one each time that the source is opened."""
+
+    def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
+        self.state.tell("open")
+        return _OneMoment(self, f"g{self.state.told.count('open')}", tables[0].schema.path)
+
+
+class _OneMoment(Enumerator):
+    def __init__(self, source: OneMoment, generation: str, path: TablePath) -> None:
+        self._source, self._generation, self._path = source, generation, path
+
+    def discover(self) -> Iterable[Split]:
+        splits = [Split(f"s{number}", self._path, rows=rows) for number, rows in enumerate(self._source.rows)]
+        return self.renew(splits)
+
+    def renew(self, splits: Sequence[Split]) -> Sequence[Split]:
+        return [replace(split, generation=self._generation) for split in splits]
+
+    def close(self) -> None:
+        self._source.state.tell("close")
+
+
+@dataclass(frozen=True)
+class Shadow(ToySink):
+    """Nothing of it is seen before the end; what is dropped before that is gone as a whole."""
+
+    def plan_setup(self) -> Setup:
+        return Setup(visible=Visible.FINAL)
+
+    def committer(self) -> Committer:
+        return _ShadowCommitter(self.state)
+
+
+class _ShadowCommitter(ToyCommitter):
+    def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        super().abort(pieces, context)
+        self._state.committed.clear()
+
+
+class Run:
+    """A table of two splits, read by two subtasks, to its end. ``gone``: the snapshots that die, in units for which
+    ``dies``."""
+
+    def __init__(
+        self,
+        place: Path,
+        sink: ToySink,
+        gone: Sequence[str],
+        *,
+        per_split: bool = False,
+        rows: int = ROWS,
+        interval: float | None = 0.01,
+        dies: Callable[[Unit], bool] = lambda unit: unit.start is not None and bool(unit.start.value["n"] == 20),
+    ) -> None:
+        self.source, self.target, self.gone, self._dies = OneMoment((rows, rows), Target()), sink.state, gone, dies
+        pipeline = straight("x", self.source, sink, parallelism=2)
+        self.engine = ScriptedEngine([pipeline], self._script)
+        self.events: list[JobEvent] = []
+        settings = Settings(
+            RetryPolicy(RETRIES, 0.002),
+            Budget(10, 1.0),
+            exchange="mem:",
+            checkpoint=CheckpointSettings(interval=interval),
+            restarts=Backoff(RETRIES, 0.001, longest=0.002),
+            per_split=per_split,
+        )
+        self.driver = driver_of([pipeline], self.engine, settings, Clock(), self.events.append, place)
+
+    def _script(self, unit: Unit) -> UnitResult:
+        assert unit.split is not None
+        if unit.split.generation in self.gone and self._dies(unit):
+            message = f"{unit.split.generation} is gone"
+            lost = UnitFailure(FailureKind.FATAL, message, error_type="seatunnel_py.errors.GenerationLost")
+            return UnitResult(unit.id, done=False, failure=lost)
+        return self.engine.work(unit)
+
+    def end(self) -> TableReceipt:
+        (table,) = self.driver.run()
+        self.engine.stop()
+        return table
+
+    @property
+    def rows(self) -> int:
+        return sum(piece.rows for piece in self.target.committed)
+
+    @property
+    def epochs(self) -> list[int]:
+        return sorted({unit.id.epoch for unit in self.engine.submitted})
+
+    @property
+    def anew(self) -> int:
+        return sum(isinstance(event, UnitRetried) and event.unit == ANEW for event in self.events)
+
+
+def test_splits_that_may_be_of_different_moments_go_on_where_they_stood(tmp_path: Path) -> None:
+    """All units go on under the new snapshot, and nobody restarts."""
+    job = Run(tmp_path, ToySink("out"), ["g1"], per_split=True)
+
+    assert (job.end().state, job.source.state.told.count("open"), job.rows) == (TableState.DONE, 2, 2 * ROWS)
+    assert job.epochs == [0] and not job.anew
+
+
+def test_a_table_of_one_moment_begins_anew_in_the_same_run(tmp_path: Path) -> None:
+    """PositionsVoid: what was staged is dropped before anything is read again; epochs are counted on, for workers of
+    the first life may still be at work; the receipt tells of the second life alone."""
+    job = Run(tmp_path, Shadow("out"), ["g1"])
+    table = job.end()
+
+    assert (table.state, table.rows_read, job.rows, job.anew) == (TableState.DONE, 2 * ROWS, 2 * ROWS, 1)
+    assert job.epochs == [0, 1] and job.source.state.told == ["open", "close", "open", "close"]
+    second = [unit for unit in job.engine.submitted if unit.id.epoch == 1]
+    assert {unit.split.generation for unit in second if unit.split} == {"g2"}
+    assert {unit.split.id for unit in second if unit.split and unit.start is None} == {"s0", "s1"}
+    told = job.target.told
+    assert told.index("abort") < len(told) - 1 - told[::-1].index("setup") < len(told) - 1 - told[::-1].index("commit")
+
+
+def test_checkpoint_ids_are_counted_on(tmp_path: Path) -> None:
+    """I11: the second life's records never have the number of one of the first life."""
+    job = Run(tmp_path, Shadow("out"), ["g1", "g2"])
+    stored: list[int] = []
+    write = job.driver._store.write
+
+    def writing(incarnation: int, records: dict) -> None:  # type: ignore[type-arg]
+        stored.extend(record.checkpoint for record in records.values())
+        write(incarnation, records)
+
+    job.driver._store.write = writing  # type: ignore[method-assign,assignment]
+
+    assert job.end().state is TableState.DONE and job.anew == 2
+    assert stored == sorted(set(stored)) and len(stored) >= 4
+
+
+def test_a_snapshot_that_never_holds_ends_the_table(tmp_path: Path) -> None:
+    job = Run(tmp_path, Shadow("out"), [f"g{number}" for number in range(1, 20)])
+    table = job.end()
+
+    assert table.state is TableState.FAILED and table.cause is not None and table.cause.message == "g3 is gone"
+    assert job.anew == RETRIES and job.rows == 0
+    assert job.source.state.told == ["open", "close"] * 3
+
+
+def test_rows_that_are_seen_already_are_not_read_again(tmp_path: Path) -> None:
+    """They would be there twice: the table fails, and says what leads on."""
+    job = Run(tmp_path, ToySink("out"), ["g1"], rows=20 * ROWS, dies=lambda unit: bool(job.target.committed))
+    table = job.end()
+
+    assert table.state is TableState.FAILED and table.cause is not None and job.epochs == [0]
+    assert "visible already" in table.cause.message and "--fresh" in table.cause.remedy
+
+
+def test_rows_that_nobody_has_seen_are_read_again(tmp_path: Path) -> None:
+    """Without an interval nothing is shown before the end: what was staged for a sink that shows rows early is dropped
+    piece by piece."""
+    job = Run(tmp_path, ToySink("out"), ["g1"], interval=None)
+
+    assert (job.end().state, job.rows, job.epochs) == (TableState.DONE, 2 * ROWS, [0, 1])
+    shown = {str(piece.data) for piece in job.target.committed}
+    assert job.target.aborted and not shown & {str(piece.data) for piece in job.target.aborted}
+
+
+def test_a_source_that_is_away_is_waited_for(tmp_path: Path) -> None:
+    """A server that is being started again does not listen yet when the first unit hears of it."""
+    job = Run(tmp_path, Shadow("out"), ["g1"])
+    refusals = iter([True, True])
+
+    def opening(what: str) -> None:
+        if what == "open" and job.source.state.told.count("open") > 1 and next(refusals, False):
+            raise RetriableError("nobody listens")
+
+    job.source.state.act = opening
+    assert (job.end().state, job.rows) == (TableState.DONE, 2 * ROWS)
+
+
+def test_what_fails_when_it_begins_anew_fails_the_table(tmp_path: Path) -> None:
+    job = Run(tmp_path, Shadow("out"), ["g1"])
+
+    def opening(what: str) -> None:
+        if what == "open" and job.source.state.told.count("open") > 1:
+            raise FatalError("the table has been dropped")
+
+    job.source.state.act = opening
+    table = job.end()
+    assert table.state is TableState.FAILED and table.cause is not None
+    assert table.cause.message == "the table has been dropped" and job.rows == 0
+
+
+def test_a_job_that_is_to_stop_does_not_begin_anew(tmp_path: Path) -> None:
+    """And nothing that it has staged is left behind."""
+    job = Run(tmp_path, Shadow("out"), ["g1"])
+
+    def listen(event: JobEvent) -> None:
+        job.events.append(event)
+        if isinstance(event, UnitRetried) and event.unit == ANEW:
+            job.driver._stop_all(ExitCode.INTERRUPTED, "the job was stopped")
+
+    job.driver._listen = listen
+    table = job.end()
+
+    assert table.state is TableState.STOPPED and job.epochs == [0]
+    assert job.source.state.told == ["open", "close"]
+
+
+def test_a_driver_that_was_overtaken_does_not_begin_anew(tmp_path: Path) -> None:
+    """I34: what is staged under the job's name may be the newer driver's by now, and is left to it."""
+    job = Run(tmp_path, Shadow("out"), ["g1"])
+
+    def listen(event: JobEvent) -> None:
+        job.events.append(event)
+        if isinstance(event, UnitRetried) and event.unit == ANEW:
+            assert job.driver._store.take(2, "lineage")
+
+    job.driver._listen = listen
+    table = job.end()
+
+    assert table.state is TableState.FAILED and job.epochs == [0]
+    assert "abort" not in job.target.told and job.source.state.told == ["open", "close"]
