@@ -28,6 +28,7 @@ _EXTRAS = {
     "excel": ("python_calamine", "xlsxwriter"),
     "xml": ("lxml",),
     "http": ("httpx",),
+    "kafka": ("confluent_kafka", "fastavro"),
 }
 
 

@@ -6,14 +6,14 @@ import errno
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from seatunnel_py.cli import debugging
+from seatunnel_py.cli.arguments import AsJson, JobArgument, Variables, variables_of
+from seatunnel_py.cli.groups import jobs_app, quarantine_app, state_app
 from seatunnel_py.errors import JobFileError, SeaTunnelError
-
-if TYPE_CHECKING:
-    from seatunnel_py.cli.known import Where
 
 app = typer.Typer(
     name="seatunnel",
@@ -25,26 +25,25 @@ app = typer.Typer(
     epilog="Start with: seatunnel check JOB, then plan, preview and run it; every command has --help with an example. "
     "Exit codes: 0 success, 1 failed, 2 job file wrong, 3 some tables failed, 130/143 stopped by a signal.",
 )
-jobs_app = typer.Typer(no_args_is_help=True, help="What ran under SEATUNNEL_HOME.")
-quarantine_app = typer.Typer(no_args_is_help=True, help="Bad rows that were set aside.")
-state_app = typer.Typer(no_args_is_help=True, help="Where jobs stand.")
 plugins_app = typer.Typer(no_args_is_help=True, help="Installed sources, transforms and sinks.")
 app.add_typer(jobs_app, name="jobs")
 app.add_typer(quarantine_app, name="quarantine")
 app.add_typer(state_app, name="state")
 app.add_typer(plugins_app, name="plugins")
 
-JobArgument = Annotated[Path, typer.Argument(help="job file: HOCON, or JSON when it ends in .json")]
-Variables = Annotated[
-    list[str] | None,
-    typer.Option("-i", "--variable", metavar="K=V", help="a variable of the job file; may be repeated"),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="print JSON for machines")]
-JobId = Annotated[str, typer.Argument(help="as `seatunnel jobs list` names it")]
-StoreOf = Annotated[
-    Path | None,
-    typer.Option("--file", metavar="JOB", help="of a job on another machine: the job file that names its store"),
-]
+
+@app.command(epilog="Example: seatunnel init csv-to-parquet --to sales.conf")
+def init(
+    template: Annotated[str | None, typer.Argument(help="which one; without it all are listed")] = None,
+    to: Annotated[Path | None, typer.Option(metavar="FILE", help="where it goes; `-` prints it")] = None,
+) -> None:
+    """Write a job file to begin with.
+
+    Commented, with gaps to fill in; `connector` is a Python distribution of your own. Nothing is overwritten.
+    """
+    from seatunnel_py.cli import init as command
+
+    raise typer.Exit(command.listing() if template is None else command.write(template, to))
 
 
 @app.command(epilog="Example: seatunnel check configs/shop.conf -i day=2026-01-31")
@@ -57,7 +56,7 @@ def check(
     """
     from seatunnel_py.cli import check as command
 
-    raise typer.Exit(command.check(jobs, _variables(variable), as_json=as_json))
+    raise typer.Exit(command.check(jobs, variables_of(variable), as_json=as_json))
 
 
 @app.command(epilog="Example: seatunnel plan configs/shop.conf --svg plan.svg")
@@ -77,7 +76,7 @@ def plan(
     """
     from seatunnel_py.cli import plan as command
 
-    raise typer.Exit(command.plan(job, _variables(variable), job_id, restore, as_json=as_json, svg=svg))
+    raise typer.Exit(command.plan(job, variables_of(variable), job_id, restore, as_json=as_json, svg=svg))
 
 
 @app.command(epilog="Example: seatunnel run configs/shop.conf -i day=2026-01-31 --only public.orders")
@@ -108,7 +107,7 @@ def run(
     from seatunnel_py.cli import run as command
 
     request = command.Request(
-        job, _variables(variable), job_id, fresh, restore, tuple(only or ()), as_json, accept_changes
+        job, variables_of(variable), job_id, fresh, restore, tuple(only or ()), as_json, accept_changes
     )
     raise typer.Exit(command.run(request))
 
@@ -125,7 +124,52 @@ def preview(
     """
     from seatunnel_py.cli import preview as command
 
-    raise typer.Exit(command.preview(job, _variables(variable), rows))
+    raise typer.Exit(command.preview(job, variables_of(variable), rows))
+
+
+Subject = Annotated[str, typer.Argument(metavar="JOB|PLUGIN", help="a job file, or the name of a plugin, with -o")]
+PluginOptions = Annotated[
+    list[str] | None, typer.Option("-o", "--option", metavar="K=V", help="an option of the plugin; may be repeated")
+]
+
+
+@app.command(
+    "test-connection", epilog="Example: seatunnel test-connection Jdbc -o url=jdbc:postgresql://db/shop -o user=me"
+)
+def test_connection(
+    subject: Subject,
+    option: PluginOptions = None,
+    sink: Annotated[bool, typer.Option("--sink", help="the plugin's sink, not its source")] = False,
+    variable: Variables = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask who answers at both ends of a job.
+
+    Or at one plugin's: server, version, user, rights; exit code 1 when somebody does not answer. Reads no rows, changes
+    nothing. Secrets are best given as ${env:NAME}.
+    """
+    from seatunnel_py.cli import connections as command
+    from seatunnel_py.cli.asking import question_of
+
+    question = question_of(subject, variables_of(variable), option, sink=sink)
+    raise typer.Exit(command.test_connection(question, as_json=as_json))
+
+
+@app.command(
+    epilog="Example: seatunnel discover Jdbc -o url=jdbc:sqlite:shop.db -o table_path=main.o.* -o use_regex=true"
+)
+def discover(
+    subject: Subject, option: PluginOptions = None, variable: Variables = None, as_json: AsJson = False
+) -> None:
+    """Show the tables that a source finds.
+
+    With columns, types, keys and sizes. Of a job file, or of a plugin with its options; a database shows all tables
+    unless options say which. Reads no rows.
+    """
+    from seatunnel_py.cli import discover as command
+    from seatunnel_py.cli.asking import question_of
+
+    raise typer.Exit(command.discover(question_of(subject, variables_of(variable), option), as_json=as_json))
 
 
 @app.command(name="test", epilog="Example: seatunnel test configs/checks --junit report.xml")
@@ -140,7 +184,7 @@ def test_jobs(
     """
     from seatunnel_py.cli import test as command
 
-    raise typer.Exit(command.test(paths, _variables(variable), junit))
+    raise typer.Exit(command.test(paths, variables_of(variable), junit))
 
 
 @app.command(epilog="Example: seatunnel doctor --json")
@@ -165,157 +209,6 @@ def encrypt(job: JobArgument, decrypt: Annotated[bool, typer.Option("--decrypt",
     raise typer.Exit(command.rewrite(job, decrypt=decrypt))
 
 
-@jobs_app.command("list", epilog="Example: seatunnel jobs list --json")
-def jobs_list(file: StoreOf = None, variable: Variables = None, as_json: AsJson = False) -> None:
-    """All known jobs, oldest first.
-
-    With --file those that share its checkpoint.location, from whatever machine.
-    """
-    from seatunnel_py.cli import jobs as command
-
-    raise typer.Exit(command.listing(_where(file, variable), as_json=as_json))
-
-
-@jobs_app.command("show", epilog="Example: seatunnel jobs show nightly-2026-01-31 --last 50")
-def jobs_show(
-    job_id: JobId,
-    last: Annotated[int, typer.Option(min=1, help="how many failures")] = 20,
-    every: Annotated[bool, typer.Option("--all", help="all failures")] = False,
-    file: StoreOf = None,
-    variable: Variables = None,
-    as_json: AsJson = False,
-) -> None:
-    """One job: what it is at, what arrived, and every failure with what followed.
-
-    A running job says who waits for whom; after that it is only looked at.
-    """
-    from seatunnel_py.cli import jobs as command
-
-    shown = None if every else last
-    raise typer.Exit(command.show(job_id, _where(file, variable), shown, as_json=as_json))
-
-
-@quarantine_app.command("list", epilog="Example: seatunnel quarantine list --job-id nightly")
-def quarantine_list(
-    job_id: Annotated[str | None, typer.Option(help="this job only")] = None, as_json: AsJson = False
-) -> None:
-    """How many bad rows are kept, by job and table."""
-    from seatunnel_py.cli import quarantine as command
-
-    raise typer.Exit(command.listing(job_id, as_json=as_json))
-
-
-@quarantine_app.command("show", epilog="Example: seatunnel quarantine show nightly --table shop.public.orders")
-def quarantine_show(
-    job_id: str,
-    table: Annotated[str | None, typer.Option(help="rows of this table only")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="how many rows")] = 20,
-    as_json: AsJson = False,
-) -> None:
-    """Bad rows of a job: the row as it was read, which step refused it, and why."""
-    from seatunnel_py.cli import quarantine as command
-
-    raise typer.Exit(command.show(job_id, table, limit, as_json=as_json))
-
-
-@quarantine_app.command("replay", epilog="Example: seatunnel quarantine replay nightly --file configs/shop.conf")
-def quarantine_replay(
-    job_id: str,
-    file: Annotated[Path | None, typer.Option(help="the job file; default: the one that the job had")] = None,
-    variable: Variables = None,
-    table: Annotated[str | None, typer.Option(help="rows of this table only")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Deliver the bad rows of a job after a fix, each once.
-
-    They go through the job file as it is now; those that fail again are kept with the new error.
-    """
-    from seatunnel_py.cli import quarantine as command
-
-    request = command.Replay(job_id, file, _variables(variable), table, as_json)
-    raise typer.Exit(command.redeliver(request))
-
-
-Timeout = Annotated[float, typer.Option("--timeout", min=1, metavar="SECONDS", help="how long the job may take")]
-
-
-@jobs_app.command("savepoint", epilog="Example: seatunnel jobs savepoint nightly --name before-upgrade --stop")
-def jobs_savepoint(
-    job_id: JobId,
-    name: Annotated[str | None, typer.Option(help="what `run --restore` calls it; default: a new one")] = None,
-    stop: Annotated[bool, typer.Option("--stop", help="end the job behind it")] = False,
-    timeout: Timeout = 300.0,
-    file: StoreOf = None,
-    variable: Variables = None,
-    as_json: AsJson = False,
-) -> None:
-    """Keep where a running job stands, for another job to begin with."""
-    from seatunnel_py.cli import control as command
-
-    where = _where(file, variable)
-    raise typer.Exit(command.savepoint(job_id, where, name, stop=stop, seconds=timeout, as_json=as_json))
-
-
-@jobs_app.command("cancel", epilog="Example: seatunnel jobs cancel nightly --table shop.orders")
-def jobs_cancel(
-    job_id: JobId,
-    table: Annotated[list[str] | None, typer.Option(metavar="TABLE", help="only this one; may be repeated")] = None,
-    timeout: Timeout = 60.0,
-    file: StoreOf = None,
-    variable: Variables = None,
-    as_json: AsJson = False,
-) -> None:
-    """End a running job at once: nothing unfinished becomes visible."""
-    from seatunnel_py.cli import control as command
-
-    where = _where(file, variable)
-    raise typer.Exit(command.cancel(job_id, where, tuple(table or ()), seconds=timeout, as_json=as_json))
-
-
-@state_app.command("show", epilog="Example: seatunnel state show nightly --json")
-def state_show(job_id: JobId, file: StoreOf = None, variable: Variables = None, as_json: AsJson = False) -> None:
-    """What the checkpoints of a job hold, table by table and split by split."""
-    from seatunnel_py.cli import state as command
-
-    raise typer.Exit(command.show(job_id, _where(file, variable), as_json=as_json))
-
-
-@state_app.command("diff", epilog="Example: seatunnel state diff nightly@-1 nightly")
-def state_diff(
-    first: Annotated[str, typer.Argument(help="JOB, JOB@17, JOB@-1 (one before the newest), or a savepoint")],
-    second: Annotated[str, typer.Argument(help="the same")],
-    file: StoreOf = None,
-    variable: Variables = None,
-    as_json: AsJson = False,
-) -> None:
-    """What is different between two checkpoints or savepoints.
-
-    Graph, splits, positions, ledgers; table by table.
-    """
-    from seatunnel_py.cli import state as command
-
-    raise typer.Exit(command.diff(first, second, _where(file, variable), as_json=as_json))
-
-
-@state_app.command("rewind", epilog="Example: seatunnel state rewind nightly@-1 --yes")
-def state_rewind(
-    checkpoint: Annotated[str, typer.Argument(help="JOB@17, or JOB@-1 (one before the newest)")],
-    table: Annotated[list[str] | None, typer.Option(metavar="TABLE", help="only this one; may be repeated")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="do it; without it only what follows is said")] = False,
-    file: StoreOf = None,
-    variable: Variables = None,
-    as_json: AsJson = False,
-) -> None:
-    """Let a job go on from an older checkpoint.
-
-    Says first which targets will get rows again, or twice; one that counts checkpoints is refused.
-    """
-    from seatunnel_py.cli import state as command
-
-    where = _where(file, variable)
-    raise typer.Exit(command.rewind(checkpoint, tuple(table or ()), where, yes=yes, as_json=as_json))
-
-
 @plugins_app.command("list", epilog="Example: seatunnel plugins list --json")
 def plugins_list(as_json: AsJson = False) -> None:
     """All installed plugins."""
@@ -332,8 +225,19 @@ def plugins_show(name: str, as_json: AsJson = False) -> None:
     raise typer.Exit(command.show(name, as_json=as_json))
 
 
+@plugins_app.command("schema", epilog="Example: seatunnel plugins schema --to job.schema.json")
+def plugins_schema(to: Annotated[Path | None, typer.Option(metavar="FILE", help="write it there")] = None) -> None:
+    """A JSON Schema of job files in JSON, for editors."""
+    from seatunnel_py.cli import plugins as command
+
+    raise typer.Exit(command.schema(to))
+
+
 @app.callback(invoke_without_command=True)
-def root(version: Annotated[bool, typer.Option("--version", help="print the version")] = False) -> None:
+def root(
+    version: Annotated[bool, typer.Option("--version", help="print the version")] = False,
+    debug: Annotated[bool, typer.Option(debugging.OPTION, help="with any command: show the traces of errors")] = False,
+) -> None:
     if version:
         from seatunnel_py import __version__
 
@@ -341,28 +245,19 @@ def root(version: Annotated[bool, typer.Option("--version", help="print the vers
         raise typer.Exit
 
 
-def _where(file: Path | None, variables: list[str] | None) -> Where:
-    from seatunnel_py.cli.known import Where
-
-    return Where(file, _variables(variables))
-
-
-def _variables(given: list[str] | None) -> dict[str, str]:
-    from seatunnel_py.config.variables import parse_arguments
-
-    return parse_arguments(given or [])
-
-
 def main() -> None:
     """Entry point: errors of ours are told, not traced, and so is a full disk; anything else is a bug and keeps its
     trace."""
+    debugging.take(sys.argv)
     try:
         app(color=False if os.environ.get("NO_COLOR") else None)
     except JobFileError as error:
         from seatunnel_py.cli.problems import tell_problems
 
+        debugging.tell(error)
         sys.exit(tell_problems(error))
     except SeaTunnelError as error:
+        debugging.tell(error)
         typer.echo(f"error: {error}", err=True)
         sys.exit(1)
     except OSError as error:

@@ -18,6 +18,11 @@ def and_more(total: int, shown: int, what: str = "") -> Iterator[str]:
         yield f"and {total - shown} more{what and ' '}{what}: --json shows them"
 
 
+def percent(number: float, of: float | None) -> str:
+    """``42 %`` of an estimate, which may be too small; empty where there is none."""
+    return f"{min(99, int(100 * number / of))} %" if of else ""
+
+
 def size(number: float) -> str:
     """``512 B``, ``3.4 MB`` (powers of 1,000)."""
     for unit in ("B", "kB", "MB", "GB"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,11 +11,12 @@ import typer
 
 from seatunnel_py import app
 from seatunnel_py.cli.files import writing
-from seatunnel_py.cli.problems import exit_code, failed_plain
+from seatunnel_py.cli.problems import tell_plain
 from seatunnel_py.errors import JobFileError
 from seatunnel_py.plan import explain
 from seatunnel_py.plan.picture import svg as draw
 from seatunnel_py.runtime.home import Home
+from seatunnel_py.runtime.job_changes import Change, ChangesRefused, refuse
 from seatunnel_py.runtime.receipt import ExitCode
 
 
@@ -28,7 +29,8 @@ def plan(
     as_json: bool,
     svg: Path | None,
 ) -> int:
-    """Plan the job, look at both ends, print. A table that would fail makes the exit code 3."""
+    """Plan the job, look at both ends, print. A table that would fail makes the exit code 3, a change that a run would
+    refuse 1."""
     home = Home.of_environment()
     began_with = app.restored_from(home, app.RunOptions(variables, job_id, restore=restore))
     try:
@@ -36,17 +38,30 @@ def plan(
     except JobFileError as error:
         if not as_json:
             raise
-        typer.echo(json.dumps(failed_plain(error), indent=1))
-        return exit_code(error)
+        return tell_plain(error)
     described = explain.describe(planned.job, planned.graph, planned.pipelines, look=True)
     place = home.job(job_id) if job_id is not None and restore == app.LATEST else None
     changes = app.changes_since(planned, place, began_with) if restore else ()
+    refused = _refused(changes)
     described |= {"changes": [asdict(change) for change in changes]} if restore else {}
+    described |= {"refused": {"message": refused.message, "remedy": refused.remedy}} if refused else {}
     typer.echo(json.dumps(described, indent=1, default=str) if as_json else explain.text(described))
     if changes and not as_json:
         typer.echo("\n".join(["", *map(str, changes)]))
+    if refused and not as_json:
+        typer.echo(f"a run would be refused: {refused.remedy}", err=True)
     if svg is not None:
         with writing(svg):
             svg.write_text(draw(described), encoding="utf-8")
         typer.echo(f"picture: {svg}", err=True)
+    if refused:
+        return ExitCode.FAILED
     return ExitCode.SOME_TABLES_FAILED if explain.has_problem(described) else ExitCode.SUCCESS
+
+
+def _refused(changes: Iterable[Change]) -> ChangesRefused | None:
+    try:
+        refuse(changes, accepted=False)
+    except ChangesRefused as refused:
+        return refused
+    return None

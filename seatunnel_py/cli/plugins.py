@@ -5,11 +5,14 @@ from __future__ import annotations
 import difflib
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import typer
 
 from seatunnel_py.api.options import describe
+from seatunnel_py.cli.files import writing
+from seatunnel_py.config.job_schema import PluginOptions, job_schema
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.plan.registry import installed
 from seatunnel_py.runtime.receipt import ExitCode
@@ -55,6 +58,23 @@ def show(name: str, *, as_json: bool) -> int:
         typer.echo(typer.style(f"{plugin['kind']} {plugin['name']}", bold=True) + f"  {plugin['summary']}")
         for option in plugin["options"]:
             typer.echo(_option_line(option))
+    return ExitCode.SUCCESS
+
+
+def schema(to: Path | None) -> int:
+    """The JSON Schema of jobs that the installed plugins can be told to do."""
+    registry = installed()
+    plugins = []
+    for entry in registry.entries():
+        factory: Any = registry.factory(entry.kind, entry.name)
+        plugins.append(PluginOptions(entry.kind.value, entry.name, factory.summary, factory.options))
+    text = json.dumps(job_schema(plugins), indent=1, ensure_ascii=False)
+    if to is None:
+        typer.echo(text)
+        return ExitCode.SUCCESS
+    with writing(to):
+        to.write_text(f"{text}\n", encoding="utf-8")
+    typer.echo(f'wrote {to}: options of {len(plugins)} plugins; name it in a job file in JSON as "$schema"')
     return ExitCode.SUCCESS
 
 

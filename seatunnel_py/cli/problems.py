@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,12 @@ def failed_plain(error: JobFileError) -> dict[str, Any]:
     """What a command that prints JSON prints instead of its result."""
     state = "JOB_FILE_WRONG" if exit_code(error) == ExitCode.JOB_FILE_WRONG else "FAILED"
     return {"state": state, "problems": problems_plain(error)}
+
+
+def tell_plain(error: JobFileError) -> int:
+    """Print it as a command does that prints JSON; returns the exit code."""
+    typer.echo(json.dumps(failed_plain(error), indent=1))
+    return exit_code(error)
 
 
 def tell_problems(error: JobFileError) -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -14,9 +15,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from seatunnel_py.cli.numbers import count, size
+from seatunnel_py.cli.numbers import count, percent, seconds, size
 from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.events import (
+    ANEW,
     ChangesAnnounced,
     CheckpointDone,
     JobEnded,
@@ -33,6 +35,7 @@ from seatunnel_py.runtime.events import (
 from seatunnel_py.runtime.receipt import TableState
 
 SHOWN_MAX = 8  # tables under way that fit on a screen beside what the user did before
+JUDGED_AFTER_SECONDS = 3.0  # before that the rate is that of a start
 PLAIN_EVERY_SECONDS = 5.0  # a log wants to see that it lives, not every unit
 
 
@@ -57,6 +60,20 @@ def progress(*, quiet: bool) -> Iterator[Callable[[JobEvent], None]]:
         yield listen
 
 
+@dataclass(slots=True)
+class _Moving:
+    """A pipeline under way."""
+
+    since: float
+    expected: int | None = None
+    rows: int = 0
+    bytes: int = 0
+
+    def cells(self, now: float) -> tuple[str, ...]:
+        rate = f"{count(self.rows / max(now - self.since, 1e-6))} rows/s"
+        return f"{count(self.rows)} rows", percent(self.rows, self.expected), rate, size(self.bytes)
+
+
 class _View:
     """What is known so far."""
 
@@ -65,7 +82,8 @@ class _View:
         self.tables = 0
         self.expected: int | None = None
         self.states: Counter[TableState] = Counter()
-        self.running: dict[str, int] = {}  # rows by pipeline
+        self.rows_of: Mapping[str, int] = {}
+        self.running: dict[str, _Moving] = {}
         self.names: dict[str, str] = {}  # of pipelines: two may read tables of one name
         self.state_of: dict[str, TableState] = {}
         self.told: dict[str, str] = {}  # the newest cause, by pipeline: one that comes again is not repeated
@@ -77,14 +95,20 @@ class _View:
         match event:
             case JobStarted():
                 self.started = time.monotonic()
-                self.tables, self.expected = len(event.tables), event.rows
+                self.tables, self.expected, self.rows_of = len(event.tables), event.rows, event.rows_of
             case RowsMoved():
                 self.rows += event.rows
                 self.bytes += event.bytes
-                if event.pipeline in self.running:
-                    self.running[event.pipeline] += event.rows
+                if moving := self.running.get(event.pipeline):
+                    moving.rows += event.rows
+                    moving.bytes += event.bytes
             case TableChanged():
                 return self._changed(event)
+            case UnitRetried(unit=unit) if unit == ANEW:
+                if moving := self.running.pop(event.pipeline, None):
+                    self.rows -= moving.rows
+                self._begins(event.pipeline)
+                return Text(f"{event.name}: begins anew: {self._cause(event)}", "yellow")
             case UnitRetried():
                 return Text(f"{event.name}: attempt {event.attempt}: {self._cause(event)}", "yellow")
             case RegionRestarted():
@@ -111,10 +135,13 @@ class _View:
         if event.state.ended:
             self.running.pop(event.pipeline, None)
         else:
-            self.running.setdefault(event.pipeline, 0)
+            self._begins(event.pipeline)
         if event.state in (TableState.FAILED, TableState.ISOLATED) and event.failure:
             return Text(f"{event.name}: {event.state.value}: {self._cause(event)}", "red")
         return None
+
+    def _begins(self, pipeline: str) -> None:
+        self.running.setdefault(pipeline, _Moving(time.monotonic(), self.rows_of.get(pipeline)))
 
     def _cause(self, event: UnitRetried | UnitGivenUp | TableChanged) -> str:
         cause = first_line(event.failure.message) if event.failure else ""
@@ -129,16 +156,24 @@ class _View:
         text = f"{ended}/{self.tables} tables"
         if failed:
             text += f" ({failed} failed)"
-        return f"{text}  {count(self.rows)} rows  {count(self.rows / elapsed)} rows/s  {size(self.bytes)}"
+        parts = [text, f"{count(self.rows)} rows", percent(self.rows, self.expected)]
+        parts += [f"{count(self.rows / elapsed)} rows/s", size(self.bytes), self._left(elapsed)]
+        return "  ".join(filter(None, parts))
+
+    def _left(self, elapsed: float) -> str:
+        """How long it will take yet, once there is enough to judge by."""
+        if not self.expected or elapsed < JUDGED_AFTER_SECONDS or not 0 < self.rows < self.expected:
+            return ""
+        return f"about {seconds(elapsed * (self.expected / self.rows - 1))} left"
 
     def render(self) -> RenderableType:
         if not self.tables:
             return Text("starting …", "dim")
         grid = Table.grid(padding=(0, 2))
-        for pipeline, rows in list(self.running.items())[:SHOWN_MAX]:
-            grid.add_row(
-                Text(f"  {self.names[pipeline]}"), self.state_of[pipeline].value.lower(), f"{count(rows)} rows"
-            )
+        now = time.monotonic()
+        for pipeline, moving in list(self.running.items())[:SHOWN_MAX]:
+            state = self.state_of[pipeline].value.lower()
+            grid.add_row(Text(f"  {self.names[pipeline]}"), state, *moving.cells(now))
         more = len(self.running) - SHOWN_MAX
         done = ProgressBar(
             total=self.expected or self.tables,

@@ -16,7 +16,9 @@ from typing import Any
 import typer
 
 from seatunnel_py import app
-from seatunnel_py.cli.problems import exit_code, failed_plain, tell_problems
+from seatunnel_py.cli import debugging
+from seatunnel_py.cli.arenas import keep_small
+from seatunnel_py.cli.problems import tell_plain, tell_problems
 from seatunnel_py.cli.progress import progress
 from seatunnel_py.cli.receipt_view import receipt_text
 from seatunnel_py.errors import JobFileError, SeaTunnelError
@@ -60,9 +62,18 @@ def run(request: Request) -> int:
     )
 
 
+def restore(
+    job_id: str, file: Path | None, variables: Mapping[str, str], *, accept_changes: bool, as_json: bool
+) -> int:
+    """Let a job go on where it stood, with the job file that it had, or another one; returns the exit code."""
+    path = file or Home.of_environment().job(job_id).job_file
+    return run(Request(path, variables, job_id, False, app.LATEST, (), as_json, accept_changes))
+
+
 def performed(home: Home, perform: Callable[[Any, Any], Receipt], again: Callable[[str], str], *, as_json: bool) -> int:
     """Run something that ends with a receipt, show its progress and its outcome; returns the exit code. ``again`` is
     the command that goes on with it."""
+    keep_small()
     stopper = _Stopper()
     try:
         with _signals(stopper), progress(quiet=as_json) as listen:
@@ -75,8 +86,7 @@ def performed(home: Home, perform: Callable[[Any, Any], Receipt], again: Callabl
         return stopper.exit_code
     except JobFileError as error:
         if as_json:
-            typer.echo(json.dumps(failed_plain(error), indent=1))
-            return exit_code(error)
+            return tell_plain(error)
         return tell_problems(error)
     except app.NothingToDo as nothing:
         done = {"state": "SUCCESS", "message": nothing.message, "remedy": ""}
@@ -91,6 +101,8 @@ def performed(home: Home, perform: Callable[[Any, Any], Receipt], again: Callabl
         typer.echo(json.dumps(failed, indent=1))
         return ExitCode.FAILED
     typer.echo(json.dumps(receipt.to_plain(), indent=1) if as_json else receipt_text(receipt, home))
+    if debugging.wanted():
+        debugging.tell_traces(home.job(receipt.job_id).events)
     if receipt.exit_code != ExitCode.SUCCESS and receipt.can_go_on and not as_json:
         typer.echo(f"go on with it: {again(receipt.job_id)}")
     return receipt.exit_code

@@ -209,5 +209,6 @@ class EnvOptions(Options):
     execution: dict[str, str] = option({}, doc="execution.*: the rest of an older spelling, without effect")
 
 
-WITHOUT_EFFECT = ("flink", "jars", "tag_filter", "error_handler", "execution")
-"""Attributes that are accepted so that a job file runs as it is, and reported as a note."""
+WITHOUT_EFFECT = ("flink", "jars", "tag_filter", "error_handler", "execution", "table_park_bytes")
+"""Attributes that are accepted so that a job file runs as it is, and reported as a note. Changes for an isolated table
+are parked where one reader feeds many tables: no source of ours does that yet."""

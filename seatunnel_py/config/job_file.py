@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from seatunnel_py.api.options import Options
+from seatunnel_py.api.options import Options, describe
 from seatunnel_py.config import shade
 from seatunnel_py.config.env import ALWAYS_RETAINED, RETAIN_AFTER_CANCEL, WITHOUT_EFFECT, EnvOptions
 from seatunnel_py.config.evaluate import Evaluation
@@ -175,9 +175,10 @@ def _env(evaluation: Evaluation, start: Place, problems: list[Problem]) -> tuple
     env, found, notes = resolve_options(tree, EnvOptions, path="env", strict=strict)
     problems += found
     env = env or EnvOptions(strict=strict)
-    for name in WITHOUT_EFFECT:
-        if getattr(env, name):
-            notes += ((tree.find(name) or tree).place.problem("accepted without effect", path=f"env.{name}"),)
+    for info in describe(EnvOptions):
+        if info.name in WITHOUT_EFFECT and getattr(env, info.name):
+            place = (tree.find(info.key) or tree).place
+            notes += (place.problem("accepted without effect", path=f"env.{info.key}"),)
     written = tree.find(RETAIN_AFTER_CANCEL)
     if written is not None and not env.checkpoint_retain_after_cancel:
         notes += (written.place.problem(ALWAYS_RETAINED, path=f"env.{RETAIN_AFTER_CANCEL}"),)

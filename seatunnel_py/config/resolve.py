@@ -20,7 +20,7 @@ from seatunnel_py.api.options import JOB_FILE, Options, describe
 from seatunnel_py.api.redaction import is_sensitive
 from seatunnel_py.config.shade import Secrets
 from seatunnel_py.config.tree import Node, Place
-from seatunnel_py.config.variables import VARIABLE
+from seatunnel_py.config.variables import RESERVED, VARIABLE
 from seatunnel_py.errors import Problem
 
 PROBLEMS_MAX = 50
@@ -28,6 +28,9 @@ PROBLEMS_MAX = 50
 
 _SAFE_KINDS = {"rule", "repeated_key", *get_args(ErrorType)} - {"value_error", "assertion_error"}
 """Errors whose messages hold no value; others come from a plugin's own code."""
+
+_NAME = re.compile(r"[^\W\d][\w.-]*")
+"""What a variable may be called; other texts between braces mean something else, the group of a pattern perhaps."""
 
 M = TypeVar("M", bound=Options)
 
@@ -45,7 +48,7 @@ def resolve_options(
     if secrets is not None:
         node, hidden, missing = secrets.revealed(node)
         missing = tuple(_below(path, problem) for problem in missing)
-    notes = list(_older_names(node, model, path))
+    notes = [*_older_names(node, model, path), *_without_value(node, model, path)]
     options, found = _validated(node.plain(), model)
     if not strict and any(error["type"] == "unknown_key" for error in found):
         ignored = [_spot(node, model, error) for error in found if error["type"] == "unknown_key"]
@@ -190,6 +193,33 @@ def _older_names(node: Node, model: type[Options], path: str) -> Iterable[Proble
             found = node.find(key)
             if found is not None:
                 yield found.place.problem("older name", path=f"{path}.{key}", suggestion=info.key)
+
+
+def _without_value(node: Node, model: type[Options], path: str) -> Iterable[Problem]:
+    """Variables that stay as they are written, which may be a slip. An option whose documentation names placeholders of
+    its own fills them in itself."""
+    for info in describe(model):
+        own = {match[1] for match in VARIABLE.finditer(info.doc)} - RESERVED
+        for key in () if own or info.secret else (info.key, *info.fallback):
+            for text in _texts(found, key) if (found := node.find(key)) else ():
+                for match in VARIABLE.finditer(str(text.value)):
+                    name = match[1].strip()
+                    if match[2] is None and name not in RESERVED and _NAME.fullmatch(name):
+                        remedy = f"give it with -i {name}=..., or write ${{{name}:default}}"
+                        yield text.place.problem(
+                            f"${{{name}}} has no value and stays as it is written", path=f"{path}.{key}",
+                            remedy=remedy, suggestion=nearest(name, sorted(RESERVED)),
+                        )  # fmt: skip
+
+
+def _texts(node: Node, key: str) -> Iterable[Node]:
+    """Those that are no secrets by their names: what is between braces may be a part of one."""
+    if is_sensitive(key):
+        return
+    if isinstance(node.value, str):
+        yield node
+    for name, child in node.value.items() if isinstance(node.value, dict) else (("", one) for one in node.children()):
+        yield from _texts(child, name)
 
 
 def _secret_texts(node: Node, model: type[Options]) -> frozenset[str]:

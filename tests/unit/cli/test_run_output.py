@@ -13,7 +13,7 @@ from seatunnel_py.cli import run as command
 from seatunnel_py.cli.main import main
 from seatunnel_py.cli.progress import progress
 from seatunnel_py.errors import NoWayOn, first_line
-from seatunnel_py.runtime.events import JobEvent, Place, TableChanged, UnitGivenUp, UnitRetried
+from seatunnel_py.runtime.events import ANEW, JobEvent, Place, TableChanged, UnitGivenUp, UnitRetried
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.job_changes import Change, ChangesRefused, Fate, Needs, refuse
 from seatunnel_py.runtime.receipt import ExitCode, Receipt, Seconds, TableReceipt, TableState
@@ -84,6 +84,7 @@ def test_progress_says_a_cause_once(capsys: pytest.CaptureFixture[str]) -> None:
         UnitRetried("p1", "shop.a", "prepare", 2, 0.1, AWAY, 0.0),
         UnitGivenUp("p1", "shop.a", "u1", 3, AWAY, Place(), 0.0),
         TableChanged("p1", "shop.a", TableState.ISOLATED, 0.0, AWAY),
+        UnitRetried("p2", "shop.b", ANEW, 1, 0.0, other, 0.0),
         TableChanged("p2", "shop.b", TableState.ISOLATED, 0.0, other),
     ]
 
@@ -97,7 +98,8 @@ def test_progress_says_a_cause_once(capsys: pytest.CaptureFixture[str]) -> None:
         "shop.a: attempt 2: the same cause",
         "shop.a: u1 is given up: the same cause",
         "shop.a: ISOLATED: the same cause",
-        "shop.b: ISOLATED: no such table",
+        "shop.b: begins anew: no such table",
+        "shop.b: ISOLATED: the same cause",
     ]
 
 

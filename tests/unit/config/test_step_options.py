@@ -160,6 +160,39 @@ def test_without_strict_unknown_keys_are_notes() -> None:
     assert [note.path for note in notes] == ["source[0].S.nonsense", "source[0].S.columns[0].x"]
 
 
+def test_a_map_may_be_written_in_pieces() -> None:
+    """With dots and with braces, one beside the other, at any depth."""
+    sample, problems, _ = _resolved('url = u\n"kafka.config.a" = 1\nkafka { config { b { c = 2 }, d = 3 } }')
+
+    assert not problems and sample is not None
+    assert sample.properties == {"a": "1", "b.c": "2", "d": "3"}
+
+
+@pytest.mark.parametrize(
+    ("written", "noted"),
+    [
+        ("${tab}", "${tab}"),
+        ("a_${table_nam}", "${table_nam}"),
+        ("${table_name}_${tab:x}", ""),
+        ("${1}", ""),
+        ("${env:TAB}", ""),
+    ],
+)
+def test_a_variable_without_value_is_noted(written: str, noted: str) -> None:
+    """It may be a slip, but the peer's files rely on it; a placeholder that was nearly hit is suggested."""
+    _, _, notes = _resolved(f'url = "{written}"')
+
+    assert [note.message for note in notes] == ([f"{noted} has no value and stays as it is written"] if noted else [])
+    assert [note.suggestion for note in notes] == (["table_name"] if "nam" in noted else [""] if noted else [])
+
+
+def test_a_secret_is_not_looked_through_for_variables() -> None:
+    """What is between braces may be a part of it."""
+    _, _, notes = _resolved('url = u\npassword = "a${tab}b"\nmore { secret_key = "${tab}" }', strict=False)
+
+    assert not [note for note in notes if "tab" in note.message]
+
+
 def test_older_names_are_noted_with_their_place() -> None:
     """They work, silently for the run."""
     _, problems, notes = _resolved("url = u\nuser = a\npassword = b")

@@ -1,0 +1,38 @@
+"""Arguments and options that several commands have. Imported by every start, so it imports next to nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from seatunnel_py.cli.known import Where
+
+JobArgument = Annotated[Path, typer.Argument(help="job file: HOCON, or JSON when it ends in .json")]
+Variables = Annotated[
+    list[str] | None,
+    typer.Option("-i", "--variable", metavar="K=V", help="a variable of the job file; may be repeated"),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="print JSON for machines")]
+JobId = Annotated[str, typer.Argument(help="as `seatunnel jobs list` names it")]
+StoreOf = Annotated[
+    Path | None,
+    typer.Option("--file", metavar="JOB", help="of a job on another machine: the job file that names its store"),
+]
+Timeout = Annotated[float, typer.Option("--timeout", min=1, metavar="SECONDS", help="how long the job may take")]
+
+
+def variables_of(given: list[str] | None) -> dict[str, str]:
+    """What ``-i`` gave."""
+    from seatunnel_py.config.variables import parse_arguments
+
+    return parse_arguments(given or [])
+
+
+def where_of(file: Path | None, variables: list[str] | None) -> Where:
+    """The store of a job: this machine's, or the one that a job file names."""
+    from seatunnel_py.cli.known import Where
+
+    return Where(file, variables_of(variables))

@@ -1,0 +1,44 @@
+"""``--debug``, which every command takes: the traces of errors, which otherwise are in a job's log only."""
+
+from __future__ import annotations
+
+import json
+import os
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+import typer
+
+OPTION = "--debug"
+VARIABLE = "SEATUNNEL_DEBUG"
+
+
+def take(arguments: list[str]) -> None:
+    """Take the option out of a command line, wherever it stands."""
+    if OPTION in arguments:
+        arguments.remove(OPTION)
+        os.environ[VARIABLE] = "1"
+
+
+def wanted() -> bool:
+    return os.environ.get(VARIABLE, "0") not in ("", "0")
+
+
+def tell(error: BaseException) -> None:
+    """The trace of an error that ends the command, if somebody wants it."""
+    if wanted():
+        typer.echo("".join(traceback.format_exception(error)), err=True)
+
+
+def tell_traces(events: Path) -> None:
+    """The traces of a job's failures, each once, as its log has them: secrets are masked there."""
+    for trace in dict.fromkeys(_traces(events)):
+        typer.echo(trace, err=True)
+
+
+def _traces(events: Path) -> Iterator[str]:
+    for line in events.read_text(encoding="utf-8").splitlines() if events.exists() else ():
+        cause = json.loads(line).get("cause")
+        if isinstance(cause, dict) and cause.get("trace"):
+            yield str(cause["trace"])

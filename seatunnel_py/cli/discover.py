@@ -1,0 +1,75 @@
+"""``seatunnel discover``: the tables that a source finds, with columns, keys and sizes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, cast
+
+import typer
+
+from seatunnel_py.api import SourceFactory, SourceTable
+from seatunnel_py.cli.asking import Question, understood
+from seatunnel_py.cli.numbers import size
+from seatunnel_py.cli.problems import tell_plain
+from seatunnel_py.errors import JobFileError
+from seatunnel_py.plan.registry import PluginKind, missing_extra
+from seatunnel_py.plan.steps import Job, Step
+from seatunnel_py.runtime.receipt import ExitCode
+
+
+def discover(question: Question, *, as_json: bool) -> int:
+    """Ask every source for its tables and print them; reads no rows. Raises SeaTunnelError where one cannot say."""
+    try:
+        job, steps = understood(question)
+    except JobFileError as error:
+        if not as_json:
+            raise
+        return tell_plain(error)
+    found = [(step, found_by(step, job)) for step in steps if step.kind is PluginKind.SOURCE]
+    if as_json:
+        plain = [{"source": step.id, **_plain(table)} for step, tables in found for table in tables]
+        typer.echo(json.dumps(plain, indent=1, default=str))
+        return ExitCode.SUCCESS
+    for step, tables in found:
+        typer.echo(f"{step.id} ({step.plugin}): {len(tables)} table{'' if len(tables) == 1 else 's'}")
+        for table in tables:
+            typer.echo("\n".join(_lines(table)))
+    return ExitCode.SUCCESS
+
+
+def found_by(step: Step, job: Job) -> list[SourceTable]:
+    """The tables of one source, by name."""
+    factory = cast("SourceFactory[Any]", step.factory)
+    try:
+        tables = factory.create(step.options, step.context(job)).tables()
+    except ImportError as error:
+        raise missing_extra(factory, error) from error
+    return sorted(tables, key=lambda table: str(table.schema.path))
+
+
+def _lines(table: SourceTable) -> Iterator[str]:
+    schema = table.schema
+    sizes = [f"about {table.rows:,} rows"] if table.rows is not None else []
+    sizes += [size(table.bytes)] if table.bytes is not None else []
+    yield f"\n  {typer.style(str(schema.path), bold=True)}" + (f"  {', '.join(sizes)}" if sizes else "")
+    wide = max((len(column.name) for column in schema.columns), default=0)
+    for column in schema.columns:
+        marks = ["key"] if column.name in schema.key else []
+        marks += [] if column.nullable else ["not null"]
+        marks += [f"from {column.native}"] if column.native and column.native != str(column.dtype) else []
+        yield f"    {column.name:{wide}}  {column.dtype}" + (f"  {', '.join(marks)}" if marks else "")
+
+
+def _plain(table: SourceTable) -> dict[str, Any]:
+    schema = table.schema
+    return {
+        "table": str(schema.path),
+        "rows": table.rows,
+        "bytes": table.bytes,
+        "key": list(schema.key),
+        "columns": [
+            {"name": column.name, "type": str(column.dtype), "native": column.native, "nullable": column.nullable}
+            for column in schema.columns
+        ],
+    }

@@ -1,0 +1,72 @@
+"""What is shown while a job runs: of all of it, and of each table under way."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from seatunnel_py.cli import progress
+from seatunnel_py.runtime.events import ANEW, JobStarted, RowsMoved, TableChanged, UnitRetried
+from seatunnel_py.runtime.receipt import TableState
+from seatunnel_py.work.unit import FailureKind, UnitFailure
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The clock: what stands in it is the time."""
+    at = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: at[0])
+    return at
+
+
+def started(rows: int | None, rows_of: dict[str, int]) -> progress._View:
+    view = progress._View()
+    view.take(JobStarted("j", "job", ("a", "b"), rows, 0.0, rows_of=rows_of))
+    for name in ("a", "b"):
+        view.take(TableChanged(name, name, TableState.RUNNING, 0.0))
+    return view
+
+
+def shown(view: progress._View) -> list[str]:
+    console = Console(width=150, record=True, file=io.StringIO())
+    console.print(view.render())
+    return [" ".join(line.split()) for line in console.export_text().splitlines()]
+
+
+def test_a_table_shows_rows_rate_bytes_and_percent(now: list[float]) -> None:
+    view = started(3000, {"a": 1000, "b": 2000})
+    now[0] += 10.0
+    view.take(RowsMoved("a", "a", 500, 4_000, 0.0))
+
+    assert view.summary == "0/2 tables  500 rows  16 %  50 rows/s  4.0 kB  about 50 s left"
+    assert "a running 500 rows 50 % 50 rows/s 4.0 kB" in shown(view)
+    assert "b running 0 rows 0 % 0 rows/s 0 B" in shown(view)
+
+
+def test_what_no_source_can_estimate_has_no_percent(now: list[float]) -> None:
+    view = started(None, {"a": 1000})
+    now[0] += 10.0
+    view.take(RowsMoved("b", "b", 500, 4_000, 0.0))
+
+    assert view.summary == "0/2 tables  500 rows  50 rows/s  4.0 kB"
+    assert "b running 500 rows 50 rows/s 4.0 kB" in shown(view)
+
+
+def test_an_estimate_that_was_too_small_is_no_end(now: list[float]) -> None:
+    view = started(1000, {"a": 400, "b": 600})
+    now[0] += 10.0
+    view.take(RowsMoved("a", "a", 1500, 1, 0.0))
+
+    assert "99 %" in view.summary and "left" not in view.summary
+
+
+def test_a_table_that_begins_anew_counts_from_nothing(now: list[float]) -> None:
+    view = started(1000, {"a": 400, "b": 600})
+    view.take(RowsMoved("a", "a", 300, 1, 0.0))
+    now[0] += 10.0
+    view.take(UnitRetried("a", "a", ANEW, 1, 0.0, UnitFailure(FailureKind.RETRIABLE, "the snapshot is gone"), 0.0))
+
+    assert "0 rows" in view.summary
+    assert "a running 0 rows 0 % 0 rows/s 0 B" in shown(view)
