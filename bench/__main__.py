@@ -1,6 +1,7 @@
-"""Every benchmark that has a bar, one after the other: ``make bench``. Several hours.
+"""Every benchmark that has a bar or a program to compare with, one after the other: ``make bench``. Several hours.
 
-Those that compare with the peer do so with ``PEER=1`` in the environment: it fetches the peer first.
+Those that compare with the peer do so with ``PEER=1`` in the environment: it fetches the peer first. The one against
+dlt fetches that from the package index when it runs for the first time.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ COMMANDS = (
     "kafka_to_pg",
     "kafka_latency",
     "pg_to_kafka",
+    "mariadb_to_pg",
+    "csv_to_parquet",
+    "against_dlt",
     "failover",
 )
 

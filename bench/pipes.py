@@ -22,24 +22,35 @@ def key_ranges(first: int, last: int, parts: int) -> list[tuple[int, int]]:
     return [(low, min(low + step, last + 1)) for low in range(first, last + 1, step)]
 
 
-def copy_by_pipes(server: PostgresServer, rows: int, *, table: str = pg.BIG_TABLE) -> float:
-    """Copy source to target through the pipes and return the seconds from first start to last commit."""
-    psql = str(find("psql"))
-    base = [psql, "-X", "-q", "-v", "ON_ERROR_STOP=1", server.dsn, "-c"]
+def run_pipes(pipes: Sequence[tuple[Sequence[str], Sequence[str]]]) -> float:
+    """Readers into writers, all at once; the seconds from the first start to the last commit."""
     started = time.perf_counter()
-    pipes = []
-    for low, high in key_ranges(1, rows, PIPES):
-        query = f"SELECT * FROM {pg.SOURCE}.{table} WHERE id >= {low} AND id < {high}"
-        reader = subprocess.Popen([*base, f"COPY ({query}) TO STDOUT (FORMAT binary)"], stdout=subprocess.PIPE)
-        writer = subprocess.Popen([*base, f"COPY {pg.TARGET}.{table} FROM STDIN (FORMAT binary)"], stdin=reader.stdout)
+    processes = []
+    for reading, writing in pipes:
+        reader = subprocess.Popen(reading, stdout=subprocess.PIPE)
+        writer = subprocess.Popen(writing, stdin=reader.stdout)
         assert reader.stdout is not None
         reader.stdout.close()  # the writer holds the only reading end: it sees the end of the data
-        pipes += [reader, writer]
-    codes = [process.wait() for process in pipes]
+        processes += [reader, writer]
+    codes = [process.wait() for process in processes]
     seconds = time.perf_counter() - started
     if any(codes):
         raise RuntimeError(f"a pipe failed: exit codes {codes}")
     return seconds
+
+
+def psql(server: PostgresServer, statement: str) -> list[str]:
+    return [str(find("psql")), "-X", "-q", "-v", "ON_ERROR_STOP=1", server.dsn, "-c", statement]
+
+
+def copy_by_pipes(server: PostgresServer, rows: int, *, table: str = pg.BIG_TABLE) -> float:
+    """Copy source to target through the pipes and return the seconds."""
+    pipes = []
+    for low, high in key_ranges(1, rows, PIPES):
+        query = f"SELECT * FROM {pg.SOURCE}.{table} WHERE id >= {low} AND id < {high}"
+        reading = psql(server, f"COPY ({query}) TO STDOUT (FORMAT binary)")
+        pipes.append((reading, psql(server, f"COPY {pg.TARGET}.{table} FROM STDIN (FORMAT binary)")))
+    return run_pipes(pipes)
 
 
 def measure_pipes(server: PostgresServer, rows: int, *, keyed: bool) -> float:
