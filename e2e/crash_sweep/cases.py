@@ -59,6 +59,11 @@ class Case:
     def kills(self) -> tuple[Kill, ...]:
         return tuple(kill for run in self.runs for kill in run)
 
+    @property
+    def paced(self) -> bool:
+        """Whether a driver dies, so that later ones must find something to do."""
+        return any(kill.victim in (Victim.DRIVER, Victim.OLDER) for kill in self.kills)
+
 
 # In the order in which a job passes them, so that several can be killed at one after the other.
 BEGINNING = (

@@ -17,6 +17,7 @@ from e2e.crash_sweep.tables import MariadbTable, PostgresSource, PostgresTable, 
 from e2e.crash_sweep.topics import KafkaTopic
 
 SPLITS = 24
+PACE = "read_limit.rows_per_second = 4000"  # a case that reads its 9,600 rows at full speed may leave nothing for a life
 
 
 class Source(Protocol):
@@ -88,11 +89,12 @@ class Recipe:
         """Every row that the source holds."""
         return all_rows(self.rows)
 
-    def job(self, place: Place) -> str:
-        """The job file."""
+    def job(self, place: Place, paced: bool) -> str:
+        """The job file. ``paced``: it reads so slowly that each of its lives has checkpoints to come, on any machine."""
         sinks = "\n".join(target.text(place) for target in self.targets)
         return f"""
-            env {{ checkpoint.interval = 50, checkpoint.max-retained = 1, job.retry.times = 20, {self.env} }}
+            env {{ checkpoint.interval = 50, checkpoint.max-retained = 1, job.retry.times = 20, {self.env}
+                {PACE if paced else ""} }}
             source {{ {self.source.text(place)} }}
             sink {{ {sinks} }}"""
 

@@ -60,7 +60,7 @@ class Run:
         self.recipe.source.prepare(self.place, list(self.recipe.wanted()))
         for target in self.recipe.targets:
             target.prepare(self.place)
-        write_job(self.place.home, self.recipe.job(self.place))
+        write_job(self.place.home, self.recipe.job(self.place, self.case.paced))
 
     def to_the_end(self) -> None:
         for kills in self.case.runs:
