@@ -23,6 +23,7 @@ sink { LocalFile { path = out, file_format_type = csv } }
 """
 COLOURED = {"NO_COLOR": "", "TERM": "xterm-256color"}
 COMMANDS = [
+    ["init"],
     ["check"],
     ["plan"],
     ["run"],
@@ -34,6 +35,7 @@ COMMANDS = [
     ["jobs", "show"],
     ["plugins", "list"],
     ["plugins", "show"],
+    ["plugins", "schema"],
 ]
 
 

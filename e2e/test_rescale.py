@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from pathlib import Path
 
+import pytest
+
+from e2e.conftest import Databases
 from e2e.stream import ROWS, Stream
-from e2e.support import finish, kill_driver, seatunnel
+from e2e.support import finish, kill_driver, seatunnel, start, wait_alive
+from e2e.test_killed_driver import Job
 
 
 def test_a_savepoint_is_begun_with_and_rescaled(stream: Stream) -> None:
@@ -26,7 +32,8 @@ def test_a_savepoint_is_begun_with_and_rescaled(stream: Stream) -> None:
     kill_driver(second)
 
     stream.write(2)
-    third = stream.run("--job-id", "two", "--restore", "latest")
+    third = start(stream.home, "jobs", "restore", "two")
+    stream.processes.append(third)
     stream.until_all(third)
     ended = stream.ask("cancel", "two")
     assert ended.code == 0, ended.err
@@ -36,6 +43,42 @@ def test_a_savepoint_is_begun_with_and_rescaled(stream: Stream) -> None:
     with stream.databases.connect(stream.databases.target) as connection:
         rows = [row[0] for row in connection.execute("SELECT id FROM events ORDER BY id")]
     assert rows == list(range(rows[0], rows[0] + ROWS)), "each once"
+
+
+@pytest.mark.parametrize("shown", ["at the end", "at once"])
+def test_a_table_of_postgresql_is_rescaled(tmp_path: Path, databases: Databases, shown: str) -> None:
+    """Bar 9 in batch: a table of twelve splits is read by 1, ends behind a savepoint, is gone on with by 4 in a new job,
+    which is killed, and by 2 to its end; loaded beside a new table, or appended to one that is there."""
+    job = Job(tmp_path, databases)
+    if shown == "at once":
+        with databases.connect(databases.target) as connection:
+            connection.execute("CREATE TABLE big (id bigint PRIMARY KEY, source text NOT NULL, seq int NOT NULL)")
+
+    def begin(parallelism: int, job_id: str, *more: str) -> subprocess.Popen[str]:
+        env = f"parallelism = {parallelism}, source.consistency = per-split, read_limit.rows_per_second = 60000"
+        job.write(job.into_table, parts=12, env=env, slowly=True)
+        return start(job.home, "run", "job.conf", "--job-id", job_id, "--json", *more)
+
+    def checkpoints(job_id: str) -> int:
+        return len(list((job.home / f".seatunnel/jobs/{job_id}/checkpoints/records").glob("*")))
+
+    first = begin(1, "one")
+    wait_alive(first, "checkpoints", lambda: checkpoints("one") > 1)
+    taken = seatunnel(job.home, "jobs", "savepoint", "one", "--name", "before", "--stop", "--json")
+    assert taken.code == 0, taken.err
+    ended = finish(first)
+    assert ended.code == 143, ended.err + ended.out
+    read = ended.receipt["tables"][0]["rows_read"]
+
+    second = begin(4, "two", "--restore", "before")
+    wait_alive(second, "checkpoints", lambda: checkpoints("two") > 2)
+    kill_driver(second)
+    third = finish(begin(2, "two", "--restore", "latest"))
+
+    assert third.code == 0, third.err + third.out
+    assert "parallelism 4 -> 2" in (job.home / ".seatunnel/jobs/two/events.jsonl").read_text()
+    assert 0 < read < third.receipt["tables"][0]["rows_read"] == third.receipt["tables"][0]["rows_written"]
+    job.check_table()
 
 
 def test_a_changed_job_file_is_announced_and_refused(stream: Stream) -> None:
@@ -49,6 +92,8 @@ def test_a_changed_job_file_is_announced_and_refused(stream: Stream) -> None:
 
     stream.write(1, "transform { Replace { plugin_input = made, plugin_output = kept, replace_field = name, "
                  'pattern = ".+", replacement = "new", is_regex = true } }')  # fmt: skip
+    planned = seatunnel(stream.home, "plan", "job.conf", "--job-id", "job", "--restore", "latest")
+    assert planned.code == 1 and "a run would be refused: --accept-changes goes on like that" in planned.err
     refused = finish(stream.run("--job-id", "job", "--restore", "latest"))
     assert refused.code == 1 and "replacement; rows from here on pass it as it is now" in refused.err
     assert "--accept-changes goes on like that" in refused.err

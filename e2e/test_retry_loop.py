@@ -4,6 +4,7 @@ row as often as the job file says. Also when a driver or its workers are killed 
 from __future__ import annotations
 
 import json
+import signal
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -79,13 +80,29 @@ class Job:
             connection.execute("CREATE TABLE items (id bigint PRIMARY KEY)")
             connection.execute(f"INSERT INTO items SELECT generate_series(1, {ROWS})")
             connection.execute("ANALYZE")
+        self._write(
+            "source.consistency = per-split",
+            f"""Jdbc {{ {databases.jdbc(databases.source)}, plugin_output = read, fetch_size = 20,
+                        table_path = "{databases.source}.public.items" }}""",
+        )
+
+    def write_stream(self) -> None:
+        """The same rows, out of a source that has no end."""
+        self._write(
+            "job.mode = STREAMING",
+            f"""FakeSource {{ plugin_output = read, row.num = {ROWS}, split.num = 30, split.read-interval = 100,
+                              schema {{ table = "shop.items", fields {{ id = bigint }},
+                                        primaryKey {{ name = pk, columnNames = [id] }} }},
+                              bigint.fake.mode = range, auto.increment.enabled = true }}""",
+        )
+
+    def _write(self, env: str, source: str) -> None:
+        databases, service = self.databases, self.service
         write_job(
-            home,
+            self.home,
             f"""
-            env {{ checkpoint.interval = 100, unit.rows = 20, error.max-rows = {len(NEVER)},
-                   source.consistency = per-split }}
-            source {{ Jdbc {{ {databases.jdbc(databases.source)}, plugin_output = read, fetch_size = 20,
-                              table_path = "{databases.source}.public.items" }} }}
+            env {{ checkpoint.interval = 100, unit.rows = 20, error.max-rows = {len(NEVER)}, {env} }}
+            source {{ {source} }}
             transform {{ LLM {{ plugin_input = read, plugin_output = asked, model_provider = OPENAI, model = m,
                 api_key = k, prompt = p, api_path = "{service.url}", model_retry_max_attempts = 1,
                 retry_rejected = {TIMES} }} }}
@@ -144,6 +161,32 @@ def test_a_killed_driver(job: Job) -> None:
     assert run.code == 0, run.err + run.out
     job.check()
     assert any(job.service.asked[row] > before.get(row, 0) > 0 for row in NEVER), "nothing was in the loop"
+
+
+def test_a_stream_that_is_stopped_and_killed(job: Job) -> None:
+    """Rows on their way back are in the savepoint that a stream ends behind, and in the checkpoint of one that is killed;
+    whoever goes on asks about them as often as is left to them."""
+    job.write_stream()
+    first = start(job.home, "run", "job.conf", "--job-id", "job", "--json")
+    wait_alive(first, "rows that go round", lambda: _going_round(job))
+    first.send_signal(signal.SIGTERM)
+    stopped = finish(first)
+    assert stopped.code == 143, stopped.err + stopped.out
+    under_way = [row for row in NEVER if 0 < job.service.asked[row] <= TIMES]
+    assert under_way, "nothing was in the loop"
+
+    second = start(job.home, "run", "job.conf", "--job-id", "job", "--json", "--restore", "latest")
+    before = dict(job.service.asked)
+    wait_alive(second, "more answers", lambda: job.service.asked.total() > sum(before.values()) + 20)
+    kill_driver(second)
+    third = start(job.home, "run", "job.conf", "--job-id", "job", "--json", "--restore", "latest")
+    wait_alive(third, "all rows", lambda: job.databases.count("items") == len(GOOD))
+    wait_alive(third, "the last attempts", lambda: all(job.service.asked[row] > TIMES for row in NEVER))
+    third.send_signal(signal.SIGTERM)
+    ended = finish(third)
+
+    assert ended.code == 143, ended.err + ended.out
+    job.check()
 
 
 def test_killed_workers(job: Job) -> None:

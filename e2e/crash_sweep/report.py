@@ -26,10 +26,15 @@ class Outcome:
     seconds: float
     looks: int = 0
 
+    @property
+    def failed(self) -> bool:
+        """It did not end, and said so."""
+        return any("does not end" in one for one in self.violations)
+
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """What the jobs of one recipe have come to."""
+    """What the jobs of one recipe have come to. A job that did not end has said so: what it lacks is not lost."""
 
     jobs: int
     kills: int
@@ -42,8 +47,9 @@ class Damage:
     @classmethod
     def of(cls, outcomes: Sequence[Outcome]) -> Damage:
         said = [violation for outcome in outcomes for violation in outcome.violations]
+        of_ended = [violation for outcome in outcomes if not outcome.failed for violation in outcome.violations]
         rows: Counter[str] = Counter()
-        for number, what in (found for one in said for found in _ROWS.findall(one)):
+        for number, what in (found for one in of_ended for found in _ROWS.findall(one)):
             rows[what] += int(number)
         return cls(
             len(outcomes),
@@ -51,21 +57,22 @@ class Damage:
             rows["lost"],
             rows["duplicated"],
             sum("left behind" in one for one in said),
-            sum("does not end" in one for one in said),
+            sum(outcome.failed for outcome in outcomes),
             sum(bool(outcome.violations) for outcome in outcomes),
         )
 
 
 def load(path: Path) -> list[Outcome]:
     """Outcomes of earlier chunks; a torn last line is one that is run again."""
-    found = []
+    found: dict[str, Outcome] = {}
     for line in path.read_text().splitlines() if path.exists() else ():
         try:
             plain = json.loads(line)
         except ValueError:
             continue
-        found.append(Outcome(**{**plain, "killed": tuple(plain["killed"]), "violations": tuple(plain["violations"])}))
-    return found
+        one = Outcome(**{**plain, "killed": tuple(plain["killed"]), "violations": tuple(plain["violations"])})
+        found[one.case] = one
+    return list(found.values())
 
 
 def append(path: Path, outcome: Outcome) -> None:
