@@ -17,7 +17,7 @@ from e2e.crash_sweep.tables import MariadbTable, PostgresSource, PostgresTable, 
 from e2e.crash_sweep.topics import KafkaTopic
 
 SPLITS = 24
-PACE = "read_limit.rows_per_second = 4000"  # a case that reads its 9,600 rows at full speed may leave nothing for a life
+PACE = "read_limit.rows_per_second = 4000"  # of 9,600: at full speed there may be nothing left for a later life
 
 
 class Source(Protocol):
