@@ -56,6 +56,7 @@ from seatunnel_py.api.schema import (
     TableSchema,
     schema_from_arrow,
 )
+from seatunnel_py.api.shorthand import Shorthand
 from seatunnel_py.api.sink import (
     CommitContext,
     Committer,
@@ -121,6 +122,7 @@ __all__ = [
     "SchemaChange",
     "Secret",
     "Setup",
+    "Shorthand",
     "Sink",
     "SinkCapabilities",
     "SinkCommit",

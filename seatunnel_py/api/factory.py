@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from seatunnel_py.api.batch import Plain
 from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
 from seatunnel_py.api.schema import TableSchema
+from seatunnel_py.api.shorthand import Shorthand
 from seatunnel_py.api.sink import Sink
 from seatunnel_py.api.source import Source
 from seatunnel_py.api.step_options import SinkOptions, SourceOptions, TransformOptions
@@ -75,6 +76,11 @@ class SourceFactory(Factory, Generic[SourceO]):
     everything: ClassVar[Mapping[str, Plain]] = {}
     """Options that ask for all tables there are: what ``seatunnel discover`` adds where nobody said which."""
 
+    def from_shorthand(self, end: Shorthand) -> Mapping[str, Plain] | None:
+        """Options for an address that a person typed. None: it is not of this plugin's kind. Raises ValueError where
+        it is, and something is wrong with it."""
+        return None
+
     @abstractmethod
     def capabilities(self, options: SourceO, context: StepContext) -> SourceCapabilities: ...
 
@@ -99,6 +105,10 @@ class SinkFactory(Factory, Generic[SinkO]):
     """Makes sinks, each bound to one upstream table."""
 
     options: ClassVar[type[SinkOptions]]
+
+    def from_shorthand(self, end: Shorthand) -> Mapping[str, Plain] | None:
+        """As a source's, for the other end."""
+        return None
 
     @abstractmethod
     def capabilities(self, options: SinkO, table: TableSchema, context: StepContext) -> SinkCapabilities: ...

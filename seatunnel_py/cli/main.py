@@ -112,6 +112,33 @@ def run(
     raise typer.Exit(command.run(request))
 
 
+@app.command(epilog="Example: seatunnel copy postgresql://me@db/shop sqlite:shop.db --table public.o*")
+def copy(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="an address: of a database, a topic, files")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="an address; `console:` prints the rows")],
+    table: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="only this table; * for anything; may be repeated")
+    ] = None,
+    into: Annotated[str, typer.Option(metavar="NAME", help="table in the target, as archive.${table_name}")] = "",
+    replace: Annotated[bool, typer.Option("--replace", help="empty the target's tables first")] = False,
+    format: Annotated[str, typer.Option("--format", help="of files: parquet, csv, json, orc, ...")] = "",
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="FILE", help="only write the job file; `-` prints it")
+    ] = None,
+    job_id: Annotated[str | None, typer.Option(help="a name for this run; default: a new one")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Copy tables from one address to another.
+
+    Without a job file: one is made, and run. A password may stand in the address, or in the environment as
+    SEATUNNEL_SOURCE_PASSWORD and SEATUNNEL_TARGET_PASSWORD.
+    """
+    from seatunnel_py.cli import copying as command
+
+    asked = command.Copy(source, target, tuple(table or ()), into, replace, format)
+    raise typer.Exit(command.copy(asked, to, job_id, as_json=as_json))
+
+
 @app.command(epilog="Example: seatunnel preview configs/shop.conf --rows 5")
 def preview(
     job: JobArgument,

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from seatunnel_py.api import Guarantee, SinkCapabilities, SinkFactory, SinkOptions, StepContext, TableSchema, option
+from seatunnel_py.api import (
+    Guarantee,
+    Plain,
+    Shorthand,
+    SinkCapabilities,
+    SinkFactory,
+    SinkOptions,
+    StepContext,
+    TableSchema,
+    option,
+)
 
 if TYPE_CHECKING:
     from seatunnel_connectors.console.sink import ConsoleSink
@@ -26,6 +37,9 @@ class ConsoleSinkFactory(SinkFactory[ConsoleOptions]):
     name = "Console"
     summary = "Prints rows on the terminal that the job was started from"
     options = ConsoleOptions
+
+    def from_shorthand(self, end: Shorthand) -> Mapping[str, Plain] | None:
+        return {} if end.address == "console:" else None
 
     def capabilities(self, options: ConsoleOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
         return SinkCapabilities(Guarantee.AT_LEAST_ONCE, "a printed line cannot be taken back")

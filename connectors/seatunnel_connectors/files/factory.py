@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.util import find_spec
 
+from seatunnel_connectors.files import shorthand
 from seatunnel_connectors.files.lzop import LZO_LIBRARY
 from seatunnel_connectors.files.options import CompressCodec, FileFormat, LocalFileSourceOptions
 from seatunnel_connectors.files.scan import find_files
@@ -16,6 +17,8 @@ from seatunnel_connectors.table_config import check_unique, table_path
 from seatunnel_py.api import (
     Guarantee,
     JobMode,
+    Plain,
+    Shorthand,
     Sink,
     SinkCapabilities,
     SinkFactory,
@@ -53,6 +56,9 @@ class LocalFileSourceFactory(SourceFactory[LocalFileSourceOptions]):
     summary = "Reads text, csv, json, parquet, orc, excel, xml and binary files, also from archives"
     options = LocalFileSourceOptions
 
+    def from_shorthand(self, end: Shorthand) -> Mapping[str, Plain] | None:
+        return shorthand.reading(end)
+
     def extras(self, options: LocalFileSourceOptions) -> tuple[str, ...]:
         return tuple(
             extra
@@ -84,6 +90,9 @@ class LocalFileSinkFactory(SinkFactory[LocalFileSinkOptions]):
     extra = "excel,xml,lzo"
     summary = "Writes text, csv, json, parquet, orc, excel, xml and binary files"
     options = LocalFileSinkOptions
+
+    def from_shorthand(self, end: Shorthand) -> Mapping[str, Plain] | None:
+        return shorthand.writing(end)
 
     def extras(self, options: LocalFileSinkOptions) -> tuple[str, ...]:
         return extras_of(options.file_format_type, options.compress_codec)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+from seatunnel_connectors.jdbc import shorthand
 from seatunnel_connectors.jdbc.dialect import MODULES, SinkRequest, dialect_of
 from seatunnel_connectors.jdbc.options import DataSaveMode, JdbcSinkOptions, JdbcSourceOptions, Recipe, SchemaSaveMode
 from seatunnel_connectors.jdbc.url import Address, resolve
@@ -12,6 +13,7 @@ from seatunnel_py.api import (
     Guarantee,
     JobMode,
     Plain,
+    Shorthand,
     Sink,
     SinkCapabilities,
     SinkFactory,
@@ -54,6 +56,9 @@ class JdbcSourceFactory(SourceFactory[JdbcSourceOptions]):
     options: ClassVar[type[SourceOptions]] = JdbcSourceOptions
     everything: ClassVar[Mapping[str, Plain]] = {"table_path": ".*", "use_regex": True}
 
+    def from_shorthand(self, end: Shorthand) -> Mapping[str, Plain] | None:
+        return shorthand.reading(end, self.everything)
+
     def test_connection(self, options: JdbcSourceOptions) -> Mapping[str, str]:
         return _answer(options, writing=False)
 
@@ -80,6 +85,9 @@ class JdbcSinkFactory(SinkFactory[JdbcSinkOptions]):
     name: ClassVar[str] = "Jdbc"
     summary: ClassVar[str] = "tables of relational databases"
     options: ClassVar[type[SinkOptions]] = JdbcSinkOptions
+
+    def from_shorthand(self, end: Shorthand) -> Mapping[str, Plain] | None:
+        return shorthand.writing(end, STAGING)
 
     def test_connection(self, options: JdbcSinkOptions) -> Mapping[str, str]:
         return _answer(options, writing=True)

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import ClassVar
 
-from seatunnel_connectors.kafka.options import KafkaSourceOptions, MessageFormat
+from seatunnel_connectors.kafka.options import KafkaSourceOptions, MessageFormat, StartMode
+from seatunnel_connectors.kafka.shorthand import brokers_and_topic
 from seatunnel_connectors.table_config import check_unique, table_path
 from seatunnel_py.api import (
     Determinism,
     JobMode,
+    Plain,
+    Shorthand,
     Source,
     SourceCapabilities,
     SourceFactory,
@@ -26,6 +29,11 @@ class KafkaSourceFactory(SourceFactory[KafkaSourceOptions]):
     extra: ClassVar[str] = "kafka"
     summary: ClassVar[str] = "Reads messages of Kafka's topics: rows, text, and change logs of other tools"
     options: ClassVar[type[SourceOptions]] = KafkaSourceOptions
+
+    def from_shorthand(self, end: Shorthand) -> Mapping[str, Plain] | None:
+        """What is in the topic now, as text."""
+        address = brokers_and_topic(end)
+        return address and {**address, "start_mode": StartMode.EARLIEST.value, "format": MessageFormat.TEXT.value}
 
     def modules(self, options: KafkaSourceOptions) -> tuple[str, ...]:
         return ("seatunnel_connectors.kafka.reader", "confluent_kafka")

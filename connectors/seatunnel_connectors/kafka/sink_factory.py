@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from seatunnel_connectors.kafka.sink_options import KafkaSinkOptions
-from seatunnel_py.api import Guarantee, Sink, SinkCapabilities, SinkFactory, StepContext, TableSchema
+from seatunnel_connectors.kafka.shorthand import brokers_and_topic
+from seatunnel_connectors.kafka.sink_options import KafkaSinkOptions, Semantics
+from seatunnel_py.api import (
+    Guarantee,
+    Plain,
+    Shorthand,
+    Sink,
+    SinkCapabilities,
+    SinkFactory,
+    StepContext,
+    TableSchema,
+)
 
 
 class KafkaSinkFactory(SinkFactory[KafkaSinkOptions]):
@@ -15,6 +25,10 @@ class KafkaSinkFactory(SinkFactory[KafkaSinkOptions]):
     extra = "kafka"
     summary = "Writes rows as records of a topic; at least once, or exactly once in transactions"
     options = KafkaSinkOptions
+
+    def from_shorthand(self, end: Shorthand) -> Mapping[str, Plain] | None:
+        address = brokers_and_topic(end)
+        return address and {**address, "semantics": Semantics.EXACTLY_ONCE.value}
 
     def modules(self, options: KafkaSinkOptions) -> tuple[str, ...]:
         return ("seatunnel_connectors.kafka.sink",)

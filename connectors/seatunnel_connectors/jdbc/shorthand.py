@@ -1,0 +1,59 @@
+"""What an address on the command line means to Jdbc: ``postgresql://db/shop``, ``sqlite:shop.db``, ``jdbc:mysql://…``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from seatunnel_connectors.jdbc.options import DataSaveMode
+from seatunnel_connectors.jdbc.url import DIALECTS, parse_url
+from seatunnel_py.api import Plain, Shorthand
+
+_DATABASE = r"(?:.*[.])?"  # names of tables are asked for with or without what stands before them
+
+
+def reading(end: Shorthand, everything: Mapping[str, Plain]) -> Mapping[str, Plain] | None:
+    """Options of a source."""
+    connection = _connection(end)
+    return None if connection is None else {**connection, **(_tables(end.tables) if end.tables else everything)}
+
+
+def writing(end: Shorthand, once: Sequence[str]) -> Mapping[str, Plain] | None:
+    """Options of a sink; ``once`` are the dialects that it writes to exactly once."""
+    connection = _connection(end)
+    if connection is None:
+        return None
+    options: dict[str, Plain] = {**connection, "generate_sink_sql": True}
+    if end.into:
+        options["table"] = end.into
+    if parse_url(str(connection["url"])).dialect in once:
+        options["is_exactly_once"] = True
+    if end.replace:
+        options["data_save_mode"] = DataSaveMode.DROP_DATA.value
+    return options
+
+
+def _connection(end: Shorthand) -> dict[str, Plain] | None:
+    scheme = end.scheme.lower()
+    if scheme.partition("+")[0] not in DIALECTS and "+" not in scheme and not end.address.startswith("jdbc:"):
+        return None
+    url = end.address
+    if scheme in DIALECTS and not url.startswith("jdbc:") and "://" not in url:
+        url = f"jdbc:{url}"  # sqlite:shop.db
+    parse_url(url)
+    given = {"url": url, "username": end.user, "password": end.password}
+    return {name: value for name, value in given.items() if value}
+
+
+def _tables(names: Sequence[str]) -> dict[str, Plain]:
+    if len(names) == 1 and "*" not in names[0]:
+        return {"table_path": names[0]}
+    if not any("*" in name for name in names):
+        return {"table_list": [{"table_path": name} for name in names]}
+    patterns = "|".join(".*".join(_literal(part) for part in name.split("*")) for name in names)
+    return {"table_path": f"{_DATABASE}({patterns})", "use_regex": True}
+
+
+def _literal(text: str) -> str:
+    """As people write it in job files: ``[.]`` for a dot."""
+    return "".join(f"[{one}]" if one == "." else re.escape(one) for one in text)

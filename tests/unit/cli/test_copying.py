@@ -1,0 +1,150 @@
+"""``seatunnel copy``: two addresses become a job file that says what was meant, and never holds a password."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from seatunnel_py import app as jobs
+from seatunnel_py.cli.copying import PASSWORDS, Copy, job_file
+from seatunnel_py.cli.main import app
+from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.plan.registry import PluginKind
+from seatunnel_py.plan.steps import Job
+
+RUNNER = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def no_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in PASSWORDS.values():
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+
+
+def understood(tmp_path: Path, asked: Copy) -> Job:
+    """The job as ``check`` reads it."""
+    path = tmp_path / "job.conf"
+    path.write_text(job_file(asked))
+    return jobs.check(path, {})
+
+
+def options(tmp_path: Path, asked: Copy, kind: PluginKind) -> dict[str, object]:
+    (step,) = understood(tmp_path, asked).of_kind(kind)
+    return step.options.model_dump()
+
+
+@pytest.mark.parametrize(
+    ("address", "plugin", "url"),
+    [
+        ("postgresql://me@db:5433/shop?sslmode=require", "Jdbc", "postgresql://db:5433/shop?sslmode=require"),
+        ("mysql://me:pw@db/shop", "Jdbc", "mysql://db/shop"),
+        ("jdbc:mariadb://me@db/shop", "Jdbc", "jdbc:mariadb://db/shop"),
+        ("sqlite:shop.db", "Jdbc", "jdbc:sqlite:shop.db"),
+        ("sqlite:///shop.db", "Jdbc", "sqlite:///shop.db"),
+        ("oracle+oracledb://me:pw@db/shop", "Jdbc", "oracle+oracledb://db/shop"),
+    ],
+)
+def test_an_address_of_a_database_is_understood_without_who_gets_in(
+    tmp_path: Path, address: str, plugin: str, url: str
+) -> None:
+    for kind, asked in ((PluginKind.SOURCE, Copy(address, "out")), (PluginKind.SINK, Copy("a.parquet", address))):
+        (step,) = understood(tmp_path, asked).of_kind(kind)
+
+        assert (step.plugin, step.options.model_dump()["url"]) == (plugin, url)
+        assert step.options.model_dump()["username"] == ("me" if "me" in address else None)
+
+
+def test_a_password_stays_out_of_the_file(tmp_path: Path) -> None:
+    """S14: it is left where only this process and its children see it."""
+    text = job_file(Copy("postgresql://me:se%40cret@db/shop", "mysql://you@db/shop"))
+
+    assert "cret" not in text and os.environ[PASSWORDS[PluginKind.SOURCE]] == "se@cret"
+    assert f'password = "${{env:{PASSWORDS[PluginKind.SOURCE]}}}"' in text
+    assert PASSWORDS[PluginKind.SINK] not in text  # nobody has given one
+
+
+def test_a_password_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PASSWORDS[PluginKind.SINK], "x")
+
+    text = job_file(Copy("sqlite:shop.db", "postgresql://me@db/shop"))
+
+    assert f'password = "${{env:{PASSWORDS[PluginKind.SINK]}}}"' in text
+
+
+def test_credentials_among_parameters_are_refused() -> None:
+    with pytest.raises(SeaTunnelError, match="credentials among its parameters") as caught:
+        job_file(Copy("jdbc:postgresql://db/shop?user=me&password=geheim", "out"))
+
+    assert "geheim" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("tables", "wanted"),
+    [
+        ((), {"table_path": ".*", "use_regex": True}),
+        (("public.orders",), {"table_path": "public.orders", "use_regex": False}),
+        (("public.o*", "a"), {"table_path": "(?:.*[.])?(public[.]o.*|a)", "use_regex": True}),
+    ],
+)
+def test_tables_are_chosen_by_name(tmp_path: Path, tables: tuple[str, ...], wanted: dict[str, object]) -> None:
+    given = options(tmp_path, Copy("postgresql://db/shop", "out", tables), PluginKind.SOURCE)
+
+    assert {name: given[name] for name in wanted} == wanted
+
+
+def test_several_names_are_a_list(tmp_path: Path) -> None:
+    given = options(tmp_path, Copy("postgresql://db/shop", "out", ("a.b", "c.d")), PluginKind.SOURCE)
+
+    assert [entry["table_path"] for entry in given["table_list"]] == ["a.b", "c.d"]  # type: ignore[attr-defined]
+
+
+def test_files_go_into_a_folder_for_each_table(tmp_path: Path) -> None:
+    given = options(tmp_path, Copy("sqlite:a.db", "out/", format="csv", replace=True), PluginKind.SINK)
+
+    assert given["path"] == "out/${table_name}"
+    assert (given["file_format_type"], given["enable_header_write"], given["data_save_mode"]) == (
+        "csv",
+        True,
+        "DROP_DATA",
+    )
+
+
+def test_a_topic_has_an_address(tmp_path: Path) -> None:
+    asked = Copy("kafka://a:9092,b:9092/orders", "kafka://c:9092/copies")
+
+    assert options(tmp_path, asked, PluginKind.SOURCE)["bootstrap_servers"] == "a:9092,b:9092"
+    assert options(tmp_path, asked, PluginKind.SINK)["topic"] == "copies"
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "said"),
+    [
+        ("foo:bar", "out", "no source understands the address 'foo:bar'"),
+        ("sqlite:a.db", "foo:", "no sink understands the address 'foo:'"),
+        ("data.bin", "out", "the format of these files is not known"),
+        ("data.json", "out", "need a schema"),
+        ("kafka://broker", "out", "names a broker and a topic"),
+        ("jdbc:oracl://x", "out", "the JDBC scheme 'oracl' is not known"),
+    ],
+)
+def test_what_is_not_understood_is_said(source: str, target: str, said: str) -> None:
+    with pytest.raises(SeaTunnelError, match=said):
+        job_file(Copy(source, target))
+
+
+def test_it_can_be_printed_or_written_instead_of_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    sqlite3.connect("shop.db").close()
+
+    printed = RUNNER.invoke(app, ["copy", "sqlite:shop.db", "console:", "--to", "-"])
+    written = RUNNER.invoke(app, ["copy", "sqlite:shop.db", "console:", "--to", "copy.conf"])
+
+    assert (printed.exit_code, written.exit_code) == (0, 0)
+    assert Path("copy.conf").read_text() == printed.output
+    assert "next: seatunnel plan copy.conf" in written.output
+    assert not Path(".seatunnel").exists()
