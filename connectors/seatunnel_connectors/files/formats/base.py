@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from seatunnel_connectors.files.document import Document
 from seatunnel_connectors.files.options import FileReadOptions
-from seatunnel_py.api import BadRows, Column, DataType, Kind, Plain
+from seatunnel_py.api import BadRows, Column, DataType, FatalError, Kind, Plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -98,6 +98,17 @@ def batch_of(layout: Layout, arrays: list[Any], rows: int) -> pa.RecordBatch:
         return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
     fields = [pa.field(column.name, to_arrow(column.dtype)) for column in layout.output()]
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def refuse_others(document: Document, layout: Layout, options: FileReadOptions, names: Sequence[str]) -> None:
+    """Nobody chose the columns, so they are the first file's: what only this file has would be lost without a word."""
+    known = {column.name for column in layout.columns}
+    others = [name for name in names if name not in known]
+    if others and not layout.declared and not options.read_columns:
+        raise FatalError(
+            f"{document.name} has columns that the first file does not have: {', '.join(others)}",
+            "choose the columns with read_columns, name all of them in schema, or read these files as another table",
+        )
 
 
 def misfit(document: Document, where: str, column: str, reason: object) -> BadRows:

@@ -11,7 +11,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.document import Document
-from seatunnel_connectors.files.formats.base import ROWS_MAX, FormatReader, Layout, Place, batch_of, number
+from seatunnel_connectors.files.formats.base import (
+    ROWS_MAX,
+    FormatReader,
+    Layout,
+    Place,
+    batch_of,
+    number,
+    refuse_others,
+)
 from seatunnel_connectors.temporal import MisfitError
 from seatunnel_connectors.text_columns import TextRules, text_column
 from seatunnel_py.api import Column, DataType, FatalError, Kind, TablePath, schema_from_arrow, to_arrow
@@ -52,6 +60,7 @@ class ParquetReader(FormatReader):
         import pyarrow as pa
 
         file = self._open(document)
+        refuse_others(document, layout, self.options, file.schema_arrow.names)
         names = [name for name in layout.wanted if name in file.schema_arrow.names]
         group, skip = number(start, "group", number(part, "begin")), number(start, "row")
         end = number(part, "end", file.num_row_groups)
@@ -101,6 +110,7 @@ class OrcReader(FormatReader):
         import pyarrow as pa
 
         file = self._open(document)
+        refuse_others(document, layout, self.options, file.schema.names)
         names = [name for name in layout.wanted if name in file.schema.names]
         stripe, skip = number(start, "group", number(part, "begin")), number(start, "row")
         for index in range(stripe, number(part, "end", file.nstripes)):
@@ -160,6 +170,11 @@ def _fitted(document: Document, layout: Layout, batch: pa.RecordBatch) -> pa.Rec
         if index < 0:
             if batch.schema.names.count(column.name) > 1:
                 raise FatalError(f"{document.name} has the column {column.name!r} twice")
+            if not column.nullable and not layout.declared:
+                raise FatalError(
+                    f"{document.name} has no column {column.name!r}, which is never null in the first file",
+                    "name the columns in schema, or read these files as another table",
+                )
             arrays.append(pa.nulls(batch.num_rows, wanted))
             continue
         array = batch.column(index)

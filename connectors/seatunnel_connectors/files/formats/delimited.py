@@ -24,6 +24,7 @@ from seatunnel_connectors.files.formats.base import (
     batch_of,
     misfit,
     number,
+    refuse_others,
 )
 from seatunnel_connectors.files.formats.sorting import NONE, Framing, Sorted, fitting, read_sorted, without
 from seatunnel_connectors.files.lines import Block, Cutter, cut_at, cut_points, cut_quoted, head_end, is_cuttable
@@ -142,6 +143,7 @@ class DelimitedReader(FormatReader):
                 f"{document.name}: the header has no column {missing[0]!r}; it names {', '.join(names)}",
                 "correct the names in schema, or set csv_use_header_line to false",
             )
+        refuse_others(document, layout, self.options, names)
         return names
 
     def _cutter(self) -> Cutter:

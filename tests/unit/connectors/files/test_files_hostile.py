@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from files_support import conformance, read, rows, source, write
+from pyarrow import csv, orc
 from pydantic import ValidationError
 
 from seatunnel_connectors.files import document, lines
@@ -312,3 +313,42 @@ def test_missing_things_are_named(tmp_path: Path) -> None:
         schema=FIELDS,
         sheet_name="nope",
     )
+
+
+@pytest.mark.parametrize("kind", ["parquet", "orc", "csv"])
+def test_a_column_that_only_a_later_file_has_is_not_lost_without_a_word(kind: str, tmp_path: Path) -> None:
+    """I1: nobody chose the columns, so they are the first file's."""
+    first, later = pa.table({"id": [1], "a": ["x"]}), pa.table({"id": [2], "a": ["y"], "b": ["z"]})
+    for name, table in (("1", first), ("2", later)):
+        path = tmp_path / f"{name}.{kind}"
+        match kind:
+            case "parquet":
+                pq.write_table(table, path)
+            case "orc":
+                orc.write_table(table, path)
+            case _:
+                csv.write_csv(table, path)
+    given: dict[str, Any] = {"path": str(tmp_path), "file_format_type": kind, "csv_use_header_line": kind == "csv"}
+
+    with pytest.raises(FatalError, match=rf"2\.{kind} has columns that the first file does not have: b"):
+        read(**given)
+
+    assert [row["a"] for row in rows(**given, read_columns=["id", "a"])] == ["x", "y"]
+
+
+def test_a_column_that_is_never_null_is_not_made_null(tmp_path: Path) -> None:
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("a", pa.string())])
+    pq.write_table(pa.table({"id": [1], "a": ["x"]}, schema=schema), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"a": ["y"]}), tmp_path / "2.parquet")
+
+    with pytest.raises(FatalError, match=r"2\.parquet has no column 'id', which is never null in the first file"):
+        read(path=str(tmp_path), file_format_type="parquet")
+
+
+def test_a_column_that_a_later_file_does_not_have_is_null_there(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": [1], "a": ["x"]}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"id": [2]}), tmp_path / "2.parquet")
+
+    found = rows(path=str(tmp_path), file_format_type="parquet")
+
+    assert [(row["id"], row["a"]) for row in found] == [(1, "x"), (2, None)]
