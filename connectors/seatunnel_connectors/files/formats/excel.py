@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.document import FREE_BYTES, RATIO_MAX, WHOLE_BYTES_MAX, Document
-from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, batch_of, misfit, number
-from seatunnel_connectors.files.formats.cells import cell_column
-from seatunnel_connectors.files.formats.delimited import rules_of
+from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, Undecoded, number
+from seatunnel_connectors.files.formats.cell_rows import CellRows, read_cells
 from seatunnel_py.api import FatalError
 
 if TYPE_CHECKING:
@@ -25,18 +24,17 @@ class ExcelReader(FormatReader):
 
     def read(
         self, document: Document, layout: Layout, part: Place, start: Place | None
-    ) -> Iterator[tuple[pa.RecordBatch, Place | None]]:
+    ) -> Iterator[tuple[pa.RecordBatch | Undecoded, Place | None]]:
         row = number(start, "row", self.options.skip_header_row_number)
-        places = {column.name: index for index, column in enumerate(layout.columns)}
         held: list[list[Any]] = []
         for index, cells in enumerate(self._sheet(document).iter_rows()):
             if index >= row:
                 held.append(cells)
             if len(held) >= BATCH_ROWS:
-                yield self._batch(document, layout, places, held, row), {"row": row + len(held)}
+                yield from self._batch(document, layout, held, row)
                 row, held = row + len(held), []
         if held:
-            yield self._batch(document, layout, places, held, row), {"row": row + len(held)}
+            yield from self._batch(document, layout, held, row)
 
     def _sheet(self, document: Document) -> Any:
         import python_calamine
@@ -57,25 +55,18 @@ class ExcelReader(FormatReader):
                 raise FatalError(f"{document.name} cannot be read as a workbook: {error}") from error
 
     def _batch(
-        self,
-        document: Document,
-        layout: Layout,
-        places: dict[str, int],
-        rows: list[list[Any]],
-        first: int,
-    ) -> pa.RecordBatch:
-        rules, delimiter = rules_of(self.options), self.options.field_delimiter or "\x01"
+        self, document: Document, layout: Layout, rows: list[list[Any]], first: int
+    ) -> Iterator[tuple[pa.RecordBatch | Undecoded, Place | None]]:
+        """The rows that hold anything; ``first`` is the number of the first one in the sheet."""
+        places = {column.name: index for index, column in enumerate(layout.columns)}
         filled = [index for index, row in enumerate(rows) if any(cell not in (None, "") for cell in row)]
-        arrays = []
-        for column in layout.output():
-            place = places[column.name]
-            cells = [rows[index][place] if place < len(rows[index]) else None for index in filled]
-            try:
-                arrays.append(cell_column(cells, column.dtype, rules, delimiter))
-            except ValueError as error:
-                row = first + filled[getattr(error, "index", 0)] + 1
-                raise misfit(document, f"row {row}", column.name, error) from None
-        return batch_of(layout, arrays, len(filled))
+
+        def cells(name: str) -> list[Any]:
+            place = places[name]
+            return [rows[index][place] if place < len(rows[index]) else None for index in filled]
+
+        found = CellRows(len(filled), cells, lambda at: f"row {first + filled[at] + 1}", lambda at: rows[filled[at]])
+        return read_cells(self, document, layout, found, {"row": first + len(rows)})
 
 
 def _check_packed(document: Document, file: Any) -> None:

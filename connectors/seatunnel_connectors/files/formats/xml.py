@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.document import Document
-from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, batch_of, misfit, number
-from seatunnel_connectors.files.formats.cells import cell_column
-from seatunnel_connectors.files.formats.delimited import rules_of
+from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, Undecoded, number
+from seatunnel_connectors.files.formats.cell_rows import CellRows, read_cells
 from seatunnel_connectors.files.lines import transcoded
 from seatunnel_py.api import FatalError
 
@@ -29,17 +28,17 @@ class XmlReader(FormatReader):
 
     def read(
         self, document: Document, layout: Layout, part: Place, start: Place | None
-    ) -> Iterator[tuple[pa.RecordBatch, Place | None]]:
+    ) -> Iterator[tuple[pa.RecordBatch | Undecoded, Place | None]]:
         row = number(start, "row")
         held: list[tuple[dict[str, str], int]] = []
         for index, found in enumerate(self._rows(document)):
             if index >= row:
                 held.append(found)
             if len(held) >= BATCH_ROWS:
-                yield self._batch(document, layout, held), {"row": row + len(held)}
+                yield from self._batch(document, layout, held, row)
                 row, held = row + len(held), []
         if held:
-            yield self._batch(document, layout, held), {"row": row + len(held)}
+            yield from self._batch(document, layout, held, row)
 
     def _rows(self, document: Document) -> Iterator[tuple[dict[str, str], int]]:
         """Values by name, and the line of the row's element."""
@@ -87,17 +86,16 @@ class XmlReader(FormatReader):
                 found[etree.QName(child).localname] = "".join(child.itertext())
         return found
 
-    def _batch(self, document: Document, layout: Layout, rows: list[tuple[dict[str, str], int]]) -> pa.RecordBatch:
-        rules, delimiter = rules_of(self.options), self.options.field_delimiter or "\x01"
-        arrays = []
-        for column in layout.output():
-            cells = [values.get(column.name) for values, _ in rows]
-            try:
-                arrays.append(cell_column(cells, column.dtype, rules, delimiter))
-            except ValueError as error:
-                line = rows[getattr(error, "index", 0)][1]
-                raise misfit(document, f"line {line}", column.name, error) from None
-        return batch_of(layout, arrays, len(rows))
+    def _batch(
+        self, document: Document, layout: Layout, rows: list[tuple[dict[str, str], int]], first: int
+    ) -> Iterator[tuple[pa.RecordBatch | Undecoded, Place | None]]:
+        found = CellRows(
+            len(rows),
+            lambda name: [values.get(name) for values, _ in rows],
+            lambda at: f"line {rows[at][1]}",
+            lambda at: rows[at][0],
+        )
+        return read_cells(self, document, layout, found, {"row": first + len(rows)})
 
 
 class _Source:

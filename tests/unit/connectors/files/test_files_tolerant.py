@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import xlsxwriter
 from files_support import source
 
 from seatunnel_connectors.files import lines
-from seatunnel_py.api import Batch, Rejected
+from seatunnel_connectors.files.formats import excel, xml
+from seatunnel_py.api import BadRows, Batch, Rejected
 
 LINE = b"\n"
 BAD_JSON = {
@@ -97,3 +100,48 @@ def test_lines_are_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     assert [int(reason.split("line ")[1].split(",")[0]) for reason in reasons] == list(range(1, 3001, 7))
     assert len(counted) == 1
+
+
+def excel_of(path: Path, rows: list[list[object]]) -> None:
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        for at, row in enumerate(rows):
+            sheet.write_row(at, 0, row)
+
+
+def xml_of(path: Path, rows: list[list[object]]) -> None:
+    elements = [f"<row><a>{a}</a><n>{n}</n></row>\n" for a, n in rows]
+    path.write_text(f"<rows>\n{''.join(elements)}</rows>\n")
+
+
+@pytest.mark.parametrize("file_format", ["excel", "xml"])
+def test_rows_of_cells_are_told_apart(file_format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bad cell takes its row aside and no other; what is kept is the row's cells, with the row's place."""
+    bad = {0: "two", 7: 99999999999, 58: "1.5", 59: "-"}
+    rows: list[list[object]] = [[f"x{number}", bad.get(number, number)] for number in range(60)]
+    suffix, write, module = {"excel": ("xlsx", excel_of, excel), "xml": ("xml", xml_of, xml)}[file_format]
+    monkeypatch.setattr(module, "BATCH_ROWS", 25)
+    write(tmp_path / f"f.{suffix}", rows)
+    more = {"xml_row_tag": "row", "xml_use_attr_format": False} if file_format == "xml" else {}
+    given = {"path": str(tmp_path), "schema": {"fields": {"a": "string", "n": "int"}}, **more}
+    made = source(file_format_type=file_format, **given)
+    (table,) = made.tables()
+    (split,) = made.enumerator([table], None).discover()
+    reader = made.reader(table)
+    with pytest.raises(BadRows, match="column 'n'"):
+        list(reader.read(split, None))
+    reader.tolerant = True
+
+    elements = list(reader.read(split, None))
+
+    numbers = [n for one in elements if isinstance(one, Batch) for n in one.data.column("n").to_pylist()]
+    assert numbers == [n for n in range(60) if n not in bad]
+    refused = [one for one in elements if isinstance(one, Rejected)]
+    kept = [json.loads(raw) for one in refused for raw in one.data.column("raw").to_pylist()]
+    assert [str(row["a"] if isinstance(row, dict) else row[0]) for row in kept] == [f"x{number}" for number in bad]
+    reasons = [reason for one in refused for reason in one.reasons]
+    places = [f"row {at + 1}," if file_format == "excel" else f"line {at + 2}," for at in bad]
+    assert all(place in reason for place, reason in zip(places, reasons, strict=True)), reasons
+    assert [one.end.value for one in elements if isinstance(one, Batch) and one.end] == [
+        {"row": 25}, {"row": 50}, {"row": 60},
+    ]  # fmt: skip
