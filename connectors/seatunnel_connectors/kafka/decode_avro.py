@@ -9,16 +9,12 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_connectors.kafka.avro_types import record_of
 from seatunnel_connectors.kafka.decode import BadMessageError, Decoded, Decoder
-from seatunnel_py.api import Column, DataType, Kind, TableSchema, to_arrow
+from seatunnel_py.api import Column, TableSchema, to_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_PLAIN = {
-    Kind.STRING: "string", Kind.BYTES: "bytes", Kind.TINYINT: "int", Kind.SMALLINT: "int", Kind.INT: "int",
-    Kind.BIGINT: "long", Kind.FLOAT: "float", Kind.DOUBLE: "double", Kind.BOOLEAN: "boolean",
-}  # fmt: skip
 
 
 class AvroDecoder(Decoder):
@@ -28,9 +24,7 @@ class AvroDecoder(Decoder):
         import fastavro
 
         super().__init__(table)
-        fields = [{"name": column.name, "type": avro_type(column.name, column.dtype)} for column in table.columns]
-        record = {"type": "record", "name": "SeaTunnelRecord", "fields": fields}
-        self.avro = fastavro.parse_schema(record)
+        self.avro = fastavro.parse_schema(record_of(table.columns))
 
     def decode(self, values: Sequence[bytes]) -> Decoded:
         import fastavro
@@ -63,28 +57,3 @@ def _column(cells: list[Any], column: Column) -> pa.Array:
             except (pa.ArrowException, OverflowError) as error:
                 raise BadMessageError(index, f"column {column.name!r}: {error}") from None
         raise
-
-
-def avro_type(name: str, dtype: DataType) -> Any:
-    """The Avro type of a column: everything may be null but nested records, as in the peer's messages."""
-    plain = _PLAIN.get(dtype.kind)
-    if plain is not None:
-        return ["null", plain]
-    match dtype.kind:
-        case Kind.NULL:
-            return "null"
-        case Kind.DECIMAL:
-            decimal = {"type": "bytes", "logicalType": "decimal", "precision": dtype.precision, "scale": dtype.scale}
-            return ["null", decimal]
-        case Kind.DATE:
-            return ["null", {"type": "int", "logicalType": "date"}]
-        case Kind.TIMESTAMP:
-            return ["null", {"type": "long", "logicalType": "local-timestamp-millis"}]
-        case Kind.ARRAY if dtype.element:
-            return ["null", {"type": "array", "items": avro_type(name, dtype.element)}]
-        case Kind.MAP if dtype.element:
-            return ["null", {"type": "map", "values": avro_type(name, dtype.element)}]
-        case Kind.ROW:
-            fields = [{"name": inner, "type": avro_type(inner, kind)} for inner, kind in dtype.fields]
-            return {"type": "record", "name": name, "fields": fields}
-    raise ValueError(f"column {name!r}: Avro has no type for {dtype}")

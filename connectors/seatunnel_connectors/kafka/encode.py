@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.json_text import json_documents
+from seatunnel_connectors.kafka.avro_types import record_of
+from seatunnel_connectors.kafka.encode_avro import avro_values
 from seatunnel_connectors.kafka.sink_options import FIELD_TOPIC, KafkaSinkOptions, ValueFormat
 from seatunnel_connectors.render import text_values
 from seatunnel_connectors.text_columns import TextRules
@@ -77,6 +79,8 @@ class Encoder:
                 return self._delimited(batch, names)
             case ValueFormat.JSON:
                 return self._documents(batch, names)
+            case ValueFormat.AVRO:
+                return self._avro(batch, names)
             case ValueFormat.DEBEZIUM_JSON:
                 before, after = ('{"before":', ',"after":null,"op":"d"}'), ('{"before":null,"after":', ',"op":"c"}')
             case ValueFormat.CANAL_JSON | ValueFormat.MAXWELL_JSON | ValueFormat.OGG_JSON:
@@ -87,7 +91,10 @@ class Encoder:
         names = self.options.partition_key_fields
         if self.options.format in (ValueFormat.TEXT, ValueFormat.CSV):
             return self._delimited(batch, names)
-        return self._documents(batch, names)
+        return self._avro(batch, names) if self.options.format is ValueFormat.AVRO else self._documents(batch, names)
+
+    def _avro(self, batch: Batch, names: Sequence[str]) -> Any:
+        return avro_values([self._column(name) for name in names], batch.data)
 
     def _documents(self, batch: Batch, names: Sequence[str]) -> Any:
         columns = [self._column(name) for name in names]
@@ -177,6 +184,8 @@ def check_fields(options: KafkaSinkOptions, table: TableSchema) -> None:
         for name in names:
             if table.column(name) is None:
                 raise ValueError(f"{option}: there is no field {name!r}; fields: {', '.join(table.names)}")
+    if options.format is ValueFormat.AVRO:
+        record_of(column for column in table.columns if column.name in options.value_fields(table.names))
     if not options.value_fields(table.names):
         raise ValueError("kafka_headers_fields takes every field, so that records would have no value")
     if FIELD_TOPIC.search(options.topic) and not options.topic_field:

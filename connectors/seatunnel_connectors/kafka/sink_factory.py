@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 
 from seatunnel_connectors.kafka.shorthand import brokers_and_topic
-from seatunnel_connectors.kafka.sink_options import KafkaSinkOptions, Semantics
+from seatunnel_connectors.kafka.sink_options import KafkaSinkOptions, Semantics, ValueFormat
 from seatunnel_py.api import (
     Guarantee,
     Plain,
@@ -53,5 +54,7 @@ class KafkaSinkFactory(SinkFactory[KafkaSinkOptions]):
         from seatunnel_connectors.kafka.encode import check_fields
         from seatunnel_connectors.kafka.sink import KafkaSink
 
+        if options.format is ValueFormat.AVRO and find_spec("fastavro") is None:
+            raise ImportError("Kafka needs the library fastavro", name="fastavro")
         check_fields(options, table)
         return KafkaSink(options, table)

@@ -29,6 +29,7 @@ class ValueFormat(StrEnum):
     JSON = "json"
     TEXT = "text"
     CSV = "csv"
+    AVRO = "avro"
     DEBEZIUM_JSON = "debezium_json"
     CANAL_JSON = "canal_json"
     MAXWELL_JSON = "maxwell_json"
@@ -58,6 +59,8 @@ class KafkaSinkOptions(SinkOptions):
     def _fits_together(self) -> KafkaSinkOptions:
         if self.partition is not None and self.assign_partitions:
             raise ValueError("partition and assign_partitions cannot both choose the partition")
+        if self.assign_partitions and self.format is ValueFormat.AVRO:
+            raise ValueError("assign_partitions looks for texts, which records of avro do not hold")
         if self.assign_partitions and self.topic_field:
             raise ValueError("assign_partitions needs one topic, whose partitions are known when the job starts")
         return self
