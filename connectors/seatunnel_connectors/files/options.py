@@ -77,6 +77,14 @@ def _text(value: Any) -> Any:
     return chr(int(found[1] or found[2], 16))
 
 
+def _unescaped(value: Any) -> Any:
+    """The peer reads with delimiters as regular expressions, so that job files escape ``|`` and ``.``."""
+    text = _text(value)
+    if isinstance(text, str) and len(text) > 1:
+        return re.sub(r"\\([^\w\s])", r"\1", text)
+    return text
+
+
 @lru_cache(maxsize=256)
 def java_regex(text: str) -> re.Pattern[str]:
     """A Java regular expression, as far as Python knows the same."""
@@ -90,6 +98,7 @@ PatternText = Annotated[str, AfterValidator(_pattern)]
 EncodingName = Annotated[str, AfterValidator(_encoding)]
 RegexText = Annotated[str, AfterValidator(_regex)]
 DelimiterText = Annotated[str, BeforeValidator(_text)]
+ReadDelimiterText = Annotated[str, BeforeValidator(_unescaped)]
 
 
 class FileReadOptions(Options):
@@ -99,10 +108,10 @@ class FileReadOptions(Options):
     file_format_type: FileFormat | None = option(None, doc="format of the files")
     declared: SchemaOptions | None = option(None, key="schema", doc="columns; needed for json, excel and xml")
     read_columns: tuple[str, ...] = option((), doc="columns to be read, in this order; default: all")
-    field_delimiter: DelimiterText | None = option(
+    field_delimiter: ReadDelimiterText | None = option(
         None, fallback=("delimiter",), min_length=1, doc="between fields; default: \\u0001 for text, `,` for csv"
     )
-    row_delimiter: DelimiterText = option("\n", min_length=1, doc="between rows (text, csv, json)")
+    row_delimiter: ReadDelimiterText = option("\n", min_length=1, doc="between rows (text, csv, json)")
     quote_char: DelimiterText | None = option('"', max_length=1, doc="quotes values (csv); empty: none does")
     escape_char: DelimiterText | None = option(None, max_length=1, doc="escapes a character (csv)")
     skip_header_row_number: int = option(0, ge=0, doc="lines at the beginning of each file that are left out")

@@ -10,7 +10,7 @@ from seatunnel_connectors.files.binary_writer import BinaryWriter, check_columns
 from seatunnel_connectors.files.committer import FileCommitter
 from seatunnel_connectors.files.formats.writing import name_ending
 from seatunnel_connectors.files.formats.xml_out import check_names
-from seatunnel_connectors.files.names import STAGING
+from seatunnel_connectors.files.names import STAGING, check_partition_expression
 from seatunnel_connectors.files.options import FileFormat
 from seatunnel_connectors.files.single_file import HoldingWriter, SingleFileCommitter
 from seatunnel_connectors.files.sink_options import DataSaveMode, FileWriteOptions, SchemaSaveMode
@@ -143,6 +143,7 @@ def check_table(options: FileWriteOptions, table: TableSchema) -> None:
     selected = options.sink_columns or table.names
     check_columns(options.partitions, table.names, "partition_by")
     check_columns(options.partitions, selected, "partition_by: every column must be in sink_columns, but")
+    check_partition_expression(options)
     if options.file_format_type is FileFormat.BINARY:
         check_columns_of(table)
         return

@@ -237,6 +237,18 @@ def test_partition_columns_may_be_kept_in_the_file(tmp_path: Path) -> None:
     assert visible(tmp_path / "b")[0].parent == tmp_path / "b"
 
 
+def test_a_partition_expression_names_columns_that_are_there(tmp_path: Path) -> None:
+    """`${k1}` of one column would become a directory of that name. The documentation's own spelling of the default is
+    the default."""
+    default = "${k0}=${v0}/${k1}=${v1}/.../${kn}=${vn}/"
+    options = {"file_format_type": "csv", "partition_by": ["name"]}
+    write(TABLE, [batch(1)], path=str(tmp_path), partition_dir_expression=default, **options)
+
+    assert [file.parent.name for file in visible(tmp_path)] == ["name=n1"]
+    with pytest.raises(ValueError, match=r"there is no \$\{k1\}, for partition_by names one column"):
+        sink(TABLE, path=str(tmp_path), partition_dir_expression="${k0}=${v0}/${k1}=${v1}", **options)
+
+
 def test_many_partitions_keep_few_files_open(tmp_path: Path) -> None:
     data = [batch(*range(n, n + 50)) for n in range(0, 150, 50)]
     write(TABLE, data, path=str(tmp_path), file_format_type="csv", partition_by=["id"])
