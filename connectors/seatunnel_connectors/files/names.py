@@ -58,7 +58,8 @@ class UnitNames:
         text = options.file_name_expression
         now = format_one(datetime.now(), compile_pattern(options.filename_time_format))  # noqa: DTZ005  (the reader's clock)
         values = {"transactionId": self.transaction, "now": now, "uuid": str(UUID(self._uuid()))}
-        text = re.sub(r"\$\{(\w+)\}", lambda match: values.get(match[1], match[0]), text)
+        values[options.filename_time_format] = now  # older job files write the pattern itself
+        text = re.sub(r"\$\{([^{}]+)\}", lambda match: values.get(match[1], match[0]), text)
         if TRANSACTION not in options.file_name_expression and not options.single_file_mode:
             text += f"_{self.scope[:6]}{self.rows}"
         if "/" in text or "\0" in text or text in (".", "..") or len(text.encode()) > NAME_BYTES_MAX - 30:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from seatunnel_connectors.files.binary_writer import BinaryWriter, check_columns_of
 from seatunnel_connectors.files.committer import FileCommitter
@@ -28,6 +29,8 @@ from seatunnel_py.api import (
     WriteContext,
     Writer,
 )
+
+OptionsT = TypeVar("OptionsT", bound=FileWriteOptions)
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,17 @@ class FileSink(Sink):
         if self.options.single_file_mode:
             return SingleFileCommitter(self.plan(), each=self.endless)
         return FileCommitter(self.plan())
+
+
+def spelt_as_in(table: TableSchema, options: OptionsT) -> OptionsT:
+    """The options with columns named as the table names them: as in the peer, their case does not matter."""
+
+    def known(name: str) -> str:
+        alike = [column for column in table.names if column.casefold() == name.casefold()]
+        return alike[0] if len(alike) == 1 else name  # two columns alike are told apart by their case
+
+    named = {"sink_columns": options.sink_columns, "partition_by": options.partition_by}
+    return options.model_copy(update={option: tuple(map(known, names)) for option, names in named.items()})
 
 
 def check_table(options: FileWriteOptions, table: TableSchema) -> None:
