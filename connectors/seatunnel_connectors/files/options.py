@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 from typing import Annotated, Any
@@ -52,6 +53,20 @@ def _pattern(text: str) -> str:
     return compile_pattern(text).text
 
 
+def _moment(text: str) -> str:
+    moment_ns(text)
+    return text
+
+
+def moment_ns(text: str) -> int:
+    """Nanoseconds since 1970 at ``yyyy-MM-dd HH:mm:ss`` of this machine's zone."""
+    try:
+        moment = datetime.strptime(text.strip(), "%Y-%m-%d %H:%M:%S").astimezone()
+    except ValueError:
+        raise ValueError(f"{text!r} is not a time of the form yyyy-MM-dd HH:mm:ss") from None
+    return int(moment.timestamp()) * 1_000_000_000
+
+
 def _encoding(text: str) -> str:
     try:
         "".encode(text)
@@ -96,6 +111,7 @@ def java_regex(text: str) -> re.Pattern[str]:
 
 PatternText = Annotated[str, AfterValidator(_pattern)]
 EncodingName = Annotated[str, AfterValidator(_encoding)]
+MomentText = Annotated[str, AfterValidator(_moment)]
 RegexText = Annotated[str, AfterValidator(_regex)]
 DelimiterText = Annotated[str, BeforeValidator(_text)]
 ReadDelimiterText = Annotated[str, BeforeValidator(_unescaped)]
@@ -126,6 +142,10 @@ class FileReadOptions(Options):
     file_filter_pattern: RegexText | None = option(
         None, doc="Java regular expression for the whole file name, or the whole path when it has a slash"
     )
+    file_filter_modified_start: MomentText | None = option(
+        None, doc="read only files changed at or after yyyy-MM-dd HH:mm:ss of this machine's clock"
+    )
+    file_filter_modified_end: MomentText | None = option(None, doc="read only files changed before that time")
     filename_extension: str | None = option(None, doc="read only files whose name ends so")
     recursive_file_scan: bool = option(True, doc="also read what lies in directories below")
     sort_files_by_modification_time: bool = option(False, doc="oldest file first instead of by name")
