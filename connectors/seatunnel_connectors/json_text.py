@@ -78,7 +78,7 @@ def _values(array: pa.Array, dtype: DataType, rules: TextRules) -> pa.Array:
 
 
 def _temporal(array: pa.Array, kind: Kind, rules: TextRules) -> pa.Array:
-    """ISO text, to the microsecond where there are any, unless the job file gives a pattern."""
+    """ISO text, with the digits of a second's fraction that there are, unless the job file gives a pattern."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -90,7 +90,7 @@ def _temporal(array: pa.Array, kind: Kind, rules: TextRules) -> pa.Array:
         zone = "'Z'" if kind is Kind.TIMESTAMP_TZ else ""
         if pc.all(whole).as_py() is not False:
             return format_column(array, kind, base + zone)
-        fine = format_column(array, kind, f"{base}.SSSSSS{zone}")
+        fine = pc.replace_substring_regex(format_column(array, kind, f"{base}.SSSSSS{zone}"), r"0+(Z?)$", r"\1")
         return pc.if_else(whole, format_column(array, kind, base + zone), fine)
     return format_column(array, kind, pattern or _ISO[kind])
 

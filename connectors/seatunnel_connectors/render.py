@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_connectors.float_text import float_text
 from seatunnel_connectors.temporal import format_column
 from seatunnel_connectors.text_columns import SEPARATORS, TextRules
 from seatunnel_py.api import DataType, FatalError, Kind
@@ -59,22 +60,8 @@ def scalar_text(array: pa.Array, dtype: DataType) -> pa.Array:
                 "use json, parquet or orc, or leave the column out with sink_columns",
             ) from None
     if pa.types.is_floating(array.type):
-        return _float_text(array)
+        return float_text(array)
     return pc.cast(array, pa.string())
-
-
-def _float_text(array: pa.Array) -> pa.Array:
-    """Numbers that are none are spelt as Java spells them."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_float16(array.type):
-        array = array.cast(pa.float32())
-    text = pc.cast(array, pa.string())
-    if pc.all(pc.is_finite(array)).as_py() is not False:
-        return text
-    odd = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
-    return pa.array([odd.get(value, value) for value in text.to_pylist()], pa.string())
 
 
 def holds_any(texts: Any, marks: bytes) -> bool:

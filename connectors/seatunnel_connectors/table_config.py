@@ -68,7 +68,7 @@ class ColumnOptions(Options):
     type: TypeOption = option(doc="type, as text or as an object of nested fields")
     nullable: bool = option(True, doc="whether the column may hold null")
     column_length: int = option(0, key="columnLength", ge=0, doc="characters or bytes at most; 0: no limit")
-    column_scale: int | None = option(None, key="columnScale", ge=0, doc="digits after the point")
+    column_scale: int | None = option(None, key="columnScale", ge=0, doc="digits after the point; elements of a vector")
     default_value: Any = option(None, key="defaultValue", doc="value where the source gives none")
     comment: str = option("", doc="comment of the column")
 

@@ -362,3 +362,4 @@ class SinkOptions(Options):
     )
     id: str | None = option(None, doc="id of the step, which its saved state is found by")
     multi_table_sink_replica: int = option(1, ge=1, doc="writers per table of a multi-table sink")
+    parallelism: int | None = option(None, ge=1, doc="accepted for older job files; a sink is as parallel as its input")

@@ -145,7 +145,10 @@ class _TypeParser:
         self._blanks()
         if self._peek() == "{":
             return self._row()
+        is_quoted = self._peek() in ("'", '"')
         name = self._name()
+        if is_quoted and not name.isalnum():
+            return parse_type(name)
         kind = _kind(name, self.text)
         match kind:
             case Kind.DECIMAL:

@@ -184,6 +184,8 @@ def _message(kind: str, message: str) -> str:
     """Pydantic's message in the words of a job file's author."""
     if kind in ("value_error", "assertion_error"):
         return re.sub(r"^(?:Value|Assertion) error, ", "", message)
+    if kind == "tuple_type":
+        return "must be a list"
     return re.sub(r"^Input should ", "must ", message)
 
 

@@ -3,7 +3,8 @@
 Wiring rules (the peer's, without its silent fall-backs): in a *simple* graph - one source, at most one transform,
 one sink - names may be absent and the steps follow one another. In any other graph every source and transform
 names its output, every transform and sink names its inputs, names are unique, every input exists and every output
-is used. A name that does not exist is an error with the nearest name, in either kind of graph.
+is used. A name that does not exist is an error with the nearest name, in either kind of graph; ``env.strict = false``
+makes it a note in a simple one.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ def understand(file: JobFile, registry: Registry, found: Iterable[Problem] = ())
             resolved.append(step)
     if file.sources and file.sinks and len(resolved) == len(file.steps):
         # Wiring half-understood steps would only repeat the first problems in other words.
-        edges = _wire(resolved, problems)
+        edges = _wire(resolved, problems, notes, strict=file.env.strict)
     if problems:
         raise JobFileError(tuple(problems))
     return Job(file, _ordered(resolved, edges, file), tuple(str(note) for note in notes))
@@ -121,8 +122,11 @@ def _resolve(
     return _Resolved(step_id, kind, factory, options, node)
 
 
-def _wire(steps: list[_Resolved], problems: list[Problem]) -> dict[str, tuple[str, ...]]:
-    """Edges as {step id: input step ids}."""
+def _wire(
+    steps: list[_Resolved], problems: list[Problem], notes: list[Problem], *, strict: bool
+) -> dict[str, tuple[str, ...]]:
+    """Edges as {step id: input step ids}. In a simple graph a wrong name can only have meant the step before: where the
+    job is not strict, that is taken, and noted."""
     kinds = Counter(step.kind for step in steps)
     simple = kinds[PluginKind.SOURCE] == kinds[PluginKind.SINK] == 1 and kinds[PluginKind.TRANSFORM] <= 1
     duplicates = [step_id for step_id, count in Counter(step.id for step in steps).items() if count > 1]
@@ -134,11 +138,11 @@ def _wire(steps: list[_Resolved], problems: list[Problem]) -> dict[str, tuple[st
     previous: _Resolved | None = None
     for step in steps:
         if step.kind is not PluginKind.SOURCE:
-            missing = [name for name in step.inputs if name not in outputs]
-            for name in missing:
-                problems.append(_unknown_input(step, name, outputs))
+            missing = [_unknown_input(step, name, outputs) for name in step.inputs if name not in outputs]
+            follows = simple and not strict and len(missing) == len(step.inputs)
+            (notes if follows else problems).extend(missing)
             problems += _repeated(step)
-            if step.inputs:
+            if step.inputs and not follows:
                 edges[step.id] = tuple(outputs[name] for name in step.inputs if name in outputs)
             elif simple and previous is not None:
                 edges[step.id] = (previous.id,)

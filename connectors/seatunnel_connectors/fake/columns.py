@@ -80,7 +80,12 @@ class ColumnMaker:
         if template:
             return self._drawn(pa.array(template, to_arrow(column.dtype)), rows)
         low, high = getattr(self.options, f"{name}_min"), getattr(self.options, f"{name}_max")
-        return pa.array(self._between(low, high, rows).astype(dtype))
+        values = self._between(low, high, rows)
+        if column.scale is not None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                rounded = np.round(values, column.scale)
+            values = np.where(np.isfinite(rounded), rounded, values)  # huge values have no digits to round
+        return pa.array(values.astype(dtype))
 
     def _between(self, low: float, high: float, count: int) -> Any:
         # Weighted, not low + share x (high - low): the whole range of doubles is wider than a double.
@@ -156,30 +161,30 @@ class ColumnMaker:
     # ---------------------------------------------------------------- vectors
 
     def _float_vector(self, column: Column, rows: int) -> pa.Array:
-        size = self.options.vector_dimension
+        size = dimension(column, self.options)
         return pa.ListArray.from_arrays(_even_offsets(rows, size), pa.array(self._elements(rows * size)))
 
     def _float16_vector(self, column: Column, rows: int) -> pa.Array:
-        size = self.options.vector_dimension
+        size = dimension(column, self.options)
         low, high = np.clip([self.options.vector_min, self.options.vector_max], -FLOAT16_MAX, FLOAT16_MAX)
         elements = self._between(low, high, rows * size).astype(np.float16)
         return pa.ListArray.from_arrays(_even_offsets(rows, size), pa.array(elements))
 
     def _bfloat16_vector(self, column: Column, rows: int) -> pa.Array:
         """A bfloat16 is the upper half of a float32; stored little-endian, as native libraries read it."""
-        size = self.options.vector_dimension
+        size = dimension(column, self.options)
         halves = (self._elements(rows * size).view(np.uint32) >> 16).astype("<u2")
         offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(2 * size)
         return pa.Array.from_buffers(pa.binary(), rows, [None, pa.py_buffer(offsets), pa.py_buffer(halves)])
 
     def _binary_vector(self, column: Column, rows: int) -> pa.Array:
-        size = self.options.binary_vector_dimension // 8
+        size = dimension(column, self.options) // 8
         content = self.random.integers(0, 256, rows * size, dtype=np.uint8)
         offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(size)
         return pa.Array.from_buffers(pa.binary(), rows, [None, pa.py_buffer(offsets), pa.py_buffer(content)])
 
     def _sparse_vector(self, column: Column, rows: int) -> pa.Array:
-        size = self.options.vector_dimension
+        size = dimension(column, self.options)
         keys = pa.array(self.random.integers(0, SPARSE_INDEX_MAX, rows * size, dtype=np.int32))
         return _map_of_distinct(keys, pa.array(self._elements(rows * size)), rows, size)
 
@@ -211,6 +216,12 @@ class ColumnMaker:
         Kind.BFLOAT16_VECTOR: _bfloat16_vector,
         Kind.SPARSE_FLOAT_VECTOR: _sparse_vector,
     }
+
+
+def dimension(column: Column, options: FakeGeneration) -> int:
+    """Elements of a vector (bits of a binary one): the column's scale, where it has one."""
+    is_binary = column.dtype.kind is Kind.BINARY_VECTOR
+    return column.scale or (options.binary_vector_dimension if is_binary else options.vector_dimension)
 
 
 # ---------------------------------------------------------------- defaults

@@ -74,6 +74,8 @@ def fake_table(schema: TableSchema, options: FakeGeneration) -> FakeTableSpec:
                 raise ValueError(f"{key}: {value} is not within {least} to {most}")
     now = local_now()
     for column in schema.columns:
+        if column.dtype.kind is Kind.BINARY_VECTOR and (column.scale or 8) % 8:
+            raise ValueError(f"schema: columnScale of {column.name!r}, its bits, is {column.scale}, no multiple of 8")
         if column.default is not None and column.dtype.kind not in (Kind.ARRAY, Kind.MAP, Kind.ROW):
             default_value(column, now)
     for index, row in enumerate(options.rows or ()):
@@ -271,30 +273,34 @@ def _checked(value: Any, column: Column, where: str) -> Any:
 def block_rows(fake: FakeTableSpec) -> int:
     """How many rows are made at a time. Positions do not depend on it, but values do: it may only ever follow
     from the table and its options."""
-    width = sum(_width(column.dtype, column.length, fake.options) for column in fake.schema.columns)
+    width = sum(_width(column, fake.options) for column in fake.schema.columns)
     return max(1, min(BLOCK_ROWS_MAX, BLOCK_BYTES_MAX // max(width, 1)))
 
 
-def _width(dtype: DataType, length: int, options: FakeGeneration) -> int:
+def _width(column: Column, options: FakeGeneration) -> int:
     """About how many bytes a value takes."""
+    from seatunnel_connectors.fake.columns import dimension
+
+    def inner(dtype: DataType | None) -> int:
+        assert dtype is not None
+        return _width(replace(column, dtype=dtype), options)
+
+    dtype = column.dtype
     match dtype.kind:
         case Kind.STRING:
             longest = max((len(text) for text in options.string_template), default=0)
-            return 4 + (longest or length or options.string_length)
+            return 4 + (longest or column.length or options.string_length)
         case Kind.BYTES:
-            return 4 + (length or options.bytes_length)
+            return 4 + (column.length or options.bytes_length)
         case Kind.ARRAY:
-            assert dtype.element is not None
-            return 4 + options.array_size * _width(dtype.element, length, options)
+            return 4 + options.array_size * inner(dtype.element)
         case Kind.MAP:
-            assert dtype.key is not None and dtype.element is not None
-            inner = _width(dtype.key, length, options) + _width(dtype.element, length, options)
-            return 4 + options.map_size * inner
+            return 4 + options.map_size * (inner(dtype.key) + inner(dtype.element))
         case Kind.ROW:
-            return sum(_width(inner, length, options) for _, inner in dtype.fields)
+            return sum(inner(member) for _, member in dtype.fields)
         case Kind.BINARY_VECTOR:
-            return 4 + options.binary_vector_dimension // 8
+            return 4 + dimension(column, options) // 8
         case Kind.FLOAT_VECTOR | Kind.FLOAT16_VECTOR | Kind.BFLOAT16_VECTOR | Kind.SPARSE_FLOAT_VECTOR:
-            return 4 + 8 * options.vector_dimension
+            return 4 + 8 * dimension(column, options)
         case _:
             return 16

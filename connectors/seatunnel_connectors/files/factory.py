@@ -9,7 +9,7 @@ from seatunnel_connectors.files import shorthand
 from seatunnel_connectors.files.lzop import LZO_LIBRARY
 from seatunnel_connectors.files.options import CompressCodec, FileFormat, LocalFileSourceOptions
 from seatunnel_connectors.files.scan import find_files
-from seatunnel_connectors.files.sink import FileSink, check_table
+from seatunnel_connectors.files.sink import FileSink, check_table, spelt_as_in
 from seatunnel_connectors.files.sink_options import LocalFileSinkOptions
 from seatunnel_connectors.files.source import FileSource, FileTable
 from seatunnel_connectors.files.storage import LocalStorage, path_of, room_for
@@ -104,6 +104,7 @@ class LocalFileSinkFactory(SinkFactory[LocalFileSinkOptions]):
         return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, "files are written aside and renamed at the commit")
 
     def create(self, options: LocalFileSinkOptions, table: TableSchema, context: StepContext) -> Sink:
+        options = spelt_as_in(table, options)
         check_table(options, table)
         need_library(options.file_format_type, options.compress_codec, _WRITING)
         return FileSink(LocalStorage(), options, table, endless=context.mode is JobMode.STREAMING)

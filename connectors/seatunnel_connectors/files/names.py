@@ -58,7 +58,8 @@ class UnitNames:
         text = options.file_name_expression
         now = format_one(datetime.now(), compile_pattern(options.filename_time_format))  # noqa: DTZ005  (the reader's clock)
         values = {"transactionId": self.transaction, "now": now, "uuid": str(UUID(self._uuid()))}
-        text = re.sub(r"\$\{(\w+)\}", lambda match: values.get(match[1], match[0]), text)
+        values[options.filename_time_format] = now  # older job files write the pattern itself
+        text = re.sub(r"\$\{([^{}]+)\}", lambda match: values.get(match[1], match[0]), text)
         if TRANSACTION not in options.file_name_expression and not options.single_file_mode:
             text += f"_{self.scope[:6]}{self.rows}"
         if "/" in text or "\0" in text or text in (".", "..") or len(text.encode()) > NAME_BYTES_MAX - 30:
@@ -78,12 +79,33 @@ def incarnation_of(directory: str) -> int | None:
     return int(part[0]) if part and part[0].isdecimal() else None
 
 
+ANY_PARTITIONS = "${k0}=${v0}/${k1}=${v1}/.../${kn}=${vn}/"
+"""How the peer's documentation spells its default."""
+
+_PLACEHOLDER = re.compile(r"\$\{([kv])(\d+)\}")
+
+
+def partition_expression(options: FileWriteOptions) -> str:
+    """The expression given, or the default one for as many columns as there are."""
+    given = options.partition_dir_expression or ANY_PARTITIONS
+    if given != ANY_PARTITIONS:
+        return given
+    return "/".join(f"${{k{index}}}=${{v{index}}}" for index in range(len(options.partitions)))
+
+
+def check_partition_expression(options: FileWriteOptions) -> None:
+    """Raise ValueError for a placeholder without a column: it would become a directory as it is written."""
+    count = len(options.partitions)
+    for match in _PLACEHOLDER.finditer(partition_expression(options)) if count else ():
+        if int(match[2]) >= count:
+            columns = "one column" if count == 1 else f"{count} columns"
+            raise ValueError(f"partition_dir_expression: there is no {match[0]}, for partition_by names {columns}")
+
+
 def partition_directory(options: FileWriteOptions, values: tuple[str | None, ...]) -> str:
     """Directory of a partition below the path; characters that mean something in a path are escaped."""
     names = options.partitions
-    expression = options.partition_dir_expression or "/".join(
-        f"${{k{index}}}=${{v{index}}}" for index in range(len(names))
-    )
+    expression = partition_expression(options)
     known = {f"k{index}": _escaped(name) for index, name in enumerate(names)}
     known |= {
         f"v{index}": _escaped(NULL_PARTITION if value in (None, "") else str(value))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 from typing import Annotated, Any
@@ -52,6 +53,20 @@ def _pattern(text: str) -> str:
     return compile_pattern(text).text
 
 
+def _moment(text: str) -> str:
+    moment_ns(text)
+    return text
+
+
+def moment_ns(text: str) -> int:
+    """Nanoseconds since 1970 at ``yyyy-MM-dd HH:mm:ss`` of this machine's zone."""
+    try:
+        moment = datetime.strptime(text.strip(), "%Y-%m-%d %H:%M:%S").astimezone()
+    except ValueError:
+        raise ValueError(f"{text!r} is not a time of the form yyyy-MM-dd HH:mm:ss") from None
+    return int(moment.timestamp()) * 1_000_000_000
+
+
 def _encoding(text: str) -> str:
     try:
         "".encode(text)
@@ -77,6 +92,14 @@ def _text(value: Any) -> Any:
     return chr(int(found[1] or found[2], 16))
 
 
+def _unescaped(value: Any) -> Any:
+    """The peer reads with delimiters as regular expressions, so that job files escape ``|`` and ``.``."""
+    text = _text(value)
+    if isinstance(text, str) and len(text) > 1:
+        return re.sub(r"\\([^\w\s])", r"\1", text)
+    return text
+
+
 @lru_cache(maxsize=256)
 def java_regex(text: str) -> re.Pattern[str]:
     """A Java regular expression, as far as Python knows the same."""
@@ -88,8 +111,10 @@ def java_regex(text: str) -> re.Pattern[str]:
 
 PatternText = Annotated[str, AfterValidator(_pattern)]
 EncodingName = Annotated[str, AfterValidator(_encoding)]
+MomentText = Annotated[str, AfterValidator(_moment)]
 RegexText = Annotated[str, AfterValidator(_regex)]
 DelimiterText = Annotated[str, BeforeValidator(_text)]
+ReadDelimiterText = Annotated[str, BeforeValidator(_unescaped)]
 
 
 class FileReadOptions(Options):
@@ -99,10 +124,10 @@ class FileReadOptions(Options):
     file_format_type: FileFormat | None = option(None, doc="format of the files")
     declared: SchemaOptions | None = option(None, key="schema", doc="columns; needed for json, excel and xml")
     read_columns: tuple[str, ...] = option((), doc="columns to be read, in this order; default: all")
-    field_delimiter: DelimiterText | None = option(
+    field_delimiter: ReadDelimiterText | None = option(
         None, fallback=("delimiter",), min_length=1, doc="between fields; default: \\u0001 for text, `,` for csv"
     )
-    row_delimiter: DelimiterText = option("\n", min_length=1, doc="between rows (text, csv, json)")
+    row_delimiter: ReadDelimiterText = option("\n", min_length=1, doc="between rows (text, csv, json)")
     quote_char: DelimiterText | None = option('"', max_length=1, doc="quotes values (csv); empty: none does")
     escape_char: DelimiterText | None = option(None, max_length=1, doc="escapes a character (csv)")
     skip_header_row_number: int = option(0, ge=0, doc="lines at the beginning of each file that are left out")
@@ -117,6 +142,10 @@ class FileReadOptions(Options):
     file_filter_pattern: RegexText | None = option(
         None, doc="Java regular expression for the whole file name, or the whole path when it has a slash"
     )
+    file_filter_modified_start: MomentText | None = option(
+        None, doc="read only files changed at or after yyyy-MM-dd HH:mm:ss of this machine's clock"
+    )
+    file_filter_modified_end: MomentText | None = option(None, doc="read only files changed before that time")
     filename_extension: str | None = option(None, doc="read only files whose name ends so")
     recursive_file_scan: bool = option(True, doc="also read what lies in directories below")
     sort_files_by_modification_time: bool = option(False, doc="oldest file first instead of by name")

@@ -15,6 +15,7 @@ from seatunnel_connectors.files.options import (
     FileFormat,
     FileReadOptions,
     java_regex,
+    moment_ns,
 )
 from seatunnel_connectors.files.storage import FileEntry, LocalStorage, path_of
 from seatunnel_py.api import FatalError
@@ -51,6 +52,9 @@ def _is_wanted(root: str, entry: FileEntry, options: FileReadOptions) -> bool:
     if not options.recursive_file_scan and len(below.parts) > 1:
         return False
     if options.read_partitions and not any(text in entry.path for text in options.read_partitions):
+        return False
+    start, end = options.file_filter_modified_start, options.file_filter_modified_end
+    if (start and entry.mtime_ns < moment_ns(start)) or (end and entry.mtime_ns >= moment_ns(end)):
         return False
     archived = options.archive_compress_codec is not ArchiveCodec.NONE
     if options.filename_extension and not archived and not below.name.endswith(options.filename_extension):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from seatunnel_connectors.files.binary_writer import BinaryWriter, check_columns_of
 from seatunnel_connectors.files.committer import FileCommitter
 from seatunnel_connectors.files.formats.writing import name_ending
 from seatunnel_connectors.files.formats.xml_out import check_names
-from seatunnel_connectors.files.names import STAGING
+from seatunnel_connectors.files.names import STAGING, check_partition_expression
 from seatunnel_connectors.files.options import FileFormat
 from seatunnel_connectors.files.single_file import HoldingWriter, SingleFileCommitter
 from seatunnel_connectors.files.sink_options import DataSaveMode, FileWriteOptions, SchemaSaveMode
@@ -28,6 +29,8 @@ from seatunnel_py.api import (
     WriteContext,
     Writer,
 )
+
+OptionsT = TypeVar("OptionsT", bound=FileWriteOptions)
 
 
 @dataclass(frozen=True)
@@ -137,12 +140,24 @@ class FileSink(Sink):
         return FileCommitter(self.plan())
 
 
+def spelt_as_in(table: TableSchema, options: OptionsT) -> OptionsT:
+    """The options with columns named as the table names them: as in the peer, their case does not matter."""
+
+    def known(name: str) -> str:
+        alike = [column for column in table.names if column.casefold() == name.casefold()]
+        return alike[0] if len(alike) == 1 else name  # two columns alike are told apart by their case
+
+    named = {"sink_columns": options.sink_columns, "partition_by": options.partition_by}
+    return options.model_copy(update={option: tuple(map(known, names)) for option, names in named.items()})
+
+
 def check_table(options: FileWriteOptions, table: TableSchema) -> None:
     """Raise ValueError where the options do not fit the table."""
     check_columns(options.sink_columns, table.names, "sink_columns")
     selected = options.sink_columns or table.names
     check_columns(options.partitions, table.names, "partition_by")
     check_columns(options.partitions, selected, "partition_by: every column must be in sink_columns, but")
+    check_partition_expression(options)
     if options.file_format_type is FileFormat.BINARY:
         check_columns_of(table)
         return

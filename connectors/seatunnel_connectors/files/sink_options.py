@@ -31,6 +31,12 @@ class DataSaveMode(StrEnum):
     ERROR_WHEN_DATA_EXISTS = "ERROR_WHEN_DATA_EXISTS"
 
 
+class QuoteMode(StrEnum):
+    MINIMAL = "MINIMAL"
+    ALL = "ALL"
+    NONE = "NONE"
+
+
 STREAM_CODECS = {
     CompressCodec.GZIP: ".gz",
     CompressCodec.BZ2: ".bz2",
@@ -78,6 +84,9 @@ class FileWriteOptions(Options):
     )
     row_delimiter: DelimiterText = option("\n", min_length=1, doc="after rows")
     quote_char: DelimiterText | None = option('"', max_length=1, doc="quotes values that need it (csv)")
+    csv_string_quote_mode: QuoteMode = option(
+        QuoteMode.MINIMAL, doc="quote values that need it, all texts, or nothing (csv)"
+    )
     enable_header_write: bool | None = option(None, doc="write the columns' names first; default: only in excel")
     null_format: str | None = option(None, doc="text for null; default: nothing")
     encoding: EncodingName = option("UTF-8", doc="character encoding (text, csv, json, xml)")

@@ -152,6 +152,12 @@ def test_all_problems_of_a_step_at_once_with_their_lines() -> None:
     }
 
 
+def test_a_list_that_is_none_is_called_a_list() -> None:
+    """A job file knows lists, whatever Python keeps them in."""
+    _, problems, _ = _resolved("url = u\ncolumns = { name = a }")
+    assert [problem.message for problem in problems] == ["must be a list"]
+
+
 def test_without_strict_unknown_keys_are_notes() -> None:
     """At every level, and the rest is still checked."""
     sample, problems, notes = _resolved("url = u\nnonsense = 1\ncolumns = [ { name = a, x { y = 1 } } ]", strict=False)

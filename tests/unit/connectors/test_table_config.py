@@ -31,6 +31,14 @@ def test_fields_are_nullable_columns_with_text_or_nested_types() -> None:
     assert schema.path == TablePath("", "", "out")
 
 
+def test_types_inside_a_row_may_be_quoted() -> None:
+    """A row in text is an object of the configuration language, whose values are quoted where they hold a bracket."""
+    declared = {"a": "map<string, {x = int, y = \"array<int>\", 'z-1' = 'decimal(3, 1)', w: \"string\"}>"}
+    (column,) = table_schema(read(fields=declared)).columns
+
+    assert str(column.dtype) == "map<string, {x = int, y = array<int>, z-1 = decimal(3, 1), w = string}>"
+
+
 def test_columns_carry_length_default_comment_and_keys() -> None:
     schema = table_schema(
         read(

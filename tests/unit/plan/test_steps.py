@@ -13,8 +13,9 @@ SOURCE = "Countdown { start = 3, %s }"
 SINK = "Lines { directory = /tmp/x, %s }"
 
 
-def job(sources: list[str], transforms: list[str], sinks: list[str]) -> Job:
+def job(sources: list[str], transforms: list[str], sinks: list[str], env: str = "") -> Job:
     text = (
+        f"env {{ {env} }}\n"
         "source {" + "\n".join(SOURCE % more for more in sources) + "}\n"
         "transform {" + "\n".join(f"Double {{ field = n, {more} }}" for more in transforms) + "}\n"
         "sink {" + "\n".join(SINK % more for more in sinks) + "}"
@@ -73,6 +74,17 @@ def test_an_unknown_input_is_an_error_with_the_nearest_name_even_in_a_simple_gra
 
     assert "no step has the output 'order'" in text
     assert "did you mean 'orders'" in text
+
+
+def test_without_strict_a_wrong_name_is_a_note_where_there_is_one_way_only() -> None:
+    """The peer's own job files hold such names; in a simple graph they can mean the step before, and nothing else."""
+    found = job([""], ["plugin_input = fake, plugin_output = b"], ["plugin_input = b"], env="strict = false")
+
+    assert edges(found)["b"] == ("Countdown-source-1",)
+    assert edges(found)["Lines-sink-1"] == ("b",)
+    assert any("no step has the output 'fake'" in note for note in found.notes)
+    with pytest.raises(JobFileError, match="no step has the output 'c'"):
+        job(["plugin_output = a", "plugin_output = b"], [], ['plugin_input = ["a", "b", "c"]'], env="strict = false")
 
 
 def test_a_complex_graph_needs_every_name() -> None:

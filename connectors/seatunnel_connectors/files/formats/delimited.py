@@ -55,8 +55,6 @@ class DelimitedReader(FormatReader):
         self.is_csv = options.file_format_type is FileFormat.CSV
         self.rules = rules_of(options)
         delimiter = options.field_delimiter or ("," if self.is_csv else "\x01")
-        if delimiter.startswith("\\") and len(delimiter) == 2:
-            delimiter = delimiter[1]  # the peer's text delimiter is a regex, so that job files escape `|` and `.`
         self.delimiter = delimiter[0] if self.is_csv else delimiter
         self.quote = (options.quote_char or "") if self.is_csv else ""
         self.escape = (options.escape_char or "") if self.is_csv else ""

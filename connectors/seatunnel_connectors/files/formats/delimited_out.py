@@ -6,8 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.formats.writing import TextWriter, joined_rows
+from seatunnel_connectors.files.sink_options import QuoteMode
 from seatunnel_connectors.render import holds_any, text_values
-from seatunnel_py.api import FatalError
+from seatunnel_py.api import FatalError, Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,7 +68,7 @@ class CsvWriter(DelimitedWriter):
 
     @property
     def quote(self) -> str:
-        return self.options.quote_char or ""
+        return "" if self.options.csv_string_quote_mode is QuoteMode.NONE else self.options.quote_char or ""
 
     def head(self) -> str:
         if not self.options.enable_header_write:
@@ -77,6 +78,9 @@ class CsvWriter(DelimitedWriter):
         names = (column.name for column in self.columns)
         cells = (f"{q}{name.replace(q, q * 2)}{q}" if q and special.search(name) else name for name in names)
         return self.delimiter.join(cells) + self.options.row_delimiter
+
+    def _is_text(self, index: int) -> bool:
+        return self.columns[index].dtype.kind is Kind.STRING
 
     def _marks(self) -> list[str]:
         return sorted({self.delimiter, self.quote, self.options.row_delimiter[:1], "\n", "\r"} - {""})
@@ -90,8 +94,9 @@ class CsvWriter(DelimitedWriter):
         texts = super()._field(index, array)
         if not self.quote:
             return texts
-        if holds_any(texts, "".join(self._marks()).encode()):
-            special = pc.match_substring_regex(texts, self._special())
+        quoted_all = self.options.csv_string_quote_mode is QuoteMode.ALL and self._is_text(index)
+        if quoted_all or holds_any(texts, "".join(self._marks()).encode()):
+            special = quoted_all or pc.match_substring_regex(texts, self._special())
             doubled = pc.replace_substring(texts, self.quote, self.quote * 2)
             inside = pc.binary_join_element_wise(self.quote, doubled, self.quote, "")
             texts = pc.if_else(special, inside, texts)

@@ -197,6 +197,26 @@ def test_lengths_and_sizes() -> None:
     assert len(row["m"]) == 6
 
 
+def test_a_columns_scale_is_a_vectors_dimension_and_a_numbers_digits() -> None:
+    """As in the peer: one table may hold vectors of several dimensions, which one option could not say."""
+    columns = [
+        {"name": "two", "type": "float_vector", "columnScale": 2},
+        {"name": "four", "type": "float_vector"},
+        {"name": "half", "type": "float16_vector", "columnScale": 3},
+        {"name": "brain", "type": "bfloat16_vector", "columnScale": 5},
+        {"name": "bits", "type": "binary_vector", "columnScale": 16},
+        {"name": "few", "type": "sparse_float_vector", "columnScale": 3},
+        {"name": "price", "type": "double", "columnScale": 2},
+        {"name": "huge", "type": "float", "columnScale": 2},
+    ]
+    (row,) = table_of(fake(schema={"columns": columns}, **{"row.num": 1, "double.max": 10.0})).to_pylist()
+
+    sizes = {name: len(row[name]) for name in ("two", "four", "half", "brain", "bits", "few")}
+    assert sizes == {"two": 2, "four": 4, "half": 3, "brain": 10, "bits": 2, "few": 3}
+    assert row["price"] == round(row["price"], 2)
+    assert 0 < row["huge"] < float("inf")
+
+
 def test_map_keys_are_distinct() -> None:
     found = table_of(fake(schema={"fields": {"m": "map<boolean, int>"}}, **{"row.num": 200}))
 
@@ -331,6 +351,10 @@ def test_wide_rows_make_small_blocks() -> None:
         ({"schema": FIELDS, "rows": [{"fields": [1, "a", 2]}]}, "3 values for the 2 columns"),
         ({"schema": FIELDS, "date.month.template": [13]}, "date.month.template: 13 is not within 1 to 12"),
         ({"tables_configs": [{"schema": FIELDS}, {"schema": FIELDS}]}, "declared twice"),
+        (
+            {"schema": {"columns": [{"name": "v", "type": "binary_vector", "columnScale": 4}]}},
+            "columnScale of 'v', its bits, is 4, no multiple of 8",
+        ),
         (
             {"schema": {"columns": [{"name": "i", "type": "int", "nullable": False}]}, "rows": [{"fields": [None]}]},
             "declared not nullable",

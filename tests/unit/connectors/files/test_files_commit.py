@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -235,6 +236,41 @@ def test_partition_columns_may_be_kept_in_the_file(tmp_path: Path) -> None:
         partition_by=["name"],
     )
     assert visible(tmp_path / "b")[0].parent == tmp_path / "b"
+
+
+def test_a_partition_expression_names_columns_that_are_there(tmp_path: Path) -> None:
+    """`${k1}` of one column would become a directory of that name. The documentation's own spelling of the default is
+    the default."""
+    default = "${k0}=${v0}/${k1}=${v1}/.../${kn}=${vn}/"
+    options = {"file_format_type": "csv", "partition_by": ["name"]}
+    write(TABLE, [batch(1)], path=str(tmp_path), partition_dir_expression=default, **options)
+
+    assert [file.parent.name for file in visible(tmp_path)] == ["name=n1"]
+    with pytest.raises(ValueError, match=r"there is no \$\{k1\}, for partition_by names one column"):
+        sink(TABLE, path=str(tmp_path), partition_dir_expression="${k0}=${v0}/${k1}=${v1}", **options)
+
+
+def test_columns_are_found_whatever_their_case(tmp_path: Path) -> None:
+    """As in the peer; the file keeps the table's spelling, and columns that differ in case only are told apart."""
+    options = {"file_format_type": "csv", "enable_header_write": True}
+    write(TABLE, [batch(1)], path=str(tmp_path / "a"), sink_columns=["NAME", "Id"], **options)
+    write(TABLE, [batch(1)], path=str(tmp_path / "b"), partition_by=["NAME"], **options)
+
+    assert visible(tmp_path / "a")[0].read_text() == "name,id\nn1,1\n"
+    assert [file.parent.name for file in visible(tmp_path / "b")] == ["name=n1"]
+    twins = TableSchema(TABLE.path, tuple(Column(name, parse_type("int")) for name in ("a", "A")))
+    with pytest.raises(ValueError, match="there is no column 'Á'"):
+        sink(twins, path=str(tmp_path), sink_columns=["Á"])
+    write(twins, [pa.record_batch([[1], [2]], schema=twins.arrow())], path=str(tmp_path / "c"), sink_columns=["A"])
+    assert visible(tmp_path / "c")[0].read_text() == "2\n"
+
+
+def test_the_time_pattern_itself_may_stand_in_a_name(tmp_path: Path) -> None:
+    """Older job files write `${yyyy.MM}` where newer ones write `${now}`."""
+    name = "${transactionId}_${yyyy}"
+    write(TABLE, [batch(1)], path=str(tmp_path), file_name_expression=name, filename_time_format="yyyy")
+
+    assert re.fullmatch(r"T_.*_20\d\d_0\.csv", visible(tmp_path)[0].name)
 
 
 def test_many_partitions_keep_few_files_open(tmp_path: Path) -> None:

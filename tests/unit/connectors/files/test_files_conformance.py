@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -112,6 +113,20 @@ def test_an_escaped_delimiter_of_the_peer_is_that_delimiter() -> None:
 
     assert escaped.to_pylist() == [{"c_string": "qwer", "c_boolean": True}] * 5
     assert read(path=path, delimiter="|", **options)[1].equals(escaped)
+
+
+def test_row_delimiters_are_unescaped_as_field_delimiters_are(tmp_path: Path) -> None:
+    """The peer splits rows and fields by regular expressions; a lone backslash is itself."""
+    schema = {"fields": {"a": "string", "b": "string"}}
+    (tmp_path / "x.txt").write_text("1,2||3,4||")
+    (tmp_path / "y.txt").write_text("1\\2\n3\\4\n")
+    wanted = [{"a": "1", "b": "2"}, {"a": "3", "b": "4"}]
+    options = {"file_format_type": "text", "schema": schema}
+
+    bars = read(path=str(tmp_path / "x.txt"), field_delimiter=",", row_delimiter="\\|\\|", **options)[1]
+    assert bars.to_pylist() == wanted
+    backslash = read(path=str(tmp_path / "y.txt"), field_delimiter="\\", **options)[1]
+    assert backslash.to_pylist() == wanted
 
 
 @pytest.mark.parametrize(("kind", "schema"), [("text", LOWER), ("json", UPPER), ("parquet", None), ("orc", None)])

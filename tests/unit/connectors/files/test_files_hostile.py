@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
 import tarfile
 import zipfile
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -247,6 +249,26 @@ def test_binary_names_that_lead_out_are_refused(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------- what is read at all
+
+
+def test_files_are_filtered_by_the_time_of_their_change(tmp_path: Path) -> None:
+    """From the first time on, and before the second."""
+    for second in range(3):
+        file = tmp_path / f"{second}.csv"
+        file.write_text(f"{second},1\n")
+        changed = datetime(2024, 1, 2, 3, 4, second).astimezone().timestamp()
+        os.utime(file, (changed, changed))
+    options = {"path": str(tmp_path), "file_format_type": "csv", "schema": FIELDS}
+
+    def names(**more: str) -> list[str]:
+        return [row["a"] for row in rows(**options, **more)]
+
+    first, last = "2024-01-02 03:04:01", "2024-01-02 03:04:02"
+    assert names(file_filter_modified_start=first) == ["1", "2"]
+    assert names(file_filter_modified_end=last) == ["0", "1"]
+    assert names(file_filter_modified_start=first, file_filter_modified_end=last) == ["1"]
+    with pytest.raises(ValueError, match="is not a time of the form yyyy-MM-dd HH:mm:ss"):
+        names(file_filter_modified_start="2024-01-02")
 
 
 def test_filters_and_hidden_files(tmp_path: Path) -> None:

@@ -106,6 +106,33 @@ def test_xml_elements_hold_values_like_attributes(tmp_path: Path) -> None:
     assert rows(path=str(tmp_path), file_format_type="xml", schema=DECLARED, **options) == DATA.to_pylist()
 
 
+@pytest.mark.parametrize(
+    ("mode", "wanted"),
+    [
+        ("MINIMAL", 'a,1\n"b,c",2\n,\n'),
+        ("ALL", '"a",1\n"b,c",2\n,\n'),
+    ],
+)
+def test_texts_of_csv_are_quoted_as_the_mode_says(tmp_path: Path, mode: str, wanted: str) -> None:
+    """Only texts, and no null: it could not be told from an empty text."""
+    schema = TableSchema(TablePath("", "", "t"), (Column("s", parse_type("string")), Column("i", parse_type("int"))))
+    data = pa.record_batch([["a", "b,c", None], pa.array([1, 2, None], pa.int32())], schema=schema.arrow())
+    write(schema, [data], path=str(tmp_path), file_format_type="csv", csv_string_quote_mode=mode)
+    assert visible(tmp_path)[0].read_text() == wanted
+    with pytest.raises(FatalError, match="holds the delimiter"):
+        write(schema, [data], path=str(tmp_path), file_format_type="csv", csv_string_quote_mode="NONE")
+
+
+def test_json_has_the_digits_of_a_second_that_there_are(tmp_path: Path) -> None:
+    """As Java writes ISO times: no fraction without need, and no zeros behind it."""
+    schema = TableSchema(TablePath("", "", "t"), (Column("at", parse_type("timestamp")),))
+    moments = [moment(2024, 1, 2, 3, 4, 10), moment(2024, 1, 2, 3, 4, 5, 500_000), moment(2024, 1, 2, 3, 4, 5, 1)]
+    write(schema, [pa.record_batch([moments], schema=schema.arrow())], path=str(tmp_path), file_format_type="json")
+
+    wanted = ["03:04:10", "03:04:05.5", "03:04:05.000001"]
+    assert visible(tmp_path)[0].read_text() == "".join(f'{{"at":"2024-01-02T{text}"}}\n' for text in wanted)
+
+
 @pytest.mark.parametrize("kind", ["csv", "json", "xml", "excel", "parquet", "orc"])
 def test_text_full_of_delimiters_survives(kind: str, tmp_path: Path) -> None:
     awkward = ["a,b", 'say "hi"', "two\nlines", "tab\t\\back", "<&>'", "trailing,", "\r\nx"]
