@@ -30,3 +30,6 @@ class SqlTransformFactory(CatalystFactory):
 
     def query(self, options: Any) -> str:
         return str(options.query)
+
+    def extras(self, options: Any) -> tuple[str, ...]:
+        return ("crypto",) if "des_" in options.query.lower() else ()
