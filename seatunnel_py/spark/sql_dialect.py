@@ -124,7 +124,7 @@ class _Writer(Generator):
 
     def write(self, tree: exp.Query) -> str:
         """The whole query."""
-        prepare(tree, {table: self._inputs[name] for table, name in self._names.items()})
+        prepare(tree, {table: self._inputs[name] for table, name in self._names.items()}, self._names)
         return str(self.sql(tree))
 
     def type_of(self, node: exp.Expr, sql: str) -> str:

@@ -46,6 +46,15 @@ def test_text_is_quoted_for_spark() -> None:
     assert text == "SELECT 'it\\'s \\\\d' AS x, `odd name`, `standard` FROM `t` AS `t`"
 
 
+def test_an_input_by_its_name_in_the_job() -> None:
+    """The peer's job files read it as ``dual`` and call its columns by its name, also those inside of a row."""
+    text = translate(
+        "select job.`a`, job.r.x, upper(job.name) as n from dual where job.a > 1", {"job": TABLE}, "seatunnel"
+    )
+
+    assert text == ("SELECT `dual`.`a`, `dual`.r.x, upper(`dual`.name) AS n FROM `job` AS `dual` WHERE `dual`.a > 1")
+
+
 def test_without_types_the_translation_is_the_general_one() -> None:
     text = translate("select cast(b as timestamp) as x, b / 2 as y, 1.5 as z from t", {"t": TABLE}, "seatunnel")
 
