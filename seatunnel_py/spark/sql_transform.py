@@ -32,4 +32,5 @@ class SqlTransformFactory(CatalystFactory):
         return str(options.query)
 
     def extras(self, options: Any) -> tuple[str, ...]:
-        return ("crypto",) if "des_" in options.query.lower() else ()
+        queries = [options.query, *(str(rule.get("query")) for rule in options.table_transform)]
+        return ("crypto",) if any("des_" in query.lower() for query in queries) else ()

@@ -97,6 +97,7 @@ class CatalogTableRule(Options):
     constraint_key_rule: tuple[ConstraintRule, ...] | None = option(None, doc="all constraints, in any order")
     column_rule: tuple[ColumnRule, ...] | None = option(None, doc="all columns, in any order")
     table_identifier_rule: TableIdentifierRule | None = option(None, doc="the table's path")
+    table_path: str | None = option(None, doc="the table's path, without a catalog")
 
 
 class TableRules(Options):

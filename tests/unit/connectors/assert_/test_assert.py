@@ -292,6 +292,7 @@ def test_the_table_is_as_described() -> None:
     ("rule", "words"),
     [
         ({"table_identifier_rule": {"catalog_name": "x", "table": "test.u"}}, "the table is test.t, not test.u"),
+        ({"table_path": "test.u"}, "table_path: the table is test.t, not test.u"),
         ({"primary_key_rule": {"primary_key_name": "other"}}, "the key is called 'pk', not 'other'"),
         ({"primary_key_rule": {"primary_key_columns": ["id", "name"]}}, "its columns are [id], not [id, name]"),
         ({"constraint_key_rule": []}, "the constraints are"),

@@ -24,6 +24,16 @@ def replaced(texts: list[str | None], **options: Any) -> list[str | None]:
     return values(one(transform, rows(TEXT, *((text, 1) for text in texts))), "s")
 
 
+@pytest.mark.parametrize("options", [{"pattern": "a"}, {"pattern": "[a]", "is_regex": True}])
+def test_several_fields_at_once(options: dict[str, Any]) -> None:
+    several = table(s="string", n="int", t="string")
+    transform = make(ReplaceFactory, several, replace_field=["s", "t"], replacement="b", **options)
+
+    found = one(transform, rows(several, ("a", 1, "aa"), ("x", 2, None)))
+
+    assert (values(found, "s"), values(found, "n"), values(found, "t")) == (["b", "x"], [1, 2], ["bb", None])
+
+
 @pytest.mark.parametrize(
     ("pattern", "replacement", "options", "before", "after"),
     [
