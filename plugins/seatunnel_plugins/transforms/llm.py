@@ -57,7 +57,9 @@ class LlmOptions(ModelOptions):
     )
     output_column_name: str = option("llm_output", min_length=1, doc="column for the answers")
     inference_columns: tuple[str, ...] = option((), doc="the columns that the model is shown; default: all")
-    process_batch_size: int = option(1, ge=1, le=1000, doc="rows asked about in one request")
+    process_batch_size: int = option(
+        1, fallback=("inference_batch_size",), ge=1, le=1000, doc="rows asked about in one request"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,15 @@ def test_replace_refuses(options: dict[str, Any], words: str) -> None:
     assert words in str(caught.value)
 
 
+def test_a_hyphen_behind_a_class_is_itself() -> None:
+    """Java's patterns for addresses have it; Python takes it for a range that cannot be."""
+    find = JavaPattern("^[\\w-\\.]+@([\\w-]+\\.)+[\\w-]{2,4}$", "pattern").python
+
+    assert find.match("ann-lee.x@mail.example.com")
+    assert not find.match("ann lee@example.com")
+    assert JavaPattern("[\\d-z]", "pattern").python.findall("1-az") == ["1", "-", "z"]
+
+
 PATTERNS = ["a+", "(a)(b|c)", "[^a-b]", "b|ab", "(?:ab)+c?", "\\bab", "a{2,3}", "(a|ab)(c|bcd)", "[.]"]
 
 
