@@ -100,6 +100,14 @@ def test_a_simple_graph_may_use_one_name_twice() -> None:
         assert edges(found) == {"a": (), transform_id: ("a",), "Lines-sink-1": (transform_id,)}
 
 
+def test_an_end_that_a_step_does_not_have_is_noted() -> None:
+    """A sink has no output and a source no input; job files name them all the same, by either name."""
+    found = job(["plugin_output = a, source_table_name = x"], [], ["plugin_input = a, plugin_output = y"])
+
+    assert edges(found)["Lines-sink-1"] == ("a",)
+    assert sum("unknown option, ignored" in note for note in found.notes) == 2
+
+
 def test_a_circle_is_refused() -> None:
     """Retry loops have a form of their own; a circle of names is a mistake."""
     text = problems(
