@@ -19,7 +19,7 @@ nest, an enum is matched without regard to case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from functools import lru_cache
@@ -332,6 +332,10 @@ class SourceOptions(Options):
     id: str | None = option(None, doc="id of the step, which its saved state is found by")
 
 
+NO_TABLE = "(?!)"
+"""A pattern that matches no table."""
+
+
 class TransformOptions(Options):
     """Base of every transform's options."""
 
@@ -344,7 +348,7 @@ class TransformOptions(Options):
     id: str | None = option(None, doc="id of the step, which its saved state is found by")
     table_match_regex: str = option(".*", doc="upstream tables that are transformed; others pass through")
     table_transform: tuple[dict[str, Any], ...] = option(
-        (), doc="options for single tables: table_path and what differs; wins over table_match_regex"
+        (), doc="options for single tables, each with its table_path; none of the step's own hold for these"
     )
     rule_match_mode: RuleMatchMode = option(
         RuleMatchMode.FIRST_MATCH, doc="whether the first matching rule applies, or all"
@@ -352,6 +356,19 @@ class TransformOptions(Options):
     retry_rejected: int = option(
         0, ge=0, le=100, doc="how often a row that this step rejects comes back to it before it counts as a bad row"
     )
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _of_single_tables_only(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Where ``table_transform`` says everything, only the tables that it names are transformed."""
+        if not isinstance(data, Mapping) or not data.get("table_transform"):
+            return handler(data)
+        common = {key for info in describe(TransformOptions) for key in (info.name, info.key, *info.fallback)}
+        first = data["table_transform"][0] if isinstance(data["table_transform"], Sequence) else None
+        if data.keys() <= common and isinstance(first, Mapping):
+            own = {key: value for key, value in first.items() if key != "table_path"}
+            data = {**own, **data, "table_match_regex": data.get("table_match_regex", NO_TABLE)}
+        return handler(data)
 
 
 class SinkOptions(Options):

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from pydantic_core.core_schema import ErrorType
 
 from seatunnel_py.api.option_values import alternatives
-from seatunnel_py.api.options import JOB_FILE, Options, describe
+from seatunnel_py.api.options import JOB_FILE, Options, SinkOptions, SourceOptions, describe
 from seatunnel_py.api.redaction import is_sensitive
 from seatunnel_py.config.shade import Secrets
 from seatunnel_py.config.tree import Node, Place
@@ -50,8 +50,9 @@ def resolve_options(
         missing = tuple(_below(path, problem) for problem in missing)
     notes = [*_older_names(node, model, path), *_without_value(node, model, path)]
     options, found = _validated(node.plain(), model)
-    if not strict and any(error["type"] == "unknown_key" for error in found):
-        ignored = [_spot(node, model, error) for error in found if error["type"] == "unknown_key"]
+    unknown = [error for error in found if error["type"] == "unknown_key"]
+    if ignorable := [error for error in unknown if not strict or _without_effect(model, error["loc"])]:
+        ignored = [_spot(node, model, error) for error in ignorable]
         notes += [spot.place.problem("unknown option, ignored", path=spot.path(path)) for spot in ignored]
         options, found = _validated(node.plain(frozenset(id(spot.node) for spot in ignored)), model)
     hidden |= _secret_texts(node, model) if found else frozenset()
@@ -60,6 +61,13 @@ def resolve_options(
     if len(found) > PROBLEMS_MAX:
         both = (*both, node.place.problem(f"and {len(found) - PROBLEMS_MAX} more problems", path=path))
     return (None if both else options), both, tuple(notes)
+
+
+def _without_effect(model: type[Options], loc: tuple[str | int, ...]) -> bool:
+    """The name of an end that a step does not have: every step of the peer knows both, and job files give them."""
+    if issubclass(model, SourceOptions):
+        return loc in (("plugin_input",), ("source_table_name",))
+    return issubclass(model, SinkOptions) and loc in (("plugin_output",), ("result_table_name",))
 
 
 def _validated(plain: Any, model: type[M]) -> tuple[M | None, list[Any]]:

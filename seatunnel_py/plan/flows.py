@@ -16,10 +16,11 @@ from typing import Any, TypeAlias
 from pydantic import ValidationError
 
 from seatunnel_py.api.capabilities import Determinism, SinkCapabilities, SourceCapabilities, TransformCapabilities
+from seatunnel_py.api.options import JOB_FILE
 from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.sink import Sink
 from seatunnel_py.api.source import Source, SourceTable
-from seatunnel_py.api.step_options import RuleMatchMode
+from seatunnel_py.api.step_options import RuleMatchMode, TransformOptions
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.config.placeholders import Names, expand
 from seatunnel_py.errors import PlanError, Problem, RetriableError, SeaTunnelError, UnreachableError
@@ -220,10 +221,12 @@ class _Builder:
         return [options] if re.fullmatch(options.table_match_regex, table.path.full_name) else []
 
     def _special(self, step: Step, rule: Mapping[str, Any]) -> Any:
-        own = {name: getattr(step.options, name) for name in step.options.model_fields_set}
+        """The options that a rule gives for its table. None of the step's own hold there, as with the peer."""
+        common = {name: getattr(step.options, name) for name in TransformOptions.model_fields}
         special = {key: value for key, value in rule.items() if key != "table_path"}
         try:
-            return type(step.options).model_validate({**own, "table_transform": (), **special})
+            options = type(step.options).model_validate(special, context={JOB_FILE: True})
+            return options.model_copy(update=common)
         except ValidationError as error:
             for found in error.errors(include_url=False, include_input=False):
                 where = ".".join(str(part) for part in found["loc"])
@@ -245,12 +248,20 @@ class _Builder:
                 remedy = "a query over several inputs needs exactly one table from each"
                 self.problems.append(step.node.problem(text, remedy=remedy, option="plugin_input"))
                 return []
-            groups = [inputs]
-        else:
-            groups = [[pair] for pair in inputs]
-        streams = [out for group in groups for out in self._one_query(step, factory, group)]
-        self._refuse_halves(step, streams)
-        return streams
+        if len(step.inputs) > 1:
+            return self._one_query(step, factory, step.options, inputs)
+        passed: list[Stream] = []
+        made: list[Stream] = []
+        for pair in inputs:
+            matching = self._matching(step, pair[1].table)
+            if not matching:
+                passed.append(pair[1])
+            elif len(matching) > 1:
+                self._problem(step, ValueError("table_transform: a query takes one rule for each table"), pair[1].table)
+            else:
+                made += self._one_query(step, factory, matching[0], [pair])
+        self._refuse_halves(step, made)
+        return [*passed, *made]
 
     def _refuse_halves(self, step: Step, streams: list[Stream]) -> None:
         """A table that comes in two streams must not be grouped or sorted in halves."""
@@ -266,14 +277,16 @@ class _Builder:
         assert isinstance(node, SqlNode)
         return node
 
-    def _one_query(self, step: Step, factory: CatalystFactory, group: list[tuple[str, Stream]]) -> list[Stream]:
+    def _one_query(
+        self, step: Step, factory: CatalystFactory, options: Any, group: list[tuple[str, Stream]]
+    ) -> list[Stream]:
         if self.analyst is None:
             self.problems.append(step.node.problem("this command cannot run SQL steps", remedy="use `seatunnel run`"))
             return []
         named = {self._sql_name(step_id): stream for step_id, stream in group}
         try:
             analysis = self.analyst.analyse(
-                factory.query(step.options),
+                factory.query(options),
                 {name: stream.table for name, stream in named.items()},
                 self.job.file.env.sql_dialect,
             )

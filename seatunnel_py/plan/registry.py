@@ -34,6 +34,13 @@ class PluginKind(StrEnum):
         return f"seatunnel_py.{self.value}s"
 
 
+_REFUSED = {
+    "dynamiccompile": "it would compile Java or Groovy; Sql has functions for most uses, and a transform of one's own "
+    "is a few lines of Python (docs/authors.md)",
+}
+"""Plugins of the peer that there will not be, in lower case, and what to do instead."""
+
+
 class UnknownPluginError(SeaTunnelError):
     """No plugin of that name; ``suggestion`` is the nearest one that is there."""
 
@@ -42,7 +49,8 @@ class UnknownPluginError(SeaTunnelError):
         self.suggestion = next((other for other in known if near and other.lower() == near[0]), "")
         super().__init__(
             f"there is no {kind.value} plugin {name!r}",
-            f"known {kind.value}s: {', '.join(sorted(known)) or 'none'}; `seatunnel plugins list` shows them",
+            _REFUSED.get(name.lower())
+            or f"known {kind.value}s: {', '.join(sorted(known)) or 'none'}; `seatunnel plugins list` shows them",
         )
         self.args = (kind, name, known)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from seatunnel_py.api.factory import Factory, JobMode, StepContext
@@ -73,6 +73,7 @@ def understand(file: JobFile, registry: Registry, found: Iterable[Problem] = ())
         if step is not None:
             resolved.append(step)
     if file.sources and file.sinks and len(resolved) == len(file.steps):
+        resolved = _told_apart(resolved)
         # Wiring half-understood steps would only repeat the first problems in other words.
         edges = _wire(resolved, problems, notes, strict=file.env.strict)
     if problems:
@@ -118,8 +119,31 @@ def _resolve(
     notes += remarks
     if options is None:
         return None
-    step_id = options.id or getattr(options, "plugin_output", None) or f"{factory.name}-{kind.value}-{node.ordinal + 1}"
+    step_id = options.id or getattr(options, "plugin_output", None) or _default_id(factory, node)
     return _Resolved(step_id, kind, factory, options, node)
+
+
+def _is_simple(steps: list[_Resolved]) -> bool:
+    """One source, one sink and at most one transform: their order wires them where names do not."""
+    kinds = Counter(step.kind for step in steps)
+    return kinds[PluginKind.SOURCE] == kinds[PluginKind.SINK] == 1 and kinds[PluginKind.TRANSFORM] <= 1
+
+
+def _told_apart(steps: list[_Resolved]) -> list[_Resolved]:
+    """In a simple graph the transform may call its output as the source does: there is no doubt who is meant."""
+    if not _is_simple(steps):
+        return steps
+    source = next(step for step in steps if step.kind is PluginKind.SOURCE)
+    return [
+        replace(step, id=_default_id(step.factory, step.node))
+        if step.kind is PluginKind.TRANSFORM and step.id == step.output == source.output
+        else step
+        for step in steps
+    ]
+
+
+def _default_id(factory: Factory, node: StepNode) -> str:
+    return f"{factory.name}-{node.kind}-{node.ordinal + 1}"
 
 
 def _wire(
@@ -127,17 +151,17 @@ def _wire(
 ) -> dict[str, tuple[str, ...]]:
     """Edges as {step id: input step ids}. In a simple graph a wrong name can only have meant the step before: where the
     job is not strict, that is taken, and noted."""
-    kinds = Counter(step.kind for step in steps)
-    simple = kinds[PluginKind.SOURCE] == kinds[PluginKind.SINK] == 1 and kinds[PluginKind.TRANSFORM] <= 1
+    simple = _is_simple(steps)
     duplicates = [step_id for step_id, count in Counter(step.id for step in steps).items() if count > 1]
     for step in steps:
         if step.id in duplicates:
             problems.append(step.problem(f"the name {step.id!r} is used by more than one step", option="plugin_output"))
-    outputs = {step.output: step.id for step in steps if step.output}
+    everything = _outputs(steps)
     edges: dict[str, tuple[str, ...]] = {}
     previous: _Resolved | None = None
     for step in steps:
         if step.kind is not PluginKind.SOURCE:
+            outputs = _outputs(other for other in steps if other is not step) if simple else everything
             missing = [_unknown_input(step, name, outputs) for name in step.inputs if name not in outputs]
             follows = simple and not strict and len(missing) == len(step.inputs)
             (notes if follows else problems).extend(missing)
@@ -152,6 +176,11 @@ def _wire(
     elif not problems:
         problems += _unused(steps, edges)
     return edges
+
+
+def _outputs(steps: Iterable[_Resolved]) -> dict[str, str]:
+    """The steps' ids by what their outputs are called."""
+    return {step.output: step.id for step in steps if step.output}
 
 
 def _repeated(step: _Resolved) -> Iterable[Problem]:

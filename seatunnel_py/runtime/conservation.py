@@ -2,14 +2,15 @@
 it holds for every checkpoint, over restarts and restores. Pure.
 
 Rules. (1) A unit takes exactly the rows that its slices hold: what was sent is what was received. (2) What went in came
-out, was filtered by a step that filters, or was rejected. (3) A step that makes other rows of the ones that it gets is
-not balanced; what it was given and what it gave is reported all the same.
+out, was filtered by a step that filters, or was rejected; a query may also give several rows for one, and says how
+many. (3) A step that makes other rows of the ones that it gets is not balanced; what it was given and what it gave is
+reported all the same.
 """
 
 from __future__ import annotations
 
 from seatunnel_py.api.capabilities import Cardinality
-from seatunnel_py.plan.flows import TransformNode
+from seatunnel_py.plan.flows import SqlNode, TransformNode
 from seatunnel_py.plan.pipelines import Vertex
 from seatunnel_py.runtime.tallies import Tally
 from seatunnel_py.work.unit import QUARANTINE, FailureKind, Unit, UnitFailure, UnitResult
@@ -27,12 +28,23 @@ def violation(vertex: Vertex, unit: Unit, result: UnitResult, tally: Tally) -> U
         return None
     out = sum(piece.piece.rows for piece in result.pieces if piece.step != QUARANTINE)
     out += sum(one.rows for one in result.slices)
-    if result.rows != out + tally.filtered + tally.rejected:
+    added = _added(vertex, result)
+    if result.rows + added != out + tally.filtered + tally.rejected:
+        by_query = f", queries added {added}" if added else ""
         return _failure(
             unit,
-            f"{result.rows} rows went in, {out} came out, {tally.filtered} were filtered and {tally.rejected} rejected",
+            f"{result.rows} rows went in{by_query}, {out} came out, {tally.filtered} were filtered and "
+            f"{tally.rejected} rejected",
         )
     return None
+
+
+def _added(vertex: Vertex, result: UnitResult) -> int:
+    """Rows that queries of the chain gave beyond those that they got: EXPLODE makes several of one."""
+    queries = {node.step.id for node in vertex.nodes if isinstance(node, SqlNode)}
+    return sum(
+        max(0, count.rows_out + count.rejected - count.rows_in) for count in result.counts if count.step in queries
+    )
 
 
 def _makes_others(node: object) -> bool:

@@ -40,13 +40,13 @@ class Analyst:
     def rows(self, query: str, inputs: Mapping[str, pa.Table]) -> pa.Table:
         """See ``SqlAnalyst``."""
         from seatunnel_py.spark.arrow_wire import wire_schema
-        from seatunnel_py.spark.sql_session import put_view
+        from seatunnel_py.spark.sql_session import put_view, query_frame
 
         for name, table in inputs.items():
             frame = self._session.createDataFrame(table.cast(wire_schema(table.schema)))
             put_view(name, frame._jdf)
             self._views[name] = ()  # it is not the empty view that an analysis wants
-        return self._session.sql(query).toArrow()
+        return query_frame(self._session, query).toArrow()
 
     def _analyse(self, query: str, inputs: Mapping[str, TableSchema], dialect: str) -> Analysis:
         from pyspark.errors import PySparkException
@@ -100,8 +100,9 @@ class Analyst:
 
     def _plan(self, text: str) -> tuple[PlanFacts, list[dict[str, Any]]]:
         from seatunnel_py.spark.sql_plan import facts
+        from seatunnel_py.spark.sql_session import query_frame
 
-        frame = self._session.sql(text)._jdf
+        frame = query_frame(self._session, text)._jdf
         found = facts(frame.queryExecution().analyzed().toJSON())
         return found, json.loads(frame.schema().json())["fields"]
 
@@ -109,8 +110,10 @@ class Analyst:
         """Spark's name for the type of a one-column query; None where it cannot be analysed by itself."""
         from pyspark.errors import PySparkException
 
+        from seatunnel_py.spark.sql_session import query_frame
+
         try:
-            return str(self._session.sql(select)._jdf.schema().apply(0).dataType().simpleString())
+            return str(query_frame(self._session, select)._jdf.schema().apply(0).dataType().simpleString())
         except PySparkException:
             return None
 

@@ -21,7 +21,7 @@ from seatunnel_py.api.schema import TablePath
 from seatunnel_py.errors import FatalError, SeaTunnelError
 from seatunnel_py.spark.frames import PARTITION, PARTITIONS, FrameSource
 from seatunnel_py.spark.pack_task import unpicklable
-from seatunnel_py.spark.sql_session import drop_view, put_view, query_session, wire_ddl
+from seatunnel_py.spark.sql_session import drop_view, put_view, query_frame, query_session, wire_ddl
 from seatunnel_py.spark.sql_types import ROW_DDL
 from seatunnel_py.work.chain import Chain, ChainQuery, ChainSource, ChainSql
 from seatunnel_py.work.unit import (
@@ -121,7 +121,7 @@ def _run_narrow(session: SparkSession, chain: Chain, unit: Unit, stages: list[by
     for query, stage in zip(queries, stages[:-1], strict=True):
         frame = _mapped(frame, partial(sending, stage), wire_ddl(query.table, ROW_DDL))
         put_view(query.name, frame._jdf)
-        frame = session.sql(with_row(query.query))
+        frame = query_frame(session, with_row(query.query))
     done = _mapped(frame, partial(ending, stages[-1]), f"{RESULT} string")
     (row,) = done.collect() if source is None else _partition(done, unit)
     for query in queries:
@@ -169,7 +169,7 @@ def _run_wide(session: SparkSession, chain: Chain, head: ChainQuery, unit: Unit,
         counts.append(StepCount(channel, table.path, rows, rows))
     output = chain.output
     target = Writing(head.output, output.channel, output.location or exchange, f"{chain.incarnation}.{unit.id}")
-    answer = _mapped(session.sql(head.query), partial(writing, pickle.dumps(target, 5)), f"{SLICES} string")
+    answer = _mapped(query_frame(session, head.query), partial(writing, pickle.dumps(target, 5)), f"{SLICES} string")
     written = [_slice(item) for row in answer.collect() for item in json.loads(row[0])]
     for _, name, _ in head.inputs:
         drop_view(session, name)

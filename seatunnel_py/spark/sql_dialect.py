@@ -124,7 +124,7 @@ class _Writer(Generator):
 
     def write(self, tree: exp.Query) -> str:
         """The whole query."""
-        prepare(tree, {table: self._inputs[name] for table, name in self._names.items()})
+        prepare(tree, {table: self._inputs[name] for table, name in self._names.items()}, self._names)
         return str(self.sql(tree))
 
     def type_of(self, node: exp.Expr, sql: str) -> str:
@@ -158,6 +158,19 @@ class _Writer(Generator):
         if node.is_string:
             return text(node.this)
         return sql_arithmetic.number(self, node)
+
+    def case_sql(self, node: exp.Case) -> str:
+        """``CASE x WHEN condition``: with the peer that is a condition and not a value to compare with, unless x is
+        one itself."""
+        operand = node.this
+        if operand is not None and self.argument(operand).type not in ("boolean", ""):
+            branches = node.args["ifs"]
+            if any(self.argument(branch.this).type == "boolean" for branch in branches):
+                for branch in branches:
+                    if self.argument(branch.this).type != "boolean":
+                        branch.set("this", exp.EQ(this=operand.copy(), expression=branch.this.copy()))
+                node.set("this", None)
+        return str(super().case_sql(node))
 
     def cast_sql(self, node: exp.Cast, safe_prefix: str | None = None) -> str:
         target = self.datatype_sql(node.to)

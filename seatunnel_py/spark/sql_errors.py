@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from seatunnel_py.plan.sql_parse import PEER, SqlError, at, parse_query
 
+_OF_PYTHON = re.compile(r"from the Python worker:.*?^ValueError: ([^\n]+)", re.DOTALL | re.MULTILINE)
 # An error that came through the JVM bare: the class of the exception, then Spark's code in brackets.
 _CODED = re.compile(r"(?:Exception|Error): (\[[A-Z][A-Z0-9_.]+\])")
 _LOST = (
@@ -43,6 +44,8 @@ def readable(
 def first_sentence(error: Exception) -> str:
     """Spark's own words without its codes, its plan and its stack."""
     text = str(error).strip()
+    if raised := _OF_PYTHON.search(text):  # a function of ours said it, and its trace says nothing more
+        return " ".join(raised[1].split())
     if found := _CODED.search(text):
         text = text[found.start(1) :]
     text = re.split(r"\s+SQLSTATE: |;\s*\n|\n== |\n\s*at |\n\n", text, maxsplit=1)[0]

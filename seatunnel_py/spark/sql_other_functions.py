@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sqlglot import exp
+
+from seatunnel_py.spark import sql_des
 from seatunnel_py.spark.sql_call import INTEGERS, Argument, Call, Translation
 from seatunnel_py.spark.sql_types import text
 
@@ -65,6 +68,15 @@ def _array(call: Call) -> str:
     return call.plain("array")
 
 
+def _explode(call: Call) -> str:
+    """A lateral view gives no row for a null among the elements, unless it is an OUTER one."""
+    call.takes(1)
+    lateral = call.node.parent
+    if not isinstance(lateral, exp.Lateral) or lateral.args.get("outer") or call[0].type.startswith("map<"):
+        return call.plain("explode")
+    return f"explode(filter({call[0].sql}, item -> item IS NOT NULL))"
+
+
 # ------------------------------------------------------------------ encryption
 
 
@@ -96,6 +108,19 @@ def _aes_key(call: Call) -> str:
     if key.text is not None:
         return phrase
     return f"IF(startswith({key.sql}, 'base64:'), unbase64(substring({key.sql}, 8)), {phrase})"
+
+
+def _des(name: str) -> Translation:
+    """The password comes first."""
+
+    def translate(call: Call) -> str:
+        call.takes(2)
+        password = call[0].text
+        if password is not None and len(password.encode()) < sql_des.BLOCK:
+            raise call.error(f"wants a password of {sql_des.BLOCK} characters or more")
+        return f"{name}({call[0].as_text}, {call[1].as_text})"
+
+    return translate
 
 
 # ------------------------------------------------------------------ vectors
@@ -168,8 +193,11 @@ OTHER_FUNCTIONS: Mapping[str, Translation] = {
     "IFNULL": _ifnull,
     "MULTI_IF": _multi_if,
     "ARRAY": _array,
+    "EXPLODE": _explode,
     "AES_ENCRYPT": _aes_encrypt,
     "AES_DECRYPT": _aes_decrypt,
+    "DES_ENCRYPT": _des(sql_des.ENCRYPT),
+    "DES_DECRYPT": _des(sql_des.DECRYPT),
     "VECTOR_DIMS": _dims,
     "VECTOR_NORM": _norm,
     "INNER_PRODUCT": _inner_product,

@@ -112,10 +112,11 @@ def _literal_type(node: exp.Literal | exp.Null, sql: str) -> str:
 # ------------------------------------------------------------------ changes to the tree
 
 
-def prepare(tree: exp.Query, tables: Mapping[int, TableSchema]) -> None:
+def prepare(tree: exp.Query, tables: Mapping[int, TableSchema], names: Mapping[int, str]) -> None:
     """Name the columns that have no alias, and let exploded columns replace those of the same name.
 
-    ``tables`` are the schemas of the inputs by the ``id`` of their node."""
+    ``tables`` are the schemas of the inputs by the ``id`` of their node, ``names`` what these are called in the job."""
+    _call_as_written(tree, tables, names)
     for select in list(tree.find_all(exp.Select)):
         _name_columns(select)
     for select in list(tree.find_all(exp.Select)):
@@ -123,6 +124,21 @@ def prepare(tree: exp.Query, tables: Mapping[int, TableSchema]) -> None:
         laterals = select.args.get("laterals") or []
         if source is not None and laterals and not select.args.get("joins") and id(source.this) in tables:
             _replace_exploded(select, source.this, tables[id(source.this)], laterals)
+
+
+def _call_as_written(tree: exp.Query, tables: Mapping[int, TableSchema], names: Mapping[int, str]) -> None:
+    """``fake.name FROM dual``: the input by its name in the job, where the query calls it something else."""
+    sources = [table for table in tree.find_all(exp.Table) if id(table) in names]
+    if len(sources) != 1:
+        return
+    (source,) = sources
+    name = names[id(source)].lower()
+    own = {column.name.lower() for column in tables[id(source)].columns}
+    if name in own or any(other.alias_or_name.lower() == name for other in tree.find_all(exp.Table, exp.Subquery)):
+        return
+    for column in tree.find_all(exp.Column):
+        if column.parts[0].name.lower() == name and len(column.parts) > 1:
+            column.parts[0].replace(exp.to_identifier(source.alias_or_name, quoted=True))
 
 
 def _name_columns(select: exp.Select) -> None:

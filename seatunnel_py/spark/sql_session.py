@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.schema import TableSchema
+from seatunnel_py.spark.sql_des import register
 from seatunnel_py.spark.sql_types import quoted, spark_type
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 SESSION_SETTINGS: Mapping[str, str] = {
     # Without a zone of its own a timestamp must mean the same on every machine.
@@ -34,6 +35,12 @@ def query_session(session: SparkSession) -> SparkSession:
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
     return own
+
+
+def query_frame(session: SparkSession, query: str) -> DataFrame:
+    """The answer of a query in Spark's dialect; functions that run in Python are made known first."""
+    register(session, query)
+    return session.sql(query)
 
 
 def put_view(name: str, frame: Any) -> None:

@@ -61,7 +61,7 @@ def _rawtohex(call: Call) -> str:
 
 def _insert(call: Call) -> str:
     call.takes(4)
-    s, start, length, other = (str(arg) for arg in call.args)
+    s, start, length, other = call[0].as_text, str(call[1]), str(call[2]), call[3].as_text
     return (
         f"CASE WHEN {s} IS NULL THEN {other}"
         f" WHEN {other} IS NULL OR {other} = '' OR {start} < 1 OR {length} <= 0 OR {start} > char_length({s}) + 1"

@@ -49,11 +49,12 @@ def _add(call: Call) -> str:
     unit = call.word(2, "DAY", _ADD_UNITS)
     value, count, dtype = call[0].sql, call[1], call[0].type
     if dtype == "date":
+        days = str(count) if count.type in ("", "int") else f"CAST({count.sql} AS INT)"
         return {
-            "YEAR": f"add_months({value}, {count} * 12)",
-            "MONTH": f"add_months({value}, {count.sql})",
-            "WEEK": f"date_add({value}, {count} * 7)",
-            "DAY": f"date_add({value}, {count.sql})",
+            "YEAR": f"add_months({value}, {days} * 12)",
+            "MONTH": f"add_months({value}, {days})",
+            "WEEK": f"date_add({value}, {days} * 7)",
+            "DAY": f"date_add({value}, {days})",
         }.get(unit, value)
     if dtype.startswith("time("):
         if unit in _DATE_UNITS:

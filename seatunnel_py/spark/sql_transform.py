@@ -30,3 +30,7 @@ class SqlTransformFactory(CatalystFactory):
 
     def query(self, options: Any) -> str:
         return str(options.query)
+
+    def extras(self, options: Any) -> tuple[str, ...]:
+        queries = [options.query, *(str(rule.get("query")) for rule in options.table_transform)]
+        return ("crypto",) if any("des_" in query.lower() for query in queries) else ()

@@ -20,6 +20,8 @@ def broken_rules(rule: CatalogTableRule, table: TableSchema) -> list[str]:
     identifier = rule.table_identifier_rule
     if identifier is not None and identifier.table != table.path.full_name:
         found.append(f"table_identifier_rule: the table is {table.path}, not {identifier.table}")
+    if rule.table_path is not None and rule.table_path != table.path.full_name:
+        found.append(f"table_path: the table is {table.path}, not {rule.table_path}")
     return found
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
+
+from pydantic import field_validator
 
 from seatunnel_connectors.table_config import SortType, TypeOption
 from seatunnel_py.api import ConstraintType, Options, SinkOptions, at_least_one, option, required_when
@@ -34,7 +37,7 @@ class RowRule(Options):
 class ValueRule(Options):
     rule_type: ValueRuleType | None = option(None, doc="what must hold for every value of the field")
     rule_value: float | None = option(None, doc="the bound, itself allowed")
-    equals_to: Any = option(None, doc="what every value that is not null must be, written as in JSON")
+    equals_to: Any = option(None, doc="what every value that is not null must be, written as in JSON; null: NULL")
 
     rules = (at_least_one("rule_type", "equals_to"), required_when("rule_value", other="rule_type", equals=BOUNDED))
 
@@ -43,6 +46,18 @@ class FieldRule(Options):
     field_name: str = option(doc="a column of the table")
     field_type: TypeOption | None = option(None, doc="its type, as text or as an object of nested fields")
     field_value: tuple[ValueRule, ...] = option((), doc="what must hold for its values")
+
+    @field_validator("field_value", mode="before")
+    @classmethod
+    def _null_is_a_value(cls, given: Any) -> Any:
+        """``equals_to = null`` is the rule NULL; elsewhere a null that is written counts as absent."""
+        return [_null_rule(rule) for rule in given] if isinstance(given, Sequence) else given
+
+
+def _null_rule(rule: Any) -> Any:
+    if not isinstance(rule, Mapping) or "equals_to" not in rule or rule["equals_to"] is not None:
+        return rule
+    return {"rule_type": ValueRuleType.NULL.value} | {key: rule[key] for key in rule if key != "equals_to"}
 
 
 class PrimaryKeyRule(Options):
@@ -82,6 +97,7 @@ class CatalogTableRule(Options):
     constraint_key_rule: tuple[ConstraintRule, ...] | None = option(None, doc="all constraints, in any order")
     column_rule: tuple[ColumnRule, ...] | None = option(None, doc="all columns, in any order")
     table_identifier_rule: TableIdentifierRule | None = option(None, doc="the table's path")
+    table_path: str | None = option(None, doc="the table's path, without a catalog")
 
 
 class TableRules(Options):

@@ -17,7 +17,6 @@ from seatunnel_py.api import (
     at_most_one,
     option,
     required_when,
-    together,
 )
 from seatunnel_py.api.options import Rule
 
@@ -106,8 +105,8 @@ class JdbcSourceOptions(SourceOptions):
     allow_sampling: bool = option(True, key="split.allow-sampling")
     partition_column: str | None = option(None, doc="column whose ranges are read in parallel")
     partition_num: int | None = option(None, ge=1, doc="number of ranges")
-    partition_lower_bound: str | None = option(None, doc="smallest value to start dividing at")
-    partition_upper_bound: str | None = option(None, doc="largest value to stop dividing at")
+    partition_lower_bound: str | None = option(None, doc="smallest value to start dividing at; default: the smallest")
+    partition_upper_bound: str | None = option(None, doc="largest value to stop dividing at; default: the largest")
     use_select_count: bool = option(False, doc="count rows instead of trusting the database's statistics")
     skip_analyze: bool = option(False, doc="use the statistics as they are")
     decimal_type_narrowing: bool = option(True, doc="decimals without fraction become integers (Oracle)")
@@ -123,7 +122,6 @@ class JdbcSourceOptions(SourceOptions):
         at_most_one("table_path", "table_list"),
         at_most_one("query", "table_list"),
         required_when("table_path", other="use_regex", equals=(True,)),
-        together("partition_lower_bound", "partition_upper_bound"),
     )
 
     @field_validator("url")

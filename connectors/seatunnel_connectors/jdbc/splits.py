@@ -85,10 +85,9 @@ def key_ranges(
     """The ranges of a table; at least one, which has both ends open."""
     if parts <= 1:
         return [KeyRange()]  # nothing to divide: no condition at all, so nulls are read as well
-    if partition.lower is not None and partition.upper is not None:
-        low, high = _read(dtype, partition.lower), _read(dtype, partition.upper)
-    else:
-        low, high = probe.bounds()
+    given = (partition.lower, partition.upper)
+    found = probe.bounds() if None in given else given
+    low, high = (one if text is None else _read(dtype, text) for text, one in zip(given, found, strict=True))
     if low is None or high is None:
         return [KeyRange()]
     inner = _inner_bounds(dtype, low, high, parts, rows, partition, options, probe)
@@ -104,7 +103,7 @@ def _inner_bounds(
     options: JdbcSourceOptions, probe: Probe,
 ) -> Sequence[Any]:  # fmt: skip
     if dtype.kind in DIVISIBLE - {Kind.STRING}:
-        asked_for = partition.number is not None or partition.lower is not None
+        asked_for = partition.number is not None or partition.lower is not None or partition.upper is not None
         if asked_for or is_even(low, high, rows, options):
             return even_bounds(low, high, parts)
     sampled = options.allow_sampling and parts >= 2

@@ -63,6 +63,7 @@ class FieldRules(RuleOptions):
 class DataValidatorOptions(TransformOptions):
     row_error_handle_way: OnError | None = option(
         None,
+        fallback=("error_handle_way",),
         doc="FAIL the job, SKIP the row, or ROUTE_TO_TABLE: write it to error_table; "
         "default: ROUTE_TO_TABLE where error_table is given, else FAIL",
     )

@@ -53,7 +53,12 @@ VECTOR = DataType(Kind.FLOAT_VECTOR)
 class EmbeddingOptions(ModelOptions):
     vectorization_fields: dict[str, Any] = option(min_length=1, doc="`vector column = text column`, for each vector")
     single_vectorized_input_number: int = option(1, ge=1, le=10_000, doc="texts in one request")
-    process_batch_size: int = option(100, ge=1, doc="accepted and not used: requests are cut by the number of texts")
+    process_batch_size: int = option(
+        100,
+        fallback=("inference_batch_size",),
+        ge=1,
+        doc="accepted and not used: requests are cut by the number of texts",
+    )
     dimension: int | None = option(None, ge=1, doc="wanted length of the vectors, where the model leaves a choice")
 
 

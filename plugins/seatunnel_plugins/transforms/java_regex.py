@@ -36,6 +36,9 @@ _HAN = "\\u2E80-\\u2FDF\\u3005\\u3007\\u3021-\\u3029\\u3038-\\u303B\\u3400-\\u4D
 UNICODE = {"IsHan": _HAN, "script=Han": _HAN, "InCJKUnifiedIdeographs": "\\u4E00-\\u9FFF"}
 """The Unicode classes that job files use; others are refused by name."""
 
+_CLASSES = tuple("wWdDsShHvVpP")
+"""What stands behind the backslash of a class of characters."""
+
 _NOT_IN_RE2 = re.compile(r"\(\?(?:=|!|<=|<!|>)|\\[1-9kGZ]|[*+?}]\+")
 _LITERAL = re.compile(r"(?:[^\\.\[\]{}()*+?^$|]|\\[^0-9a-zA-Z])+")
 _REFERENCE = re.compile(r"\\(.)|\$(?:\{([a-zA-Z][a-zA-Z0-9]*)\}|(\d))(\d*)|([\\$])", re.DOTALL)
@@ -99,8 +102,12 @@ def _translated(pattern: str) -> str:
     while at < len(pattern):
         letter = pattern[at]
         if letter == "\\":
+            class_before = depth > 0 and pattern[at + 1 : at + 2] in _CLASSES
             text, at = _escape(pattern, at, within=depth > 0)
             parts.append(text)
+            if class_before and pattern.startswith("-", at):
+                parts.append("\\-")  # no range can begin with a class: [\w-.] holds the hyphen itself
+                at += 1
             continue
         if letter == "[":
             if depth:

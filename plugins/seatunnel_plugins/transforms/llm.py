@@ -57,7 +57,9 @@ class LlmOptions(ModelOptions):
     )
     output_column_name: str = option("llm_output", min_length=1, doc="column for the answers")
     inference_columns: tuple[str, ...] = option((), doc="the columns that the model is shown; default: all")
-    process_batch_size: int = option(1, ge=1, le=1000, doc="rows asked about in one request")
+    process_batch_size: int = option(
+        1, fallback=("inference_batch_size",), ge=1, le=1000, doc="rows asked about in one request"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,8 @@ class Llm(Transform):
         except PathNotFoundError:
             keys = ", ".join(answer) if isinstance(answer, dict) else type(answer).__name__
             raise FatalError(f"LLM: the answer has no {path.text}; it holds {keys}") from None
+        if options.output_data_type == "BOOLEAN":
+            found = _lower(found)
         return _listed(found, len(rows))
 
 
@@ -124,6 +128,13 @@ def _chat(options: LlmOptions, values: dict[str, str]) -> dict[str, Any]:
     # With Microsoft the model is part of the address.
     named = {} if options.model_provider is Provider.MICROSOFT else {"model": options.model}
     return {**named, "messages": messages}
+
+
+def _lower(found: Any) -> Any:
+    """Models write truth values as they please, often ``[True]``, which is no JSON."""
+    if isinstance(found, list):
+        return [_lower(one) for one in found]
+    return found.lower() if isinstance(found, str) else found
 
 
 def _listed(found: Any, rows: int) -> list[Any]:

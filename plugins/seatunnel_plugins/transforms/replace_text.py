@@ -1,4 +1,4 @@
-"""Replace: a text or a pattern in a column of text."""
+"""Replace: a text or a pattern in a column of text, or in several."""
 
 from __future__ import annotations
 
@@ -25,11 +25,15 @@ if TYPE_CHECKING:
 
 
 class ReplaceOptions(TransformOptions):
-    replace_field: str = option(doc="a column of text")
+    replace_field: str | tuple[str, ...] = option(min_length=1, doc="a column of text, or a list of them")
     pattern: str = option(doc="what to look for: a text, or with is_regex a Java regular expression")
     replacement: str = option(doc="what stands there instead; with is_regex, $1 is the first group")
     is_regex: bool = option(False, doc="whether pattern is a regular expression")
     replace_first: bool = option(False, doc="replace the first match only; matters with is_regex only")
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return (self.replace_field,) if isinstance(self.replace_field, str) else self.replace_field
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +47,8 @@ class ReplaceText(Transform):
         return self.table
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
-        field = self.options.replace_field
-        yield put(batch, self.table, {field: self._replaced(batch.data.column(field))})
+        columns = {field: self._replaced(batch.data.column(field)) for field in self.options.fields}
+        yield put(batch, self.table, columns)
 
     def _replaced(self, values: pa.StringArray) -> pa.StringArray:
         import pyarrow as pa
@@ -63,7 +67,7 @@ class ReplacePattern(Transform):
     """What a regular expression finds, by a text that may refer to its groups."""
 
     table: TableSchema
-    field: str
+    fields: tuple[str, ...]
     pattern: JavaPattern
     pieces: tuple[str | int, ...]
     first_only: bool
@@ -72,7 +76,7 @@ class ReplacePattern(Transform):
         return self.table
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
-        yield put(batch, self.table, {self.field: self._replaced(batch.data.column(self.field))})
+        yield put(batch, self.table, {field: self._replaced(batch.data.column(field)) for field in self.fields})
 
     def _replaced(self, values: pa.StringArray) -> pa.StringArray:
         import pyarrow as pa
@@ -93,15 +97,16 @@ class ReplacePattern(Transform):
 
 class ReplaceFactory(TransformFactory[ReplaceOptions]):
     name = "Replace"
-    summary = "Replaces a text, or what a regular expression finds, in a column"
+    summary = "Replaces a text, or what a regular expression finds, in columns"
     options = ReplaceOptions
 
     def create(self, options: ReplaceOptions, table: TableSchema, context: StepContext) -> Transform:
-        field = column(table, options.replace_field, "replace_field")
-        if field.dtype.kind is not Kind.STRING:
-            raise ValueError(f"replace_field: {field.name!r} is a {field.dtype}; only text can be replaced")
+        for name in options.fields:
+            field = column(table, name, "replace_field")
+            if field.dtype.kind is not Kind.STRING:
+                raise ValueError(f"replace_field: {field.name!r} is a {field.dtype}; only text can be replaced")
         if not options.is_regex:
             return ReplaceText(table, options)
         pattern = JavaPattern(options.pattern, "pattern")
         pieces = java_replacement(options.replacement, pattern.python, "replacement")
-        return ReplacePattern(table, field.name, pattern, tuple(pieces), options.replace_first)
+        return ReplacePattern(table, options.fields, pattern, tuple(pieces), options.replace_first)

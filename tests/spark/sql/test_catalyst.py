@@ -125,6 +125,19 @@ def test_an_exploded_column_replaces_the_one_of_its_name(analyst: Analyst) -> No
     assert [column.name for column in analysis.columns] == [*ORDERS.names, "tag"]
 
 
+def test_a_null_among_exploded_elements(analyst: Analyst) -> None:
+    """It is a row of an OUTER view, and none of a plain one."""
+    rows = pa.Table.from_pylist([{"id": 1}], schema=ORDERS.arrow())
+    query = "select id, x from dual lateral view {} explode(array(1, null, 3)) as x"
+
+    answers = [
+        analyst.rows(analyst.analyse(query.format(outer), ONE, "seatunnel").query, {"orders-1": rows})
+        for outer in ("", "outer")
+    ]
+
+    assert [answer.column("x").to_pylist() for answer in answers] == [[1, 3], [1, None, 3]]
+
+
 def test_types_and_nulls_of_a_join(analyst: Analyst) -> None:
     query = "select a.id, b.id as other, a.id / 2 as half from a left join b on a.id = b.id"
 

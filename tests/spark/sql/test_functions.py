@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from seatunnel_py.api import Column, TablePath, TableSchema, parse_type
 from seatunnel_py.plan.sql import Analysis
 from seatunnel_py.spark.catalyst import Analyst
-from seatunnel_py.spark.sql_session import ddl, put_view, query_session
+from seatunnel_py.spark.sql_session import ddl, put_view, query_frame, query_session
 from tests.spark.sql import functions_table as table
 
 pytestmark = pytest.mark.spark
@@ -68,7 +68,7 @@ def results(analyst: Analyst, runner: Any) -> dict[str, tuple[str, Any]]:
     for group in GROUPS.values():
         listed = ", ".join(f"{expression} AS c{at}" for at, (expression, _, _) in enumerate(group))
         analysis: Analysis = analyst.analyse(f"SELECT {listed} FROM t", {"t": SCHEMA}, "seatunnel")
-        (row,) = runner.sql(analysis.query).collect()
+        (row,) = query_frame(runner, analysis.query).collect()
         for (expression, _, _), column, value in zip(group, analysis.columns, row, strict=True):
             found[expression] = (str(column.dtype), value)
     return found
@@ -101,6 +101,6 @@ def test_a_value_that_has_no_result_is_an_error(analyst: Analyst, runner: Any, e
     analysis = analyst.analyse(f"SELECT {expression} AS c FROM t", {"t": SCHEMA}, "seatunnel")
 
     with pytest.raises(PySparkException) as caught:
-        runner.sql(analysis.query).collect()
+        query_frame(runner, analysis.query).collect()
 
     assert message in str(caught.value)

@@ -103,6 +103,23 @@ def test_two_steps_with_one_name_are_refused() -> None:
     )
 
 
+def test_a_simple_graph_may_use_one_name_twice() -> None:
+    """There is no doubt who is meant, so the peer's job files do it: the transform reads the source, the sink it."""
+    for transform in ("plugin_output = a", "plugin_input = a, plugin_output = a"):
+        found = job(["plugin_output = a"], [transform], ["plugin_input = a"])
+
+        (transform_id,) = [step.id for step in found.of_kind(PluginKind.TRANSFORM)]
+        assert edges(found) == {"a": (), transform_id: ("a",), "Lines-sink-1": (transform_id,)}
+
+
+def test_an_end_that_a_step_does_not_have_is_noted() -> None:
+    """A sink has no output and a source no input; job files name them all the same, by either name."""
+    found = job(["plugin_output = a, source_table_name = x"], [], ["plugin_input = a, plugin_output = y"])
+
+    assert edges(found)["Lines-sink-1"] == ("a",)
+    assert sum("unknown option, ignored" in note for note in found.notes) == 2
+
+
 def test_a_circle_is_refused() -> None:
     """Retry loops have a form of their own; a circle of names is a mistake."""
     text = problems(

@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 from runtime_toys import ToySink, ToySource, filter_node, forked, sink_node, source_node, straight, worked
 
-from seatunnel_py.api import Cardinality, Piece, Split, TablePath
+from seatunnel_py.api import Cardinality, Determinism, Piece, Split, TablePath
+from seatunnel_py.plan.flows import SqlNode
 from seatunnel_py.plan.pipelines import Vertex
+from seatunnel_py.plan.sql import Analysis
 from seatunnel_py.runtime.conservation import violation
 from seatunnel_py.runtime.tallies import Counting
 from seatunnel_py.work.unit import QUARANTINE, SinkPiece, Slice, StepCount, Unit, UnitId, UnitResult
@@ -54,6 +56,22 @@ def test_rows_that_vanish_or_appear(rows: int, written: int, filtered: int, word
     lying = replace(honest, pieces=(replace(honest.pieces[0], piece=Piece(written)),))
 
     assert words in found(vertex, READ, lying)
+
+
+def test_a_query_may_give_several_rows_for_one() -> None:
+    """It says how many: EXPLODE, and whatever stands behind it gets as many."""
+    head = source_node("t")
+    analysis = Analysis("q", (), True, Determinism.DETERMINATE)
+    query = SqlNode("q", filter_node("q", "t").step, analysis, (("t", head.table.schema),), head.table.schema)
+    vertex = Vertex("t", (head, query, sink_node("out", "t")))
+    result = worked(READ, Vertex("t", (head, sink_node("out", "t"))))
+    many = replace(result.pieces[0], piece=Piece(25))
+    result = replace(result, pieces=(many,), counts=(StepCount("q", TABLE, 10, 25), StepCount("out", TABLE, 25, 25)))
+
+    assert not found(vertex, READ, result)
+    assert "10 rows went in, queries added 15, 24 came out" in found(
+        vertex, READ, replace(result, pieces=(replace(many, piece=Piece(24)),))
+    )
 
 
 def test_rows_that_were_sent_and_not_received() -> None:

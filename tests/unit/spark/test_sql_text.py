@@ -6,6 +6,7 @@ import pytest
 
 from seatunnel_py.api import Column, TablePath, TableSchema, parse_type
 from seatunnel_py.spark.sql_dialect import translate
+from seatunnel_py.spark.sql_errors import first_sentence
 from seatunnel_py.spark.sql_rows import with_row
 from seatunnel_py.spark.sql_types import column_type, spark_type
 
@@ -46,10 +47,29 @@ def test_text_is_quoted_for_spark() -> None:
     assert text == "SELECT 'it\\'s \\\\d' AS x, `odd name`, `standard` FROM `t` AS `t`"
 
 
+def test_an_input_by_its_name_in_the_job() -> None:
+    """The peer's job files read it as ``dual`` and call its columns by its name, also those inside of a row."""
+    text = translate(
+        "select job.`a`, job.r.x, upper(job.name) as n from dual where job.a > 1", {"job": TABLE}, "seatunnel"
+    )
+
+    assert text == ("SELECT `dual`.`a`, `dual`.r.x, upper(`dual`.name) AS n FROM `job` AS `dual` WHERE `dual`.a > 1")
+
+
 def test_without_types_the_translation_is_the_general_one() -> None:
     text = translate("select cast(b as timestamp) as x, b / 2 as y, 1.5 as z from t", {"t": TABLE}, "seatunnel")
 
     assert text == "SELECT CAST(b AS TIMESTAMP_NTZ) AS x, b / 2 AS y, 1.5D AS z FROM `t` AS `t`"
+
+
+def test_an_error_of_our_own_function_in_its_words() -> None:
+    """Spark would show the trace of the Python worker."""
+    text = (
+        "[PYTHON_EXCEPTION] An exception was thrown from the Python worker:\nTraceback (most recent call last):\n"
+        '  File "x.py", line 3, in f\n    raise ValueError("no")\nValueError: DES_DECRYPT: no\n\n\tat java.Thread'
+    )
+
+    assert first_sentence(RuntimeError(text)) == "DES_DECRYPT: no"
 
 
 def test_sparks_dialect_is_left_as_it_is() -> None:

@@ -42,6 +42,7 @@ _PLAIN = {
     "bpchar": (Kind.STRING, "{0}"),
     "char": (Kind.STRING, "{0}::text"),
     "name": (Kind.STRING, "{0}::text"),
+    "inet": (Kind.STRING, "abbrev({0})"),  # as the server shows it; a cast to text would add /32 to an address
     "bytea": (Kind.BYTES, "{0}"),
     "date": (Kind.DATE, "{0}"),
     "time": (Kind.TIME, "{0}"),
@@ -49,9 +50,7 @@ _PLAIN = {
     "timestamp": (Kind.TIMESTAMP, "{0}"),
     "timestamptz": (Kind.TIMESTAMP_TZ, "{0}"),
 }
-_AS_TEXT = frozenset(
-    ("uuid", "json", "jsonb", "xml", "inet", "cidr", "macaddr", "macaddr8", "citext", "geometry", "geography")
-)
+_AS_TEXT = frozenset(("uuid", "json", "jsonb", "xml", "cidr", "macaddr", "macaddr8", "citext", "geometry", "geography"))
 _ELEMENTS = {
     "bool": Kind.BOOLEAN,
     "int2": Kind.SMALLINT,

@@ -73,6 +73,7 @@ NOW = datetime(2012, 12, 21, 12, 34, 56)  # noqa: DTZ001 - a column without a zo
         ("string", {"rule_type": "MAX_LENGTH", "rule_value": 0}, None),
         ("double", {"rule_type": "MAX_LENGTH", "rule_value": 3}, 1.0),
         ("string", {"equals_to": "x"}, None),
+        ("string", {"equals_to": None}, None),
         ("string", {"equals_to": "x"}, "x"),
         ("boolean", {"equals_to": "true"}, True),
         ("float", {"equals_to": 3.1}, 3.1),
@@ -101,6 +102,7 @@ def test_a_value_keeps_the_rule(dtype: str, rule: dict[str, Any], value: Any) ->
     [
         ("int", {"rule_type": "NOT_NULL"}, None),
         ("int", {"rule_type": "NULL"}, 1),
+        ("int", {"equals_to": None}, 1),
         ("int", {"rule_type": "MIN", "rule_value": 3}, 2),
         ("int", {"rule_type": "MIN", "rule_value": 3}, None),
         ("int", {"rule_type": "MAX", "rule_value": 3}, 4),
@@ -290,6 +292,7 @@ def test_the_table_is_as_described() -> None:
     ("rule", "words"),
     [
         ({"table_identifier_rule": {"catalog_name": "x", "table": "test.u"}}, "the table is test.t, not test.u"),
+        ({"table_path": "test.u"}, "table_path: the table is test.t, not test.u"),
         ({"primary_key_rule": {"primary_key_name": "other"}}, "the key is called 'pk', not 'other'"),
         ({"primary_key_rule": {"primary_key_columns": ["id", "name"]}}, "its columns are [id], not [id, name]"),
         ({"constraint_key_rule": []}, "the constraints are"),

@@ -62,7 +62,6 @@ def test_every_key_of_the_peer_is_known() -> None:
         ({"table_path": "t", "table_list": [{"table_path": "t"}]}, "only one of"),
         ({"query": "q", "table_list": [{"table_path": "t"}]}, "only one of"),
         ({"table_path": "t", "where_condition": "id > 1"}, "must begin with 'where'"),
-        ({"table_path": "t", "partition_lower_bound": 1}, "together"),
         (
             {"table_path": "t", "url": "jdbc:mysql://h/d?allowLoadLocalInfile=true"},
             "allowLoadLocalInfile|allowloadlocalinfile",

@@ -103,6 +103,14 @@ def test_bounds_that_were_given_are_taken_and_bad_ones_named() -> None:
         ranges(Kind.INT, Probe([5]), 3, part=Partition("k", 3, "x", "29"))
 
 
+@pytest.mark.parametrize(("low", "high", "lows"), [("0", None, [None, "10", "20"]), (None, "29", [None, "13", "21"])])
+def test_one_bound_is_enough(low: str | None, high: str | None, lows: list[str | None]) -> None:
+    """The other one is asked for: the table's keys lie between 5 and 29."""
+    found = ranges(Kind.INT, Probe([5, 29]), 3, part=Partition("k", 3, low, high))
+
+    assert [one.low for one in found] == lows
+
+
 def test_even_bounds_never_leave_the_range() -> None:
     assert even_bounds(0, 1, 10) == [1]
     assert even_bounds(date(2020, 1, 1), date(2020, 1, 1), 5) == []

@@ -145,6 +145,8 @@ def test_a_custom_interface(httpserver: HTTPServer) -> None:
         ('["1", "2"]', "INT", 1),
         ("[null]", "INT", None),
         ('["True"]', "BOOLEAN", True),
+        ("[True]", "BOOLEAN", True),
+        ("```python\n[False]\n```", "BOOLEAN", False),
         ("[2.5]", "double", 2.5),
     ],
 )

@@ -24,6 +24,16 @@ def replaced(texts: list[str | None], **options: Any) -> list[str | None]:
     return values(one(transform, rows(TEXT, *((text, 1) for text in texts))), "s")
 
 
+@pytest.mark.parametrize("options", [{"pattern": "a"}, {"pattern": "[a]", "is_regex": True}])
+def test_several_fields_at_once(options: dict[str, Any]) -> None:
+    several = table(s="string", n="int", t="string")
+    transform = make(ReplaceFactory, several, replace_field=["s", "t"], replacement="b", **options)
+
+    found = one(transform, rows(several, ("a", 1, "aa"), ("x", 2, None)))
+
+    assert (values(found, "s"), values(found, "n"), values(found, "t")) == (["b", "x"], [1, 2], ["bb", None])
+
+
 @pytest.mark.parametrize(
     ("pattern", "replacement", "options", "before", "after"),
     [
@@ -74,6 +84,15 @@ def test_replace_refuses(options: dict[str, Any], words: str) -> None:
         make(ReplaceFactory, TEXT, **options)
 
     assert words in str(caught.value)
+
+
+def test_a_hyphen_behind_a_class_is_itself() -> None:
+    """Java's patterns for addresses have it; Python takes it for a range that cannot be."""
+    find = JavaPattern("^[\\w-\\.]+@([\\w-]+\\.)+[\\w-]{2,4}$", "pattern").python
+
+    assert find.match("ann-lee.x@mail.example.com")
+    assert not find.match("ann lee@example.com")
+    assert JavaPattern("[\\d-z]", "pattern").python.findall("1-az") == ["1", "-", "z"]
 
 
 PATTERNS = ["a+", "(a)(b|c)", "[^a-b]", "b|ab", "(?:ab)+c?", "\\bab", "a{2,3}", "(a|ab)(c|bcd)", "[.]"]
