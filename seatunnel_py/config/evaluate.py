@@ -2,8 +2,9 @@
 
 The rules are HOCON's. Repeated objects merge; a later value of another kind replaces; a reference sees the
 final value of its path wherever that is written, except inside that path's own value, where it sees what was
-there before (``path = ${path}":/more"``). What differs from the specification is stated in ``variables``: a
-name that nothing defines stays as written.
+there before (``path = ${path}":/more"``). Two things differ from the specification. A name that nothing defines stays
+as written (``variables``). And as options have dotted names, ``mode = x`` and ``mode.at = 1`` are two of them, in
+either order: neither replaces the other.
 
 Work is bounded: each path is evaluated once, and a value that grows too large is refused as it is built.
 """
@@ -48,10 +49,12 @@ class Slot:
 
 @dataclass(eq=False, slots=True)
 class Scope:
-    """One object under construction; what is written of it in one go or merged without a reference between."""
+    """One object under construction; what is written of it in one go or merged without a reference between. ``dotted``:
+    only dots in names have made it."""
 
     place: Place
     slots: dict[str, Slot] = field(default_factory=dict)
+    dotted: bool = False
 
 
 class Evaluation:
@@ -88,12 +91,18 @@ class Evaluation:
 
     def _add(self, scope: Scope, entry: Field, path: tuple[str, ...]) -> None:
         self._charge(len(entry.path), entry.place)
-        for name in entry.path[:-1]:
-            scope = self._inner(_slot(scope, name, entry.place), entry.place)
-            path = (*path, name)
-        slot = _slot(scope, entry.path[-1], entry.place)
-        path = (*path, entry.path[-1])
+        names = list(entry.path)
+        while len(names) > 1:
+            if _is_plain(scope.slots.get(names[0])):
+                names = [".".join(names)]
+                break
+            scope = self._inner(_slot(scope, names[0], entry.place), entry.place, dotted=True)
+            path = (*path, names.pop(0))
+        slot = _slot(scope, names[0], entry.place)
+        path = (*path, names[0])
         slot.place = entry.place
+        if isinstance(entry.value, Literal):
+            _make_room(scope, names[0], slot)
         if entry.append:
             before = Reference(path, True, None, "", (), entry.place)
             slot.definitions.append(Joined((before, Listed((entry.value,), entry.place)), entry.place))
@@ -103,10 +112,11 @@ class Evaluation:
             slot.definitions.append(entry.value)
 
     @staticmethod
-    def _inner(slot: Slot, place: Place) -> Scope:
+    def _inner(slot: Slot, place: Place, *, dotted: bool = False) -> Scope:
         if slot.definitions and isinstance(last := slot.definitions[-1], Scope):
+            last.dotted = last.dotted and dotted
             return last
-        scope = Scope(place)
+        scope = Scope(place, dotted=dotted)
         slot.definitions.append(scope)
         return scope
 
@@ -159,8 +169,10 @@ class Evaluation:
         try:
             for index in range(first, len(slot.definitions)):
                 slot.active, slot.so_far = index, result
-                found = self._evaluate(slot.definitions[index])
+                definition = slot.definitions[index]
+                found = self._evaluate(definition)
                 if found is not None:
+                    _refuse_loss(result, definition)
                     result = self._merged(result, found)
         finally:
             slot.active = -1
@@ -291,6 +303,28 @@ def _slot(scope: Scope, name: str, place: Place) -> Slot:
     if name not in scope.slots:
         scope.slots[name] = Slot(place=place)
     return scope.slots[name]
+
+
+def _is_plain(slot: Slot | None) -> bool:
+    """Whether a value that is no object stands there so far."""
+    last = slot.definitions[-1] if slot and slot.definitions else None
+    return isinstance(last, Literal) and last.kind != "null"
+
+
+def _make_room(scope: Scope, name: str, slot: Slot) -> None:
+    """A plain value comes where dotted names have made an object: what that holds stays, under its full names."""
+    if slot.definitions and isinstance(last := slot.definitions[-1], Scope) and last.dotted:
+        slot.definitions.pop()
+        scope.slots.update({f"{name}.{inner}": one for inner, one in last.slots.items()})
+
+
+def _refuse_loss(value: Node | None, definition: Scope | Expression) -> None:
+    """Only now is it known that a reference stood for a plain value, which a dotted name would replace."""
+    if value is None or value.value is None or isinstance(value.value, dict | list):
+        return
+    if isinstance(definition, Scope) and definition.dotted:
+        remedy = "Put the dotted name of the other one in quotes."
+        raise definition.place.error("this name would replace an option that it begins with", remedy=remedy)
 
 
 def _navigated(node: Node | None, rest: tuple[str, ...]) -> Node | None:
