@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,13 +46,18 @@ class Finished:
 
 
 def start(
-    home: Path, *arguments: str, env: Mapping[str, str] | None = None, program: Sequence[str] = SEATUNNEL
+    home: Path,
+    *arguments: str,
+    env: Mapping[str, str] | None = None,
+    program: Sequence[str] = SEATUNNEL,
+    output: Path | None = None,
 ) -> subprocess.Popen[str]:
-    """Start the command line in ``home``, which also holds its state."""
+    """Start the command line in ``home``, which also holds its state; what it prints can go into a file."""
     environment = {**os.environ, "SEATUNNEL_HOME": str(home / ".seatunnel"), "NO_COLOR": "1", **(env or {})}
-    return subprocess.Popen(
-        [*program, *arguments], cwd=home, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    with output.open("w") if output else nullcontext(subprocess.PIPE) as stdout:
+        return subprocess.Popen(
+            [*program, *arguments], cwd=home, env=environment, text=True, stdout=stdout, stderr=subprocess.PIPE
+        )
 
 
 def finish(process: subprocess.Popen[str], seconds: float = RUN_SECONDS_MAX) -> Finished:

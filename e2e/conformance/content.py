@@ -38,6 +38,11 @@ def printed_rows(count: int) -> Check:
     return check
 
 
+def printed_some(left: Left) -> None:
+    """Console printed rows."""
+    assert _rows(left), "no row was printed"
+
+
 def printed_texts(*texts: str) -> Check:
     """Console printed one row for each text, and each text stands in its row."""
 
@@ -165,6 +170,17 @@ def exact_rows(kind: str, query: str, wanted: list[tuple[object, ...]]) -> Check
     def check(left: Left) -> None:
         server = left.servers.database(kind)
         assert server.rows(query) == wanted, f"the table holds {server.rows(query)}"
+
+    return check
+
+
+def records(topic: str, count: int) -> Check:
+    """A topic holds that many records with a value."""
+
+    def check(left: Left) -> None:
+        assert left.servers.kafka is not None
+        found = left.servers.kafka.values(topic)
+        assert len(found) == count and all(found), f"{len(found)} records in the topic, not {count}"
 
     return check
 

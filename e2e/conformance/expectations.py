@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from e2e.conformance import content, servers
+from e2e.conformance import content, servers, topics
 from e2e.conformance.content import Check
 
 UNKNOWN_KEYS = "unknown keys are errors with the nearest name; env.strict = false is the switch"
@@ -129,6 +129,21 @@ EXPECTATIONS: Mapping[str, Expectation] = {
         runs=(_FILES,),
         check=content.text_rows("hive/warehouse/${dynamic_test_case_name}", "2*200*dynamic_test_parallelism", 16, "\t"),
     ),
+    "connector-base/checkpoint-streaming-enable-test-resources/stream_fakesource_to_localfile_interval": Expectation(
+        passes=True,
+        check=content.text_rows("seatunnel/config/checkpoint-streaming-enable-test-resources/sinkfile", 100, 3),
+    ),
+    "connector-base/stream_fakesource_to_file": Expectation(
+        passes=True,
+        unknown_keys=("save_mode",),
+        improvement=UNKNOWN_KEYS,
+        check=content.text_rows("hive/warehouse/test1", 10, 16, "\t"),
+    ),
+    "connector-base/unify-env-param-test-resource/unify_flink_table_env_param_fakesource_to_console": Expectation(
+        passes=True, check=content.printed_some
+    ),
+    "starter/batch_cancel_task_1": Expectation(passes=True, check=content.printed_some),
+    "starter/batch_cancel_task_2": Expectation(passes=True, check=content.printed_some),
     "connector-file-local/json/fake_to_local_file_json_save_mode": Expectation(
         # Twice: the second run drops what the first one wrote.
         runs=({}, {}),
@@ -198,6 +213,52 @@ EXPECTATIONS: Mapping[str, Expectation] = {
     ),
     "connector-jdbc-part-1/jdbc_mysql_source_using_table_path": Expectation(
         prepare=servers.mysql_tables, check=_mysql_copied("source.table1", "sink.table1")
+    ),
+}
+
+
+_TEXTS, _NUMBERS = topics.texts(), topics.numbers(topics.ROWS)
+EXPECTATIONS = {
+    **EXPECTATIONS,
+    "connector-kafka/kafka_default_sink_fake_to_kafka": Expectation(
+        check=content.records("topic_default_sink_test", 10)
+    ),
+    "connector-kafka/extractTopic_fake_to_kafka": Expectation(
+        passes=True, check=content.records("test_extract_topic", 10)
+    ),
+    "connector-kafka/textFormatIT/fake_source_to_text_sink_kafka": Expectation(
+        check=content.records("test_text_topic", 10)
+    ),
+    "connector-kafka/textFormatIT/kafka_source_text_to_console_assert_catalog_table": Expectation(
+        passes=True, prepare=topics.topic("test_topic_text", _TEXTS)
+    ),
+    "connector-kafka/kafka/kafka_source_to_assert_with_max_poll_records_1": Expectation(
+        passes=True, prepare=topics.topic("test_topic_text_max_poll_records_1", _TEXTS)
+    ),
+    **{
+        f"connector-kafka/kafka/kafkasource_format_error_handle_way_{way}_to_console": Expectation(
+            cause=cause, prepare=topics.topic("test_topic_error_message", [*_TEXTS, b"test_message"])
+        )
+        for way, cause in (("fail", "topic test_topic_error_message.*test_message"), ("skip", ""))
+    },
+    "connector-kafka/jsonFormatIT/kafka_source_json_to_console": Expectation(
+        prepare=topics.topic("test_topic_json", topics.documents())
+    ),
+    **{
+        f"connector-kafka/kafka/kafkasource_group_offset_to_console{more}": Expectation(
+            prepare=topics.topic(f"test_topic_group{more}", topics.numbers(150), read=100)
+        )
+        for more in ("", "_with_commit_offset")
+    },
+    "connector-kafka/kafka/kafkasource_latest_to_console": Expectation(
+        prepare=topics.topic("test_topic_source", _NUMBERS)
+    ),
+    "connector-kafka/kafka/kafkasource_specific_offsets_to_console": Expectation(
+        prepare=topics.topic("test_topic_source", _NUMBERS)
+    ),
+    "connector-kafka/oggFormatIT/kafka_source_ogg_to_pgsql": Expectation(
+        prepare=topics.both(topics.topic("test-ogg-source", topics.changes()), servers.pg_products),
+        check=content.exact_rows("postgresql", "SELECT * FROM sink ORDER BY id", topics.CHANGED),
     ),
 }
 

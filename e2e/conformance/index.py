@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-# Why jobs with these plugins cannot be asked for.
+# Why jobs with these plugins, or formats of messages, cannot be asked for.
 LATER = {
     "s3file": "S3File: this version has no such connector",
-    "kafka": "Kafka: the topics that its jobs read are filled by code of the peer's tests",
     "http": "Http: this version has no such connector",
     "redis": "Redis: this version has no such connector",
 }
+
+FORMATS = ("protobuf", "compatible_kafka_connect_json", "compatible_debezium_json")
+_FORMAT = re.compile(r"^\s*format\s*=\s*\"?(\w+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +35,23 @@ class Entry:
         return self.job.removeprefix("jobs/").removesuffix(".conf")
 
     @property
+    def endless(self) -> bool:
+        """It has to be asked to stop."""
+        return self.mode != "batch"
+
+    @property
     def plugins(self) -> tuple[str, ...]:
         return tuple(plugin.lower() for plugin in (*self.sources, *self.transforms, *self.sinks))
 
-    def skipped_because(self) -> str:
-        """The reason why the job is out of scope; empty when it is in scope."""
+    def skipped_because(self, text: str) -> str:
+        """The reason why the job, a file of this text, is out of scope; empty when it is in scope."""
         if any(plugin.endswith("-cdc") for plugin in self.plugins):
-            return "CDC: this version has no such connector, and refuses streaming"
-        if self.mode != "batch":
-            return "streaming: job.mode = STREAMING is refused by this version"
+            return "CDC: this version has no such connector"
         for plugin in self.plugins:
             if plugin in LATER:
                 return LATER[plugin]
-        return ""
+        formats = {match[1].lower() for match in _FORMAT.finditer(text)}
+        return "".join(f"Kafka: this version has no format {name}" for name in FORMATS if name in formats)
 
 
 def entries(directory: Path, only: str = "") -> list[Entry]:

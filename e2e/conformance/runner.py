@@ -12,8 +12,10 @@ from pathlib import Path
 
 import psycopg
 import pymysql
+from confluent_kafka import KafkaException
 
-from e2e.conformance.content import Left
+from e2e.conformance import streams
+from e2e.conformance.content import Check, Left
 from e2e.conformance.expectations import Expectation, expectation
 from e2e.conformance.index import Entry, entries
 from e2e.conformance.rewrite import Surroundings, rewritten, servers_of
@@ -61,7 +63,7 @@ def judge(directory: Path, scratch: Path, only: str = "") -> Iterator[Judged]:
     wanted = entries(directory, only)
     texts = {entry.name: (directory / entry.job).read_text() for entry in wanted}
     kinds = {entry.name: servers_of(texts[entry.name]) for entry in wanted}
-    reasons = {entry.name: entry.skipped_because() or _alone(entry, texts) for entry in wanted}
+    reasons = {entry.name: entry.skipped_because(texts[entry.name]) or _alone(entry, texts) for entry in wanted}
     needed = {kind for entry in wanted if not reasons[entry.name] for kind in kinds[entry.name]}
     shutil.copytree(directory / "data" / "read", scratch / "read")
     with started(needed) as servers:
@@ -107,10 +109,11 @@ def _runs(entry: Entry, text: str, kinds: frozenset[str], scratch: Path, hosts: 
 def _judged(runs: list[_Run], scratch: Path, servers: Servers) -> Iterator[Judged]:
     problems: list[str] = []
     seconds = 0.0
-    with closing(outcomes([run.case for run in runs], Home(scratch / "home"))) as done:
+    bounded = [run.case for run in runs if not run.entry.endless]
+    with closing(outcomes(bounded, Home(scratch / "home"))) as done:
         for number, run in enumerate(runs):
             _prepare(run, servers)
-            outcome = next(done)
+            outcome = _streamed(run, servers) if run.entry.endless else next(done)
             seconds += outcome.seconds
             left = Left(run.around.tmp, outcome.output, run.case.variables, servers)
             problems += filter(None, [_problem(run, outcome, left)])
@@ -120,14 +123,24 @@ def _judged(runs: list[_Run], scratch: Path, servers: Servers) -> Iterator[Judge
             problems, seconds = [], 0.0
 
 
+def _streamed(run: _Run, servers: Servers) -> Outcome:
+    """A stream is done when what it should leave is there."""
+
+    def is_out(printed: str) -> bool:
+        assert run.expected.check is not None, f"{run.entry.name}: nobody says when its data is out"
+        return not _wrong(run.expected.check, Left(run.around.tmp, printed, run.case.variables, servers))
+
+    return streams.run(run.case, run.case.path.parent / "home", is_out)
+
+
 def _prepare(run: _Run, servers: Servers) -> None:
     for name in run.expected.empty:
         (run.around.tmp / name).mkdir(parents=True, exist_ok=True)
     for kind in run.kinds - {"models"}:
-        database = servers.database(kind)
-        database.reset()
+        server = servers.server(kind)
+        server.reset()
         if run.expected.prepare is not None:
-            run.expected.prepare(database)
+            run.expected.prepare(server)
 
 
 def _problem(run: _Run, outcome: Outcome, left: Left) -> str:
@@ -143,11 +156,15 @@ def _problem(run: _Run, outcome: Outcome, left: Left) -> str:
     refused = _not_refused(run)
     if refused:
         return f"not refused while strict: {', '.join(refused)}"
-    if expected.check is not None:
-        try:
-            expected.check(left)
-        except (AssertionError, OSError, ValueError, psycopg.Error, pymysql.Error) as error:
-            return f"what it left behind: {str(error).strip() or type(error).__name__}"
+    wrong = _wrong(expected.check, left) if expected.check is not None else ""
+    return f"what it left behind: {wrong}" if wrong else ""
+
+
+def _wrong(check: Check, left: Left) -> str:
+    try:
+        check(left)
+    except (AssertionError, OSError, ValueError, psycopg.Error, pymysql.Error, KafkaException) as error:
+        return str(error).strip() or type(error).__name__
     return ""
 
 

@@ -14,6 +14,8 @@ from typing import Any
 import psycopg
 
 from e2e.conformance.models import model_server
+from e2e.conformance.topics import Kafka
+from tests.servers.kafka import KafkaServer
 from tests.servers.mariadb import MariadbServer
 from tests.servers.ports import LOOPBACK
 from tests.servers.postgres import PostgresServer
@@ -142,6 +144,12 @@ def pg_people(postgres: Postgres) -> None:
 def pg_scores(postgres: Postgres) -> None:
     """An empty ``sink`` for the change log."""
     postgres.execute("CREATE TABLE sink (pk_id bigint PRIMARY KEY, name varchar(255), score int)")
+
+
+def pg_products(server: Any) -> None:
+    """An empty ``sink`` for a change log from a topic."""
+    if isinstance(server, Postgres):
+        server.execute("CREATE TABLE sink (id int PRIMARY KEY, name text, description text, weight text)")
 
 
 def pg_texts(table: str, columns: Iterable[str]) -> str:
@@ -319,6 +327,7 @@ class Servers:
 
     postgres: Postgres | None = None
     mysql: Mysql | None = None
+    kafka: Kafka | None = None
     models: str = ""
     missing: Mapping[str, str] = field(default_factory=dict)
 
@@ -327,11 +336,18 @@ class Servers:
         """The addresses by kind."""
         found = {"postgresql": self.postgres.host} if self.postgres else {}
         found |= {"mysql": self.mysql.host} if self.mysql else {}
+        found |= {"kafka": self.kafka.host} if self.kafka else {}
         return found | ({"models": self.models} if self.models else {})
 
     def database(self, kind: str) -> Postgres | Mysql:
         """The database of a kind that was started."""
-        found = {"postgresql": self.postgres, "mysql": self.mysql}[kind]
+        found = self.server(kind)
+        assert not isinstance(found, Kafka), "a broker is no database"
+        return found
+
+    def server(self, kind: str) -> Postgres | Mysql | Kafka:
+        """The server of a kind that was started."""
+        found = {"postgresql": self.postgres, "mysql": self.mysql, "kafka": self.kafka}[kind]
         assert found is not None, f"there is no {kind}"
         return found
 
@@ -342,6 +358,7 @@ def started(kinds: set[str]) -> Iterator[Servers]:
     missing: dict[str, str] = {}
     postgres: Postgres | None = None
     mysql: Mysql | None = None
+    kafka: Kafka | None = None
     with ExitStack() as stack:
         if "postgresql" in kinds:
             try:
@@ -355,5 +372,10 @@ def started(kinds: set[str]) -> Iterator[Servers]:
                 mysql.create()
             except ServerMissing as error:
                 missing["mysql"] = str(error)
+        if "kafka" in kinds:
+            try:
+                kafka = Kafka(stack.enter_context(KafkaServer.running()))
+            except ServerMissing as error:
+                missing["kafka"] = str(error)
         models = stack.enter_context(model_server()) if "models" in kinds else ""
-        yield Servers(postgres, mysql, models, missing)
+        yield Servers(postgres, mysql, kafka, models, missing)

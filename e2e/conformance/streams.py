@@ -1,0 +1,38 @@
+"""A job without end: started as people start it, left until its data is out, then asked to stop."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from e2e.support import finish, start
+from seatunnel_py.cli.suite import Case, Outcome, Verdict
+from seatunnel_py.runtime.receipt import ExitCode
+
+DATA_SECONDS = 90.0
+LOOK_SECONDS = 0.5
+
+
+def run(case: Case, home: Path, is_out: Callable[[str], bool]) -> Outcome:
+    """``is_out`` gets what was printed until now. It passes when it stops as asked, and not before."""
+    began = time.monotonic()
+    home.mkdir(parents=True, exist_ok=True)
+    printed = home / "printed"
+    variables = [word for name, value in case.variables.items() for word in ("-i", f"{name}={value}")]
+    process = start(home, "run", str(case.path), *variables, output=printed)
+    while process.poll() is None and time.monotonic() < began + DATA_SECONDS and not is_out(printed.read_text()):
+        time.sleep(LOOK_SECONDS)
+    early = process.poll() is not None
+    process.send_signal(signal.SIGINT)
+    ended = finish(process)
+    passed = not early and ended.code == ExitCode.INTERRUPTED
+    cause = (
+        ""
+        if passed
+        else f"exit code {ended.code}, {'before it was asked to stop' if early else 'as asked'}: {ended.err}"
+    )
+    return Outcome(
+        case, Verdict.PASSED if passed else Verdict.FAILED, time.monotonic() - began, cause, printed.read_text()
+    )
