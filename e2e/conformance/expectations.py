@@ -256,6 +256,10 @@ EXPECTATIONS = {
     "connector-kafka/kafka/kafkasource_specific_offsets_to_console": Expectation(
         prepare=topics.topic("test_topic_source", _NUMBERS)
     ),
+    "connector-kafka/compatibleFormatIT/kafkasource_jdbc_record_to_pgsql": Expectation(
+        prepare=topics.both(topics.topic("jdbc_source_record", topics.connected()), servers.pg_products),
+        check=content.exact_rows("postgresql", "SELECT * FROM sink ORDER BY id", topics.CHANGED),
+    ),
     "connector-kafka/oggFormatIT/kafka_source_ogg_to_pgsql": Expectation(
         prepare=topics.both(topics.topic("test-ogg-source", topics.changes()), servers.pg_products),
         check=content.exact_rows("postgresql", "SELECT * FROM sink ORDER BY id", topics.CHANGED),

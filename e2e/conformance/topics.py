@@ -130,4 +130,17 @@ def changes() -> list[bytes]:
     return [json.dumps({**about, **one}).encode() for one in said]
 
 
+def connected() -> list[bytes]:
+    """Rows as Kafka Connect's JDBC source writes them, with their schema."""
+    fields = [{"type": "int32", "optional": False, "field": "id"}]
+    fields += [{"type": "string", "optional": True, "field": name} for name in ("name", "description", "weight")]
+    schema = {"type": "struct", "fields": fields, "optional": False, "name": "products"}
+    return [
+        json.dumps(
+            {"schema": schema, "payload": dict(zip(("id", "name", "description", "weight"), row, strict=True))}
+        ).encode()
+        for row in CHANGED
+    ]
+
+
 CHANGED = [(1, "name 1", None, "1.5"), (2, "name 2", None, "2.5")]

@@ -60,6 +60,10 @@ def decoder_of(options: TopicOptions, table: TableSchema) -> Decoder:
             return decode_cdc.CanalDecoder(table)
         case MessageFormat.MAXWELL_JSON:
             return decode_cdc.MaxwellDecoder(table)
+        case MessageFormat.COMPATIBLE_KAFKA_CONNECT_JSON if options.value_converter_schema_enabled:
+            from seatunnel_connectors.kafka.decode_connect import ConnectDecoder
+
+            return ConnectDecoder(table)
     from seatunnel_connectors.kafka.decode_json import JsonDecoder
 
     return JsonDecoder(table)

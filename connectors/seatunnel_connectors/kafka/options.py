@@ -41,11 +41,7 @@ class MessageFormat(StrEnum):
     COMPATIBLE_KAFKA_CONNECT_JSON = "compatible_kafka_connect_json"
 
 
-NOT_YET = (
-    MessageFormat.PROTOBUF,
-    MessageFormat.COMPATIBLE_DEBEZIUM_JSON,
-    MessageFormat.COMPATIBLE_KAFKA_CONNECT_JSON,
-)
+NOT_YET = (MessageFormat.PROTOBUF, MessageFormat.COMPATIBLE_DEBEZIUM_JSON)
 
 
 class OnBadMessage(StrEnum):
@@ -69,6 +65,10 @@ class TopicOptions(Options):
     debezium_record_include_schema: bool = option(
         True, doc="debezium_json: a message is an object with schema and payload"
     )
+    value_converter_schema_enabled: bool = option(
+        True, doc="compatible_kafka_connect_json: a message is an object with schema and payload"
+    )
+    key_converter_schema_enabled: bool = option(True, doc="accepted; keys are not read")
     consumer_group: str = option("SeaTunnel-Consumer-Group", key="consumer.group", doc="group whose offsets are told")
     start_mode: StartMode = option(StartMode.GROUP_OFFSETS, doc="where a fresh start begins")
     start_mode_timestamp: int | None = option(

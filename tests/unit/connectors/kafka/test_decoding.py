@@ -268,6 +268,25 @@ def test_changes_that_are_all_silent_or_none(form: str) -> None:
     assert decoder(FIELDS, format=form, debezium_record_include_schema=False).decode([]).data.num_rows == 0
 
 
+# ---------------------------------------------------------------- Kafka Connect
+
+
+def test_rows_of_kafka_connect_stand_inside_their_payload() -> None:
+    made = decoder({"id": "int", "name": "string"}, format="COMPATIBLE_KAFKA_CONNECT_JSON")
+    schema = {"type": "struct", "fields": [{"type": "int32", "optional": False, "field": "id"}]}
+    good = encoded({"schema": schema, "payload": {"id": 1, "name": "a"}}, {"payload": {"id": 2}, "schema": None})
+
+    assert rows(made.decode(good)) == [(1, "a"), (2, None)]
+
+    for bad in ({"id": 3}, {"schema": schema, "payload": None}):
+        with pytest.raises(BadMessageError) as caught:
+            made.decode([*good, *encoded(bad)])
+        assert caught.value.index == 2 and "no payload" in caught.value.reason
+
+    bare = decoder({"id": "int"}, format="compatible_kafka_connect_json", value_converter_schema_enabled=False)
+    assert rows(bare.decode(encoded({"id": 3}))) == [(3,)]
+
+
 # ---------------------------------------------------------------- avro
 
 
