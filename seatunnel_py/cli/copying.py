@@ -34,6 +34,7 @@ UNDERSTOOD = (
     "addresses look like postgresql://user@host/db, mysql://user@host/db, sqlite:shop.db, kafka://host:9092/topic, "
     f"console: or the path of files; {MORE}"
 )
+_CUT = re.compile(r"//[^/?#@]+[/?#].*@")
 _CREDENTIALS = re.compile(r"[?&;](user|password)=", re.IGNORECASE)
 
 
@@ -93,6 +94,11 @@ def _end(kind: PluginKind, given: Shorthand) -> Shorthand:
         raise SeaTunnelError(
             f"the {kind.value}'s address has credentials among its parameters",
             f"write them as user:password@host, or set {PASSWORDS[kind]}",
+        )
+    if _CUT.search(given.address):  # it is not repeated: a password would be
+        raise SeaTunnelError(
+            f"the {kind.value}'s address cannot be read: what stands before its @ holds one of / ? #",
+            f"write these as %2F %3F %23, or set {PASSWORDS[kind]}",
         )
     java = "jdbc:" if given.address.startswith("jdbc:") else ""
     parts = urlsplit(given.address.removeprefix(java))

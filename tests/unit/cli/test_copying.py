@@ -83,6 +83,16 @@ def test_credentials_among_parameters_are_refused() -> None:
     assert "geheim" not in str(caught.value)
 
 
+@pytest.mark.parametrize("password", ["ge/heim", "ge#heim", "ge?heim"])
+def test_a_password_that_tears_its_address_is_not_taken_for_a_part_of_it(password: str) -> None:
+    """S14: it would stand in the job's name, and everywhere."""
+    with pytest.raises(SeaTunnelError, match="holds one of / [?] #") as caught:
+        job_file(Copy(f"postgresql://me:{password}@db/shop", "out"))
+
+    assert "heim" not in str(caught.value)
+    assert "heim" not in job_file(Copy("postgresql://me:ge%2Fheim@db/shop", "out"))
+
+
 @pytest.mark.parametrize(
     ("tables", "wanted"),
     [
