@@ -205,13 +205,15 @@ def connect(address: Address) -> Statements:
 
 # ---------------------------------------------------------------- errors
 
-# Classes and states after which the same unit may work: connection, resources, shutdown, conflicts of transactions.
-_RETRIABLE = ("08", "53", "57P", "40", "55P03", "25006")
+# Classes and states after which the same unit may work: connection, resources, shutdown, conflicts of transactions, time
+# limits (whoever held the lock may be gone), a server that takes no writes for now.
+_RETRIABLE = ("08", "53", "57P", "57014", "40", "55P03", "25006")
 _BAD_ROWS = ("22", "23")  # a value that does not fit its column; a constraint that a row violates
 _LINE = re.compile(r"; COPY .*, line (\d+)")  # of the COPY that failed
 
 REMEDIES = {
     "53300": "wait for other sessions to end, lower env.parallelism, or raise max_connections of the server",
+    "57014": "raise statement_timeout for this user, or see who holds a lock: `seatunnel jobs show` names the session",
     "28": "correct username and password, or the server's pg_hba.conf",
     "3D": "correct the database in the url, or create it",
     "3F": "create the schema, or correct the name",
