@@ -174,7 +174,7 @@ def sessions(address: Address) -> Iterator[MysqlSession]:
 
 
 _RETRIABLE = (1040, 1205, 1213, 1317, 1467, 1969, 2002, 2003, 2006, 2013, 2014, 2055, 1053, 1927, 3024)
-"""1467: the lock of an AUTO_INCREMENT counter was waited for in vain. 1969, 3024: a statement took longer than it may."""
+"""1467: the lock of an AUTO_INCREMENT counter was waited for in vain. 1969, 3024: a statement took too long."""
 _BAD_ROWS = (1048, 1062, 1264, 1265, 1292, 1364, 1366, 1406, 1411, 1451, 1452, 1690, 3140, 3819, 4025)
 """A value that does not fit its column; a constraint that a row violates."""
 _REMEDIES = {
