@@ -74,6 +74,8 @@ def _mysql_copied(source: str, target: str, where: str = "") -> Check:
     return content.same_rows("mysql", f"SELECT {names} FROM {source} {order}", f"SELECT {names} FROM {target} {order}")
 
 
+_TEXTS, _NUMBERS = topics.texts(), topics.numbers(topics.ROWS)
+
 EXPECTATIONS: Mapping[str, Expectation] = {
     "connector-assert/assertion/fakesource_to_assert": Expectation(
         unknown_keys=("split.row",), improvement=UNKNOWN_KEYS
@@ -214,12 +216,6 @@ EXPECTATIONS: Mapping[str, Expectation] = {
     "connector-jdbc-part-1/jdbc_mysql_source_using_table_path": Expectation(
         prepare=servers.mysql_tables, check=_mysql_copied("source.table1", "sink.table1")
     ),
-}
-
-
-_TEXTS, _NUMBERS = topics.texts(), topics.numbers(topics.ROWS)
-EXPECTATIONS = {
-    **EXPECTATIONS,
     "connector-kafka/kafka_default_sink_fake_to_kafka": Expectation(
         check=content.records("topic_default_sink_test", 10)
     ),

@@ -58,6 +58,7 @@ def _moment(text: str) -> str:
     return text
 
 
+@lru_cache(maxsize=16)  # a scan asks for each file
 def moment_ns(text: str) -> int:
     """Nanoseconds since 1970 at ``yyyy-MM-dd HH:mm:ss`` of this machine's zone."""
     try:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from urllib.parse import unquote, urlsplit
 
+from seatunnel_connectors.files.formats.registry import reader_class
 from seatunnel_connectors.files.options import FileFormat
 from seatunnel_py.api import Plain, Shorthand
 
@@ -14,8 +15,6 @@ _SUFFIXES = {
     "jsonl": FileFormat.JSON, "ndjson": FileFormat.JSON, "txt": FileFormat.TEXT, "xlsx": FileFormat.EXCEL,
     "xls": FileFormat.EXCEL, "xml": FileFormat.XML,
 }  # fmt: skip
-_DESCRIBED = (FileFormat.PARQUET, FileFormat.ORC, FileFormat.CSV, FileFormat.TEXT, FileFormat.BINARY)
-"""Formats whose columns nobody has to name."""
 
 
 def reading(end: Shorthand) -> Mapping[str, Plain] | None:
@@ -29,7 +28,7 @@ def reading(end: Shorthand) -> Mapping[str, Plain] | None:
     chosen = _format(end.format) or next(iter(known), None)
     if chosen is None:
         raise ValueError("the format of these files is not known from their name; say it with --format")
-    if chosen not in _DESCRIBED:
+    if reader_class(chosen).needs_schema:
         raise ValueError(f"files of {chosen.value} need a schema, which only a job file can give")
     options: dict[str, Plain] = {"path": path, "file_format_type": chosen.value}
     return {**options, "csv_use_header_line": True} if chosen is FileFormat.CSV else options

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from seatunnel_connectors.kafka.records import Records
-from seatunnel_py.api import Column, TableSchema, to_arrow
+from seatunnel_py.api import Column, DataType, Kind, TableSchema, to_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,6 +55,11 @@ class Decoder(ABC):
         import pyarrow as pa
 
         return pa.RecordBatch.from_arrays(list(arrays), schema=self.schema)
+
+
+def row_type(columns: Sequence[Column]) -> DataType:
+    """A whole row, where it stands inside of something."""
+    return DataType(Kind.ROW, fields=tuple((column.name, column.dtype) for column in columns))
 
 
 def decode_some(decoder: Decoder, values: Sequence[Any]) -> tuple[list[Decoded], dict[int, str]]:

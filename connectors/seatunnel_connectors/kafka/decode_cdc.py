@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from seatunnel_connectors.json_columns import json_column
 from seatunnel_connectors.kafka.debezium_values import in_words
-from seatunnel_connectors.kafka.decode import BadMessageError, Decoded, Decoder
+from seatunnel_connectors.kafka.decode import BadMessageError, Decoded, Decoder, row_type
 from seatunnel_connectors.kafka.decode_json import RULES, Documents
 from seatunnel_connectors.temporal import MisfitError
 from seatunnel_connectors.text_columns import text_column
@@ -42,7 +42,7 @@ class ChangeDecoder(Decoder):
 
     def __init__(self, table: TableSchema) -> None:
         super().__init__(table)
-        self.row = DataType(Kind.ROW, fields=tuple((column.name, column.dtype) for column in table.columns))
+        self.row = row_type(table.columns)
 
     @abstractmethod
     def changes(self, values: Sequence[bytes]) -> Changes: ...

@@ -6,29 +6,25 @@ What the schema says is not looked at: the job file names the columns, as for JS
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from seatunnel_connectors.kafka.decode import BadMessageError, Decoded, Decoder
-from seatunnel_connectors.kafka.decode_json import Documents
-from seatunnel_py.api import Column, DataType, Kind, TableSchema
+from seatunnel_connectors.kafka.decode import BadMessageError, row_type
+from seatunnel_connectors.kafka.decode_json import JsonDecoder
+from seatunnel_py.api import Column
 
 NO_PAYLOAD = "it has no payload; of messages that are the rows themselves value_converter_schema_enabled is false"
 
 
-class ConnectDecoder(Decoder):
+class ConnectDecoder(JsonDecoder):
     """Decodes the row inside ``payload``."""
 
-    def __init__(self, table: TableSchema) -> None:
-        super().__init__(table)
-        row = DataType(Kind.ROW, fields=tuple((column.name, column.dtype) for column in table.columns))
-        self.documents = Documents([Column("payload", row)])
+    def envelope(self) -> Sequence[Column]:
+        return [Column("payload", row_type(self.columns))]
 
-    def decode(self, values: Sequence[bytes]) -> Decoded:
-        import pyarrow as pa
-
-        (payload,), parents = self.documents.read(values)
+    def opened(self, arrays: list[Any], parents: Sequence[int]) -> list[Any]:
+        (payload,) = arrays
         there = payload.is_valid().to_pylist()
         if not all(there):
-            at = there.index(False)
-            raise BadMessageError(at if parents is None else parents[at], NO_PAYLOAD)
-        messages = None if parents is None else pa.array(parents, pa.int64())
-        return Decoded(self.batch(payload.flatten()), parents=messages)
+            raise BadMessageError(parents[there.index(False)], NO_PAYLOAD)
+        columns: list[Any] = payload.flatten()
+        return columns

@@ -27,13 +27,22 @@ class JsonDecoder(Decoder):
 
     def __init__(self, table: TableSchema) -> None:
         super().__init__(table)
-        self.documents = Documents(self.columns)
+        self.documents = Documents(self.envelope())
+
+    def envelope(self) -> Sequence[Column]:
+        """What a message holds."""
+        return self.columns
+
+    def opened(self, arrays: list[Any], parents: Sequence[int]) -> list[Any]:
+        """The table's columns, out of what the messages hold; ``parents`` are the messages of the rows."""
+        return arrays
 
     def decode(self, values: Sequence[bytes]) -> Decoded:
         import pyarrow as pa
 
         arrays, parents = self.documents.read(values)
-        return Decoded(self.batch(arrays), parents=None if parents is None else pa.array(parents, pa.int64()))
+        columns = self.opened(arrays, range(len(values)) if parents is None else parents)
+        return Decoded(self.batch(columns), parents=None if parents is None else pa.array(parents, pa.int64()))
 
 
 class Documents:

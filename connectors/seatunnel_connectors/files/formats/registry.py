@@ -21,8 +21,13 @@ _READERS = {
 }
 
 
+def reader_class(file_format: FileFormat) -> type[FormatReader]:
+    """The class that reads a format."""
+    module, name = _READERS[file_format]
+    return cast("type[FormatReader]", getattr(import_module(f"{_PACKAGE}.{module}"), name))
+
+
 def reader_for(options: FileReadOptions) -> FormatReader:
     """A reader of the format that the options name."""
     assert options.file_format_type is not None
-    module, name = _READERS[options.file_format_type]
-    return cast(FormatReader, getattr(import_module(f"{_PACKAGE}.{module}"), name)(options))
+    return reader_class(options.file_format_type)(options)
