@@ -20,7 +20,7 @@ import typer
 
 from seatunnel_py.api import Plain, Shorthand, SinkFactory, SourceFactory
 from seatunnel_py.cli import run as running
-from seatunnel_py.cli.files import writing
+from seatunnel_py.cli.files import making, writing
 from seatunnel_py.cli.init import STDOUT
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.plan.registry import PluginKind, installed
@@ -56,15 +56,17 @@ def copy(asked: Copy, to: Path | None, job_id: str | None, *, as_json: bool) -> 
     if to == STDOUT:
         typer.echo(text, nl=False)
         return ExitCode.SUCCESS
-    path = to or _kept(text)
+    if to is not None:
+        with making(to):
+            to.touch(mode=0o600, exist_ok=False)
+            to.write_text(text, encoding="utf-8")
+        typer.echo(f"wrote {to}; next: seatunnel plan {to}")
+        return ExitCode.SUCCESS
+    path = _kept(text)
     with writing(path):
-        if to is None:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.touch(mode=0o600)
         path.write_text(text, encoding="utf-8")
-    if to is not None:
-        typer.echo(f"wrote {path}; next: seatunnel plan {path}")
-        return ExitCode.SUCCESS
     return running.run(running.Request(path, {}, job_id, False, None, (), as_json))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import typer
 
-from seatunnel_py.cli.files import writing
+from seatunnel_py.cli.files import making, writing
 from seatunnel_py.config.resolve import nearest
 from seatunnel_py.config.variables import RESERVED, VARIABLE
 from seatunnel_py.errors import SeaTunnelError
@@ -88,7 +87,7 @@ def templates() -> tuple[Template, ...]:
 
 
 def _write_job(template: Template, path: Path) -> int:
-    with _making(path), path.open("x", encoding="utf-8") as file:
+    with making(path), path.open("x", encoding="utf-8") as file:
         file.write(template.text)
     typer.echo(f"wrote {path}: {template.summary}")
     _ignore_state()
@@ -123,7 +122,7 @@ def _write_connector(folder: Path) -> int:
     if folder == STDOUT:
         raise SeaTunnelError("a connector is a folder of files and cannot be printed", "name a folder: --to FOLDER")
     sources = [one for one in _connector().iterdir() if one.is_file()]
-    with _making(folder):
+    with making(folder):
         folder.mkdir()
         for source in sources:
             (folder / source.name).write_bytes(source.read_bytes())
@@ -135,17 +134,6 @@ def _write_connector(folder: Path) -> int:
     typer.echo("  seatunnel run job.conf")
     typer.echo("\nThen make it yours: docs/authors.md of seatunnel-py explains every part.")
     return ExitCode.SUCCESS
-
-
-@contextmanager
-def _making(path: Path) -> Iterator[None]:
-    """What is there already stays as it is."""
-    with writing(path):
-        try:
-            yield
-        except FileExistsError:
-            remedy = "choose another name with --to, or remove it first"
-            raise SeaTunnelError(f"{path} is there already", remedy) from None
 
 
 def _templates() -> Traversable:

@@ -43,8 +43,9 @@ _DEFAULTS = {
     "spark.ui.retainedTasks": "200",
     "spark.ui.retainedDeadExecutors": "5",
     "spark.sql.ui.retainedExecutions": "5",
-    # What a stream's driver has thrown away is looked for now and then, before its heap grows for it.
-    "spark.cleaner.periodicGC.interval": "5min",
+    # What a stream's driver has thrown away is looked for before its heap grows for it: 40 MB live there, and the look
+    # takes a tenth of a second.
+    "spark.cleaner.periodicGC.interval": "1min",
     # How long a cancelled worker goes on: it writes to targets all the while.
     "spark.python.task.killTimeout": "200ms",
     "spark.sql.session.timeZone": "UTC",
@@ -52,6 +53,7 @@ _DEFAULTS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.warehouse.dir": "spark-warehouse",
 }
+_QUERIES = {"spark.cleaner.periodicGC.interval": "5min"}  # their heaps may hold gigabytes
 _STANDALONE = {
     # What an executor that is killed leaves (the archive of libraries, native code) lies in the application's own
     # directory, which the cluster removes one day.
@@ -209,7 +211,7 @@ def _context(settings: SparkSettings, master: str, *, local: bool) -> SparkConte
     from pyspark import SparkConf, SparkContext
 
     conf = SparkConf().setMaster(master).setAppName(settings.name)
-    merged: dict[str, Any] = {**_DEFAULTS, **(_LOCAL if local else {})}
+    merged: dict[str, Any] = {**_DEFAULTS, **(_QUERIES if settings.catalyst else {}), **(_LOCAL if local else {})}
     merged["spark.local.dir"] = str(settings.place / "spark")
     merged["spark.sql.warehouse.dir"] = str(settings.place / "spark-warehouse")
     if master.startswith("spark://"):

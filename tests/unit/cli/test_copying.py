@@ -158,3 +158,14 @@ def test_it_can_be_printed_or_written_instead_of_run(tmp_path: Path, monkeypatch
     assert Path("copy.conf").read_text() == printed.output
     assert "next: seatunnel plan copy.conf" in written.output
     assert not Path(".seatunnel").exists()
+
+
+def test_a_job_file_that_is_there_already_stays_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    sqlite3.connect("shop.db").close()
+    Path("mine.conf").write_text("somebody's work")
+
+    refused = RUNNER.invoke(app, ["copy", "sqlite:shop.db", "console:", "--to", "mine.conf"])
+
+    assert "mine.conf is there already" in str(refused.exception)
+    assert Path("mine.conf").read_text() == "somebody's work"
