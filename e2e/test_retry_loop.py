@@ -144,6 +144,35 @@ def test_rows_that_come_back(job: Job) -> None:
     assert job.service.asked == wanted
 
 
+def test_a_row_that_comes_back_does_not_replace_a_newer_one(tmp_path: Path, databases: Databases) -> None:
+    """Each key has two rows, and the service fails for some of the older ones at first: they come behind the newer ones."""
+    with databases.connect(databases.source) as connection:
+        connection.execute("CREATE TABLE changes (seq bigint, id bigint, changed bigint)")
+        connection.execute(f"INSERT INTO changes SELECT s, (s - 1) / 2, s FROM generate_series(1, {ROWS}) s")
+    with Service() as service:
+        write_job(
+            tmp_path,
+            f"""
+            env {{ unit.rows = 20, error.max-rows = {len(NEVER)} }}
+            source {{ Jdbc {{ {databases.jdbc(databases.source)}, plugin_output = read, fetch_size = 20,
+                              query = "SELECT seq, id, changed FROM changes ORDER BY seq" }} }}
+            transform {{ LLM {{ plugin_input = read, plugin_output = asked, model_provider = OPENAI, model = m,
+                api_key = k, prompt = p, api_path = "{service.url}", model_retry_max_attempts = 1,
+                inference_columns = [seq], retry_rejected = {TIMES} }} }}
+            sink {{ Jdbc {{ {databases.jdbc(databases.target)}, plugin_input = asked, generate_sink_sql = true,
+                            database = {databases.target}, table = "public.states", primary_keys = [id],
+                            version_column = changed }} }}""",
+        )
+
+        run = seatunnel(tmp_path, "run", "job.conf", "--json")
+
+    assert run.code == 0, run.err + run.out
+    assert all(service.asked[row] == 2 for row in LATE), "nobody was late"
+    with databases.connect(databases.target) as connection:
+        found = connection.execute("SELECT id, changed FROM states ORDER BY id").fetchall()
+    assert found == [(number, 2 * number + 2) for number in range(ROWS // 2)]
+
+
 def test_a_killed_driver(job: Job) -> None:
     """O3.2, I47: what was on its way back to the step belongs to the checkpoint that the next driver goes on from."""
     process = start(job.home, "run", "job.conf", "--job-id", "job", "--json")

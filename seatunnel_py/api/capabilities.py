@@ -66,7 +66,8 @@ class SinkCapabilities:
     ``spans_tables``: the sink's outcome is decided over all tables together, so they share a pipeline.
     ``fenced``: a write of an older epoch is refused inside the target's own transaction.
     ``keys``: columns by which it knows rows, so that a later row replaces an earlier one.
-    ``keeps_order``: readers of the target see rows in the order in which they came."""
+    ``keeps_order``: readers of the target see rows in the order in which they came.
+    ``versioned``: an older row that comes late does not take the place of a newer one."""
 
     guarantee: Guarantee
     why: str
@@ -75,3 +76,4 @@ class SinkCapabilities:
     fenced: bool = False
     keys: tuple[str, ...] = ()
     keeps_order: bool = False
+    versioned: bool = False

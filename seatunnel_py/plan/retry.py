@@ -1,7 +1,8 @@
 """Whether rows may come back to a step that rejected them. Pure.
 
-Rules. (1) A row that comes back is late: others have passed it. So a sink that knows rows by key, or keeps their order,
-is refused behind such a step, for an older row would take the place of a newer one, and no sink compares versions yet.
+Rules. (1) A row that comes back is late: others have passed it. So a sink that knows rows by key is refused behind such
+a step, unless it compares versions, for an older row would take the place of a newer one; and so is one that keeps the
+order of rows.
 (2) Where the source proves that a key comes once there is nothing to overtake. (3) A query that needs all of its rows
 is refused: it would have to wait for rows of which nobody can say whether they come.
 """
@@ -51,7 +52,7 @@ def _why_not(node: TableNode) -> str:
     if not isinstance(node, SinkNode) or _comes_once(node):
         return ""
     capabilities = node.capabilities
-    if capabilities.keys or capabilities.guarantee is Guarantee.IDEMPOTENT:
+    if (capabilities.keys or capabilities.guarantee is Guarantee.IDEMPOTENT) and not capabilities.versioned:
         by = f"by key ({', '.join(capabilities.keys)})" if capabilities.keys else "again when they come twice"
         return f"knows rows {by}: one that comes late would take the place of a newer one"
     return "keeps rows in their order" if capabilities.keeps_order else ""
@@ -67,7 +68,8 @@ def _comes_once(sink: SinkNode) -> bool:
 def _problem(node: TransformNode, behind: TableNode, why: str) -> Problem:
     text = f"table {node.table.path}: {behind.step.id} behind it {why}"
     remedy = (
-        "write to a sink that only adds rows, or read a table whose key is unique, through steps that keep keys"
+        "write to a sink that only adds rows or compares versions (Jdbc: version_column), or read a table whose key is "
+        "unique, through steps that keep keys"
         if isinstance(behind, SinkNode)
         else "put the query in front of the step, or into a job of its own"
     )

@@ -129,14 +129,16 @@ def sink_capabilities(options: JdbcSinkOptions, table: TableSchema, context: Ste
     emptied = context.mode is JobMode.BATCH and (renewed or options.data_save_mode is DataSaveMode.DROP_DATA)
     by_key = bool(key) and options.enable_upsert
     keys = tuple(key) if by_key else ()
+    versioned = by_key and options.version_column in table.names
     directly = options.exactly_once_recipe is Recipe.DIRECT and by_key
     if options.is_exactly_once and not directly and (emptied or _address(options).dialect in STAGING):
         how = _HOW_ONCE[options.exactly_once_recipe]
-        return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, how, fenced=True, keys=keys)
+        return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, how, fenced=True, keys=keys, versioned=versioned)
     if by_key:
         return SinkCapabilities(
-            Guarantee.IDEMPOTENT, f"rows are inserted or updated by key ({', '.join(key)})", fenced=True, keys=keys
-        )
+            Guarantee.IDEMPOTENT, f"rows are inserted or updated by key ({', '.join(key)})", fenced=True, keys=keys,
+            versioned=versioned,
+        )  # fmt: skip
     if context.mode is JobMode.BATCH and renewed:
         return SinkCapabilities(
             Guarantee.TWO_PHASE_COMMIT,

@@ -153,6 +153,9 @@ class JdbcSinkOptions(SinkOptions):
         None, doc="columns that identify a row; default: the upstream's primary key, else its first unique key"
     )
     enable_upsert: bool = option(True, doc="insert or update by key; false: inserts stay inserts")
+    version_column: str | None = option(
+        None, doc="a row replaces another of its key only where this column is not smaller: rows may come late"
+    )
     batch_size: int = option(1000, ge=1, doc="rows per statement where a database is written by statements")
     batch_interval_ms: int = option(0, ge=0, doc="accepted; a unit is written when it is complete")
     max_retries: int = option(0, ge=0, doc="further tries of a statement that a lost connection ended")

@@ -104,6 +104,14 @@ def test_a_keyed_sink_is_taken_where_the_source_proves_that_a_key_comes_once(tmp
         planned(source, FILES, queried)
 
 
+def test_a_keyed_sink_is_taken_where_it_compares_versions(tmp_path: Path) -> None:
+    """The older row loses, however late it comes."""
+    compared = target(tmp_path).replace("primary_keys", "version_column = at, primary_keys")
+    source = fake().replace("id = bigint", "id = bigint, at = timestamp")
+
+    assert planned(source, compared).nodes
+
+
 def test_an_ordered_sink_is_refused() -> None:
     """Readers of a partition see rows in the order in which they came."""
     with pytest.raises(PlanError, match="keeps rows in their order"):

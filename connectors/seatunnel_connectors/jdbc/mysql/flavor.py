@@ -15,7 +15,8 @@ from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetTable
 from seatunnel_connectors.jdbc.target import TargetColumn
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Column, TableSchema
+from seatunnel_connectors.jdbc.versions import COMPARED
+from seatunnel_py.api import Column, Kind, TableSchema
 
 _AS_DECLARED = JdbcSourceOptions.model_construct(int_type_narrowing=True, handle_blob_as_string=False)
 
@@ -28,6 +29,7 @@ class MysqlFlavor(Flavor):
     unless_there: ClassVar[str] = " ON DUPLICATE KEY UPDATE epoch = epoch"
     row_order: ClassVar[str] = "st_order"
     clock: ClassVar[str] = "unix_timestamp()"
+    compared: ClassVar[frozenset[Kind]] = COMPARED
 
     def sessions(self, address: Address) -> AbstractContextManager[Session]:
         return sessions(address)
@@ -81,10 +83,10 @@ class MysqlFlavor(Flavor):
     def created_type(self, column: Column, *, in_key: bool, alone: bool) -> str:
         return types.created_type(column, in_key=in_key)
 
-    def upsert(self, relation: str, columns: Sequence[str], key: Sequence[str]) -> str:
-        updates = ", ".join(f"{name} = VALUES({name})" for name in columns)
+    def upsert(self, relation: str, columns: Sequence[str], key: Sequence[str], version: str) -> str:
         markers = ", ".join(["%s"] * len(columns))
-        return f"INSERT INTO {relation} ({', '.join(columns)}) VALUES ({markers}) ON DUPLICATE KEY UPDATE {updates}"
+        values = f"INSERT INTO {relation} ({', '.join(columns)}) VALUES ({markers})"
+        return values + on_duplicate(relation, columns, version)
 
     def create_staging(self, staging: str, target: str, columns: Sequence[str]) -> list[str]:
         return [
@@ -93,10 +95,9 @@ class MysqlFlavor(Flavor):
             f"ENGINE=InnoDB SELECT {', '.join(columns)} FROM {target} WHERE 1 = 0"
         ]
 
-    def insert_from(self, relation: str, columns: Sequence[str], key: Sequence[str]) -> str:
-        plain = super().insert_from(relation, columns, key)
-        updates = ", ".join(f"{name} = VALUES({name})" for name in columns)
-        return f"{plain} ON DUPLICATE KEY UPDATE {updates}" if key else plain
+    def insert_from(self, relation: str, columns: Sequence[str], key: Sequence[str], version: str) -> str:
+        plain = super().insert_from(relation, columns, key, version)
+        return plain + on_duplicate(relation, columns, version) if key else plain
 
     def delete_keys(self, relation: str, key: Sequence[str], keys: str) -> str:
         same = " AND ".join(f"t.{name} = s.{name}" for name in key)
@@ -115,6 +116,17 @@ class MysqlFlavor(Flavor):
 
     def text_type(self, length: int) -> str:
         return f"VARCHAR({length}) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+
+
+def on_duplicate(relation: str, columns: Sequence[str], version: str) -> str:
+    """The end of an INSERT. Columns are set one after another, so the version, which the others look at, is last."""
+    if not version:
+        return " ON DUPLICATE KEY UPDATE " + ", ".join(f"{name} = VALUES({name})" for name in columns)
+    newer = f"{relation}.{version} IS NULL OR {relation}.{version} <= VALUES({version})"
+    others = [name for name in columns if name != version]
+    return " ON DUPLICATE KEY UPDATE " + ", ".join(
+        f"{relation}.{name} = IF({newer}, VALUES({name}), {relation}.{name})" for name in (*others, version)
+    )
 
 
 def _column(name: str, data: str, shown: str | bytes, nullable: str, default: Any, extra: str) -> TargetColumn:

@@ -98,11 +98,9 @@ class MysqlWriter(StatementWriter):
             shown = "; ".join(complaints[:3]) or f"{written} of {data.num_rows} rows were taken"
             raise BadRows(f"{self.what}: {shown}", "widen the target column, or convert it in a transform")
         columns = ", ".join(quote(name) for name in self.load.names)
-        updates = ", ".join(f"{quote(name)} = VALUES({quote(name)})" for name in self.load.names)
-        self.session.run(
-            f"INSERT INTO {self.relation} ({columns}) SELECT {columns} FROM {self.temporary} ORDER BY st_order "
-            f"ON DUPLICATE KEY UPDATE {updates}"
-        )
+        key, version = [quote(name) for name in self.load.key], self.load.versioned_by
+        insert = self.flavor.insert_from(self.relation, self.staged.columns, key, version and quote(version))
+        self.session.run(insert.format(rows=f"SELECT {columns} FROM {self.temporary} ORDER BY st_order"))
 
     def _load(self, relation: str, data: pa.RecordBatch, marks: tuple[str, ...] = ()) -> tuple[int, int]:
         columns, assignments, texts = [], list(marks), []

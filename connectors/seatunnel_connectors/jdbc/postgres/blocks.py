@@ -15,6 +15,7 @@ import adbc_driver_manager as adbc
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seatunnel_connectors.jdbc import versions
 from seatunnel_connectors.jdbc.postgres import wire
 from seatunnel_connectors.jdbc.postgres.merge import KIND, ORDER, Staging, begin_unit, keep_kinds
 from seatunnel_connectors.jdbc.postgres.plan import SHADOW, STAGED, TABLE, Load, takes_directly
@@ -190,6 +191,8 @@ class Blocks:
                 f"table {self.shown}: rows of kind DELETE or UPDATE_BEFORE need a key to find their row by",
                 "set primary_keys, or drop these rows with the FilterRowKind transform",
             )
+        if self.load.versioned_by and pc.any(pc.equal(kinds, RowKind.DELETE.value)).as_py():
+            raise versions.refused(self.shown, self.load.versioned_by)
 
     def _kinds_of_block(self) -> pa.Array:
         parts = [
@@ -226,7 +229,11 @@ class Blocks:
         if deletes:
             self.run(self.staging.delete())
         if self.load.upsert:
-            self._expect(self.run(self.staging.upsert()), last.num_rows - deletes)
+            written = self.run(self.staging.upsert())
+            if self.load.versioned_by:
+                self.merged += last.num_rows - written  # rows that were older than what is there
+            else:
+                self._expect(written, last.num_rows - deletes)
         else:
             self.run(self.staging.update())
             self.run(self.staging.insert())

@@ -14,6 +14,7 @@ from seatunnel_connectors.jdbc import crash_points
 from seatunnel_connectors.jdbc.postgres import ddl, prepared, staged
 from seatunnel_connectors.jdbc.postgres.bookkeeping import entry_of, fenced_off, keep
 from seatunnel_connectors.jdbc.postgres.ledger import Books
+from seatunnel_connectors.jdbc.postgres.merge import on_conflict
 from seatunnel_connectors.jdbc.postgres.plan import PREPARED, SHADOW, STAGED, TABLE, Load, load_of
 from seatunnel_connectors.jdbc.postgres.session import Statements, explained, literal, quote, statements
 from seatunnel_connectors.jdbc.url import Address
@@ -201,13 +202,10 @@ class PostgresCommitter(Committer):
     def _add(self, db: Statements, load: Load) -> None:
         """Another sink of this run (several upstream tables, one target) was first with the name."""
         names = ddl.listed(column.name for column in load.columns)
-        conflict = ""
-        if load.key and load.upsert:
-            updates = ", ".join(f"{quote(column.name)} = excluded.{quote(column.name)}" for column in load.columns)
-            conflict = f" ON CONFLICT ({ddl.listed(load.key)}) DO UPDATE SET {updates}"
+        conflict = on_conflict(load) if load.key and load.upsert else ""
         shadow = quote(load.schema, load.into)
         db.execute(
-            f"INSERT INTO {quote(load.schema, load.table)} ({names}) SELECT {names} FROM {shadow}{conflict}; "
+            f"INSERT INTO {quote(load.schema, load.table)} AS t ({names}) SELECT {names} FROM {shadow}{conflict}; "
             f"DROP TABLE {shadow}".encode()
         )
 

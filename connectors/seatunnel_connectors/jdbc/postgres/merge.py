@@ -60,12 +60,11 @@ class Staging:
         """
 
     def upsert(self) -> str:
-        """Insert or update what is not deleted. Every column is set, the key's too, as the peer does."""
-        updates = ", ".join(f"{quote(column.name)} = excluded.{quote(column.name)}" for column in self.load.columns)
+        """Insert or update what is not deleted."""
         return f"""
-            INSERT INTO {self._into} ({self._names})
+            INSERT INTO {self._into} AS t ({self._names})
             SELECT {self._values("s")} FROM ({self._last()}) s WHERE s.{KIND} <> {RowKind.DELETE.value}
-            ORDER BY {ORDER} ON CONFLICT ({listed(self.load.key)}) DO UPDATE SET {updates}
+            ORDER BY {ORDER}{on_conflict(self.load)}
         """
 
     def update(self) -> str:
@@ -88,11 +87,14 @@ class Staging:
         """
 
     def _last(self) -> str:
-        """One row for each key, its last; ``fresh`` says that the key was inserted among these rows."""
-        key = listed(self.load.key)
+        """One row for each key, its last or its newest; ``fresh`` says that the key was inserted among these rows."""
+        key, newest = listed(self.load.key), ""
+        if version := self.load.versioned_by:
+            values = dict(zip((column.name for column in self.load.columns), self._value_list("staged"), strict=True))
+            newest = f"{values[version]} DESC NULLS LAST, "
         return f"""
             SELECT DISTINCT ON ({key}) *, bool_or({KIND} = {RowKind.INSERT.value}) OVER (PARTITION BY {key}) AS fresh
-            FROM {self._staged} staged ORDER BY {key}, {ORDER} DESC
+            FROM {self._staged} staged ORDER BY {key}, {newest}{ORDER} DESC
         """
 
     def _same_key(self) -> str:
@@ -119,6 +121,16 @@ class Staging:
 
     def _values(self, alias: str) -> str:
         return ", ".join(self._value_list(alias))
+
+
+def on_conflict(load: Load) -> str:
+    """The end of an INSERT into the target, which it calls t: a row that is there is replaced, if not by an older one.
+    Every column is set, the key's too, as the peer does."""
+    updates = ", ".join(f"{quote(column.name)} = excluded.{quote(column.name)}" for column in load.columns)
+    newer = ""
+    if version := load.versioned_by and quote(load.versioned_by):
+        newer = f" WHERE t.{version} IS NULL OR t.{version} <= excluded.{version}"
+    return f" ON CONFLICT ({listed(load.key)}) DO UPDATE SET {updates}{newer}"
 
 
 def begin_unit(load: Load) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from typing import Any, cast
 
+from seatunnel_connectors.jdbc import versions
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, Recipe
 from seatunnel_connectors.jdbc.postgres import ddl, ledger
@@ -61,7 +62,7 @@ class Load:
     ends) or TABLE (units write to the target). ``into`` is the table that units
     write to. ``books`` says that the ledger's tables are there, ``fresh`` that the target is empty when the first unit
     comes, ``at_end`` that staged rows wait for the last checkpoint, ``booked`` that there was a ledger before. ``make``
-    makes the target, in the transaction of its first unit.
+    makes the target, in the transaction of its first unit. ``versioned_by``: see ``versions``.
     """
 
     how: str
@@ -79,6 +80,7 @@ class Load:
     at_end: bool = False
     booked: bool = False
     make: tuple[str, ...] = ()
+    versioned_by: str = ""
 
     def for_unit(self, context: WriteContext) -> Load:
         """The same, with the table that this attempt fills: no two attempts ever meet in one."""
@@ -109,6 +111,8 @@ def plan(request: SinkRequest, target: Target) -> Setup:
     key = key_of(options, table)
     names = {column: target_name(column, options.field_ide) for column in table.names}
     problems = _problems(request, target, chosen, key, names)
+    found_by = () if chosen.create and not options.create_index else key
+    problems += versions.problems(options, table, found_by, names, {} if chosen.create else target.columns)
     if problems:
         raise FatalError(
             f"the sink table {shown} does not fit table {table.path}:\n  " + "\n  ".join(problems),
@@ -127,7 +131,7 @@ def plan(request: SinkRequest, target: Target) -> Setup:
         key=tuple(names[column] for column in key), upsert=options.enable_upsert, books=books,
         columns=_columns(table, names, target, chosen),
         fresh=chosen.create or chosen.truncate or not target.has_rows, at_end=request.mode is JobMode.BATCH,
-        booked=target.has_books,
+        booked=target.has_books, versioned_by=versions.versioned_by(options, names),
     )  # fmt: skip
     effects, load = _effects(request, target, chosen, load, names, key)
     load = replace(load, at_end=load.at_end and how != PREPARED)

@@ -13,7 +13,7 @@ import psycopg
 
 from seatunnel_connectors.jdbc.postgres.ddl import listed
 from seatunnel_connectors.jdbc.postgres.ledger import Books
-from seatunnel_connectors.jdbc.postgres.merge import KIND, ORDER, Staging
+from seatunnel_connectors.jdbc.postgres.merge import KIND, ORDER, Staging, on_conflict
 from seatunnel_connectors.jdbc.postgres.plan import Load
 from seatunnel_connectors.jdbc.postgres.session import Statements, quote
 from seatunnel_py.api import FatalError, RowKind
@@ -55,9 +55,8 @@ def _add(db: Statements, load: Load, table: str, *, kinds: bool) -> None:
 def _upsert(db: Statements, load: Load, table: str) -> None:
     """All rows at once, as long as no two of them have one key: looking for the last row of each costs a sort."""
     db.execute(b"SAVEPOINT unit")
-    updates = ", ".join(f"{quote(column.name)} = excluded.{quote(column.name)}" for column in load.columns)
     try:
-        db.execute(f"{_insert(load, table)} ON CONFLICT ({listed(load.key)}) DO UPDATE SET {updates}".encode())
+        db.execute(f"{_insert(load, table)}{on_conflict(load)}".encode())
     except psycopg.errors.CardinalityViolation:
         db.execute(b"ROLLBACK TO SAVEPOINT unit")
         db.execute(_staging(load, table, str(RowKind.INSERT.value)).upsert().encode())
@@ -66,7 +65,9 @@ def _upsert(db: Statements, load: Load, table: str) -> None:
 
 def _insert(load: Load, table: str) -> str:
     names = listed(column.name for column in load.columns)
-    return f"INSERT INTO {quote(load.schema, load.table)} ({names}) SELECT {names} FROM {quote(load.schema, table)}"
+    return (
+        f"INSERT INTO {quote(load.schema, load.table)} AS t ({names}) SELECT {names} FROM {quote(load.schema, table)}"
+    )
 
 
 def _staging(load: Load, table: str, kind: str) -> Staging:

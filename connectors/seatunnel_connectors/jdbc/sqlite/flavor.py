@@ -14,12 +14,14 @@ from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetTable
 from seatunnel_connectors.jdbc.target import TargetColumn
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Column
+from seatunnel_connectors.jdbc.versions import COMPARED
+from seatunnel_py.api import Column, Kind
 
 
 class SqliteFlavor(Flavor):
     row_order: ClassVar[str] = "rowid"
     clock: ClassVar[str] = "CAST(strftime('%s', 'now') AS INTEGER)"
+    compared: ClassVar[frozenset[Kind]] = COMPARED - {Kind.DECIMAL}  # long ones are texts here
 
     def sessions(self, address: Address) -> AbstractContextManager[Session]:
         return sessions(address)
@@ -46,13 +48,10 @@ class SqliteFlavor(Flavor):
     def created_type(self, column: Column, *, in_key: bool, alone: bool) -> str:
         return types.created_type(column, alone=alone)
 
-    def upsert(self, relation: str, columns: Sequence[str], key: Sequence[str]) -> str:
+    def upsert(self, relation: str, columns: Sequence[str], key: Sequence[str], version: str) -> str:
         markers = ", ".join("?" * len(columns))
-        updates = ", ".join(f"{name} = excluded.{name}" for name in columns)
-        return (
-            f"INSERT INTO {relation} ({', '.join(columns)}) VALUES ({markers}) "
-            f"ON CONFLICT ({', '.join(key)}) DO UPDATE SET {updates}"
-        )
+        values = f"INSERT INTO {relation} AS t ({', '.join(columns)}) VALUES ({markers})"
+        return values + on_conflict(columns, key, version)
 
     def create_staging(self, staging: str, target: str, columns: Sequence[str]) -> list[str]:
         index = self.quote(f"{staging.strip(chr(34))}_unit")
@@ -62,13 +61,19 @@ class SqliteFlavor(Flavor):
             f"CREATE INDEX IF NOT EXISTS {index} ON {staging} (st_unit)",
         ]
 
-    def insert_from(self, relation: str, columns: Sequence[str], key: Sequence[str]) -> str:
-        plain = super().insert_from(relation, columns, key)
-        updates = ", ".join(f"{name} = excluded.{name}" for name in columns)
-        return f"{plain} ON CONFLICT ({', '.join(key)}) DO UPDATE SET {updates}" if key else plain
+    def insert_from(self, relation: str, columns: Sequence[str], key: Sequence[str], version: str) -> str:
+        plain = super().insert_from(f"{relation} AS t" if key else relation, columns, key, version)
+        return plain + on_conflict(columns, key, version) if key else plain
 
     def values(self, array: pa.Array, column: Column) -> list[Any]:
         return types.to_values(array, column)
+
+
+def on_conflict(columns: Sequence[str], key: Sequence[str], version: str) -> str:
+    """The end of an INSERT into a table that it calls t."""
+    updates = ", ".join(f"{name} = excluded.{name}" for name in columns)
+    newer = f" WHERE t.{version} IS NULL OR t.{version} <= excluded.{version}" if version else ""
+    return f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {updates}{newer}"
 
 
 def describe(session: Session, table: str) -> tuple[dict[str, TargetColumn], tuple[tuple[str, ...], ...]]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from seatunnel_connectors.jdbc.target import TargetColumn
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Column, TableSchema
+from seatunnel_py.api import Column, Kind, TableSchema
 
 Row = Sequence[Any]
 
@@ -102,9 +102,12 @@ class Flavor(ABC):
         """A column's type in a table that we create; ``alone`` says that it is the whole key. ValueError where there
         is none."""
 
-    def upsert(self, relation: str, columns: Sequence[str], key: Sequence[str]) -> str:
+    compared: ClassVar[frozenset[Kind]] = frozenset()
+    """What kinds of columns its statements can compare (``versions``); none: rows have no versions there."""
+
+    def upsert(self, relation: str, columns: Sequence[str], key: Sequence[str], version: str) -> str:
         """A statement that inserts or updates one row by key, all names being quoted already; empty where the
-        database has none, which its writer must know."""
+        database has none, which its writer must know. ``version``: only where this column is not smaller."""
         return ""
 
     def create_staging(self, staging: str, target: str, columns: Sequence[str]) -> list[str]:
@@ -112,8 +115,9 @@ class Flavor(ABC):
         none where the database cannot stage rows."""
         return []
 
-    def insert_from(self, relation: str, columns: Sequence[str], key: Sequence[str]) -> str:
-        """Insert the rows of a query that replaces ``{rows}``; by ``key``, where there is one, they update as well."""
+    def insert_from(self, relation: str, columns: Sequence[str], key: Sequence[str], version: str) -> str:
+        """Insert the rows of a query that replaces ``{rows}``; by ``key``, where there is one, they update as well, and
+        with ``version`` only where this column is not smaller."""
         return f"INSERT INTO {relation} ({', '.join(columns)}) {{rows}}"
 
     def delete_keys(self, relation: str, key: Sequence[str], keys: str) -> str:

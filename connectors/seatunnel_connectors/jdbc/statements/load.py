@@ -17,7 +17,7 @@ class Load:
     """How rows get into the target. ``how`` is STAGED (units fill the table ``staging``, commits add its rows to the
     target) or TABLE (units write to the target). ``renew`` are the statements that destroy what was there, ``prepare``
     those that may be repeated at will; ``at_end`` says that staged rows wait for the last checkpoint, ``booked`` that
-    there was a ledger before."""
+    there was a ledger before; ``versioned_by``: see ``versions``."""
 
     database: str
     table: str
@@ -32,6 +32,7 @@ class Load:
     staging: str = ""
     at_end: bool = False
     booked: bool = False
+    versioned_by: str = ""
 
     def unit(self, context: WriteContext) -> str:
         """The name under which this attempt stages its rows: no two attempts ever have the same."""

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from seatunnel_connectors.jdbc import versions
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, Recipe
 from seatunnel_connectors.jdbc.siblings import mark_prepared, prepared_by_sibling
@@ -105,7 +106,7 @@ class StatementSink(Sink):
             target.database, target.table, token, tuple(names.values()), tuple(names[name] for name in key),
             options.enable_upsert, books, tuple(renew), how=self._how(shown, books=books),
             staging=f"{target.table[:STAGING_NAME_MAX]}__st_{token}", at_end=self.request.mode is JobMode.BATCH,
-            booked=target.has_books,
+            booked=target.has_books, versioned_by=versions.versioned_by(options, names),
         )  # fmt: skip
         if load.how == STAGED:
             prepare += Staged(self.flavor, load).create()
@@ -154,6 +155,11 @@ class StatementSink(Sink):
                     f"it has no unique key on ({columns}), which inserting or updating by key needs; "
                     "add one, set primary_keys to its key, or set enable_upsert = false"
                 )
+        found_by = () if chosen.create and not self.request.options.create_index else key
+        there = {} if chosen.create else target.columns
+        problems += versions.problems(
+            self.request.options, self.request.table, found_by, names, there, self.flavor.compared
+        )
         if problems:
             raise FatalError(
                 f"the sink table {shown} does not fit table {self.request.table.path}:\n  " + "\n  ".join(problems),

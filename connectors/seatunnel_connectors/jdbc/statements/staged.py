@@ -65,7 +65,8 @@ class Staged:
         deletes = self._count(session, unit, RowKind.DELETE) if self.key else 0
         if deletes:
             session.run(self.flavor.delete_keys(self.target, self.key, self._deleted()), (unit, RowKind.DELETE.value))
-        insert = self.flavor.insert_from(self.target, self.columns, self.key if self.load.upsert else [])
+        key, version = self.key if self.load.upsert else [], self.load.versioned_by
+        insert = self.flavor.insert_from(self.target, self.columns, key, version and self.flavor.quote(version))
         if not deletes:
             session.run(insert.format(rows=self._rows()), (unit,))
         else:

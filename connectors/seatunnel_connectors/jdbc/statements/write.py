@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seatunnel_connectors.jdbc import crash_points
+from seatunnel_connectors.jdbc import crash_points, versions
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.held import Held
 from seatunnel_connectors.jdbc.recorded import Recorded
@@ -100,6 +100,8 @@ class StatementWriter(Writer):
             self._of_one_kind(RowKind(kind), data.slice(start, length))
 
     def _of_one_kind(self, kind: RowKind, data: pa.RecordBatch) -> None:
+        if kind is RowKind.DELETE and self.load.versioned_by:
+            raise versions.refused(self.load.table, self.load.versioned_by)
         if not self.unit:
             self._run_of(kind, data)
             return
@@ -149,7 +151,8 @@ class StatementWriter(Writer):
         columns = [self.flavor.quote(name) for name in self.load.names]
         if self.load.key and self.load.upsert:
             key = [self.flavor.quote(name) for name in self.load.key]
-            self.session.run_many(self.flavor.upsert(self.relation, columns, key), self._rows(data))
+            version = self.load.versioned_by and self.flavor.quote(self.load.versioned_by)
+            self.session.run_many(self.flavor.upsert(self.relation, columns, key, version), self._rows(data))
             return
         markers = ", ".join([self.flavor.marker] * len(columns))
         count = self.session.run_many(
