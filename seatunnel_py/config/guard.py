@@ -30,7 +30,7 @@ DEFAULT_LIMITS = Limits()
 # Possessive quantifiers, and strings that need not be closed: no character is looked at twice.
 _TOKEN = re.compile(
     r'(?P<triple>"""(?s:.*?)(?:"""+|\Z))'
-    r'|"(?:[^"\\\n]++|\\.)*+"?'
+    r'|"(?:[^"\\\n]++|\\.)*+(?:"|(?P<torn>))'
     r"|(?:\#|//)[^\n]*+"
     r"|(?P<open>[{\[])"
     r"|(?P<close>[}\]])"
@@ -39,6 +39,7 @@ _TOKEN = re.compile(
     r"|(?P<blanks>[^\S\n]{64,}+)"
     r'|[^"\#/{}\[\]=:,0-9\s]++'
 )
+_CLOSING = {"{": "}", "[": "]"}
 
 
 def decode(data: bytes, file: str) -> str:
@@ -62,18 +63,12 @@ def check(text: str, file: str, limits: Limits = DEFAULT_LIMITS) -> str:
         raise JobFileError((Problem(message, file, remedy="Split the job, or generate fewer keys."),))
     if (bad := re.search("[\0\ud800-\udfff]", text)) is not None:
         raise _place(text, bad.start(), file).error("a character that no text file holds (NUL or half a character)")
-    depth = entries = 0
+    entries = 0
+    brackets = _Brackets(text, file)
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup
-        if kind == "open":
-            depth += 1
-            entries += 1
-        elif kind == "close":
-            depth -= 1
-            if depth < 0:
-                # The parser stops here and takes what follows for nothing.
-                raise _place(text, match.start(), file).error("this bracket closes nothing")
-        elif kind == "entry":
+        brackets.see(match)
+        if kind in ("open", "entry"):
             entries += 1
         elif kind == "digits" and match.end() - match.start() > limits.digits:
             raise _place(text, match.start(), file).error(
@@ -83,11 +78,45 @@ def check(text: str, file: str, limits: Limits = DEFAULT_LIMITS) -> str:
             raise _place(text, match.start(), file).error(f"more than {limits.blanks} blanks in a row")
         elif match.end() - match.start() > limits.text and text[match.start()] not in "#/":
             raise _place(text, match.start(), file).error(f"a text of more than {limits.text} characters")
-        if depth > limits.depth:
+        if len(brackets.opened) > limits.depth:
             raise _place(text, match.start(), file).error(f"nested deeper than {limits.depth} levels")
         if entries > limits.entries:
             raise _place(text, match.start(), file).error(f"more than {limits.entries} entries")
+    brackets.end()
     return text
+
+
+class _Brackets:
+    """Those that are open. Behind a string without an end nothing is said of them, for they may stand in it: the parser
+    says where it begins."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.text, self.file = text, file
+        self.opened: list[int] = []
+        self.torn = False
+
+    def see(self, token: re.Match[str]) -> None:
+        kind = token.lastgroup
+        if kind == "open":
+            self.opened.append(token.start())
+        elif kind == "close":
+            self._close(token)
+        self.torn = self.torn or kind == "torn"
+
+    def _close(self, token: re.Match[str]) -> None:
+        if not self.opened:
+            # The parser stops here and takes what follows for nothing.
+            raise _place(self.text, token.start(), self.file).error("this bracket closes nothing")
+        opening = self.opened.pop()
+        if _CLOSING[self.text[opening]] != token.group() and not self.torn:
+            there = _place(self.text, opening, self.file)
+            other = f"the {self.text[opening]} of line {there.line}, column {there.column}"
+            raise _place(self.text, token.start(), self.file).error(f"this {token.group()} does not close {other}")
+
+    def end(self) -> None:
+        if self.opened and not self.torn:
+            # The parser would name the end of the file.
+            raise _place(self.text, self.opened[-1], self.file).error("this bracket is never closed")
 
 
 def _place(text: str, at: int, file: str) -> Place:

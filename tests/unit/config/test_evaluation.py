@@ -158,7 +158,8 @@ def _spelt(value: Any) -> Any:
 @pytest.mark.parametrize(
     ("text", "line", "column"),
     [
-        ("a = {\n  b = 1\n", 3, 1),
+        ("a = {\n  b = 1\n", 1, 5),
+        ("a = {\n  b = [1 }\n", 2, 10),
         ('a = 1\nb = "x', 2, 5),
         ("a = 1\n  b ~ = @", 2, 9),
         ("a = [1] x", 1, 9),
