@@ -70,9 +70,7 @@ def _check_oneofs(links: Sequence[Link], arrays: Sequence[Any]) -> None:
             count = pc.add(count, array.is_valid().cast(pa.int32()))
         if (pc.max(count).as_py() or 0) > 1:
             paths = ", ".join(repr(path) for path, _ in members)
-            raise BadRows(
-                f"the columns {paths}: more than one has a value, and the oneof {oneof_name} has one", _REMEDY
-            )
+            raise BadRows(f"columns {paths}: more than one has a value, and the oneof {oneof_name} has one", _REMEDY)
 
 
 # ------------------------------------------------------------ columns
@@ -92,9 +90,9 @@ def _values(link: Link, array: Any) -> list[Any]:
     """Single values of a field."""
     match link.shape:
         case Shape.ROW:
-            there = array.is_valid().to_pylist()
-            rows = _rows(link.inner, _children(array), len(array))
-            return [row if one else None for row, one in zip(rows, there, strict=True)]
+            present = array.drop_null() if array.null_count else array  # what a null row happens to hold is no row
+            rows = _rows(link.inner, present.flatten(), len(present))
+            return [next(rows) if one else None for one in array.is_valid().to_pylist()]
         case Shape.MOMENT:
             return [None if micro is None else _moment(micro) for micro in _micros(array)]
         case Shape.WRAPPED:
@@ -110,12 +108,6 @@ def _values(link: Link, array: Any) -> list[Any]:
         if strange is not None:
             raise BadRows(f"column {link.path!r}: {strange} is no value of {link.field.enum_type.full_name}", _REMEDY)
     return found
-
-
-def _children(array: Any) -> list[Any]:
-    """The fields of a row, null where the row is: so what a null row happens to hold is not looked at."""
-    children: list[Any] = array.flatten()
-    return children
 
 
 def _micros(array: Any) -> list[int | None]:
@@ -149,7 +141,7 @@ def _maps(link: Link, array: Any) -> list[Any]:
 
     entries = array.cast(pa.list_(pa.struct([("key", array.type.key_type), ("value", array.type.item_type)])))
     key, value = link.inner
-    keys, items = _children(entries.flatten())
+    keys, items = entries.flatten().flatten()
     pairs = zip(_elements(key, keys, link), _elements(value, items, link), strict=True)
     found: list[Any] = []
     for size in _sizes(entries):
