@@ -3,6 +3,8 @@
 All messages are parsed in one go, as the elements of one that holds them, which costs a third of parsing each; then
 each field becomes a column. What a message leaves out is null where the schema can tell (``optional``, ``oneof``,
 nested messages, all of proto2), and else Protobuf's default; a default that the schema gives counts as said.
+
+Imported where the format is asked for, and by workers before they need it.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from functools import lru_cache
 from itertools import repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
+
+from google.protobuf.message import DecodeError
 
 from seatunnel_connectors.kafka.decode import BadMessageError, Decoded, Decoder
 from seatunnel_connectors.kafka.protobuf_fields import Link, Shape, links_of
@@ -44,8 +48,6 @@ class ProtobufDecoder(Decoder):
         return Decoded(self.batch([self._column(link, messages) for link in self.links]))
 
     def _messages(self, values: Sequence[bytes]) -> list[Any]:
-        from google.protobuf.message import DecodeError
-
         parts: list[bytes] = []
         for value in values:
             parts += (_head(len(value)), value)
@@ -56,8 +58,6 @@ class ProtobufDecoder(Decoder):
         return list(many.rows) if many.IsInitialized() else self._one_by_one(values)
 
     def _one_by_one(self, values: Sequence[bytes]) -> list[Any]:
-        from google.protobuf.message import DecodeError
-
         messages = []
         for index, value in enumerate(values):
             try:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_connectors.json_text import json_documents
 from seatunnel_connectors.kafka.avro_types import record_of
 from seatunnel_connectors.kafka.encode_avro import avro_values
-from seatunnel_connectors.kafka.encode_protobuf import protobuf_values
 from seatunnel_connectors.kafka.protobuf_fields import links_of
 from seatunnel_connectors.kafka.protobuf_schema import MessageSchema, message_schema
 from seatunnel_connectors.kafka.sink_options import FIELD_TOPIC, KafkaSinkOptions, ValueFormat
@@ -103,6 +102,8 @@ class Encoder:
         return self._avro(batch, names) if self.options.format is ValueFormat.AVRO else self._documents(batch, names)
 
     def _protobuf(self, batch: Batch, names: Sequence[str]) -> Any:
+        from seatunnel_connectors.kafka.encode_protobuf import protobuf_values
+
         assert self.message is not None, "it was compiled when the sink was made"
         links = links_of(
             [self._column(name) for name in names], self.message.descriptor, "protobuf_schema", writing=True

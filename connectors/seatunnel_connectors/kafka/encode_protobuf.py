@@ -3,6 +3,8 @@
 A null is a field that is left out, as with the peer; readers find the default there unless the schema can tell that
 it is missing (``optional``). What a message cannot hold is refused, not changed: nulls inside of lists and maps,
 numbers beyond a field's range, a required field's null, two fields of one ``oneof``.
+
+Imported where the format is asked for, and by workers before they need it.
 """
 
 from __future__ import annotations
@@ -11,6 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+
+from google.protobuf.message import EncodeError
+from google.protobuf.message_factory import GetMessageClass
 
 from seatunnel_connectors.kafka.protobuf_fields import Link, Shape
 from seatunnel_connectors.kafka.protobuf_schema import MessageSchema, loaded
@@ -25,7 +30,6 @@ _REMEDY = "make it fit before the sink, or change the schema"
 def protobuf_values(links: Sequence[Link], message: MessageSchema, batch: pa.RecordBatch) -> pa.Array:
     """One value for each row. Raises BadRows."""
     import pyarrow as pa
-    from google.protobuf.message import EncodeError
 
     made = loaded(message).one
     values = []
@@ -169,8 +173,6 @@ def _elements(element: Link, array: Any, link: Link) -> list[Any]:
     cells = _values(element, array)
     if element.field.message_type is None:
         return cells
-    from google.protobuf.message_factory import GetMessageClass
-
     made: Callable[..., Any] = GetMessageClass(element.field.message_type)
     return [made(**cell) for cell in cells]
 

@@ -22,7 +22,7 @@ from seatunnel_py.api import (
     StepContext,
 )
 
-DECODING = ("seatunnel_connectors.kafka.decode_protobuf", "google.protobuf.message_factory")
+DECODING = ("seatunnel_connectors.kafka.decode_protobuf",)
 
 
 class KafkaSourceFactory(SourceFactory[KafkaSourceOptions]):

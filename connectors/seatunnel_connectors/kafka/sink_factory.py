@@ -19,7 +19,7 @@ from seatunnel_py.api import (
     TableSchema,
 )
 
-ENCODING = ("seatunnel_connectors.kafka.encode_protobuf", "google.protobuf.message_factory")
+ENCODING = ("seatunnel_connectors.kafka.encode_protobuf",)
 
 
 class KafkaSinkFactory(SinkFactory[KafkaSinkOptions]):

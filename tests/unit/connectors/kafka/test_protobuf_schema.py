@@ -286,7 +286,7 @@ def test_workers_get_the_runtime() -> None:
     for factory in (KafkaSourceFactory(), KafkaSinkFactory()):
         options: Any = factory.options.model_validate(given)
         assert factory.extras(options) == ("kafka", "protobuf")
-        for name in factory.modules(options):
-            importlib.import_module(name)
+        code = f"import sys, {', '.join(factory.modules(options))}; sys.exit('google.protobuf' not in sys.modules)"
+        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0, "warm before the first unit"
         plain: Any = factory.options.model_validate({"bootstrap.servers": "x:1", "topic": "t"})
         assert factory.extras(plain) == ("kafka",)
