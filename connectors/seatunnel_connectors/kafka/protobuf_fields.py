@@ -9,7 +9,7 @@ fit (a bigint in an int32) is looked at value by value, what never fits (text in
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -17,6 +17,8 @@ from typing import Any
 from seatunnel_py.api import Column, DataType, Kind
 from seatunnel_py.api.types import INTEGERS, decimal
 
+NESTING_MAX = 64
+FIELDS_MAX = 10_000  # a few lines of text can describe billions: messages that hold the next one twice
 TIMESTAMP = "google.protobuf.Timestamp"
 _SIGNED_32, _SIGNED_64 = frozenset({5, 15, 17}), frozenset({3, 16, 18})
 _UNSIGNED_32, _UNSIGNED_64 = frozenset({7, 13}), frozenset({4, 6})
@@ -145,7 +147,7 @@ class _Linker:
 
     def _misfit(self, path: str, dtype: DataType, field: Any) -> None:
         try:
-            may = str(_natural(field, ()))
+            may = str(_Natural().field(field, ()))
         except ValueError:
             may = "a row"
         self._problem(path, f"{dtype} is not what the field {field.name} ({_described(field)}) holds, which is {may}")
@@ -187,40 +189,47 @@ def _described(field: Any) -> str:
 
 def natural_columns(descriptor: Any) -> tuple[Column, ...]:
     """The columns that a message makes where the job file names none. Raises ValueError, which begins with schema."""
-    return tuple(Column(name, dtype) for name, dtype in _natural_fields(descriptor, ()))
+    return tuple(Column(name, dtype) for name, dtype in _Natural().fields(descriptor, ()))
 
 
-def _natural_fields(descriptor: Any, outer: tuple[str, ...]) -> Iterator[tuple[str, DataType]]:
-    if descriptor.full_name in outer:
-        raise ValueError(f"schema: {descriptor.full_name} holds itself: name the columns, as deep as they are wanted")
-    if not descriptor.fields:
-        raise ValueError(f"schema: {descriptor.full_name} has no fields: name the columns, without it")
-    for field in descriptor.fields:
-        yield field.name, _natural(field, (*outer, descriptor.full_name))
+class _Natural:
+    """The types of fields, and how many there were; ``outer`` are the messages around one."""
 
+    def __init__(self) -> None:
+        self.count = 0
 
-def _natural(field: Any, outer: tuple[str, ...]) -> DataType:
-    if _is_map(field):
-        entry = field.message_type.fields_by_name
-        return DataType(Kind.MAP, key=_natural(entry["key"], outer), element=_natural(entry["value"], outer))
-    one = _natural_one(field, outer)
-    return DataType(Kind.ARRAY, element=one) if field.is_repeated else one
+    def fields(self, descriptor: Any, outer: tuple[str, ...]) -> tuple[tuple[str, DataType], ...]:
+        name = descriptor.full_name
+        if name in outer:
+            raise ValueError(f"schema: {name} holds itself: name the columns, as deep as they are wanted")
+        if not descriptor.fields:
+            raise ValueError(f"schema: {name} has no fields: name the columns, without it")
+        self.count += len(descriptor.fields)
+        if self.count > FIELDS_MAX or len(outer) > NESTING_MAX:
+            raise ValueError(f"schema: {(*outer, name)[0]} has too many fields, one in another: name the columns")
+        return tuple((field.name, self.field(field, (*outer, name))) for field in descriptor.fields)
 
+    def field(self, field: Any, outer: tuple[str, ...]) -> DataType:
+        if _is_map(field):
+            entry = field.message_type.fields_by_name
+            return DataType(Kind.MAP, key=self._one(entry["key"], outer), element=self._one(entry["value"], outer))
+        one = self._one(field, outer)
+        return DataType(Kind.ARRAY, element=one) if field.is_repeated else one
 
-def _natural_one(field: Any, outer: tuple[str, ...]) -> DataType:
-    message = field.message_type
-    if message is not None:
-        if message.full_name == TIMESTAMP:
-            return DataType(Kind.TIMESTAMP_TZ)
-        if message.full_name in _WRAPPERS:
-            return _natural_one(message.fields_by_name["value"], outer)
-        return DataType(Kind.ROW, fields=tuple(_natural_fields(message, outer)))
-    if field.type in _UNSIGNED_64:
-        return decimal(20, 0)
-    if field.type in _SIGNED_64 | _UNSIGNED_32:
-        return DataType(Kind.BIGINT)
-    kinds = {
-        _DOUBLE: Kind.DOUBLE, _FLOAT: Kind.FLOAT, _BOOL: Kind.BOOLEAN, _STRING: Kind.STRING, _BYTES: Kind.BYTES,
-        _ENUM: Kind.STRING,
-    }  # fmt: skip
-    return DataType(kinds.get(field.type, Kind.INT))
+    def _one(self, field: Any, outer: tuple[str, ...]) -> DataType:
+        message = field.message_type
+        if message is not None:
+            if message.full_name == TIMESTAMP:
+                return DataType(Kind.TIMESTAMP_TZ)
+            if message.full_name in _WRAPPERS:
+                return self._one(message.fields_by_name["value"], outer)
+            return DataType(Kind.ROW, fields=self.fields(message, outer))
+        if field.type in _UNSIGNED_64:
+            return decimal(20, 0)
+        if field.type in _SIGNED_64 | _UNSIGNED_32:
+            return DataType(Kind.BIGINT)
+        kinds = {
+            _DOUBLE: Kind.DOUBLE, _FLOAT: Kind.FLOAT, _BOOL: Kind.BOOLEAN, _STRING: Kind.STRING, _BYTES: Kind.BYTES,
+            _ENUM: Kind.STRING,
+        }  # fmt: skip
+        return DataType(kinds.get(field.type, Kind.INT))

@@ -24,6 +24,7 @@ from seatunnel_py.api import FatalError
 
 TEXT_MAX = 1_000_000  # characters: far more than anybody writes into a job file
 COMPILE_SECONDS = 30.0
+DEPTH_MAX = 200  # messages inside of one another, as the runtime walks them; it makes their classes by recursion
 PROTOBUF_EXTRA = "protobuf"
 _FILE = "seatunnel_schema.proto"
 _KNOWN = "google/protobuf/"
@@ -174,6 +175,16 @@ def _pool(files: bytes) -> Any:
     return pool
 
 
+def _check_depth(descriptor: Any, seen: set[str], depth: int) -> None:
+    if depth > DEPTH_MAX:
+        raise ValueError(f"protobuf_schema: more than {DEPTH_MAX} messages, each inside of the one before")
+    for field in descriptor.fields:
+        inner = field.message_type
+        if inner is not None and inner.full_name not in seen:
+            seen.add(inner.full_name)
+            _check_depth(inner, seen, depth + 1)
+
+
 @lru_cache(maxsize=32)
 def loaded(schema: MessageSchema) -> Classes:
     """The classes of a message, in a pool of their own: two jobs may mean different things by one name."""
@@ -182,6 +193,7 @@ def loaded(schema: MessageSchema) -> Classes:
 
     pool = _pool(schema.files)
     descriptor = pool.FindMessageTypeByName(schema.name)
+    _check_depth(descriptor, {schema.name}, 1)
     file = FileDescriptorProto(name=f"{_ROWS}.proto", package=_ROWS, dependency=[descriptor.file.name], syntax="proto3")
     file.message_type.add(name="Rows").field.add(
         name="rows",

@@ -189,6 +189,27 @@ def test_defaults_of_the_schema_count_as_said() -> None:
     ]  # fmt: skip
 
 
+def test_fields_may_have_any_name() -> None:
+    """Those of the runtime's own methods as well."""
+    names = (
+        "Clear",
+        "class",
+        "HasField",
+        "self",
+        "rows",
+        "DESCRIPTOR",
+        "__class__",
+        "FromString",
+        "values",
+        "ListFields",
+    )
+    fields = " ".join(f"optional string {name} = {n};" for n, name in enumerate(names, 1))
+    text = f'syntax = "proto3"; message M {{ {fields} }}'
+    row = {name: name for name in names}
+    types = dict.fromkeys(row, "string")
+    assert read(text, *written(text, row, **types), **types) == [row]
+
+
 def test_of_a_oneof_the_last_one_counts() -> None:
     left, right = b"\xe0\x01\x05", b"\xea\x01\x01x"
     assert read(EVERYTHING, left + right, right + left, left="int", right="string") == [

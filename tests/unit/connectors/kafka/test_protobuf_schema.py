@@ -41,6 +41,12 @@ message Item { message Line { int32 x = 1; } Line line = 1; }
 NODE = 'syntax = "proto3"; message Node { int32 id = 1; Node next = 2; }'
 
 
+def chain(length: int, fields: str) -> str:
+    """Messages, each of which holds the next one."""
+    inner = "".join(f"message M{n} {{ {fields.format(next=n + 1)} }}" for n in range(length))
+    return f'syntax = "proto3"; {inner} message M{length} {{ int32 a = 1; }}'
+
+
 def columns(**types: str) -> list[Column]:
     return [Column(name, parse_type(kind)) for name, kind in types.items()]
 
@@ -123,6 +129,13 @@ def test_a_text_that_is_no_schema_is_refused_by_line_and_column(text: str, reaso
     assert "/tmp" not in said, "where it was compiled is nobody's affair"
 
 
+def test_messages_inside_of_one_another_without_end_are_refused() -> None:
+    """The runtime would go as deep as they do."""
+    with pytest.raises(ValueError, match="^protobuf_schema: more than 200 messages, each inside of the one before"):
+        loaded(message_schema(chain(2_000, "M{next} a = 1;"), "M0"))
+    assert loaded(message_schema(NODE, "Node")).one(next={"next": {"id": 1}}).next.next.id == 1
+
+
 def test_a_compiler_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protobuf_schema, "COMPILE_SECONDS", 0.001)
     assert "protoc was not through with it after" in refusal('syntax = "proto3"; message Slow { int32 a = 1; }')
@@ -162,6 +175,8 @@ def test_a_message_has_columns_of_its_own() -> None:
     [
         (NODE, "Node", "schema: Node holds itself: name the columns, as deep as they are wanted"),
         ('syntax = "proto3"; message M {}', "M", "schema: M has no fields"),
+        (chain(150, "M{next} a = 1;"), "M0", "schema: M0 has too many fields, one in another"),
+        (chain(40, "M{next} a = 1; M{next} b = 2;"), "M0", "schema: M0 has too many"),
     ],
 )
 def test_columns_that_a_message_cannot_make(text: str, name: str, reason: str) -> None:
@@ -191,6 +206,13 @@ def test_all_that_does_not_fit_is_told_at_once() -> None:
         "'taxes.value': string is not what the field value (double) holds, which is double",
         "'at': date is not what the field at (google.protobuf.Timestamp) holds, which is timestamp_tz",
     ]
+
+
+def test_a_wrong_type_is_told_of_a_message_that_has_no_end() -> None:
+    for text, name in ((NODE, "next"), (chain(40, "M{next} a = 1; M{next} b = 2;"), "a")):
+        descriptor = message_schema(text, "Node" if text is NODE else "M0").descriptor
+        with pytest.raises(ValueError, match=f"'{name}': int is not what the field {name} .* holds, which is a row"):
+            links_of(columns(**{name: "int"}), descriptor, "schema", writing=False)
 
 
 def test_what_would_lose_digits_is_refused_in_each_direction() -> None:
