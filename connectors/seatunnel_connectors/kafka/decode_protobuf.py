@@ -18,14 +18,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from google.protobuf.message import DecodeError
 
 from seatunnel_connectors.kafka.decode import BadMessageError, Decoded, Decoder
-from seatunnel_connectors.kafka.protobuf_fields import Link, Shape, links_of
+from seatunnel_connectors.kafka.protobuf_fields import FIRST_SECOND, LAST_SECOND, Link, Shape, links_of
 from seatunnel_connectors.kafka.protobuf_schema import MessageSchema, loaded
 from seatunnel_py.api import Kind, TableSchema, to_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799  # the years 1 to 9999, as Protobuf's own rule says
 
 
 class _MisfitError(ValueError):
@@ -165,7 +163,7 @@ def _moments(link: Link, values: list[Any], there: list[bool] | None) -> pa.Arra
     import pyarrow as pa
 
     seconds, nanos = [list(map(attrgetter(name), values)) for name in ("seconds", "nanos")]
-    if values and not (min(seconds) >= _FIRST_SECOND and max(seconds) <= _LAST_SECOND):
+    if values and not (min(seconds) >= FIRST_SECOND and max(seconds) <= LAST_SECOND):
         raise _MisfitError("a timestamp is not within the years 1 to 9999")
     if values and not (min(nanos) >= 0 and max(nanos) < 1_000_000_000):
         raise _MisfitError("the nanos of a timestamp are not within 0 to 999,999,999")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from google.protobuf.message import EncodeError
 from google.protobuf.message_factory import GetMessageClass
 
-from seatunnel_connectors.kafka.protobuf_fields import Link, Shape
+from seatunnel_connectors.kafka.protobuf_fields import FIRST_SECOND, LAST_SECOND, Link, Shape
 from seatunnel_connectors.kafka.protobuf_schema import MessageSchema, loaded
 from seatunnel_py.api import BadRows, Kind
 
@@ -98,7 +98,7 @@ def _values(link: Link, array: Any) -> list[Any]:
             rows = _rows(link.inner, present.flatten(), len(present))
             return [next(rows) if one else None for one in array.is_valid().to_pylist()]
         case Shape.MOMENT:
-            return [None if micro is None else _moment(micro) for micro in _micros(array)]
+            return [None if micro is None else _moment(link, micro) for micro in _micros(array)]
         case Shape.WRAPPED:
             inner = _values(link.inner[0], array)
             return [None if value is None else {"value": value} for value in inner]
@@ -121,8 +121,10 @@ def _micros(array: Any) -> list[int | None]:
     return found
 
 
-def _moment(micros: int) -> dict[str, int]:
+def _moment(link: Link, micros: int) -> dict[str, int]:
     seconds, rest = divmod(micros, 1_000_000)
+    if not FIRST_SECOND <= seconds <= LAST_SECOND:
+        raise BadRows(f"column {link.path!r}: a timestamp is not within the years 1 to 9999", _REMEDY)
     return {"seconds": seconds, "nanos": rest * 1000}
 
 

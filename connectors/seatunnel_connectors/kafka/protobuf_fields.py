@@ -20,6 +20,7 @@ from seatunnel_py.api.types import INTEGERS, decimal
 NESTING_MAX = 64
 FIELDS_MAX = 10_000  # a few lines of text can describe billions: messages that hold the next one twice
 TIMESTAMP = "google.protobuf.Timestamp"
+FIRST_SECOND, LAST_SECOND = -62_135_596_800, 253_402_300_799  # the years 1 to 9999, as Protobuf says of timestamps
 _SIGNED_32, _SIGNED_64 = frozenset({5, 15, 17}), frozenset({3, 16, 18})
 _UNSIGNED_32, _UNSIGNED_64 = frozenset({7, 13}), frozenset({4, 6})
 _DOUBLE, _FLOAT, _BOOL, _STRING, _BYTES, _ENUM = 1, 2, 8, 9, 12, 14

@@ -326,6 +326,7 @@ def test_a_damaged_message_is_a_row_or_a_bad_message(row: dict[str, Any], data: 
         ({"blobs": [(1, b"a"), (1, b"b")]}, {"blobs": "map<bigint, bytes>"}, "column 'blobs': a map has a key twice"),
         ({"left": 1, "right": "a"}, {"left": "int", "right": "string"}, "columns 'left', 'right': more than one"),
         ({"many": [{"x": 2**31}]}, {"many": "array<{x = bigint}>"}, "column 'many.x': "),
+        ({"at": 2**60}, {"at": "timestamp"}, "column 'at': a timestamp is not within the years 1 to 9999"),
     ],
 )  # fmt: skip
 def test_what_a_message_cannot_hold_is_refused(row: dict[str, Any], types: dict[str, str], reason: str) -> None:
