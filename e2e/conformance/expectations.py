@@ -252,6 +252,9 @@ EXPECTATIONS: Mapping[str, Expectation] = {
     "connector-kafka/kafka/kafkasource_specific_offsets_to_console": Expectation(
         prepare=topics.topic("test_topic_source", _NUMBERS)
     ),
+    "connector-kafka/protobuf/kafka_protobuf_to_assert": Expectation(
+        passes=True, prepare=topics.topic("test_protobuf_topic_fake_source", topics.people())
+    ),
     "connector-kafka/compatibleFormatIT/kafkasource_jdbc_record_to_pgsql": Expectation(
         prepare=topics.both(topics.topic("jdbc_source_record", topics.connected()), servers.pg_products),
         check=content.exact_rows("postgresql", "SELECT * FROM sink ORDER BY id", topics.CHANGED),

@@ -14,7 +14,7 @@ LATER = {
     "redis": "Redis: this version has no such connector",
 }
 
-FORMATS = ("protobuf", "compatible_debezium_json")
+FORMATS = ("compatible_debezium_json",)
 _FORMAT = re.compile(r"^\s*format\s*=\s*\"?(\w+)", re.MULTILINE)
 
 

@@ -12,6 +12,7 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from e2e.kafka_support import producing
+from seatunnel_connectors.kafka.protobuf_schema import loaded, message_schema
 from tests.servers.kafka import KafkaServer
 
 ROWS = 100
@@ -141,6 +142,38 @@ def connected() -> list[bytes]:
         ).encode()
         for row in CHANGED
     ]
+
+
+_PERSON = """
+    syntax = "proto3";
+    package org.apache.seatunnel.format.protobuf;
+    message Person {
+        int32 c_int32 = 1;
+        int64 c_int64 = 2;
+        float c_float = 3;
+        double c_double = 4;
+        bool c_bool = 5;
+        string c_string = 6;
+        bytes c_bytes = 7;
+        message Address { string street = 1; string city = 2; string state = 3; string zip = 4; }
+        Address address = 8;
+        map<string, float> attributes = 9;
+        repeated string phone_numbers = 10;
+    }
+"""
+
+
+def people() -> list[bytes]:
+    """Messages of the peer's own schema, as Protobuf's runtime writes them."""
+    person = loaded(message_schema(_PERSON, "Person")).one
+    return [
+        person(
+            c_int32=n, c_int64=n << 40, c_float=1.5, c_double=2.25, c_bool=n % 2 == 0, c_string=f"person {n}",
+            c_bytes=bytes([n]), address={"street": "1 Main St", "city": "Springfield", "state": "IL", "zip": "62701"},
+            attributes={"a": 1.5, "b": 2.5}, phone_numbers=["1", str(n)],
+        ).SerializeToString()
+        for n in range(ROWS)
+    ]  # fmt: skip
 
 
 CHANGED = [(1, "name 1", None, "1.5"), (2, "name 2", None, "2.5")]

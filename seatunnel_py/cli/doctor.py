@@ -29,6 +29,7 @@ _EXTRAS = {
     "xml": ("lxml",),
     "http": ("httpx",),
     "kafka": ("confluent_kafka", "fastavro"),
+    "protobuf": ("grpc_tools",),
 }
 
 

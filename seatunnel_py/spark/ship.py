@@ -20,7 +20,8 @@ LIBRARIES = "seatunnel-libraries"
 OURS = ("seatunnel_py", "seatunnel_connectors", "seatunnel_plugins")
 WORKER_BASE = ("pydantic", "pyarrow", "numpy")
 CATALYST_BASE = ("pandas",)
-NOT_SHIPPED = frozenset({"pyspark", "py4j", "seatunnel-py"})  # Spark brings its own Python side
+NOT_SHIPPED = frozenset({"pyspark", "py4j", "seatunnel-py", "grpcio-tools"})
+"""Spark brings its own Python side; a compiler has done its work when workers begin."""
 _OF_NO_USE = ("/tests/", "/include/")
 
 

@@ -1,6 +1,6 @@
 """Messages to rows: what every format's decoder does, and what happens to messages that it does not take.
 
-A message without a value (a tombstone, or an empty one) is no row in any format but native, as with the peer.
+A message without a value (a tombstone, or an empty one) is no row, as with the peer, but in native and protobuf.
 """
 
 from __future__ import annotations
@@ -35,9 +35,11 @@ class Decoded:
 
 
 class Decoder(ABC):
-    """Decodes the messages of one table. Made in a worker, from the table alone. ``with_headers``: it wants headers."""
+    """Decodes the messages of one table. Made in a worker, from the table alone. ``with_headers``: it wants headers;
+    ``takes_empty``: a value without a byte is a row as well, and only a tombstone is none."""
 
     with_headers: ClassVar[bool] = False
+    takes_empty: ClassVar[bool] = False
 
     def __init__(self, table: TableSchema) -> None:
         self.columns: tuple[Column, ...] = table.columns

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_connectors.json_text import json_documents
 from seatunnel_connectors.kafka.avro_types import record_of
 from seatunnel_connectors.kafka.encode_avro import avro_values
+from seatunnel_connectors.kafka.protobuf_fields import links_of
+from seatunnel_connectors.kafka.protobuf_schema import MessageSchema, message_schema
 from seatunnel_connectors.kafka.sink_options import FIELD_TOPIC, KafkaSinkOptions, ValueFormat
 from seatunnel_connectors.render import text_values
 from seatunnel_connectors.text_columns import TextRules
@@ -30,11 +32,13 @@ _CSV_MARKS = '"\n\r'
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """Encodes the rows of one table. ``partitions`` is how many the topic has, where content chooses one."""
+    """Encodes the rows of one table. ``partitions`` is how many the topic has, where content chooses one; ``message``
+    what rows become in the format protobuf."""
 
     options: KafkaSinkOptions
     table: TableSchema
     partitions: int = 0
+    message: MessageSchema | None = None
 
     def encode(self, batch: Batch) -> pa.RecordBatch:
         import pyarrow as pa
@@ -81,6 +85,8 @@ class Encoder:
                 return self._documents(batch, names)
             case ValueFormat.AVRO:
                 return self._avro(batch, names)
+            case ValueFormat.PROTOBUF:
+                return self._protobuf(batch, names)
             case ValueFormat.DEBEZIUM_JSON:
                 before, after = ('{"before":', ',"after":null,"op":"d"}'), ('{"before":null,"after":', ',"op":"c"}')
             case ValueFormat.CANAL_JSON | ValueFormat.MAXWELL_JSON | ValueFormat.OGG_JSON:
@@ -91,7 +97,18 @@ class Encoder:
         names = self.options.partition_key_fields
         if self.options.format in (ValueFormat.TEXT, ValueFormat.CSV):
             return self._delimited(batch, names)
+        if self.options.format is ValueFormat.PROTOBUF:
+            return self._protobuf(batch, names)
         return self._avro(batch, names) if self.options.format is ValueFormat.AVRO else self._documents(batch, names)
+
+    def _protobuf(self, batch: Batch, names: Sequence[str]) -> Any:
+        from seatunnel_connectors.kafka.encode_protobuf import protobuf_values
+
+        assert self.message is not None, "it was compiled when the sink was made"
+        links = links_of(
+            [self._column(name) for name in names], self.message.descriptor, "protobuf_schema", writing=True
+        )
+        return protobuf_values(links, self.message, batch.data)
 
     def _avro(self, batch: Batch, names: Sequence[str]) -> Any:
         return avro_values([self._column(name) for name in names], batch.data)
@@ -172,8 +189,24 @@ def _quoted(texts: Any, delimiter: str) -> Any:
     return pc.if_else(pc.match_substring_regex(texts, special), inside, texts)
 
 
-def check_fields(options: KafkaSinkOptions, table: TableSchema) -> None:
-    """Raise ValueError where the options name columns that the table has not."""
+def message_of(options: KafkaSinkOptions) -> MessageSchema | None:
+    """The message of Protobuf that rows become, compiled; None with other formats."""
+    if options.format is not ValueFormat.PROTOBUF:
+        return None
+    return message_schema(options.protobuf_schema or "", options.protobuf_message_name or "")
+
+
+def _check_message(options: KafkaSinkOptions, table: TableSchema, message: MessageSchema) -> None:
+    """A record's value is the message, and so is its key, with fewer fields."""
+    parts = {"protobuf_schema": options.value_fields(table.names), "partition_key_fields": options.partition_key_fields}
+    for option, names in parts.items():
+        columns = [column for column in table.columns if column.name in names]
+        if columns:
+            links_of(columns, message.descriptor, option, writing=True)
+
+
+def check_fields(options: KafkaSinkOptions, table: TableSchema, message: MessageSchema | None = None) -> None:
+    """Raise ValueError where the options name columns that the table has not, or the format has no place for some."""
     named = {
         "topic": (options.topic_field,) if options.topic_field else (),
         "partition_key_fields": options.partition_key_fields,
@@ -186,6 +219,8 @@ def check_fields(options: KafkaSinkOptions, table: TableSchema) -> None:
                 raise ValueError(f"{option}: there is no field {name!r}; fields: {', '.join(table.names)}")
     if options.format is ValueFormat.AVRO:
         record_of(column for column in table.columns if column.name in options.value_fields(table.names))
+    if message is not None:
+        _check_message(options, table, message)
     if not options.value_fields(table.names):
         raise ValueError("kafka_headers_fields takes every field, so that records would have no value")
     if FIELD_TOPIC.search(options.topic) and not options.topic_field:

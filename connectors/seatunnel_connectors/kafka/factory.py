@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import ClassVar
 
 from seatunnel_connectors.kafka.options import KafkaSourceOptions, MessageFormat, StartMode
+from seatunnel_connectors.kafka.protobuf_schema import PROTOBUF_EXTRA
 from seatunnel_connectors.kafka.shorthand import brokers_and_topic
 from seatunnel_connectors.table_config import check_unique, table_path
 from seatunnel_py.api import (
@@ -20,6 +21,8 @@ from seatunnel_py.api import (
     SourceOptions,
     StepContext,
 )
+
+DECODING = ("seatunnel_connectors.kafka.decode_protobuf",)
 
 
 class KafkaSourceFactory(SourceFactory[KafkaSourceOptions]):
@@ -36,7 +39,10 @@ class KafkaSourceFactory(SourceFactory[KafkaSourceOptions]):
         return address and {**address, "start_mode": StartMode.EARLIEST.value, "format": MessageFormat.TEXT.value}
 
     def modules(self, options: KafkaSourceOptions) -> tuple[str, ...]:
-        return ("seatunnel_connectors.kafka.reader", "confluent_kafka")
+        return ("seatunnel_connectors.kafka.reader", "confluent_kafka", *_of_protobuf(options, DECODING))
+
+    def extras(self, options: KafkaSourceOptions) -> tuple[str, ...]:
+        return (self.extra, *_of_protobuf(options, (PROTOBUF_EXTRA,)))
 
     def test_connection(self, options: KafkaSourceOptions) -> Mapping[str, str]:
         from seatunnel_connectors.kafka.client import Cluster
@@ -56,11 +62,13 @@ class KafkaSourceFactory(SourceFactory[KafkaSourceOptions]):
 
     def create(self, options: KafkaSourceOptions, context: StepContext) -> Source:
         from seatunnel_connectors.kafka.client import Cluster
+        from seatunnel_connectors.kafka.formats import message_of
         from seatunnel_connectors.kafka.source import KafkaSource, KafkaTable
 
         _need_libraries(options)
         tables = tuple(
-            KafkaTable(entry, table_path(entry.declared, options.plugin_output)) for entry in options.table_options()
+            KafkaTable(entry, table_path(entry.declared, options.plugin_output), message_of(entry))
+            for entry in options.table_options()
         )
         check_unique(table.path for table in tables)
         return KafkaSource(
@@ -71,6 +79,11 @@ class KafkaSourceFactory(SourceFactory[KafkaSourceOptions]):
             interval=options.discovery_millis / 1000 if options.discovery_millis > 0 else None,
             reset=options.reset,
         )
+
+
+def _of_protobuf(options: KafkaSourceOptions, those: tuple[str, ...]) -> tuple[str, ...]:
+    """What is wanted where some table's messages are Protobuf's."""
+    return those if any(entry.format is MessageFormat.PROTOBUF for entry in options.table_options()) else ()
 
 
 def _need_libraries(options: KafkaSourceOptions) -> None:

@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 
 from seatunnel_connectors.kafka.decode import Decoded, Decoder
 from seatunnel_connectors.kafka.options import MessageFormat, TopicOptions
+from seatunnel_connectors.kafka.protobuf_fields import links_of, natural_columns
+from seatunnel_connectors.kafka.protobuf_schema import MessageSchema, message_schema
 from seatunnel_connectors.kafka.records import Headers, Records
 from seatunnel_py.api import Column, DataType, Kind, TableSchema, to_arrow
 
@@ -29,20 +31,39 @@ NATIVE = (
 _TIMESTAMP_TYPES = ("NO_TIMESTAMP_TYPE", "CREATE_TIME", "LOG_APPEND_TIME")
 
 
-def default_columns(options: TopicOptions) -> tuple[Column, ...]:
+def message_of(options: TopicOptions) -> MessageSchema | None:
+    """The message of Protobuf that a table's records are, compiled; None with other formats."""
+    if options.format is not MessageFormat.PROTOBUF:
+        return None
+    return message_schema(options.protobuf_schema or "", options.protobuf_message_name or "")
+
+
+def default_columns(options: TopicOptions, message: MessageSchema | None = None) -> tuple[Column, ...]:
     """The columns of a table without a schema."""
+    if message is not None:
+        return natural_columns(message.descriptor)
     return NATIVE if options.format is MessageFormat.NATIVE else CONTENT
 
 
-def decoder_of(options: TopicOptions, table: TableSchema) -> Decoder:
+def check_columns(table: TableSchema, message: MessageSchema | None) -> None:
+    """Raise ValueError where the columns are not what the message has: now, and not when a worker meets it."""
+    if message is not None:
+        links_of(table.columns, message.descriptor, "schema", writing=False)
+
+
+def decoder_of(options: TopicOptions, table: TableSchema, message: MessageSchema | None = None) -> Decoder:
     """The decoder of a table's messages."""
     from seatunnel_connectors.kafka import decode_cdc, decode_text
 
-    declared = options.declared is not None and bool(options.declared.declared_columns)
+    if message is not None:
+        from seatunnel_connectors.kafka.decode_protobuf import ProtobufDecoder
+
+        return ProtobufDecoder(table, message)
+
     match options.format:
         case MessageFormat.NATIVE:
             return NativeDecoder(table)
-        case _ if not declared:
+        case _ if not options.has_schema:
             return decode_text.TextDecoder(table, options.field_delimiter, whole=True)
         case MessageFormat.TEXT:
             return decode_text.TextDecoder(table, options.field_delimiter, whole=False)

@@ -41,7 +41,9 @@ class MessageFormat(StrEnum):
     COMPATIBLE_KAFKA_CONNECT_JSON = "compatible_kafka_connect_json"
 
 
-NOT_YET = (MessageFormat.PROTOBUF, MessageFormat.COMPATIBLE_DEBEZIUM_JSON)
+NOT_YET = (MessageFormat.COMPATIBLE_DEBEZIUM_JSON,)
+WITHOUT_SCHEMA = (MessageFormat.JSON, MessageFormat.TEXT, MessageFormat.NATIVE, MessageFormat.PROTOBUF)
+"""What needs no columns in the job file: there is one for the text, or the format has its own."""
 
 
 class OnBadMessage(StrEnum):
@@ -56,7 +58,9 @@ class TopicOptions(Options):
 
     topic: str = option(min_length=1, doc="topics, separated by commas; with pattern a regular expression")
     pattern: bool = option(False, doc="topic is a regular expression that whole names of topics match")
-    declared: SchemaOptions | None = option(None, key="schema", doc="columns; without them one column, content")
+    declared: SchemaOptions | None = option(
+        None, key="schema", doc="columns; without them one column, content, or (protobuf) those of the message"
+    )
     format: MessageFormat = option(MessageFormat.JSON, doc="what a message's value is")
     format_error_handle_way: OnBadMessage = option(
         OnBadMessage.FAIL, doc="what happens to messages that the format does not take; skip leaves them out"
@@ -68,6 +72,8 @@ class TopicOptions(Options):
     value_converter_schema_enabled: bool = option(
         True, doc="compatible_kafka_connect_json: a message is an object with schema and payload"
     )
+    protobuf_schema: str | None = option(None, doc="protobuf: the text of the .proto file")
+    protobuf_message_name: str | None = option(None, min_length=1, doc="protobuf: the message that each record is")
     key_converter_schema_enabled: bool = option(True, doc="accepted; keys are not read")
     consumer_group: str = option("SeaTunnel-Consumer-Group", key="consumer.group", doc="group whose offsets are told")
     start_mode: StartMode = option(StartMode.GROUP_OFFSETS, doc="where a fresh start begins")
@@ -98,12 +104,20 @@ class TopicOptions(Options):
             raise ValueError(f"start_mode.offsets: the offset of {negative[0]} is below 0")
         if not self.topic:
             return self  # what stands beside table_list is for its entries, which are looked at by themselves
-        has_schema = self.declared is not None and bool(self.declared.declared_columns)
-        if self.format is MessageFormat.NATIVE and has_schema:
+        if self.format is MessageFormat.NATIVE and self.has_schema:
             raise ValueError("the format native has columns of its own: leave schema out")
-        if not has_schema and self.format not in (MessageFormat.JSON, MessageFormat.TEXT, MessageFormat.NATIVE):
+        if not self.has_schema and self.format not in WITHOUT_SCHEMA:
             raise ValueError(f"the format {self.format} needs a schema")
+        if self.format is MessageFormat.PROTOBUF:
+            for name in ("protobuf_schema", "protobuf_message_name"):
+                if not getattr(self, name):
+                    raise ValueError(f"{name} is required when format is protobuf")
         return self
+
+    @property
+    def has_schema(self) -> bool:
+        """Whether the job file names columns."""
+        return self.declared is not None and bool(self.declared.declared_columns)
 
     @property
     def topics(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from seatunnel_connectors.kafka.consumer import Fetched, PartitionConsumer, Plac
 from seatunnel_connectors.kafka.decode import BadMessageError, decode_some, joined
 from seatunnel_connectors.kafka.formats import decoder_of
 from seatunnel_connectors.kafka.options import OnBadMessage, StartMode, TopicOptions
+from seatunnel_connectors.kafka.protobuf_schema import MessageSchema
 from seatunnel_connectors.kafka.records import Records, Spot
 from seatunnel_connectors.kafka.topics import earliest, latest
 from seatunnel_py.api import (
@@ -59,11 +60,17 @@ class KafkaReader(Reader):
     """Reads partitions of one table's topics."""
 
     def __init__(
-        self, cluster: Cluster, options: TopicOptions, table: TableSchema, group: str, reset: StartMode | None
+        self,
+        cluster: Cluster,
+        options: TopicOptions,
+        table: TableSchema,
+        group: str,
+        reset: StartMode | None,
+        message: MessageSchema | None = None,
     ) -> None:
         self.cluster, self.options, self.table = cluster, options, table
         self.group, self.reset = group, reset
-        self.decoder = decoder_of(options, table)
+        self.decoder = decoder_of(options, table, message)
 
     def read(self, split: Split, start: Position | None) -> Iterator[Element]:
         part = PartitionSplit.of(split)
@@ -107,7 +114,9 @@ class KafkaReader(Reader):
         """The rows of the records, behind those that are none; a word about the position where there are no rows."""
         values = self.decoder.values(records)
         if not all(values):
-            records = records.some([place for place, value in enumerate(values) if value])
+            empty = self.decoder.takes_empty
+            there = [place for place, value in enumerate(values) if value or (empty and value is not None)]
+            records = records.some(there)
             values = self.decoder.values(records)
         if not values:
             yield Heartbeat(end)

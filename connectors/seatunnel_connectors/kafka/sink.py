@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from seatunnel_connectors.kafka.client import Cluster
 from seatunnel_connectors.kafka.committer import KafkaCommitter
 from seatunnel_connectors.kafka.encode import Encoder
+from seatunnel_connectors.kafka.protobuf_schema import MessageSchema
 from seatunnel_connectors.kafka.sink_options import KafkaSinkOptions
 from seatunnel_connectors.kafka.sink_staging import place_of
 from seatunnel_connectors.kafka.sink_topics import (
@@ -36,6 +37,7 @@ from seatunnel_py.api import (
 class KafkaSink(Sink):
     options: KafkaSinkOptions
     table: TableSchema
+    message: MessageSchema | None = None
 
     @property
     def cluster(self) -> Cluster:
@@ -88,7 +90,7 @@ class KafkaSink(Sink):
     # ------------------------------------------------------------ data
 
     def open(self, context: WriteContext) -> Writer:
-        encoder = Encoder(self.options, self.table, int(str(context.setup["partitions"])))
+        encoder = Encoder(self.options, self.table, int(str(context.setup["partitions"])), self.message)
         if self.options.exactly_once:
             return StagingWriter(place_of(context, self.table.path), context, encoder)
         return SendingWriter(self.target, self.cluster, encoder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.util import find_spec
 
+from seatunnel_connectors.kafka.protobuf_schema import PROTOBUF_EXTRA
 from seatunnel_connectors.kafka.shorthand import brokers_and_topic
 from seatunnel_connectors.kafka.sink_options import KafkaSinkOptions, Semantics, ValueFormat
 from seatunnel_py.api import (
@@ -17,6 +18,8 @@ from seatunnel_py.api import (
     StepContext,
     TableSchema,
 )
+
+ENCODING = ("seatunnel_connectors.kafka.encode_protobuf",)
 
 
 class KafkaSinkFactory(SinkFactory[KafkaSinkOptions]):
@@ -32,7 +35,10 @@ class KafkaSinkFactory(SinkFactory[KafkaSinkOptions]):
         return address and {**address, "semantics": Semantics.EXACTLY_ONCE.value}
 
     def modules(self, options: KafkaSinkOptions) -> tuple[str, ...]:
-        return ("seatunnel_connectors.kafka.sink",)
+        return ("seatunnel_connectors.kafka.sink", *(ENCODING if options.format is ValueFormat.PROTOBUF else ()))
+
+    def extras(self, options: KafkaSinkOptions) -> tuple[str, ...]:
+        return (self.extra, *((PROTOBUF_EXTRA,) if options.format is ValueFormat.PROTOBUF else ()))
 
     def test_connection(self, options: KafkaSinkOptions) -> Mapping[str, str]:
         from seatunnel_connectors.kafka.client import Cluster
@@ -51,10 +57,11 @@ class KafkaSinkFactory(SinkFactory[KafkaSinkOptions]):
         )
 
     def create(self, options: KafkaSinkOptions, table: TableSchema, context: StepContext) -> Sink:
-        from seatunnel_connectors.kafka.encode import check_fields
+        from seatunnel_connectors.kafka.encode import check_fields, message_of
         from seatunnel_connectors.kafka.sink import KafkaSink
 
         if options.format is ValueFormat.AVRO and find_spec("fastavro") is None:
             raise ImportError("Kafka needs the library fastavro", name="fastavro")
-        check_fields(options, table)
-        return KafkaSink(options, table)
+        message = message_of(options)
+        check_fields(options, table, message)
+        return KafkaSink(options, table, message)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import ClassVar
 
 from pydantic import model_validator
 
 from seatunnel_connectors.kafka.settings import KafkaSettings, translated
-from seatunnel_py.api import SinkOptions, option
+from seatunnel_py.api import SinkOptions, option, required_when
+from seatunnel_py.api.options import Rule
 
 MESSAGE_BYTES_MAX = 1_000_000  # the client's own limit
 FIELD_TOPIC = re.compile(r"\$\{([^}]*)\}")
@@ -30,6 +32,7 @@ class ValueFormat(StrEnum):
     TEXT = "text"
     CSV = "csv"
     AVRO = "avro"
+    PROTOBUF = "protobuf"
     DEBEZIUM_JSON = "debezium_json"
     CANAL_JSON = "canal_json"
     MAXWELL_JSON = "maxwell_json"
@@ -47,6 +50,8 @@ class KafkaSinkOptions(SinkOptions):
     )
     format: ValueFormat = option(ValueFormat.JSON, doc="how rows are written")
     field_delimiter: str = option(",", min_length=1, doc="between fields (text, csv)")
+    protobuf_schema: str | None = option(None, doc="protobuf: the text of the .proto file")
+    protobuf_message_name: str | None = option(None, min_length=1, doc="protobuf: the message that each row becomes")
     partition_key_fields: tuple[str, ...] = option((), doc="fields that make the record's key")
     kafka_headers_fields: tuple[str, ...] = option((), doc="fields that become headers, and leave the value")
     kafka_message_value_fields: tuple[str, ...] = option((), doc="fields of the value; default: all but headers")
@@ -55,12 +60,17 @@ class KafkaSinkOptions(SinkOptions):
     transaction_prefix: str = option("seatunnel", min_length=1, doc="transactional ids begin with it")
     ledger_topic: str = option("seatunnel_ledger", key="ledger.topic", doc="topic that remembers what was committed")
 
+    rules: ClassVar[tuple[Rule, ...]] = tuple(
+        required_when(name, other="format", equals=(ValueFormat.PROTOBUF,))
+        for name in ("protobuf_schema", "protobuf_message_name")
+    )
+
     @model_validator(mode="after")
     def _fits_together(self) -> KafkaSinkOptions:
         if self.partition is not None and self.assign_partitions:
             raise ValueError("partition and assign_partitions cannot both choose the partition")
-        if self.assign_partitions and self.format is ValueFormat.AVRO:
-            raise ValueError("assign_partitions looks for texts, which records of avro do not hold")
+        if self.assign_partitions and self.format in (ValueFormat.AVRO, ValueFormat.PROTOBUF):
+            raise ValueError(f"assign_partitions looks for texts, which records of {self.format} do not hold")
         if self.assign_partitions and self.topic_field:
             raise ValueError("assign_partitions needs one topic, whose partitions are known when the job starts")
         return self

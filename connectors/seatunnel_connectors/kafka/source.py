@@ -14,8 +14,9 @@ from typing import cast
 from seatunnel_connectors.kafka import group, topics
 from seatunnel_connectors.kafka.client import Cluster
 from seatunnel_connectors.kafka.consumer import AHEAD_KILOBYTES
-from seatunnel_connectors.kafka.formats import default_columns
+from seatunnel_connectors.kafka.formats import check_columns, default_columns
 from seatunnel_connectors.kafka.options import StartMode, TopicOptions
+from seatunnel_connectors.kafka.protobuf_schema import MessageSchema
 from seatunnel_connectors.kafka.reader import KafkaReader, PartitionSplit, place_of
 from seatunnel_connectors.kafka.records import Spot
 from seatunnel_connectors.kafka.topics import Topic
@@ -42,6 +43,7 @@ class KafkaTable:
 
     options: TopicOptions
     path: TablePath
+    message: MessageSchema | None = None
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,10 @@ class KafkaSource(Source):
         return [SourceTable(self._schema(entry)) for entry in self.entries]
 
     def _schema(self, entry: KafkaTable) -> TableSchema:
-        declared = table_schema(entry.options.declared, columns=default_columns(entry.options))
-        return replace(declared, path=entry.path)
+        columns = None if entry.options.has_schema else default_columns(entry.options, entry.message)
+        found = replace(table_schema(entry.options.declared, columns=columns), path=entry.path)
+        check_columns(found, entry.message)
+        return found
 
     def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
         wanted = {table.schema.path for table in tables}
@@ -68,7 +72,8 @@ class KafkaSource(Source):
 
     def reader(self, table: SourceTable) -> Reader:
         entry = next(entry for entry in self.entries if entry.path == table.schema.path)
-        return KafkaReader(self.cluster, entry.options, table.schema, entry.options.consumer_group, self.reset)
+        group = entry.options.consumer_group
+        return KafkaReader(self.cluster, entry.options, table.schema, group, self.reset, entry.message)
 
 
 class KafkaEnumerator(Enumerator):

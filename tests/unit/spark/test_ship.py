@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_py.spark.ship import shipment
+from seatunnel_py.spark.ship import OURS, _distributions, shipment
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +27,13 @@ def test_a_compiled_library_is_in_the_archive_alone(shipped: dict[str, set[str]]
     assert "confluent_kafka" in shipped["archives"]
     assert "confluent_kafka" not in shipped["files"]
     assert "seatunnel_connectors" in shipped["files"]
+
+
+def test_what_only_a_driver_needs_stays_there() -> None:
+    """The compiler of Protobuf's schemas is larger than all that a worker of Kafka needs."""
+    found = _distributions(OURS, ("kafka", "protobuf"), catalyst=False)
+    assert {"confluent-kafka", "protobuf"} <= set(found)
+    assert not {"grpcio-tools", "grpcio", "setuptools"} & set(found)
 
 
 def test_extras_of_libraries_travel_too(shipped: dict[str, set[str]]) -> None:

@@ -46,7 +46,7 @@ def test_topics_are_a_list() -> None:
         ({"start_mode": "specific_offsets"}, "start_mode.offsets is required when start_mode is specific_offsets"),
         ({"start_mode": "specific_offsets", "start_mode.offsets": {"orders": 1}}, "'orders' is not topic-partition"),
         ({"start_mode": "specific_offsets", "start_mode.offsets": {"orders-0": -1}}, "orders-0 is below 0"),
-        ({"format": "protobuf"}, "the format protobuf is not supported yet"),
+        ({"format": "protobuf"}, "protobuf_schema is required when format is protobuf"),
         ({"format": "compatible_debezium_json"}, "the format compatible_debezium_json is not supported yet"),
         ({"format": "avro"}, "the format avro needs a schema"),
         ({"format": "native", "schema": SCHEMA}, "the format native has columns of its own"),

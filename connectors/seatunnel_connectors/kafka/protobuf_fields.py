@@ -1,0 +1,236 @@
+"""Which field of a message each column is, what a column may be for it, and the columns that a message makes itself.
+
+Rules. (1) A column is the field of its name; where none has it, the one field whose name differs in case only, as the
+peer's job files write nested messages (``Address`` for ``address``). (2) Nothing is lost between the two: what may not
+fit (a bigint in an int32) is looked at value by value, what never fits (text in a number) is refused here.
+(3) Everything that does not fit is told at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from seatunnel_py.api import Column, DataType, Kind
+from seatunnel_py.api.types import INTEGERS, decimal
+
+NESTING_MAX = 64
+FIELDS_MAX = 10_000  # a few lines of text can describe billions: messages that hold the next one twice
+TIMESTAMP = "google.protobuf.Timestamp"
+FIRST_SECOND, LAST_SECOND = -62_135_596_800, 253_402_300_799  # the years 1 to 9999, as Protobuf says of timestamps
+_SIGNED_32, _SIGNED_64 = frozenset({5, 15, 17}), frozenset({3, 16, 18})
+_UNSIGNED_32, _UNSIGNED_64 = frozenset({7, 13}), frozenset({4, 6})
+_DOUBLE, _FLOAT, _BOOL, _STRING, _BYTES, _ENUM = 1, 2, 8, 9, 12, 14
+_INTEGRAL = _SIGNED_32 | _SIGNED_64 | _UNSIGNED_32 | _UNSIGNED_64
+_WRAPPERS = frozenset(
+    f"google.protobuf.{name}Value"
+    for name in ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
+)
+_NAMES = {
+    1: "double", 2: "float", 3: "int64", 4: "uint64", 5: "int32", 6: "fixed64", 7: "fixed32", 8: "bool", 9: "string",
+    12: "bytes", 13: "uint32", 15: "sfixed32", 16: "sfixed64", 17: "sint32", 18: "sint64",
+}  # fmt: skip
+
+
+class Shape(StrEnum):
+    """How the values of a field are come by."""
+
+    PLAIN = "plain"
+    ENUM = "enum"
+    MOMENT = "moment"
+    WRAPPED = "wrapped"
+    ROW = "row"
+    LIST = "list"
+    MAP = "map"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A column, or what is inside one, and its field. ``column`` is its name there, ``path`` the whole way to it;
+    ``inner`` are a row's fields, a list's element, a map's key and value."""
+
+    column: str
+    path: str
+    field: Any
+    dtype: DataType
+    shape: Shape
+    inner: tuple[Link, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return str(self.field.name)
+
+    @property
+    def may_be_null(self) -> bool:
+        """Whether a message says that the field is not there; where the schema gives a default, that counts."""
+        return bool(self.field.has_presence and not self.field.has_default_value)
+
+
+def links_of(columns: Sequence[Column], descriptor: Any, option: str, *, writing: bool) -> tuple[Link, ...]:
+    """The field of each column. Raises ValueError, which begins with ``option``, and tells all that does not fit."""
+    linker = _Linker(writing)
+    found = linker.fields([(column.name, column.dtype) for column in columns], descriptor, "")
+    if linker.problems:
+        raise ValueError(f"{option}: " + "; ".join(linker.problems))
+    return found
+
+
+class _Linker:
+    """Links columns, and remembers what does not fit."""
+
+    def __init__(self, writing: bool) -> None:
+        self.writing = writing
+        self.problems: list[str] = []
+
+    def fields(self, columns: Sequence[tuple[str, DataType]], descriptor: Any, outer: str) -> tuple[Link, ...]:
+        links: list[Link] = []
+        taken: dict[str, str] = {}
+        for name, dtype in columns:
+            path = f"{outer}{name}"
+            field = self._named(name, descriptor, path)
+            if field is None:
+                continue
+            if field.name in taken and self.writing:
+                self._problem(path, f"the field {field.name} is that of the column {taken[field.name]!r} already")
+                continue
+            taken[field.name] = path
+            link = self.field(name, dtype, field, path)
+            links += [link] if link else []
+        lacking = [field.name for field in descriptor.fields if field.is_required and field.name not in taken]
+        for name in lacking if self.writing else ():
+            self._problem(f"{outer}{name}", f"there is none, and {descriptor.full_name} requires the field")
+        return tuple(links)
+
+    def field(self, name: str, dtype: DataType, field: Any, path: str) -> Link | None:
+        if not field.is_repeated:
+            return self._single(name, dtype, field, path)
+        entry = field.message_type if _is_map(field) else None
+        if entry is not None and dtype.kind is Kind.MAP and dtype.key and dtype.element:
+            key = self._single("key", dtype.key, entry.fields_by_name["key"], f"{path}.key")
+            value = self._single("value", dtype.element, entry.fields_by_name["value"], f"{path}.value")
+            return Link(name, path, field, dtype, Shape.MAP, (key, value)) if key and value else None
+        if entry is None and dtype.kind is Kind.ARRAY and dtype.element:
+            element = self._single("element", dtype.element, field, path)
+            return Link(name, path, field, dtype, Shape.LIST, (element,)) if element else None
+        self._misfit(path, dtype, field)
+        return None
+
+    def _single(self, name: str, dtype: DataType, field: Any, path: str) -> Link | None:
+        """One value of a field, however many it has."""
+        message = field.message_type
+        if message is None:
+            if _fits(field, dtype, self.writing):
+                return Link(name, path, field, dtype, Shape.ENUM if field.type == _ENUM else Shape.PLAIN)
+        elif message.full_name == TIMESTAMP and dtype.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_TZ):
+            return Link(name, path, field, dtype, Shape.MOMENT)
+        elif dtype.kind is Kind.ROW:
+            return Link(name, path, field, dtype, Shape.ROW, self.fields(dtype.fields, message, f"{path}."))
+        elif message.full_name in _WRAPPERS and _fits(message.fields_by_name["value"], dtype, self.writing):
+            inner = Link("value", path, message.fields_by_name["value"], dtype, Shape.PLAIN)
+            return Link(name, path, field, dtype, Shape.WRAPPED, (inner,))
+        self._misfit(path, dtype, field)
+        return None
+
+    def _named(self, name: str, descriptor: Any, path: str) -> Any:
+        known = {field.name: field for field in descriptor.fields}
+        if name in known:
+            return known[name]
+        alike = [field for field in known.values() if field.name.lower() == name.lower()]
+        if len(alike) == 1:
+            return alike[0]
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"the fields are {', '.join(list(known)[:20]) or 'none'}"
+        self._problem(path, f"the message {descriptor.full_name} has no such field; {hint}")
+        return None
+
+    def _misfit(self, path: str, dtype: DataType, field: Any) -> None:
+        try:
+            may = str(_Natural().field(field, ()))
+        except ValueError:
+            may = "a row"
+        self._problem(path, f"{dtype} is not what the field {field.name} ({_described(field)}) holds, which is {may}")
+
+    def _problem(self, path: str, text: str) -> None:
+        self.problems.append(f"column {path!r}: {text}")
+
+
+def _fits(field: Any, dtype: DataType, writing: bool) -> bool:
+    kind = dtype.kind
+    if field.type in _INTEGRAL:
+        is_wide = field.type in _UNSIGNED_64 and kind is Kind.DECIMAL and dtype.scale == 0
+        return kind in INTEGERS or is_wide
+    match field.type:
+        case t if t == _FLOAT:
+            return kind is Kind.FLOAT or (kind is Kind.DOUBLE and not writing)
+        case t if t == _DOUBLE:
+            return kind is Kind.DOUBLE or (kind is Kind.FLOAT and writing)
+        case t if t == _ENUM:
+            return kind is Kind.STRING or kind in INTEGERS
+    return kind is {_BOOL: Kind.BOOLEAN, _STRING: Kind.STRING, _BYTES: Kind.BYTES}.get(field.type)
+
+
+def _is_map(field: Any) -> bool:
+    return bool(field.message_type and field.message_type.GetOptions().map_entry)
+
+
+def _described(field: Any) -> str:
+    if _is_map(field):
+        entry = field.message_type.fields_by_name
+        return f"map<{_described(entry['key'])}, {_described(entry['value'])}>"
+    named = field.message_type or field.enum_type
+    text = named.full_name if named else _NAMES[field.type]
+    return f"repeated {text}" if field.is_repeated else text
+
+
+# ------------------------------------------------------------ without columns
+
+
+def natural_columns(descriptor: Any) -> tuple[Column, ...]:
+    """The columns that a message makes where the job file names none. Raises ValueError, which begins with schema."""
+    return tuple(Column(name, dtype) for name, dtype in _Natural().fields(descriptor, ()))
+
+
+class _Natural:
+    """The types of fields, and how many there were; ``outer`` are the messages around one."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def fields(self, descriptor: Any, outer: tuple[str, ...]) -> tuple[tuple[str, DataType], ...]:
+        name = descriptor.full_name
+        if name in outer:
+            raise ValueError(f"schema: {name} holds itself: name the columns, as deep as they are wanted")
+        if not descriptor.fields:
+            raise ValueError(f"schema: {name} has no fields: name the columns, without it")
+        self.count += len(descriptor.fields)
+        if self.count > FIELDS_MAX or len(outer) > NESTING_MAX:
+            raise ValueError(f"schema: {(*outer, name)[0]} has too many fields, one in another: name the columns")
+        return tuple((field.name, self.field(field, (*outer, name))) for field in descriptor.fields)
+
+    def field(self, field: Any, outer: tuple[str, ...]) -> DataType:
+        if _is_map(field):
+            entry = field.message_type.fields_by_name
+            return DataType(Kind.MAP, key=self._one(entry["key"], outer), element=self._one(entry["value"], outer))
+        one = self._one(field, outer)
+        return DataType(Kind.ARRAY, element=one) if field.is_repeated else one
+
+    def _one(self, field: Any, outer: tuple[str, ...]) -> DataType:
+        message = field.message_type
+        if message is not None:
+            if message.full_name == TIMESTAMP:
+                return DataType(Kind.TIMESTAMP_TZ)
+            if message.full_name in _WRAPPERS:
+                return self._one(message.fields_by_name["value"], outer)
+            return DataType(Kind.ROW, fields=self.fields(message, outer))
+        if field.type in _UNSIGNED_64:
+            return decimal(20, 0)
+        if field.type in _SIGNED_64 | _UNSIGNED_32:
+            return DataType(Kind.BIGINT)
+        kinds = {
+            _DOUBLE: Kind.DOUBLE, _FLOAT: Kind.FLOAT, _BOOL: Kind.BOOLEAN, _STRING: Kind.STRING, _BYTES: Kind.BYTES,
+            _ENUM: Kind.STRING,
+        }  # fmt: skip
+        return DataType(kinds.get(field.type, Kind.INT))
