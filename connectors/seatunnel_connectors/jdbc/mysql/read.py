@@ -12,7 +12,7 @@ from typing import Any
 import connectorx
 import pyarrow as pa
 
-from seatunnel_connectors.jdbc.dialect import Snapshot
+from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW, Snapshot
 from seatunnel_connectors.jdbc.mysql import types, wire
 from seatunnel_connectors.jdbc.mysql.session import explained, literal, quote, reading_url, sessions
 from seatunnel_connectors.jdbc.source import Hints, hints_of, range_of
@@ -98,14 +98,15 @@ def _failure(error: BaseException, what: str) -> BaseException:
     lost = any(word in text for word in ("IO error", "IoError", "timed out", "Connection", "DriverError", "pool"))
     if lost:
         return RetriableError(f"{what}: {text}", "check that the server is up and can be reached")
-    return FatalError(f"{what}: {text}", "cast the column with `query`")
+    changed = any(code in text for code in ("ERROR 1054 ", "ERROR 1146 "))  # no such column, no such table
+    return FatalError(f"{what}: {text}", PLANNED_ANEW if changed else "cast the column with `query`")
 
 
 def _declared(found: pa.RecordBatch, schema: pa.Schema, what: str) -> pa.RecordBatch:
     try:
         arrays = [wire.from_wire(found.column(at), field.type, field.name) for at, field in enumerate(schema)]
     except ValueError as error:
-        raise FatalError(f"{what}: {error}") from None
+        raise FatalError(f"{what}: {error}", f"replace the value with `query`; {PLANNED_ANEW}") from None
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
 from seatunnel_connectors.jdbc.postgres import wire
-from seatunnel_connectors.jdbc.postgres.session import PLANNED_ANEW, Rows, explained, literal, quote, rows
+from seatunnel_connectors.jdbc.postgres.session import Rows, explained, literal, quote, rows
 from seatunnel_connectors.jdbc.postgres.snapshot import check_snapshot, join_snapshot, unchanged
 from seatunnel_connectors.jdbc.source import Hints, hints_of, range_of
 from seatunnel_connectors.jdbc.splits import as_plain

@@ -19,6 +19,7 @@ import pyarrow as pa
 from adbc_driver_manager._reader import AdbcRecordBatchReader
 from psycopg.conninfo import make_conninfo
 
+from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
 from seatunnel_connectors.jdbc.url import Address, report_unknown
 from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow
 
@@ -212,7 +213,6 @@ _BAD_ROWS = ("22", "23")  # a value that does not fit its column; a constraint t
 _LINE = re.compile(r"; COPY .*, line (\d+)")  # of the COPY that failed
 
 TABLE_CHANGED = "ST002"  # a state of our own
-PLANNED_ANEW = "if the table was changed while the job ran, run it again: it is planned anew"
 
 REMEDIES = {
     "53300": "wait for other sessions to end, lower env.parallelism, or raise max_connections of the server",
@@ -222,7 +222,7 @@ REMEDIES = {
     "3F": "create the schema, or correct the name",
     "42P01": f"correct the name of the table; {PLANNED_ANEW}",
     "42703": f"correct the name of the column; {PLANNED_ANEW}",
-    TABLE_CHANGED: PLANNED_ANEW.partition(", ")[2],
+    TABLE_CHANGED: "run the job again: it is planned anew",
     "42501": "grant the user the privilege that is missing",
     "23505": "set primary_keys and enable_upsert = true, or remove the duplicates",
     "22021": "replace the NUL character before the sink: PostgreSQL cannot store it in text",
