@@ -174,13 +174,22 @@ class Stream:
             raise self._lost(f"the connection broke: {error}") from error
 
     def _receive(self) -> None:
-        try:
-            more = self._socket.recv(READ_BYTES)
-        except OSError as error:
-            raise self._lost(f"the connection broke: {error}") from error
-        if not more:
-            raise self._lost("the server closed the connection")
-        self._data = self._data[self._at :] + more
+        """Read what is there, and the whole of a message that has begun: a row of hundreds of MB comes in many parts,
+        which are put together once."""
+        parts = [self._data[self._at :]]
+        missing = 1
+        if len(parts[0]) >= 5:
+            missing = 1 + int(_LENGTH.unpack_from(parts[0], 1)[0]) - len(parts[0])
+        while missing > 0:
+            try:
+                more = self._socket.recv(READ_BYTES)
+            except OSError as error:
+                raise self._lost(f"the connection broke: {error}") from error
+            if not more:
+                raise self._lost("the server closed the connection")
+            parts.append(more)
+            missing -= len(more)
+        self._data = b"".join(parts)
         self._at = 0
 
     def _lost(self, why: str) -> ServerError:
