@@ -24,7 +24,7 @@ from seatunnel_py.api import Batch, FatalError, Position, RetriableError, Source
 BATCH_ROWS = 20_000
 BATCH_BYTES = 16 << 20
 PAGE_ROWS = 100_000  # what may be read in vain when a unit ends
-PAGE_BYTES = 256 << 20
+PAGE_BYTES = 64 << 20  # ConnectorX reads so far ahead
 
 
 def read(address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:

@@ -223,6 +223,8 @@ REMEDIES = {
     "42P01": f"correct the name of the table; {PLANNED_ANEW}",
     "42703": f"correct the name of the column; {PLANNED_ANEW}",
     TABLE_CHANGED: "run the job again: it is planned anew",
+    "54011": "leave columns out with the Filter transform",
+    "53100": "make room on the disk of the server",
     "42501": "grant the user the privilege that is missing",
     "23505": "set primary_keys and enable_upsert = true, or remove the duplicates",
     "22021": "replace the NUL character before the sink: PostgreSQL cannot store it in text",
