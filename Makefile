@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SEEDS ?= 20000
 
-.PHONY: help setup demo test check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep soak kafka-million guarantees
+.PHONY: help setup demo test check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep soak kafka-million memory guarantees
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -73,6 +73,9 @@ soak: servers ## half an hour of random kills on a cluster: rows, memory, what i
 
 kafka-million: servers ## a million records Kafka to PostgreSQL and back, ten kills each way: exact?; ROWS=1000000
 	@$(BIN)/python -m e2e.kafka_million $(if $(ROWS),--rows $(ROWS))
+
+memory: servers ## rows of hundreds of MB, a table of a GB, 10,000 columns, 20,000 splits: bounded or refused?
+	@SEATUNNEL_HEAVY=1 $(BIN)/python -m pytest -q e2e/test_memory.py
 
 guarantees: servers ## try what connectors declare, and write docs/guarantees.md from it
 	@SEATUNNEL_WRITE_PAGES=1 $(BIN)/python -m pytest -q tests/connectors/conformance

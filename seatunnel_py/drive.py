@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from seatunnel_py.config.env import RequiredGuarantee
+from seatunnel_py.errors import PluginError
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.protocol.records import CheckpointRecord
@@ -60,7 +61,7 @@ def drive(
     notes = (*job.notes, *run.opened.notes(), *quarantine.notes(place.job_id, tables), *left)
     seconds = _seconds(driver, began, started, ended)
     receipt = Receipt(place.job_id, job.name, tables, seconds, notes, driver.stopped_by)
-    run.tell_others(RECEIPT, receipt.to_plain())
+    receipt = run.tell_end(receipt)
     tell(JobEnded(receipt, ended))
     return receipt, driver.resumable
 
@@ -109,6 +110,15 @@ class _Run:
     def tell_others(self, what: str, plain: Mapping[str, Any]) -> None:
         if self.shared is not None:
             self.shared.write(self.authority.incarnation, what, plain)
+
+    def tell_end(self, receipt: Receipt) -> Receipt:
+        """What the job did is done, and why it failed is in the receipt, whether or not the store is full."""
+        try:
+            self.tell_others(RECEIPT, receipt.to_plain())
+        except PluginError as error:
+            note = f"other machines do not see how the job ended: {error.message}"
+            return replace(receipt, notes=(*receipt.notes, note))
+        return receipt
 
     def driver(self, pipelines: tuple[Pipeline, ...], engine: Engine, tell: Callable[[JobEvent], None]) -> Driver:
         return Driver(

@@ -246,11 +246,21 @@ class Home:
         )
 
 
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """What is refused while one writes to a file that is open does not say which file that is."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
 def _write_json(path: Path, data: dict[str, Any]) -> None:
     """Whole or not at all: a reader never sees half a file."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "w") as file:
+    with naming(path), os.fdopen(descriptor, "w") as file:
         json.dump(data, file, indent=1, default=str)
         file.flush()
         os.fsync(file.fileno())

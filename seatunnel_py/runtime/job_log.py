@@ -37,6 +37,7 @@ from seatunnel_py.runtime.events import (
     UnitGivenUp,
     UnitRetried,
 )
+from seatunnel_py.runtime.home import naming
 from seatunnel_py.runtime.receipt import ExitCode, TableState
 from seatunnel_py.work.unit import UnitFailure
 
@@ -55,6 +56,7 @@ class JobLog:
 
     def __init__(self, path: Path, job_id: str, level: str, secrets: Iterable[str] = ()) -> None:
         self._job_id = job_id
+        self._path = path
         self._driver: int | None = None  # until one has become the job's
         self._least = LEVELS.index(level)
         # The longest first: one secret may be the beginning of another.
@@ -75,7 +77,8 @@ class JobLog:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         line = {"time": now, "level": level, "event": name, "job": self._job_id, "driver": self._driver}
         line |= self._masked(about)
-        self._file.write(json.dumps(line, default=str) + "\n")
+        with naming(self._path):
+            self._file.write(json.dumps(line, default=str) + "\n")
 
     def __enter__(self) -> Self:
         return self

@@ -99,7 +99,7 @@ def write(
     split = unit.split.id if unit.split else ""
     far = end.to_plain() if end else None
     about = About(chain.job_id, chain.vertex, entry_step(chain), str(unit.id), split, far, time.time())
-    writer = SegmentWriter(directory, name or name_of(unit, chain))
+    writer = SegmentWriter(directory, name or name_of(unit, chain), "error.location")
     for one in bad:
         writer.add(_marked(one, about))
     slices = writer.finish(QUARANTINE)

@@ -57,10 +57,11 @@ def filesystem(location: str) -> tuple[fs.FileSystem, str]:
 
 
 class SegmentWriter:
-    """Writes one segment. Memory is bounded by the largest batch."""
+    """Writes one segment. Memory is bounded by the largest batch. ``setting`` is the option that names the location."""
 
-    def __init__(self, location: str, name: str) -> None:
+    def __init__(self, location: str, name: str, setting: str = "exchange.location") -> None:
         self._location = location
+        self._setting = setting
         self._files, directory = filesystem(location)
         file = f"{_plain_name(name)}.segment"
         self.url = f"{location.rstrip('/')}/{file}"
@@ -114,7 +115,7 @@ class SegmentWriter:
             why = os.strerror(error.errno) if error.errno else str(error)
             raise RetriableError(
                 f"cannot write to {self._location}: {why}",
-                "look at space and permissions there; env.exchange.location names another place for what is under way",
+                f"look at space and permissions there; env.{self._setting} names another place",
             ) from error
 
 

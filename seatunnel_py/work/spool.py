@@ -29,7 +29,7 @@ class Spool:
     """Filled first, then read any number of times."""
 
     def __init__(self, location: str, prefix: str) -> None:
-        self._writer = SegmentWriter(location, f"{prefix}spool-{os.getpid()}-{secrets.token_hex(4)}")
+        self._writer = SegmentWriter(location, f"{prefix}spool-{os.getpid()}-{secrets.token_hex(4)}", "error.location")
         self._finished = False
         self._kept: list[_Kept] = []
         self.rejected: list[tuple[Rejected, int]] = []  # with the number of rows that were read before

@@ -41,7 +41,7 @@ class FakeGeneration(Options):
 
     row_num: int = option(5, key="row.num", ge=0, doc="rows per reader: the total is row.num x parallelism")
     rows: tuple[FakeRow, ...] | None = option(None, doc="these rows, once per split, instead of generated ones")
-    split_num: int = option(1, key="split.num", ge=1, doc="splits per reader")
+    split_num: int = option(1, key="split.num", ge=1, le=100_000, doc="splits per reader")
     split_read_interval: int = option(
         1, key="split.read-interval", ge=0, doc="milliseconds between two splits of a reader (streaming only)"
     )

@@ -21,6 +21,9 @@ MODULES = {
     "sqlalchemy": "seatunnel_connectors.jdbc.generic.dialect",
 }
 
+PLANNED_ANEW = "if the table was changed while the job ran, run it again: it is planned anew"
+"""What helps where a table is not any more what it was when the job was planned."""
+
 
 @dataclass(frozen=True, slots=True)
 class SinkRequest:
@@ -70,8 +73,8 @@ class Dialect(ABC):
         that names every problem of every table. Hints follow ``source.Hints``."""
 
     @abstractmethod
-    def snapshot(self, address: Address, *, shared: bool) -> Snapshot:
-        """Open a view for planning splits; ``shared`` asks for one that readers can join."""
+    def snapshot(self, address: Address, tables: Sequence[SourceTable]) -> Snapshot:
+        """Open a view of these tables for planning splits, which readers can join where the database has such."""
 
     @abstractmethod
     def read(self, address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:

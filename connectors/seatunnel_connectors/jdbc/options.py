@@ -22,6 +22,7 @@ from seatunnel_py.api.options import Rule
 
 ROWS_PER_UNIT = 500_000
 """What one split should hold where nobody says otherwise: about one unit's budget (env.unit.rows)."""
+RANGES_MAX = 100_000  # each costs the driver some 10 kB: a slip of the pen should not cost all of its memory
 
 
 class SchemaSaveMode(StrEnum):
@@ -66,7 +67,7 @@ class TableOptions(Options):
     query: str | None = option(None, doc="read this instead of the whole table")
     where_condition: str | None = option(None, doc="rows to read of this table, beginning with 'where'")
     partition_column: str | None = option(None, doc="column whose ranges are read in parallel")
-    partition_num: int | None = option(None, ge=1)
+    partition_num: int | None = option(None, ge=1, le=RANGES_MAX)
     partition_lower_bound: str | None = option(None)
     partition_upper_bound: str | None = option(None)
     use_select_count: bool = option(False)
@@ -104,7 +105,7 @@ class JdbcSourceOptions(SourceOptions):
     inverse_sampling_rate: int = option(1000, key="split.inverse-sampling.rate", ge=1)
     allow_sampling: bool = option(True, key="split.allow-sampling")
     partition_column: str | None = option(None, doc="column whose ranges are read in parallel")
-    partition_num: int | None = option(None, ge=1, doc="number of ranges")
+    partition_num: int | None = option(None, ge=1, le=RANGES_MAX, doc="number of ranges")
     partition_lower_bound: str | None = option(None, doc="smallest value to start dividing at; default: the smallest")
     partition_upper_bound: str | None = option(None, doc="largest value to stop dividing at; default: the largest")
     use_select_count: bool = option(False, doc="count rows instead of trusting the database's statistics")

@@ -108,6 +108,7 @@ class JdbcEnumerator(Enumerator):
 
     def __init__(self, source: JdbcSource, tables: Sequence[SourceTable]) -> None:
         self.source = source
+        self.all = tuple(tables)
         self.tables = list(tables)
         self.dialect: Dialect = dialect_of(source.address)
         self.kept: Snapshot | None = None
@@ -134,7 +135,7 @@ class JdbcEnumerator(Enumerator):
 
     def _snapshot(self) -> Snapshot:
         if self.kept is None:
-            self.kept = self.dialect.snapshot(self.source.address, shared=True)
+            self.kept = self.dialect.snapshot(self.source.address, self.all)
         return self.kept
 
     def _divide(self, table: SourceTable) -> list[Split]:

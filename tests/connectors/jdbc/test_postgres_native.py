@@ -236,7 +236,7 @@ def test_errors_name_table_cause_and_remedy(pg: PostgresPlace) -> None:
     assert missing.remedy.startswith("fill the column") and missing.step == "sink"
     assert refused is not None and "violates check constraint" in refused.message
     assert gone is not None and "reading table" in gone.message and 'relation "a.t" does not exist' in gone.message
-    assert gone.step == "source" and gone.remedy == "correct the name of the table"
+    assert gone.step == "source" and gone.remedy.startswith("correct the name of the table")
 
 
 def test_a_backend_that_dies_in_mid_copy_can_be_tried_again(pg: PostgresPlace) -> None:

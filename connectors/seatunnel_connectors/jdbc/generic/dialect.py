@@ -51,7 +51,7 @@ class GenericDialect(Dialect):
         with explained(f"looking up tables of {address.display}"), sessions(address) as session:
             return _Describer(session, options).describe(requests)
 
-    def snapshot(self, address: Address, *, shared: bool) -> Snapshot:
+    def snapshot(self, address: Address, tables: Sequence[SourceTable]) -> Snapshot:
         return GenericSnapshot(address)
 
     def read(self, address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:

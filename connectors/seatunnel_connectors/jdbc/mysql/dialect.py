@@ -42,7 +42,7 @@ class MysqlDialect(Dialect):
         with explained(f"looking up tables of {address.display}"), sessions(address) as session:
             return Describer(session, address, options).describe(requests)
 
-    def snapshot(self, address: Address, *, shared: bool) -> Snapshot:
+    def snapshot(self, address: Address, tables: Sequence[SourceTable]) -> Snapshot:
         return reading.MysqlSnapshot(address)
 
     def read(self, address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:

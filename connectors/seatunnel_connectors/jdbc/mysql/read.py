@@ -1,7 +1,8 @@
 """Reading MySQL through ConnectorX: a query at a time, each on a connection of its own.
 
 ConnectorX cannot be stopped in the midst of a result: its thread and the server's would wait for ever. What is read in
-the order of its primary key is therefore asked for in pages, which are always read to their end.
+the order of its primary key is therefore asked for in pages, which are always read to their end. It counts rows, not
+bytes: how wide they are is taken from the table's statistics, for 20,000 rows of 1 MB are more than a worker has.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 import connectorx
 import pyarrow as pa
 
-from seatunnel_connectors.jdbc.dialect import Snapshot
+from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW, Snapshot
 from seatunnel_connectors.jdbc.mysql import types, wire
 from seatunnel_connectors.jdbc.mysql.session import explained, literal, quote, reading_url, sessions
 from seatunnel_connectors.jdbc.source import Hints, hints_of, range_of
@@ -21,30 +22,40 @@ from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import Batch, FatalError, Position, RetriableError, SourceTable, Split
 
 BATCH_ROWS = 20_000
+BATCH_BYTES = 16 << 20
 PAGE_ROWS = 100_000  # what may be read in vain when a unit ends
+PAGE_BYTES = 64 << 20  # ConnectorX reads so far ahead
 
 
 def read(address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:
     hints = hints_of(table)
     what = f"reading table {table.schema.path}, split {split.id}"
+    page = rows_within(PAGE_BYTES, PAGE_ROWS, table)
     if not hints.ordered or split.payload.get("nulls"):
-        for data in _query(address, _select(hints, split, None), table, what):
+        for data in _query(address, _select(hints, split, None, page), table, what):
             yield Batch(table.schema.path, data)
         return
     key_at = table.schema.names.index(hints.key)
     begin = start
     while True:
         rows = 0
-        for data in _query(address, _select(hints, split, begin), table, what):
+        for data in _query(address, _select(hints, split, begin, page), table, what):
             rows += data.num_rows
             end = Position({"after": as_plain(data.column(key_at)[-1].as_py())})
             yield Batch(table.schema.path, data, end=end, start=begin)
             begin = end
-        if rows < PAGE_ROWS:
+        if rows < page:
             return
 
 
-def _select(hints: Hints, split: Split, after: Position | None) -> str:
+def rows_within(size: int, most: int, table: SourceTable) -> int:
+    """How many rows of the table are about so large, and not more than ``most``."""
+    if not table.rows or not table.bytes:
+        return most
+    return max(1, min(most, size * table.rows // table.bytes))
+
+
+def _select(hints: Hints, split: Split, after: Position | None, page: int) -> str:
     conditions = [f"({hints.where}\n)"] if hints.where else []
     key = quote(hints.key) if hints.key else ""
     if condition := range_of(split).condition(key, literal):
@@ -56,14 +67,14 @@ def _select(hints: Hints, split: Split, after: Position | None) -> str:
     if conditions:
         sql += " WHERE " + " AND ".join(conditions)
     if hints.ordered and not split.payload.get("nulls"):
-        sql += f" ORDER BY {key} LIMIT {PAGE_ROWS}"
+        sql += f" ORDER BY {key} LIMIT {page}"
     return sql
 
 
 def _query(address: Address, sql: str, table: SourceTable, what: str) -> Iterator[pa.RecordBatch]:
     """The batches of one query, as declared. A reader that is left early reads on to the end without looking."""
     schema = table.schema.arrow()
-    batches = _batches(address, sql, what)
+    batches = _batches(address, sql, rows_within(BATCH_BYTES, BATCH_ROWS, table), what)
     try:
         for found in batches:
             if found.num_rows:
@@ -74,10 +85,10 @@ def _query(address: Address, sql: str, table: SourceTable, what: str) -> Iterato
         raise
 
 
-def _batches(address: Address, sql: str, what: str) -> Iterator[pa.RecordBatch]:
+def _batches(address: Address, sql: str, rows: int, what: str) -> Iterator[pa.RecordBatch]:
     try:
         reader = connectorx.read_sql(
-            reading_url(address), sql, return_type="arrow_stream", batch_size=BATCH_ROWS, protocol="binary"
+            reading_url(address), sql, return_type="arrow_stream", batch_size=rows, protocol="binary"
         )
     except BaseException as error:  # noqa: BLE001 - the library panics instead of raising; not all are Exceptions
         raise _failure(error, what) from None
@@ -98,14 +109,15 @@ def _failure(error: BaseException, what: str) -> BaseException:
     lost = any(word in text for word in ("IO error", "IoError", "timed out", "Connection", "DriverError", "pool"))
     if lost:
         return RetriableError(f"{what}: {text}", "check that the server is up and can be reached")
-    return FatalError(f"{what}: {text}", "cast the column with `query`")
+    changed = any(code in text for code in ("ERROR 1054 ", "ERROR 1146 "))  # no such column, no such table
+    return FatalError(f"{what}: {text}", PLANNED_ANEW if changed else "cast the column with `query`")
 
 
 def _declared(found: pa.RecordBatch, schema: pa.Schema, what: str) -> pa.RecordBatch:
     try:
         arrays = [wire.from_wire(found.column(at), field.type, field.name) for at, field in enumerate(schema)]
     except ValueError as error:
-        raise FatalError(f"{what}: {error}") from None
+        raise FatalError(f"{what}: {error}", f"replace the value with `query`; {PLANNED_ANEW}") from None
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 

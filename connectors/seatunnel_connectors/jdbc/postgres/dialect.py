@@ -43,8 +43,8 @@ class PostgresDialect(Dialect):
         with explained(f"looking up tables of {address.display}"), statements(address) as db:
             return Describer(db, options).describe(requests)
 
-    def snapshot(self, address: Address, *, shared: bool) -> Snapshot:
-        return PostgresSnapshot(address)
+    def snapshot(self, address: Address, tables: Sequence[SourceTable]) -> Snapshot:
+        return PostgresSnapshot(address, tables)
 
     def read(self, address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:
         return reading.read(address, table, split, start)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc.postgres.ddl import listed
 from seatunnel_connectors.jdbc.postgres.plan import PREPARED, STAGED, Load
-from seatunnel_connectors.jdbc.postgres.session import quote
+from seatunnel_connectors.jdbc.postgres.session import TABLE_CHANGED, literal, quote
 from seatunnel_py.api import RowKind
 
 LOCK_SECONDS = 10  # for a key that a prepared transaction has written: it is free only with its checkpoint
@@ -136,8 +136,31 @@ def on_conflict(load: Load) -> str:
 def begin_unit(load: Load) -> list[str]:
     """Statements that begin a unit's transaction."""
     if load.how == PREPARED:
-        return ["BEGIN", f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'"]
-    return ["BEGIN", _create_unit_table(load)] if load.how == STAGED else ["BEGIN", *load.make]
+        return ["BEGIN", f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'", still_as_planned(load)]
+    if load.how == STAGED:
+        return ["BEGIN", _create_unit_table(load)]
+    return ["BEGIN", *(load.make or [still_as_planned(load)])]
+
+
+def still_as_planned(load: Load) -> str:
+    """A statement that fails where the table's columns are of other types by now: rows go there as bytes, and those of
+    one type may well be a value of another. It leaves the table locked against that."""
+    names = listed(column.name for column in load.columns)
+    nulls = ", ".join(["NULL"] * len(load.columns))
+    insert = f"EXPLAIN INSERT INTO {quote(load.schema, load.into)} ({names}) SELECT {nulls}"
+    wanted = ", ".join(f"({literal(column.name)}, {literal(column.full)})" for column in load.columns)
+    body = f"""
+        DECLARE found text;
+        BEGIN
+            EXECUTE {literal(insert)};
+            SELECT string_agg(format('column %I is %s by now and was %s', w.name, a.atttypid::regtype, w.type), ', ')
+            INTO found FROM (VALUES {wanted}) AS w (name, type) JOIN pg_attribute a
+            ON a.attrelid = {literal(quote(load.schema, load.into))}::regclass AND a.attname = w.name
+            WHERE a.atttypid <> to_regtype(w.type);
+            IF found IS NOT NULL THEN RAISE EXCEPTION USING ERRCODE = '{TABLE_CHANGED}', MESSAGE = found; END IF;
+        END
+    """
+    return f"DO {literal(body)}"
 
 
 def _create_unit_table(load: Load) -> str:

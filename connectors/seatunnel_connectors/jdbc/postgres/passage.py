@@ -17,7 +17,7 @@ from seatunnel_connectors.jdbc.postgres.merge import begin_unit
 from seatunnel_connectors.jdbc.postgres.plan import TABLE, Load, load_of
 from seatunnel_connectors.jdbc.postgres.record import UNIQUE, UnitRecord
 from seatunnel_connectors.jdbc.postgres.session import explained, failure, quote
-from seatunnel_connectors.jdbc.postgres.snapshot import check_snapshot, join_snapshot
+from seatunnel_connectors.jdbc.postgres.snapshot import check_snapshot, join_snapshot, unchanged
 from seatunnel_connectors.jdbc.postgres.stream import Stream, stream
 from seatunnel_connectors.jdbc.recorded import Recorded
 from seatunnel_connectors.jdbc.source import hints_of
@@ -43,6 +43,9 @@ _SCALARS = frozenset(
     {"bool", "int2", "int4", "int8", "float4", "float8", "numeric", "text", "varchar", "bpchar", "bytea", "date"}
     | {"time", "timetz", "timestamp", "timestamptz", "uuid", "json", "jsonb", "inet", "cidr", "macaddr", "macaddr8"}
 )
+_TYPES = {info.name: info.oid for info in psycopg.adapters.types} | {
+    f"_{info.name}": info.array_oid for info in psycopg.adapters.types
+}
 COPIED = _SCALARS | {f"_{name}" for name in _SCALARS}
 """Types whose binary form depends on nothing but PostgreSQL: no user's type, no setting, no catalog."""
 
@@ -74,13 +77,21 @@ class PostgresNativeReader(NativeReader):
 
     def read(self, split: Split, start: Position | None) -> Iterator[Block]:
         generation = str(split.payload.get("snapshot") or "")
-        sql = f"COPY ({reading.statement(hints_of(self.table), split, start, native=True)}) TO STDOUT (FORMAT binary)"
+        hints = hints_of(self.table)
+        select = reading.statement(hints, split, start, native=True)
+        sql = f"{select} LIMIT 0; COPY ({select}) TO STDOUT (FORMAT binary)"
         if generation:
-            sql = f"{join_snapshot(generation)}; {sql}; COMMIT"
+            sql = f"{join_snapshot(generation)}; {unchanged(select)}; {sql}; COMMIT"
         what = f"reading table {self.table.schema.path}, split {split.id}"
+        wanted = tuple(_TYPES[native] for native in hints.natives)
         with explained(what), stream(self.address) as session:
             try:
-                yield from session.copy_out(sql)
+                for block in session.copy_out(sql):
+                    if session.types != wanted:
+                        raise NativeRefused(
+                            "columns are of other types than they were: their bytes mean something else"
+                        )
+                    yield block
             except psycopg.Error as error:
                 check_snapshot(error, generation, self.table)
                 raise

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
 from seatunnel_connectors.jdbc.postgres import wire
 from seatunnel_connectors.jdbc.postgres.session import Rows, explained, literal, quote, rows
-from seatunnel_connectors.jdbc.postgres.snapshot import check_snapshot, join_snapshot
+from seatunnel_connectors.jdbc.postgres.snapshot import check_snapshot, join_snapshot, unchanged
 from seatunnel_connectors.jdbc.source import Hints, hints_of, range_of
 from seatunnel_connectors.jdbc.splits import as_plain
 from seatunnel_connectors.jdbc.url import Address
@@ -68,7 +69,7 @@ def read(address: Address, table: SourceTable, split: Split, start: Position | N
     sql = statement(hints, split, start)
     with explained(what), rows(address) as connection:
         if generation:
-            _join(connection, generation, table)
+            _join(connection, generation, table, sql)
         begin = start
         copying = connection.copy(sql, BATCH_BYTES)
         try:
@@ -93,16 +94,16 @@ def _declared(found: pa.RecordBatch, schema: pa.Schema, what: str) -> pa.RecordB
     try:
         return wire.from_wire(found, schema)
     except wire.ValueRefused as error:
-        raise FatalError(f"{what}: {error}") from None
+        raise FatalError(f"{what}: {error}", f"replace the value with `query`; {PLANNED_ANEW}") from None
 
 
 def _after(data: pa.RecordBatch, key_at: int, generation: str) -> Position:
     return Position({"after": as_plain(data.column(key_at)[-1].as_py())}, generation)
 
 
-def _join(connection: Rows, generation: str, table: SourceTable) -> None:
+def _join(connection: Rows, generation: str, table: SourceTable, sql: str) -> None:
     try:
-        connection.run(join_snapshot(generation))
+        connection.run(f"{join_snapshot(generation)}; {unchanged(sql)}")
     except Exception as error:
         check_snapshot(error, generation, table)
         raise

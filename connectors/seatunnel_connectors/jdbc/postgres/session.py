@@ -19,6 +19,7 @@ import pyarrow as pa
 from adbc_driver_manager._reader import AdbcRecordBatchReader
 from psycopg.conninfo import make_conninfo
 
+from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
 from seatunnel_connectors.jdbc.url import Address, report_unknown
 from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow
 
@@ -211,13 +212,19 @@ _RETRIABLE = ("08", "53", "57P", "57014", "40", "55P03", "25006")
 _BAD_ROWS = ("22", "23")  # a value that does not fit its column; a constraint that a row violates
 _LINE = re.compile(r"; COPY .*, line (\d+)")  # of the COPY that failed
 
+TABLE_CHANGED = "ST002"  # a state of our own
+
 REMEDIES = {
     "53300": "wait for other sessions to end, lower env.parallelism, or raise max_connections of the server",
     "57014": "raise statement_timeout for this user, or see who holds a lock: `seatunnel jobs show` names the session",
     "28": "correct username and password, or the server's pg_hba.conf",
     "3D": "correct the database in the url, or create it",
     "3F": "create the schema, or correct the name",
-    "42P01": "correct the name of the table",
+    "42P01": f"correct the name of the table; {PLANNED_ANEW}",
+    "42703": f"correct the name of the column; {PLANNED_ANEW}",
+    TABLE_CHANGED: "run the job again: it is planned anew",
+    "54011": "leave columns out with the Filter transform",
+    "53100": "make room on the disk of the server",
     "42501": "grant the user the privilege that is missing",
     "23505": "set primary_keys and enable_upsert = true, or remove the duplicates",
     "22021": "replace the NUL character before the sink: PostgreSQL cannot store it in text",
@@ -254,8 +261,11 @@ def _state_of_refusal(reason: str) -> str:
     return next((state for pattern, state in _REFUSALS if pattern.search(reason)), "")
 
 
+_OURS = "inline_code_block"  # in a context: of what a job runs only our own guards are such blocks
+
+
 def _reason(error: Exception) -> str:
-    details = {name: value for name, value in getattr(error, "details", None) or [] if isinstance(value, bytes | str)}
+    details = {_text(name): _text(value) for name, value in getattr(error, "details", None) or []}
     primary = details.get("PG_DIAG_MESSAGE_PRIMARY")
     if isinstance(error, psycopg.Error) and error.diag.message_primary:
         parts: list[Any] = [error.diag.message_primary, error.diag.message_detail, error.diag.context]
@@ -263,8 +273,11 @@ def _reason(error: Exception) -> str:
         parts = [primary, details.get("PG_DIAG_MESSAGE_DETAIL"), details.get("PG_DIAG_CONTEXT")]
     else:
         parts = [str(error).partition(". SQLSTATE")[0]]
-    texts = [part.decode(errors="replace") if isinstance(part, bytes) else part for part in parts if part]
-    return "; ".join(" ".join(text.split()) for text in texts)
+    return "; ".join(" ".join(part.split()) for part in parts if part and _OURS not in part)
+
+
+def _text(word: bytes | str) -> str:
+    return word.decode(errors="replace") if isinstance(word, bytes) else word
 
 
 @contextlib.contextmanager

@@ -31,7 +31,8 @@ WAIT_SECONDS = 86_400.0
 
 _LENGTH = Struct(">I")
 _QUERY = Struct(">cI")
-_COPY_DATA, _COMPLETE, _ERROR, _READY = b"d"[0], b"C"[0], b"E"[0], b"Z"[0]
+_COPY_DATA, _COMPLETE, _ERROR, _READY, _DESCRIPTION = b"d"[0], b"C"[0], b"E"[0], b"Z"[0], b"T"[0]
+_COLUMN = Struct(">IhIhih")  # behind a column's name: table, number, type, size, modifier, format
 _COPY_DONE = b"c\0\0\0\4"
 _CONNECTION_LOST = "08006"
 
@@ -47,11 +48,13 @@ class ServerError(psycopg.Error):
 
 
 class Stream:
-    """One session. ``rows`` is what the server last confirmed for a COPY, in either direction."""
+    """One session. ``rows`` is what the server last confirmed for a COPY, in either direction; ``types`` are those of
+    the columns of the last query, by number."""
 
     def __init__(self, info: str) -> None:
         self.info = info
         self.rows = -1
+        self.types: tuple[int, ...] = ()
         self._connect()
 
     def _connect(self) -> None:
@@ -127,6 +130,7 @@ class Stream:
     def _query(self, sql: str) -> None:
         body = sql.encode() + b"\0"
         self.rows = -1
+        self.types = ()
         self._error = None
         self._send(_QUERY.pack(b"Q", len(body) + 4) + body)
 
@@ -159,6 +163,8 @@ class Stream:
             self._error = self._error or ServerError(fields)
         if kind == _COMPLETE and body.startswith(b"COPY "):
             self.rows = int(body[5:-1])
+        if kind == _DESCRIPTION:
+            self.types = tuple(_types(body))
         return kind
 
     def _send(self, data: Block) -> None:
@@ -168,13 +174,22 @@ class Stream:
             raise self._lost(f"the connection broke: {error}") from error
 
     def _receive(self) -> None:
-        try:
-            more = self._socket.recv(READ_BYTES)
-        except OSError as error:
-            raise self._lost(f"the connection broke: {error}") from error
-        if not more:
-            raise self._lost("the server closed the connection")
-        self._data = self._data[self._at :] + more
+        """Read what is there, and the whole of a message that has begun: a row of hundreds of MB comes in many parts,
+        which are put together once."""
+        parts = [self._data[self._at :]]
+        missing = 1
+        if len(parts[0]) >= 5:
+            missing = 1 + int(_LENGTH.unpack_from(parts[0], 1)[0]) - len(parts[0])
+        while missing > 0:
+            try:
+                more = self._socket.recv(READ_BYTES)
+            except OSError as error:
+                raise self._lost(f"the connection broke: {error}") from error
+            if not more:
+                raise self._lost("the server closed the connection")
+            parts.append(more)
+            missing -= len(more)
+        self._data = b"".join(parts)
         self._at = 0
 
     def _lost(self, why: str) -> ServerError:
@@ -185,6 +200,15 @@ class Stream:
         with suppress(OSError):
             self._socket.close()
         self.session.close()
+
+
+def _types(body: bytes) -> Iterator[int]:
+    """The types of the columns that a RowDescription names."""
+    at = 2
+    while at < len(body):
+        at = body.index(b"\0", at) + 1
+        yield _COLUMN.unpack_from(body, at)[2]
+        at += _COLUMN.size
 
 
 def _end_of_data(data: bytes, at: int) -> int:

@@ -62,7 +62,7 @@ def _received(array: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
     try:
         return array.cast(wanted)
     except pa.ArrowInvalid as error:
-        raise ValueRefused(f"column {name!r}: {error}") from None
+        raise ValueRefused(f"column {name!r} is {found} by now and was {wanted}: {error}") from None
 
 
 def _largest(numbers: pa.Array) -> int:

@@ -39,7 +39,7 @@ class SqliteDialect(Dialect):
         with explained(f"looking up tables of {address.path}"), sessions(address, writing=False) as session:
             return Describer(session, options).describe(requests)
 
-    def snapshot(self, address: Address, *, shared: bool) -> Snapshot:
+    def snapshot(self, address: Address, tables: Sequence[SourceTable]) -> Snapshot:
         return reading.SqliteSnapshot(address)
 
     def read(self, address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:
