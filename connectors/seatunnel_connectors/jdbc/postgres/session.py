@@ -243,7 +243,8 @@ def failure(error: Exception, what: str) -> PluginError:
     if lost or state.startswith(_RETRIABLE):
         return RetriableError(f"{what}: {reason}", remedy or "check that the server is up and can be reached")
     if state.startswith(_BAD_ROWS):
-        line = _LINE.search(reason)
+        # Rows before the one that a block names may still be refused: foreign keys are looked at behind all rows.
+        line = _LINE.search(reason) if isinstance(error, psycopg.Error) else None
         return BadRows(f"{what}: {reason}", remedy, int(line.group(1)) - 1 if line else None)
     return FatalError(f"{what}: {reason}", remedy)
 
