@@ -10,7 +10,6 @@ and the JVM are printed beside it.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import time
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from pathlib import Path
 
 from bench import ours, pairs, pg
 from tests.servers.postgres import PostgresServer
-from tests.servers.process_tree import descendants, program_of
+from tests.servers.process_tree import descendants, memory_mb, program_of
 
 BAR = 1.1
 SAMPLE_S = 0.1
@@ -39,12 +38,10 @@ class Watch:
             time.sleep(SAMPLE_S)
 
     def _sample(self, kind: str, pid: int) -> bool:
-        with contextlib.suppress(OSError):
-            for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-                if line.startswith("VmHWM:"):
-                    self._peaks[kind, pid] = int(line.split()[1]) * 1024
-                    return True
-        return False
+        found = memory_mb(pid, "VmHWM")
+        if found is not None:
+            self._peaks[kind, pid] = int(found * (1 << 20))
+        return found is not None
 
     def peak(self, kind: str) -> int:
         """The sum over the processes of a kind."""

@@ -7,7 +7,6 @@ words that say what is too much. Driver and worker are one process here, whose p
 from __future__ import annotations
 
 import os
-import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ import pytest
 from e2e.conftest import Databases
 from e2e.support import IN_PROCESS, Finished, start, write_job
 from tests.servers.mariadb import MariadbServer
+from tests.servers.process_tree import memory_mb
 
 HEAVY = bool(os.environ.get("SEATUNNEL_HEAVY"))
 MB = 1 << 20
@@ -42,15 +42,14 @@ def run(home: Path) -> Measured:
     """A job to its end, and the most memory that it ever had. A process inherits what its parent's usage says of that,
     so the kernel's word for its own address space is asked for as long as it lives."""
     process = start(home, "run", "job.conf", "--json", program=IN_PROCESS, output=home / "receipt.json")
-    peak = 0
+    peak = 0.0
     while process.poll() is None:
-        status = Path(f"/proc/{process.pid}/status").read_text()
-        peak = max(peak, *map(int, re.findall(r"VmHWM:\s*(\d+) kB", status) or [0]))
+        peak = max(peak, memory_mb(process.pid, "VmHWM") or 0.0)
         time.sleep(LOOK_SECONDS)
     assert process.stderr is not None
     with process.stderr as err:
         ended = Finished(process.returncode, (home / "receipt.json").read_text(), err.read())
-    return Measured(ended, peak / 1024)
+    return Measured(ended, peak)
 
 
 def of_columns(count: int, sink: str) -> str:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from tests.servers.process_tree import jvms_below
+from tests.servers.process_tree import jvms_below, memory_mb
 
 SAMPLE_SECONDS = 3.0
 SAMPLES_MIN = 10  # fewer say nothing about growth
@@ -56,11 +54,12 @@ class Meter:
 
     def run(self) -> None:
         while not self._done.wait(SAMPLE_SECONDS):
-            with suppress(OSError, StopIteration):  # it died while we looked
-                driver = self.driver()
-                jvm = jvms_below(driver, "SparkSubmit") if driver else []
-                if driver and jvm:
-                    self.samples.append(Sample(time.monotonic(), driver, resident(driver), resident(jvm[0])))
+            driver = self.driver()
+            jvm = jvms_below(driver, "SparkSubmit") if driver else []
+            if driver and jvm:
+                python, java = memory_mb(driver), memory_mb(jvm[0])
+                if python is not None and java is not None:  # else it died while we looked
+                    self.samples.append(Sample(time.monotonic(), driver, python, java))
 
     def stop(self) -> None:
         self._done.set()
@@ -68,9 +67,3 @@ class Meter:
     def since(self, at: float) -> list[Sample]:
         """Of the driver that lives last, from a moment on."""
         return [one for one in self.samples if one.at >= at and one.driver == self.samples[-1].driver]
-
-
-def resident(pid: int) -> float:
-    """VmRSS in MB."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024

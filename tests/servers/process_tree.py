@@ -28,6 +28,15 @@ def kill_tree(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
+def memory_mb(pid: int, what: str = "VmRSS") -> float | None:
+    """What the kernel says of a process's address space, in MB: ``VmRSS`` now, ``VmHWM`` at most so far."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith(f"{what}:"):
+                return int(line.split()[1]) / 1024
+    return None
+
+
 def descendants(pid: int) -> list[int]:
     """All living processes below pid, nearest first."""
     parents = parent_of_each()

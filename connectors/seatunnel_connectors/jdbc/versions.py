@@ -49,6 +49,14 @@ def versioned_by(options: JdbcSinkOptions, names: Mapping[str, str]) -> str:
     return names[options.version_column] if options.version_column else ""
 
 
+def on_conflict(columns: Sequence[str], key: Sequence[str], version: str) -> str:
+    """The end of an INSERT into a table that it calls t, names being quoted already: a row that is there is replaced,
+    if not by an older one. Every column is set, the key's too, as the peer does. PostgreSQL and SQLite say it alike."""
+    updates = ", ".join(f"{name} = excluded.{name}" for name in columns)
+    newer = f" WHERE t.{version} IS NULL OR t.{version} <= excluded.{version}" if version else ""
+    return f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {updates}{newer}"
+
+
 def refused(table: str, column: str) -> FatalError:
     """For a row that deletes."""
     return FatalError(

@@ -97,10 +97,9 @@ class MysqlWriter(StatementWriter):
         if written != data.num_rows or complaints:
             shown = "; ".join(complaints[:3]) or f"{written} of {data.num_rows} rows were taken"
             raise BadRows(f"{self.what}: {shown}", "widen the target column, or convert it in a transform")
-        columns = ", ".join(quote(name) for name in self.load.names)
-        key, version = [quote(name) for name in self.load.key], self.load.versioned_by
-        insert = self.flavor.insert_from(self.relation, self.staged.columns, key, version and quote(version))
-        self.session.run(insert.format(rows=f"SELECT {columns} FROM {self.temporary} ORDER BY st_order"))
+        columns = self.staged.columns
+        insert = self.flavor.insert_from(self.relation, columns, self.staged.key, self.staged.version)
+        self.session.run(insert.format(rows=f"SELECT {', '.join(columns)} FROM {self.temporary} ORDER BY st_order"))
 
     def _load(self, relation: str, data: pa.RecordBatch, marks: tuple[str, ...] = ()) -> tuple[int, int]:
         columns, assignments, texts = [], list(marks), []

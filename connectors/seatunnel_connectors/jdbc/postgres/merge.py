@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from seatunnel_connectors.jdbc import versions
 from seatunnel_connectors.jdbc.postgres.ddl import listed
 from seatunnel_connectors.jdbc.postgres.plan import PREPARED, STAGED, Load
 from seatunnel_connectors.jdbc.postgres.session import TABLE_CHANGED, literal, quote
@@ -124,13 +125,10 @@ class Staging:
 
 
 def on_conflict(load: Load) -> str:
-    """The end of an INSERT into the target, which it calls t: a row that is there is replaced, if not by an older one.
-    Every column is set, the key's too, as the peer does."""
-    updates = ", ".join(f"{quote(column.name)} = excluded.{quote(column.name)}" for column in load.columns)
-    newer = ""
-    if version := load.versioned_by and quote(load.versioned_by):
-        newer = f" WHERE t.{version} IS NULL OR t.{version} <= excluded.{version}"
-    return f" ON CONFLICT ({listed(load.key)}) DO UPDATE SET {updates}{newer}"
+    """The end of an INSERT of rows by key."""
+    names = [quote(column.name) for column in load.columns]
+    version = load.versioned_by and quote(load.versioned_by)
+    return versions.on_conflict(names, [quote(name) for name in load.key], version)
 
 
 def begin_unit(load: Load) -> list[str]:

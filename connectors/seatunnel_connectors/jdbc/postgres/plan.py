@@ -110,17 +110,16 @@ def plan(request: SinkRequest, target: Target) -> Setup:
     chosen = decide(options, shown, exists=target.exists, has_rows=target.has_rows, first=first)
     key = key_of(options, table)
     names = {column: target_name(column, options.field_ide) for column in table.names}
+    if chosen.create and not options.create_index:
+        key = ()  # without an index nothing could be found by key
     problems = _problems(request, target, chosen, key, names)
-    found_by = () if chosen.create and not options.create_index else key
-    problems += versions.problems(options, table, found_by, names, {} if chosen.create else target.columns)
+    problems += versions.problems(options, table, key, names, {} if chosen.create else target.columns)
     if problems:
         raise FatalError(
             f"the sink table {shown} does not fit table {table.path}:\n  " + "\n  ".join(problems),
             "change the target, or the rows in a transform; schema_save_mode = RECREATE_SCHEMA makes it anew",
         )
     books = target.has_books or target.may_create
-    if chosen.create and not options.create_index:
-        key = ()  # without an index nothing could be found by key
     how = _how(request, chosen, key, shown, books=books)
     if how == PREPARED:
         _check_prepared(request, target, key, shown)

@@ -14,7 +14,7 @@ from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetTable
 from seatunnel_connectors.jdbc.target import TargetColumn
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_connectors.jdbc.versions import COMPARED
+from seatunnel_connectors.jdbc.versions import COMPARED, on_conflict
 from seatunnel_py.api import Column, Kind
 
 
@@ -67,13 +67,6 @@ class SqliteFlavor(Flavor):
 
     def values(self, array: pa.Array, column: Column) -> list[Any]:
         return types.to_values(array, column)
-
-
-def on_conflict(columns: Sequence[str], key: Sequence[str], version: str) -> str:
-    """The end of an INSERT into a table that it calls t."""
-    updates = ", ".join(f"{name} = excluded.{name}" for name in columns)
-    newer = f" WHERE t.{version} IS NULL OR t.{version} <= excluded.{version}" if version else ""
-    return f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {updates}{newer}"
 
 
 def describe(session: Session, table: str) -> tuple[dict[str, TargetColumn], tuple[tuple[str, ...], ...]]:

@@ -43,6 +43,10 @@ class Staged:
     def key(self) -> list[str]:
         return [self.flavor.quote(name) for name in self.load.key]
 
+    @property
+    def version(self) -> str:
+        return self.load.versioned_by and self.flavor.quote(self.load.versioned_by)
+
     def create(self) -> list[str]:
         """Statements that create the table, after the target; none where the database is not up to it."""
         return self.flavor.create_staging(self.staging, self.target, self.columns)
@@ -65,8 +69,7 @@ class Staged:
         deletes = self._count(session, unit, RowKind.DELETE) if self.key else 0
         if deletes:
             session.run(self.flavor.delete_keys(self.target, self.key, self._deleted()), (unit, RowKind.DELETE.value))
-        key, version = self.key if self.load.upsert else [], self.load.versioned_by
-        insert = self.flavor.insert_from(self.target, self.columns, key, version and self.flavor.quote(version))
+        insert = self.flavor.insert_from(self.target, self.columns, self.key if self.load.upsert else [], self.version)
         if not deletes:
             session.run(insert.format(rows=self._rows()), (unit,))
         else:

@@ -148,11 +148,10 @@ class StatementWriter(Writer):
 
     def insert(self, data: pa.RecordBatch) -> None:
         """New rows, or new values for rows whose key is there."""
-        columns = [self.flavor.quote(name) for name in self.load.names]
+        columns = self.staged.columns
         if self.load.key and self.load.upsert:
-            key = [self.flavor.quote(name) for name in self.load.key]
-            version = self.load.versioned_by and self.flavor.quote(self.load.versioned_by)
-            self.session.run_many(self.flavor.upsert(self.relation, columns, key, version), self._rows(data))
+            upsert = self.flavor.upsert(self.relation, columns, self.staged.key, self.staged.version)
+            self.session.run_many(upsert, self._rows(data))
             return
         markers = ", ".join([self.flavor.marker] * len(columns))
         count = self.session.run_many(
