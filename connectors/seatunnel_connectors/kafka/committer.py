@@ -9,7 +9,7 @@ when the ledger holds their checkpoint, never before.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
@@ -81,6 +81,16 @@ class KafkaCommitter(Committer):
         with self._at_work(context) as (ledger, _):
             last = self._own(ledger, context).last
         return last.checkpoint if last else None
+
+    def ledger(self, context: CommitContext) -> Hashable:
+        """The partition of the ledger's topic that speaks of this job, step and table: it is read as a whole."""
+        return "kafka", self.cluster, self.ledger_topic, self._ledger(context).partition
+
+    def lineage_ended(self, context: CommitContext, keep_days: int) -> None:
+        with closing(self._ledger(context)) as ledger:
+            ledger.read()
+            if expired := ledger.expired(keep_days):
+                self._tell(ledger, *expired)
 
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         place = place_of(context, self.table)
@@ -177,8 +187,8 @@ class KafkaCommitter(Committer):
                 pace.check(sender.sent)
         sender.confirm()
         crash_points.WRITTEN.hit()
-        for key, value in (ledger.commit(context, rows, _digest(files)), *ledger.expired()):
-            sender.put(ledger.topic, value, key, partition=ledger.partition)
+        key, value = ledger.commit(context, rows, _digest(files))
+        sender.put(ledger.topic, value, key, partition=ledger.partition)
         sender.confirm()
         crash_points.INSIDE.hit()
         transaction.commit()

@@ -24,7 +24,7 @@ from seatunnel_connectors.kafka.sink_sender import explained, failure
 from seatunnel_py.api import CommitContext, FatalError, RetriableError, TablePath
 
 VERSION = 1  # of what the records hold
-KEPT_SECONDS = 30 * 24 * 3600
+_DAY_SECONDS = 24 * 3600
 SECONDS = 30.0  # how long a transaction of somebody else is waited for
 _POLL_SECONDS = 1.0
 
@@ -214,9 +214,9 @@ class Ledger:
         ended = replace(ended, finished=True, forgotten=True, at=time.time())
         return _text(["commit", lineage, step, table]), _text(asdict(ended))
 
-    def expired(self) -> list[tuple[bytes, None]]:
-        """What takes the place of lineages that have ended so long ago that nobody will restore them."""
-        limit = time.time() - KEPT_SECONDS
+    def expired(self, keep_days: int) -> list[tuple[bytes, None]]:
+        """What takes the place of lineages that ended longer ago than that: nobody will restore them."""
+        limit = time.time() - keep_days * _DAY_SECONDS
         of = {key: tuple(json.loads(key)[1:4]) for key in self._known}
         ended = {
             of[key]

@@ -105,6 +105,9 @@ class Job:
     def recover(self, checkpoint: int) -> int | None:
         return self.sink.committer().recover(self.context(checkpoint))
 
+    def lineage_ended(self, keep_days: int) -> None:
+        self.sink.committer().lineage_ended(self.context(0, final=True), keep_days)
+
     def staged_files(self) -> list[str]:
         return sorted(path.name for path in self.staging.rglob("*") if path.is_file())
 
