@@ -8,8 +8,8 @@ itself needs: two bare sessions, each table its own transactions; and in as litt
 The start of the engine is taken off both sides. The peer's seconds are without it by themselves. Ours are the
 clock round the command, less what the command of one table takes beyond its data: so reading the schemas of
 all tables, which comes before the first unit, stays in.
-"peer" runs as ours does, each round in an engine that has just started; "peer, warm" is one engine for all rounds, whose
-compiler knows the job already: nothing of ours does. Bars are judged against both.
+"peer" runs as ours does, each round in an engine that has just started; "peer, warm" is one engine for all rounds,
+whose compiler knows the job already: nothing of ours does. Bars are judged against both.
 """
 
 from __future__ import annotations

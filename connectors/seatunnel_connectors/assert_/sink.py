@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from seatunnel_connectors.assert_.catalog import broken_rules
+from seatunnel_connectors.assert_.counts import Counts
 from seatunnel_connectors.assert_.options import RowRule, RowRuleType, RuleSet
 from seatunnel_connectors.assert_.values import FieldCheck
 from seatunnel_connectors.row_text import row_text, text_of
@@ -94,24 +95,17 @@ def _failure(table: TableSchema, batch: Batch, at: int, check: FieldCheck) -> Fa
     )
 
 
-_earlier: dict[tuple[str, str, str], dict[int, Counter[str]]] = {}
-"""Rows of earlier commits of jobs that this process drives: committers are made anew for each commit."""
-
-
 class AssertCommitter(Committer):
-    """Decides over all tables together: rules about numbers of rows, and which tables there were."""
+    """Decides over all tables together, and all commits: rules about numbers of rows, and which tables there were."""
 
     def __init__(self, rule_set: RuleSet) -> None:
         self.rule_set = rule_set
 
     def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         BEFORE.hit()
-        key = (context.job_id, context.lineage, context.step)
-        commits = _earlier.setdefault(key, {})
-        commits[context.checkpoint] = _rows(pieces)
-        rows: Counter[str] = sum(commits.values(), Counter())
-        if context.final:
-            del _earlier[key]
+        counts = Counts(context)
+        rows = counts.before(context.checkpoint) + _rows(pieces)
+        counts.keep(context.checkpoint, rows)
         self._check_rows(rows, RowRuleType.MAX_ROW)
         if context.final:
             self._check_rows(rows, RowRuleType.MIN_ROW)

@@ -24,8 +24,11 @@ from seatunnel_py.api import (
     TableSchema,
     WriteContext,
     Writer,
+    failpoint,
 )
 
+BEFORE = failpoint("console.commit.before", "Rows of a commit are not printed.")
+AFTER = failpoint("console.commit.after", "Rows of a commit are printed; the coordinator has not heard.")
 CHARACTERS_MAX = 2**20  # of one piece: it is part of a checkpoint record
 LINE_CHARACTERS_MAX = 10_000
 FLUSH_LINES = 500
@@ -88,12 +91,14 @@ class ConsoleCommitter(Committer):
         self.sink = sink
 
     def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        BEFORE.hit()
         columns = self.sink.table.columns
         described = ", ".join(f"{column.name}<{type_text(column.dtype)}>" for column in columns)
         _print([f"output rowType: {described}"])
         counted: dict[Plain, int] = {}
         for piece in pieces:
             self._print_piece(piece, counted)
+        AFTER.hit()
 
     def _print_piece(self, piece: Piece, counted: dict[Plain, int]) -> None:
         subtask, lines = piece.data["subtask"], piece.data["lines"]

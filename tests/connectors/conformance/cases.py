@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, redirect_stdout, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ import psycopg
 import pymysql
 from seatunnel_example import CountdownFactory, LinesFactory
 
+from seatunnel_connectors.console.factory import ConsoleSinkFactory
 from seatunnel_connectors.fake.factory import FakeSourceFactory
 from seatunnel_connectors.files.factory import LocalFileSinkFactory, LocalFileSourceFactory
 from seatunnel_connectors.jdbc.factory import JdbcSinkFactory, JdbcSourceFactory
@@ -122,6 +126,38 @@ def generic(folder: Path) -> Fresh:
         return _database({"url": f"sqlite:///{path}", "dialect": "sqlalchemy", "database": "main", **_table({})}, ask)
 
     return fresh
+
+
+@contextmanager
+def console(folder: Path) -> Iterator[Fresh]:
+    """What this process and those that it forks print goes into a file meanwhile."""
+    from seatunnel_py.testing.life import all_rows
+
+    text_of = {", ".join("null" if value is None else str(value) for value in row): row for row in all_rows()}
+    printed = folder / "printed"
+    kept = os.dup(1)
+    handle = os.open(printed, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    sys.stdout.flush()
+    os.dup2(handle, 1)
+
+    def fresh(number: int) -> SinkTarget:
+        os.truncate(printed, 0)
+
+        def rows() -> list[tuple[Any, ...]]:
+            found = re.findall(
+                r"kind=INSERT : (.*?)(?=\n(?:subtaskIndex=|output rowType)|\n\Z)", printed.read_text(), re.S
+            )
+            return [text_of.get(text, (text,)) for text in found]
+
+        return SinkTarget(ConsoleSinkFactory(), {}, rows)
+
+    try:
+        with os.fdopen(os.dup(1), "w") as stdout, redirect_stdout(stdout):
+            yield fresh
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(handle)
 
 
 def kafka(server: KafkaServer, semantics: str) -> Fresh:

@@ -44,6 +44,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, R
             "Lines (example)": cases.lines(folder),
         }
         found = {name: check_sink(fresh) for name, fresh in sinks.items()}
+        with cases.console(folder) as fresh:
+            found["Console"] = check_sink(fresh)
         sources = cases.sources(folder, postgres, mariadb)
         yield {**found, **{f"source {name}": check_source(target) for name, target in sources.items()}}
 

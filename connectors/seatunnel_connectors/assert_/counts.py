@@ -1,0 +1,65 @@
+"""How many rows of each table earlier commits have brought: kept beside the job, for its driver may die between two.
+
+Each commit keeps the sums up to itself under its own number, so one that is repeated comes to the same. The place goes
+with the job's other staged files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from seatunnel_py.api import CommitContext, RetriableError
+
+KEPT = 8  # a driver that takes over repeats the last commits, whose sums are those before them
+
+
+class Counts:
+    """The sums of one step. Without a staging location a commit stands alone."""
+
+    def __init__(self, context: CommitContext) -> None:
+        from pyarrow import fs
+
+        self._files: Any = None
+        if context.staging:
+            place = f"{context.staging}/{context.lineage or 'none'}/assert-{context.step.encode().hex()}"
+            self._files, self._path = fs.FileSystem.from_uri(place)
+            self._files.create_dir(self._path, recursive=True)
+
+    def before(self, checkpoint: int) -> Counter[str]:
+        """The sums up to the newest commit before this one."""
+        earlier = [number for number in self._numbers() if number < checkpoint]
+        if not earlier:
+            return Counter()
+        name = f"{self._path}/{max(earlier)}"
+        try:
+            with self._files.open_input_stream(name) as file:
+                return Counter(json.loads(file.read()))
+        except OSError as error:
+            raise RetriableError(f"Assert: the rows counted so far cannot be read: {name}: {error}") from error
+
+    def keep(self, checkpoint: int, rows: Mapping[str, int]) -> None:
+        """The sums up to this commit."""
+        if self._files is None:
+            return
+        name = f"{self._path}/{checkpoint}"
+        try:
+            with self._files.open_output_stream(f"{name}.new") as file:
+                file.write(json.dumps(rows).encode())
+            self._files.move(f"{name}.new", name)
+            for number in sorted(self._numbers())[:-KEPT]:
+                self._files.delete_file(f"{self._path}/{number}")
+        except OSError as error:
+            raise RetriableError(
+                f"Assert: the rows counted so far cannot be kept: {name}: {error}", "make room or give access"
+            ) from error
+
+    def _numbers(self) -> list[int]:
+        from pyarrow import fs
+
+        if self._files is None:
+            return []
+        found = self._files.get_file_info(fs.FileSelector(self._path))
+        return [int(one.base_name) for one in found if one.base_name.isdigit()]
