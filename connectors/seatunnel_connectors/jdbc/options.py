@@ -205,6 +205,10 @@ class JdbcSinkOptions(SinkOptions):
             "{exactly_once_recipe} needs {is_exactly_once} = true",
             lambda given, known: bool(known["is_exactly_once"]) or known["exactly_once_recipe"] == Recipe.AUTO,
         ),
+        Rule(
+            "{exactly_once_recipe} must be auto or direct with {query}, which is run where its rows belong",
+            lambda given, known: not known["query"] or known["exactly_once_recipe"] in (Recipe.AUTO, Recipe.DIRECT),
+        ),
     )
 
     @field_validator("url")
