@@ -1,8 +1,8 @@
 """Variables: ``-i name=value``, then the environment, then the default in ``${name:default}``.
 
 A name that has none of these stays as it is written, so that a sink's placeholders survive until its table
-is known. The names of those placeholders may not be set. ``${env:NAME}`` and ``${file:path}`` are left for the moment when
-the secret is needed; ``${env}`` and ``${file}`` are variables like others.
+is known. The names of those placeholders may not be set. ``${env:NAME}`` and ``${file:path}`` are left for the
+moment when the secret is needed; ``${env}`` and ``${file}`` are variables like others.
 """
 
 from __future__ import annotations
