@@ -4,8 +4,8 @@ last one. Of all tables of a schema in one transaction, in as many statements as
 Rules. (1) The ledger is asked first, its rows locked (I38); whose is done takes no part. (2) All or nothing: one table
 whose units are lost, or that a newer driver has, fails them all, for nobody here knows which of them can go on without
 it. (3) A commit waits for the server's disk, also where the rows are seen already: nobody keeps these books again, and
-the records of units that came back would stay. (4) A driver that stands still in the middle (stopped, its machine frozen)
-does not keep the ledger's rows from the one that takes over: the server ends its session.
+the records of units that came back would stay. (4) A driver that stands still in the middle (stopped, its machine
+frozen) does not keep the ledger's rows from the one that takes over: the server ends its session.
 """
 
 from __future__ import annotations
