@@ -117,6 +117,7 @@ _HOW_ONCE = {
     Recipe.STAGED: "staged rows become visible in the transaction that writes the ledger",
     Recipe.PREPARED: "each unit is a prepared transaction that its checkpoint commits",
     Recipe.DIRECT: _BESIDE,
+    Recipe.SHADOW: "the rows' table is filled beside its place, and takes it whole at the end",
 }
 
 
