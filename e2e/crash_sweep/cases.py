@@ -86,6 +86,10 @@ OF_RECIPE = {
     "statements": (
         "statements.commit.before", "statements.commit.inside", "statements.commit.after", "statements.recover.fenced",
     ),
+    "mysql": (
+        "mysql.commit.before", "mysql.commit.commented", "mysql.commit.renamed", "mysql.commit.inside",
+        "mysql.commit.after", "mysql.commit.dropped", "statements.recover.fenced",
+    ),
     "files": ("files.commit.before", "files.commit.inside", "files.commit.published", "files.commit.after"),
     "kafka": (
         "kafka.commit.before", "kafka.commit.inside", "kafka.commit.committed", "kafka.commit.after",
@@ -95,6 +99,7 @@ OF_RECIPE = {
 OF_UNITS = {
     "postgres": ("postgres.unit.written", "postgres.unit.committed"),
     "statements": ("statements.unit.written", "statements.unit.committed"),
+    "mysql": ("statements.unit.written", "statements.unit.committed"),
     "files": ("files.unit.written",),
     "kafka": ("kafka.unit.staged",),
 }
@@ -198,7 +203,7 @@ def short_form() -> Iterator[Case]:
     yield Case("postgres shadow", ((Kill("postgres.commit.inside", Victim.SERVER),),))
     yield Case("mariadb", ((Kill("statements.unit.written", Victim.SERVER, 3),),), local=True)
     yield Case("postgres upsert", ((Kill("driver.commit.before", Victim.OLDER, 2),),))
-    for recipe in ("postgres staged", "mariadb staged", "kafka"):
+    for recipe in ("postgres staged", "mariadb staged", "mariadb shadow", "kafka"):
         own = tuple(point for target in RECIPES[recipe].targets for point in OF_RECIPE[target.recipe])
         yield Case(recipe, tuple((Kill(point),) for point in own), local=True)
 
