@@ -105,6 +105,7 @@ OF_UNITS = {
 }
 COMPOSED = "files.commit.composed"
 EARLY, LATE = ("driver.record.durable", "driver.final.durable"), (".fenced", ".commit.confirmed", ".record.deleted")
+IN_THE_LAST_COMMIT = "mysql.commit."
 MOMENTS: Mapping[str, tuple[str, ...]] = {
     "p1 staging has begun": ("worker.unit.half",),
     "p2 everything staged, nothing confirmed": ("worker.stage.before",),
@@ -210,6 +211,11 @@ def short_form() -> Iterator[Case]:
 
 def _chains(points: Sequence[str], length: int = 4) -> Iterator[tuple[str, ...]]:
     """Cut into chains, each in the order in which a job passes its points; but a record that is not the last one comes
-    first, for later lives may have nothing more to read, and what every life comes by, or lies behind a commit, last."""
+    first, for later lives may have nothing more to read, and what every life comes by, or lies behind a commit, last;
+    behind that only what the last commit alone passes."""
     for at in range(0, len(points), length):
-        yield tuple(sorted(points[at : at + length], key=lambda one: one.endswith(LATE) - one.endswith(EARLY)))
+        yield tuple(sorted(points[at : at + length], key=_turn))
+
+
+def _turn(point: str) -> int:
+    return 2 if point.startswith(IN_THE_LAST_COMMIT) else point.endswith(LATE) - point.endswith(EARLY)

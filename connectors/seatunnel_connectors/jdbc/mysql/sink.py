@@ -9,6 +9,7 @@ from seatunnel_connectors.jdbc.mysql import locks, shadow
 from seatunnel_connectors.jdbc.mysql.commit import MysqlCommitter
 from seatunnel_connectors.jdbc.mysql.session import quote
 from seatunnel_connectors.jdbc.mysql.write import MysqlWriter
+from seatunnel_connectors.jdbc.options import Recipe
 from seatunnel_connectors.jdbc.siblings import announce, shared
 from seatunnel_connectors.jdbc.statements.books import Books
 from seatunnel_connectors.jdbc.statements.flavor import Session, TargetTable
@@ -43,13 +44,20 @@ class MysqlSink(StatementSink):
     def _look(self, session: Session, database: str, table: str) -> TargetTable:
         seen = super()._look(session, database, table)
         seen = replace(seen, comment=shadow.without_mark(seen.comment))
-        once = self.request.options.is_exactly_once and self.request.mode is JobMode.BATCH
-        if not once or not seen.exists:
+        if not seen.exists or not self._considers_shadow:
             return seen
         chosen = decide(self.request.options, f"{database}.{table}", exists=True, has_rows=seen.has_rows)
         if not chosen.drop and not chosen.truncate:
             return seen
         return replace(seen, ties=shadow.ties(session, database, table, kept=chosen.truncate))
+
+    @property
+    def _considers_shadow(self) -> bool:
+        """Whether it matters what ties the target down: to find out makes a server open every table that it has."""
+        options = self.request.options
+        if options.exactly_once_recipe is Recipe.AUTO:
+            return options.is_exactly_once and self.request.mode is JobMode.BATCH and self._is_large
+        return options.exactly_once_recipe is Recipe.SHADOW
 
     def _why_no_shadow(self, target: TargetTable, chosen: Plan, key: Sequence[str]) -> str:
         options = self.request.options

@@ -126,6 +126,12 @@ class StatementSink(Sink):
         """Why the table cannot be filled beside its place; empty: it can."""
         return "this database cannot put a table into another's place"
 
+    @property
+    def _is_large(self) -> bool:
+        """Whether the source knows that its rows are more than a unit's."""
+        rows = estimated_rows(self.request.table)
+        return rows is not None and rows > ROWS_PER_UNIT
+
     def _how(self, shown: str, target: TargetTable, chosen: Plan, key: Sequence[str], *, books: bool) -> str:
         """The recipe. Where rows have to arrive exactly once and nobody says how, they are staged where the database
         can, or their table is filled beside its place; but one of a single unit is written in one transaction
@@ -149,12 +155,12 @@ class StatementSink(Sink):
             )
         if wanted is not Recipe.AUTO:
             return {Recipe.DIRECT: TABLE, Recipe.SHADOW: SHADOW}.get(wanted, STAGED)
-        rows = estimated_rows(self.request.table)
-        one_unit = self.request.mode is JobMode.BATCH and rows is not None and rows <= ROWS_PER_UNIT
+        known = estimated_rows(self.request.table) is not None
+        one_unit = self.request.mode is JobMode.BATCH and known and not self._is_large
         if not options.is_exactly_once or not can or one_unit:
             return TABLE
         # Who knows how many rows it holds is read by splits, and they come alike when they are read again.
-        return STAGED if rows is None or self._why_no_shadow(target, chosen, key) else SHADOW
+        return SHADOW if self._is_large and not self._why_no_shadow(target, chosen, key) else STAGED
 
     def _refuse(self, target: TargetTable, chosen: Plan, shown: str, key: Sequence[str], names: dict[str, str]) -> None:
         problems = []
