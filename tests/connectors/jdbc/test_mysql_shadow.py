@@ -322,6 +322,36 @@ def test_what_another_table_in_its_place_would_lose(maria: MariadbPlace, ties: s
     assert rows(maria) == BEFORE
 
 
+def test_triggers_that_may_be_hidden_count_as_there(maria: MariadbPlace) -> None:
+    """MySQL shows them only to who has the right to make them, and they would go with the old table."""
+    maria.run(*THERE, "DROP USER IF EXISTS `a@b`", "CREATE USER `a@b`", "GRANT ALL ON `b`.* TO `a@b`")
+    maria.run("REVOKE TRIGGER ON `b`.* FROM `a@b`")
+
+    with pytest.raises(FatalError, match="would lose triggers, which this user may not see"):
+        Run(maria, user="a@b")
+    maria.run("GRANT TRIGGER ON `b`.`t` TO `a@b`")
+    run = Run(maria, user="a@b")
+    run.commit(1, *run.pieces())
+
+    assert rows(maria) == NEW
+
+
+def test_a_hidden_table_that_refers_to_it_keeps_the_old_one(maria: MariadbPlace) -> None:
+    """The rows have arrived by then; what is left to do is said."""
+    maria.run(*THERE, "CREATE TABLE a.child (t bigint, FOREIGN KEY (t) REFERENCES b.t (id))")
+    maria.run("DROP USER IF EXISTS loader", "CREATE USER loader", "GRANT ALL ON `b`.* TO loader")
+    run = Run(maria, user="loader")
+    pieces = run.pieces()
+
+    with pytest.raises(FatalError, match="has arrived, but .* cannot be dropped"):
+        run.commit(1, *pieces)
+    assert rows(maria) == NEW
+    maria.run("DROP TABLE a.child")
+    run.commit(1, *pieces)
+
+    clean(maria)
+
+
 def test_rights_that_the_end_needs_are_asked_for_at_the_beginning(maria: MariadbPlace) -> None:
     """Nobody should load for hours and then learn it."""
     maria.run("DROP USER IF EXISTS loader", "CREATE USER loader", "GRANT SELECT, INSERT, CREATE, DROP ON b.* TO loader")

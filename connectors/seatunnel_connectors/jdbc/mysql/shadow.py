@@ -23,6 +23,7 @@ import pymysql
 
 from seatunnel_connectors.jdbc import crash_points
 from seatunnel_connectors.jdbc.mysql.session import quote
+from seatunnel_connectors.jdbc.mysql.ties import ties
 from seatunnel_connectors.jdbc.statements.books import Books
 from seatunnel_connectors.jdbc.statements.flavor import Session
 from seatunnel_connectors.jdbc.statements.load import EMPTIED, Load
@@ -35,6 +36,7 @@ _OLD = "_old"
 _MARK = re.compile(r" ?\[seatunnel (\S+) (\d+) ([0-9a-f]{8})\]$")
 _NO_LOCKS = (1105, 1235)
 """What clusters of several servers answer, where they allow no named locks."""
+_REFERRED_TO = (1217, 1451, 3730)
 _MOVED = (1050, 1146)
 """Another session has renamed in between: the one name is taken, or nothing has the other."""
 
@@ -184,7 +186,17 @@ def statement(load: Load) -> str:
 
 def tidy(session: Session, load: Load) -> None:
     """After the ledger's COMMIT; safe to be done again."""
-    session.run(f"DROP TABLE IF EXISTS {quote(load.database, old_name(load))}, {quote(load.database, load.staging)}")
+    try:
+        session.run(f"DROP TABLE IF EXISTS {quote(load.database, old_name(load))}")
+    except pymysql.Error as error:
+        if not error.args or error.args[0] not in _REFERRED_TO:
+            raise
+        raise FatalError(
+            f"table {load.table} has arrived, but {old_name(load)}, which it was before, cannot be dropped: "
+            f"{error.args[-1]}",
+            f"the foreign key of a table that this user may not see refers to it: let it refer to {load.table}",
+        ) from error
+    session.run(f"DROP TABLE IF EXISTS {quote(load.database, load.staging)}")
     crash_points.MYSQL_DROPPED.hit()
     target = look(session, load).target
     if target is not None and token_in(target) == load.token:
@@ -202,41 +214,6 @@ def drop_unmarked(session: Session, load: Load) -> None:
 def _set_comment(session: Session, database: str, table: str, comment: str) -> None:
     # The driver fills values in by itself, after "%".
     session.run(f"ALTER TABLE {quote(database, table).replace('%', '%%')} COMMENT = %s", (comment,))
-
-
-def ties(session: Session, database: str, table: str, *, kept: bool) -> tuple[str, ...]:
-    """What a table would lose, or others would, if another one took its name. ``kept``: that one is made after its
-    structure, which LIKE does not copy whole."""
-    place = (database, table)
-    referring = session.ask(
-        "SELECT DISTINCT constraint_schema, table_name FROM information_schema.referential_constraints "
-        "WHERE unique_constraint_schema = %s AND referenced_table_name = %s",
-        place,
-    )
-    found = [f"the foreign key of {'.'.join(row)}" for row in referring if row != place]
-    [(kind, engine)] = session.ask(
-        "SELECT table_type, engine FROM information_schema.tables WHERE table_schema = %s AND table_name = %s", place
-    )
-    if kind != "BASE TABLE":
-        return (*found, f"that it is a {kind.lower()} table" if "VERSION" in kind else f"that it is a {kind.lower()}")
-    if not kept:
-        return tuple(found)
-    keys = session.ask(
-        "SELECT constraint_name FROM information_schema.table_constraints WHERE table_schema = %s AND table_name = %s "
-        "AND constraint_type = 'FOREIGN KEY'",
-        place,
-    )
-    triggers = session.ask(
-        "SELECT trigger_name FROM information_schema.triggers "
-        "WHERE event_object_schema = %s AND event_object_table = %s",
-        place,
-    )
-    found += [f"its foreign key {name}" for (name,) in keys] + [f"its trigger {name}" for (name,) in triggers]
-    if engine != "InnoDB":
-        found.append(f"that its engine is {engine}")
-    if "DIRECTORY=" in session.ask(f"SHOW CREATE TABLE {quote(database, table)}")[0][1].replace(" ", ""):
-        found.append("its DATA DIRECTORY")
-    return tuple(found)
 
 
 def sweep(session: Session, books: Books, load: Load, prefix: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from seatunnel_connectors.jdbc.mysql import locks, shadow
 from seatunnel_connectors.jdbc.mysql.commit import MysqlCommitter
 from seatunnel_connectors.jdbc.mysql.session import quote
+from seatunnel_connectors.jdbc.mysql.ties import ties
 from seatunnel_connectors.jdbc.mysql.write import MysqlWriter
 from seatunnel_connectors.jdbc.options import Recipe
 from seatunnel_connectors.jdbc.siblings import announce, shared
@@ -49,7 +50,7 @@ class MysqlSink(StatementSink):
         chosen = decide(self.request.options, f"{database}.{table}", exists=True, has_rows=seen.has_rows)
         if not chosen.drop and not chosen.truncate:
             return seen
-        return replace(seen, ties=shadow.ties(session, database, table, kept=chosen.truncate))
+        return replace(seen, ties=ties(session, database, table, kept=chosen.truncate))
 
     @property
     def _considers_shadow(self) -> bool:
