@@ -86,6 +86,10 @@ OF_RECIPE = {
     "statements": (
         "statements.commit.before", "statements.commit.inside", "statements.commit.after", "statements.recover.fenced",
     ),
+    "mysql": (
+        "mysql.commit.before", "mysql.commit.commented", "mysql.commit.renamed", "mysql.commit.inside",
+        "mysql.commit.after", "mysql.commit.dropped", "statements.recover.fenced",
+    ),
     "files": ("files.commit.before", "files.commit.inside", "files.commit.published", "files.commit.after"),
     "kafka": (
         "kafka.commit.before", "kafka.commit.inside", "kafka.commit.committed", "kafka.commit.after",
@@ -95,11 +99,13 @@ OF_RECIPE = {
 OF_UNITS = {
     "postgres": ("postgres.unit.written", "postgres.unit.committed"),
     "statements": ("statements.unit.written", "statements.unit.committed"),
+    "mysql": ("statements.unit.written", "statements.unit.committed"),
     "files": ("files.unit.written",),
     "kafka": ("kafka.unit.staged",),
 }
 COMPOSED = "files.commit.composed"
 EARLY, LATE = ("driver.record.durable", "driver.final.durable"), (".fenced", ".commit.confirmed", ".record.deleted")
+IN_THE_LAST_COMMIT = "mysql.commit."
 MOMENTS: Mapping[str, tuple[str, ...]] = {
     "p1 staging has begun": ("worker.unit.half",),
     "p2 everything staged, nothing confirmed": ("worker.stage.before",),
@@ -198,13 +204,18 @@ def short_form() -> Iterator[Case]:
     yield Case("postgres shadow", ((Kill("postgres.commit.inside", Victim.SERVER),),))
     yield Case("mariadb", ((Kill("statements.unit.written", Victim.SERVER, 3),),), local=True)
     yield Case("postgres upsert", ((Kill("driver.commit.before", Victim.OLDER, 2),),))
-    for recipe in ("postgres staged", "mariadb staged", "kafka"):
+    for recipe in ("postgres staged", "mariadb staged", "mariadb shadow", "kafka"):
         own = tuple(point for target in RECIPES[recipe].targets for point in OF_RECIPE[target.recipe])
         yield Case(recipe, tuple((Kill(point),) for point in own), local=True)
 
 
 def _chains(points: Sequence[str], length: int = 4) -> Iterator[tuple[str, ...]]:
     """Cut into chains, each in the order in which a job passes its points; but a record that is not the last one comes
-    first, for later lives may have nothing more to read, and what every life comes by, or lies behind a commit, last."""
+    first, for later lives may have nothing more to read, and what every life comes by, or lies behind a commit, last;
+    behind that only what the last commit alone passes."""
     for at in range(0, len(points), length):
-        yield tuple(sorted(points[at : at + length], key=lambda one: one.endswith(LATE) - one.endswith(EARLY)))
+        yield tuple(sorted(points[at : at + length], key=_turn))
+
+
+def _turn(point: str) -> int:
+    return 2 if point.startswith(IN_THE_LAST_COMMIT) else point.endswith(LATE) - point.endswith(EARLY)

@@ -115,6 +115,7 @@ RECIPES: Mapping[str, Recipe] = {
         Recipe("postgres prepared", FilesSource(), (PostgresTable("prepared"),)),
         Recipe("mariadb", FilesSource(), (MariadbTable(),)),
         Recipe("mariadb staged", FilesSource(), (MariadbTable(once=True),)),
+        Recipe("mariadb shadow", FilesSource(), (MariadbTable(shadow=True),)),
         Recipe("sqlite staged", FilesSource(), (SqliteTable(once=True),), env="parallelism = 1"),
         Recipe("sqlite", FilesSource(), (SqliteTable(),), env="parallelism = 1"),
         Recipe("files json", FilesSource(), (FilesOut("json"),)),

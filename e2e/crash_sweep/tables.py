@@ -119,13 +119,21 @@ class PostgresTable:
 
 @dataclass(frozen=True, slots=True)
 class MariadbTable:
-    """A table that is there, with a row and a number for each arrival; ``once``: exactly once, staged."""
+    """A table that is there, with a row and a number for each arrival; ``once``: exactly once, staged; ``shadow``: it is
+    emptied, by another one that takes its place."""
 
     once: bool = False
-    recipe = "statements"
+    shadow: bool = False
     server = "mariadb"
     ordered = True
-    seen = Seen.PREFIX
+
+    @property
+    def recipe(self) -> str:
+        return "mysql" if self.shadow else "statements"
+
+    @property
+    def seen(self) -> Seen:
+        return Seen.ALL if self.shadow else Seen.PREFIX
 
     def prepare(self, place: Place) -> None:
         with closing(place.on_mariadb("")) as connection, connection.cursor() as cursor:
@@ -134,9 +142,11 @@ class MariadbTable:
         self._run(place, "INSERT INTO big (id, source, split, seq) VALUES (-1, 'before', 0, 0)")
 
     def text(self, place: Place) -> str:
+        swaps = "data_save_mode = DROP_DATA, is_exactly_once = true, exactly_once_recipe = shadow"
+        how = f", {swaps}" if self.shadow else _once(self.once)
         return f"""Jdbc {{ url = "{place.mariadb.jdbc_url(place.name)}", driver = "com.mysql.cj.jdbc.Driver",
             username = root, password = "", database = {place.name}, table = big, generate_sink_sql = true,
-            plugin_input = {place.read}{_once(self.once)} }}"""
+            plugin_input = {place.read}{how} }}"""
 
     def _run(self, place: Place, query: str) -> list[Any]:
         with closing(place.on_mariadb()) as connection, connection.cursor() as cursor:

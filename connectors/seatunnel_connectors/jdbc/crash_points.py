@@ -21,3 +21,10 @@ STATEMENTS_BEFORE = failpoint("statements.commit.before", "Nothing of the commit
 STATEMENTS_INSIDE = failpoint("statements.commit.inside", "The ledger is written, but not COMMIT.")
 STATEMENTS_AFTER = failpoint("statements.commit.after", "The database has committed; the driver has told nobody.")
 STATEMENTS_FENCED = failpoint("statements.recover.fenced", "The target knows this incarnation.")
+
+MYSQL_BEFORE = failpoint("mysql.commit.before", "Nothing of the renaming has reached the server.")
+MYSQL_COMMENTED = failpoint("mysql.commit.commented", "The shadow's comment says whose it is; it has its own name.")
+MYSQL_RENAMED = failpoint("mysql.commit.renamed", "The shadow has the target's name; the ledger does not know.")
+MYSQL_INSIDE = failpoint("mysql.commit.inside", "The shadow is the target, the ledger is written, but not COMMIT.")
+MYSQL_AFTER = failpoint("mysql.commit.after", "The ledger has committed; the old table is there, the comment too.")
+MYSQL_DROPPED = failpoint("mysql.commit.dropped", "The old table is gone; the comment still says whose the new one is.")

@@ -113,12 +113,17 @@ class JdbcSinkFactory(SinkFactory[JdbcSinkOptions]):
 STAGING = ("postgres", "mysql", "sqlite")
 """Dialects that can add staged rows to a target in the transaction of its ledger."""
 
+RENAMING = ("mysql",)
+"""Dialects whose DDL ends a transaction, so that a table's renaming is no part of the ledger's."""
+
+_RENAMED = "a table that the run makes or empties is replaced at the end by one renaming"
 _BESIDE = "each unit's transaction holds the record of the unit"
 _HOW_ONCE = {
     Recipe.AUTO: f"rows become visible in the transaction that writes the ledger, or {_BESIDE}",
     Recipe.STAGED: "staged rows become visible in the transaction that writes the ledger",
     Recipe.PREPARED: "each unit is a prepared transaction that its checkpoint commits",
     Recipe.DIRECT: _BESIDE,
+    Recipe.SHADOW: "the rows' table is filled beside its place, and takes it whole at the end",
 }
 
 
@@ -137,6 +142,8 @@ def sink_capabilities(options: JdbcSinkOptions, table: TableSchema, context: Ste
     directly = options.exactly_once_recipe is Recipe.DIRECT and by_key
     if options.is_exactly_once and not directly and (emptied or _address(options).dialect in STAGING):
         how = _HOW_ONCE[options.exactly_once_recipe]
+        if options.exactly_once_recipe is Recipe.AUTO and _address(options).dialect in RENAMING:
+            how = f"{_RENAMED}; else {how}"
         return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, how, fenced=True, keys=keys, versioned=versioned)
     if by_key:
         return SinkCapabilities(

@@ -50,6 +50,7 @@ class Recipe(StrEnum):
     DIRECT = "direct"
     STAGED = "staged"
     PREPARED = "prepared"
+    SHADOW = "shadow"
 
 
 class FieldCase(StrEnum):
@@ -165,7 +166,9 @@ class JdbcSinkOptions(SinkOptions):
     max_retries: int = option(0, ge=0, doc="further tries of a statement that a lost connection ended")
     is_exactly_once: bool = option(False, doc="rows arrive exactly once, and are visible with their checkpoint")
     exactly_once_recipe: Recipe = option(
-        Recipe.AUTO, doc="staged: visible with each checkpoint; direct: at once; prepared: PREPARE TRANSACTION"
+        Recipe.AUTO,
+        doc="staged: visible with each checkpoint; direct: at once; prepared: PREPARE TRANSACTION; "
+        "shadow: a table is filled beside its place, which it takes at the end",
     )
     xa_data_source_class_name: str | None = option(None, doc="accepted; no XA driver is needed")
     max_commit_attempts: int = option(3, ge=1)

@@ -390,3 +390,17 @@ def test_shadows_that_were_left_behind_are_swept_after_a_day(
 
     left = {row[0] for row in pg.rows("SELECT relname FROM pg_class WHERE relname ~ '__st_' AND relkind = 'r'")}
     assert left == {setups[1].data["into"]}
+
+
+def test_a_shadow_that_is_asked_for_is_one_or_refused(pg: PostgresPlace) -> None:
+    """However small the table is; a target that is there keeps its rows."""
+    large(pg, "i")
+    source = make_source(pg.source(table_path="a.t"))
+    [table] = source.tables()
+    options = pg.sink(table="b.t", is_exactly_once=True, exactly_once_recipe="shadow")
+
+    copied = copy_table(source, table, make_sink(options, table.schema)[0])
+
+    assert copied.how == "shadow" and pg.rows("SELECT count(*) FROM b.t") == pg.rows("SELECT count(*) FROM a.t")
+    with pytest.raises(FatalError, match="exactly_once_recipe = shadow, but the table is not made by this run"):
+        make_sink(options, table.schema)[0].plan_setup()

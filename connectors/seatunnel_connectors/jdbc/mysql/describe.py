@@ -12,6 +12,7 @@ import pymysql
 
 from seatunnel_connectors.jdbc.mysql import types
 from seatunnel_connectors.jdbc.mysql.session import MysqlSession, quote
+from seatunnel_connectors.jdbc.mysql.shadow import without_mark
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.source import Hints
@@ -76,7 +77,7 @@ class Describer:
             f"WHERE {where} ORDER BY 1, 2",
             values,
         ):
-            self.tables[database, table] = rows, size, "" if comment == "VIEW" else _text(comment)
+            self.tables[database, table] = rows, size, "" if comment == "VIEW" else without_mark(_text(comment))
         for database, table, name, data, full, nullable, comment in self.session.ask(
             "SELECT table_schema, table_name, column_name, data_type, column_type, is_nullable, column_comment "
             f"FROM information_schema.columns WHERE {where} ORDER BY 1, 2, ordinal_position",

@@ -10,7 +10,7 @@ from seatunnel_connectors.jdbc.mysql import read as reading
 from seatunnel_connectors.jdbc.mysql.describe import Describer
 from seatunnel_connectors.jdbc.mysql.flavor import FLAVOR
 from seatunnel_connectors.jdbc.mysql.session import explained, sessions
-from seatunnel_connectors.jdbc.mysql.write import MysqlSink
+from seatunnel_connectors.jdbc.mysql.sink import MysqlSink
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.url import Address

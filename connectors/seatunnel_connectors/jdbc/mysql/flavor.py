@@ -48,15 +48,14 @@ class MysqlFlavor(Flavor):
         return database, name
 
     def look(self, session: Session, database: str, table: str) -> TargetTable:
-        names = {
-            row[0]
-            for row in session.ask(
-                "SELECT table_name FROM information_schema.tables "
+        names = dict(
+            session.ask(
+                "SELECT table_name, table_comment FROM information_schema.tables "
                 "WHERE table_schema = %s AND table_name IN (%s, %s, %s)",
                 (database, table, LEDGER, PIECES),
             )
-        }
-        books = {LEDGER, PIECES} <= names
+        )
+        books = {LEDGER, PIECES} <= names.keys()
         if table not in names:
             known = session.ask("SELECT 1 FROM information_schema.schemata WHERE schema_name = %s", (database,))
             return TargetTable(database, table, exists=False, has_books=books, database_exists=bool(known))
@@ -77,8 +76,9 @@ class MysqlFlavor(Flavor):
             keys.setdefault(index, []).append(column)
         has_rows = bool(session.ask(f"SELECT EXISTS (SELECT 1 FROM {quote(database, table)})")[0][0])
         return TargetTable(
-            database, table, True, has_rows, columns, tuple(tuple(key) for key in keys.values()), has_books=books
-        )
+            database, table, True, has_rows, columns, tuple(tuple(key) for key in keys.values()), has_books=books,
+            comment=names[table],
+        )  # fmt: skip
 
     def created_type(self, column: Column, *, in_key: bool, alone: bool) -> str:
         return types.created_type(column, in_key=in_key)

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pyarrow as pa
 import pymysql
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest
-from seatunnel_connectors.jdbc.mysql import locks, wire
-from seatunnel_connectors.jdbc.mysql.session import LOCAL_INFILE_OFF, MysqlSession, quote
+from seatunnel_connectors.jdbc.mysql import wire
+from seatunnel_connectors.jdbc.mysql.session import DUPLICATE, LOCAL_INFILE_OFF, MysqlSession, quote
 from seatunnel_connectors.jdbc.statements.flavor import Flavor
-from seatunnel_connectors.jdbc.statements.load import Load, load_of
-from seatunnel_connectors.jdbc.statements.sink import StatementSink
+from seatunnel_connectors.jdbc.statements.load import SHADOW, Load
 from seatunnel_connectors.jdbc.statements.staged import KIND, UNIT
 from seatunnel_connectors.jdbc.statements.write import StatementWriter
-from seatunnel_py.api import BadRows, Kind, RowKind, WriteContext, Writer
+from seatunnel_py.api import BadRows, Kind, Piece, RetriableError, RowKind, WriteContext
 
 _BYTES = (Kind.BYTES, Kind.BINARY_VECTOR, Kind.BFLOAT16_VECTOR)
-
-
-class MysqlSink(StatementSink):
-    def open(self, context: WriteContext) -> Writer:
-        if self.request.options.query:
-            return super().open(context)
-        return MysqlWriter(self.flavor, self.request, load_of(context.setup), context)
-
-    def blocked_by(self) -> Sequence[str]:
-        return locks.blocked_by(self.request.address)
 
 
 class MysqlWriter(StatementWriter):
@@ -119,7 +106,28 @@ class MysqlWriter(StatementWriter):
         """Warnings that mean that a value was changed; notes are about digits behind a decimal's scale."""
         return [text for level, _, text in self.session.ask("SHOW WARNINGS LIMIT 20") if level != "Note"]
 
-    def _commit(self):  # type: ignore[no-untyped-def]  # the temporary table goes before the connection is given back
-        if self.merging:
+    def _commit(self) -> Piece:
+        if self.merging:  # the temporary table goes before the connection is given back
             self.session.run(f"DROP TEMPORARY TABLE {self.temporary}")
-        return super()._commit()
+        try:
+            return super()._commit()
+        except pymysql.IntegrityError as error:
+            self._look_whether_overtaken(error)
+            raise
+
+    def _block(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None) -> None:
+        try:
+            super()._block(data, kinds)
+        except pymysql.IntegrityError as error:
+            self._look_whether_overtaken(error)
+            raise
+
+    def _look_whether_overtaken(self, error: Exception) -> None:
+        """In a shadow each row is new: where a key is there, or the unit's record, it may be that another attempt was
+        faster. The next one finds its record and takes its counts."""
+        if self.load.how != SHADOW or not self.books or error.args[0] != DUPLICATE:
+            return
+        self.session.rollback()
+        self.begun = False
+        if self.books.find(self.session, self.context.data_id) is not None:
+            raise RetriableError(f"table {self.load.table}: another attempt at unit {self.context.data_id} was faster")

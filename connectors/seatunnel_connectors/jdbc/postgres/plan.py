@@ -188,9 +188,18 @@ def _how(request: SinkRequest, chosen: Plan, key: tuple[str, ...], shown: str, *
         return TABLE
     if options.exactly_once_recipe is Recipe.PREPARED:
         return PREPARED
-    if _by_shadow(request, chosen, key, books):
-        return SHADOW
     rows = estimated_rows(request.table)
+    why = _why_no_shadow(request, chosen, key, books)
+    if options.exactly_once_recipe is Recipe.SHADOW:
+        if why:
+            raise FatalError(
+                f"the sink table {shown}: exactly_once_recipe = shadow, but {why}", "set exactly_once_recipe = staged"
+            )
+        return SHADOW
+    # A shadow pays where several units would otherwise keep an index up to date row by row. One unit is loaded in one
+    # transaction anyway.
+    if not why and rows is not None and rows > ROWS_PER_UNIT:
+        return SHADOW
     one_unit = request.mode is JobMode.BATCH and rows is not None and rows <= ROWS_PER_UNIT
     return STAGED if options.is_exactly_once and not one_unit else TABLE
 
@@ -217,15 +226,15 @@ def _check_prepared(request: SinkRequest, target: Target, key: tuple[str, ...], 
         )
 
 
-def _by_shadow(request: SinkRequest, chosen: Plan, key: tuple[str, ...], books: bool) -> bool:
-    """A shadow pays where several units would otherwise keep an index up to date row by row. One unit is loaded in
-    one transaction anyway; and a key that the source does not prove is found broken only at the end."""
-    if not (chosen.create and books) or chosen.custom or request.mode is not JobMode.BATCH:
-        return False
-    rows = estimated_rows(request.table)
-    if rows is None or not key_is_proved(key, request.table):
-        return False
-    return rows > ROWS_PER_UNIT
+def _why_no_shadow(request: SinkRequest, chosen: Plan, key: tuple[str, ...], books: bool) -> str:
+    """Why the table cannot be filled beside its place; empty: it can."""
+    if request.mode is not JobMode.BATCH:
+        return "only a job that ends has a moment at which one table can take another's place"
+    if not chosen.create or chosen.custom or not books:
+        return "the table is not made by this run (schema_save_mode = RECREATE_SCHEMA makes it anew)"
+    if not key_is_proved(key, request.table):  # a key is found broken only at the end
+        return f"the source does not prove that rows differ in ({', '.join(key)})"
+    return ""
 
 
 def _columns(table: TableSchema, names: dict[str, str], target: Target, chosen: Plan) -> tuple[LoadColumn, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from seatunnel_connectors.jdbc.recorded import Recorded, fenced_off
@@ -164,6 +164,20 @@ class Books:
         """Of rows that are in the target and in a checkpoint the records are no longer needed."""
         for name in data_ids:
             self.forget_piece(session, name)
+
+    def of(self, token: str) -> Books:
+        """The same tables, for another run."""
+        return replace(self, token=token)
+
+    def has_ended(self, session: Session, token: str) -> bool | None:
+        """Whether the run of this token has finished, or was disowned; None: the ledger knows of no such run."""
+        rows = session.ask(self._sql("SELECT min(finished) FROM {ledger} WHERE token = ?"), (token,))
+        return None if rows[0][0] is None else bool(rows[0][0])
+
+    def unnamed(self, session: Session) -> list[str]:
+        """Units in the target that no checkpoint has named."""
+        sql = "SELECT data_id FROM {pieces} WHERE token = ? AND checkpoint_id IS NULL ORDER BY data_id LIMIT 5"
+        return [row[0] for row in session.ask(self._sql(sql), (self.token,))]
 
     def accept(self, session: Session, checkpoint: int, data_ids: list[str]) -> None:
         """Mark the pieces that this checkpoint names."""

@@ -10,7 +10,7 @@ from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.recorded import data_ids, fenced_off, lives
 from seatunnel_connectors.jdbc.statements.books import Books
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session
-from seatunnel_connectors.jdbc.statements.load import STAGED, Load, load_of
+from seatunnel_connectors.jdbc.statements.load import SHADOW, STAGED, Load, load_of
 from seatunnel_connectors.jdbc.statements.staged import Staged
 from seatunnel_py.api import CommitContext, Committer, FatalError, Piece
 
@@ -57,16 +57,28 @@ class StatementCommitter(Committer):
                 "records: they are lost",
                 "run the job again with --fresh",
             )
+        self._apply(session, load, books, pieces, context)
+        books.record(session, context)
+
+    def _apply(
+        self, session: Session, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
+    ) -> None:
+        """What becomes of the pieces, in the transaction of the ledger."""
         if load.how == STAGED:
             self._add_staged(session, load, books, pieces, context)
+        elif load.how == SHADOW:
+            books.accept(session, context.checkpoint, data_ids(pieces))
         else:
-            contested = _contested(pieces)
-            books.take_off(session, [name for name in names if name not in contested])
-            newest = lives(pieces)
-            books.keep_late(session, context.checkpoint, sorted(contested), max(newest.values(), default=(0, 0)))
-            for vertex, life in newest.items():
-                books.forget_late(session, vertex, life)
-        books.record(session, context)
+            self._keep_books(session, books, pieces, context)
+
+    def _keep_books(self, session: Session, books: Books, pieces: Sequence[Piece], context: CommitContext) -> None:
+        """Of rows that are in the target itself."""
+        contested = _contested(pieces)
+        books.take_off(session, [name for name in data_ids(pieces) if name not in contested])
+        newest = lives(pieces)
+        books.keep_late(session, context.checkpoint, sorted(contested), max(newest.values(), default=(0, 0)))
+        for vertex, life in newest.items():
+            books.forget_late(session, vertex, life)
 
     def _add_staged(
         self, session: Session, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext

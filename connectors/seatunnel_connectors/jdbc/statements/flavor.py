@@ -56,6 +56,9 @@ class TargetTable:
     may_create: bool = True
     has_books: bool = False
     database_exists: bool = True
+    comment: str = ""
+    ties: tuple[str, ...] = ()
+    """Why no other table can take its place, where that was asked for."""
 
 
 class Flavor(ABC):

@@ -10,14 +10,19 @@ from seatunnel_py.api import Plain, WriteContext
 
 TABLE = "table"
 STAGED = "staged"
+SHADOW = "shadow"
+EMPTIED = "emptied"
+RECREATED = "recreated"
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
     """How rows get into the target. ``how`` is STAGED (units fill the table ``staging``, commits add its rows to the
-    target) or TABLE (units write to the target). ``renew`` are the statements that destroy what was there, ``prepare``
-    those that may be repeated at will; ``at_end`` says that staged rows wait for the last checkpoint, ``booked`` that
-    there was a ledger before; ``versioned_by``: see ``versions``."""
+    target), SHADOW (units fill ``staging``, which takes the target's name at the end) or TABLE (units write to the
+    target). ``renew`` are the statements that destroy what was there, ``prepare`` those that may be repeated at will;
+    ``at_end`` says that staged rows wait for the last checkpoint, ``booked`` that there was a ledger before;
+    ``versioned_by``: see ``versions``. ``replaces`` says what a shadow makes of a table that is there (EMPTIED,
+    RECREATED; empty: there is none), ``comment`` is what people will read about the table."""
 
     database: str
     table: str
@@ -33,6 +38,13 @@ class Load:
     at_end: bool = False
     booked: bool = False
     versioned_by: str = ""
+    replaces: str = ""
+    comment: str = ""
+
+    @property
+    def into(self) -> str:
+        """The table that units write to where what they write is not told apart by unit."""
+        return self.staging if self.how == SHADOW else self.table
 
     def unit(self, context: WriteContext) -> str:
         """The name under which this attempt stages its rows: no two attempts ever have the same."""

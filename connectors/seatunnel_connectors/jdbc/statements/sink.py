@@ -13,7 +13,7 @@ from seatunnel_connectors.jdbc.siblings import mark_prepared, prepared_by_siblin
 from seatunnel_connectors.jdbc.statements.books import PIECES, Books
 from seatunnel_connectors.jdbc.statements.committer import StatementCommitter
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetTable
-from seatunnel_connectors.jdbc.statements.load import STAGED, TABLE, Load, load_of
+from seatunnel_connectors.jdbc.statements.load import SHADOW, STAGED, TABLE, Load, load_of
 from seatunnel_connectors.jdbc.statements.query import QueryWriter, RecordedQueryWriter, plan_query
 from seatunnel_connectors.jdbc.statements.staged import Staged
 from seatunnel_connectors.jdbc.statements.write import StatementWriter
@@ -73,8 +73,11 @@ class StatementSink(Sink):
             self.flavor.explained(f"looking at the sink table {table}"),
             self.flavor.sessions(self.request.address) as session,
         ):
-            target = self.flavor.look(session, database, table)
+            target = self._look(session, database, table)
         return self._plan(target)
+
+    def _look(self, session: Session, database: str, table: str) -> TargetTable:
+        return self.flavor.look(session, database, table)
 
     def _other_database(self) -> str:
         """The option ``database`` where it decides: the url says another one, and the table none of its own."""
@@ -103,21 +106,38 @@ class StatementSink(Sink):
         token = secrets.token_hex(4)
         relation = self.flavor.quote(*filter(None, (target.database, target.table)))
         books = target.has_books or target.may_create
-        effects, renew, prepare = self._effects(target, chosen, shown, relation, names, key, token, books)
         load = Load(
             target.database, target.table, token, tuple(names.values()), tuple(names[name] for name in key),
-            options.enable_upsert, books, tuple(renew), how=self._how(shown, books=books),
+            options.enable_upsert, books, how=self._how(shown, target, chosen, key, books=books),
             staging=f"{target.table[:STAGING_NAME_MAX]}__st_{token}", at_end=self.request.mode is JobMode.BATCH,
             booked=target.has_books, versioned_by=versions.versioned_by(options, names),
         )  # fmt: skip
+        load = self._as_shadow(load, target, chosen) if load.how == SHADOW else load
+        effects, renew, prepare = self._effects(target, chosen, shown, relation, names, key, load)
         if load.how == STAGED:
             prepare += Staged(self.flavor, load).create()
         visible = Visible.STAGED if load.how == TABLE else Visible.FINAL if load.at_end else Visible.COMMITTED
-        return Setup(tuple(effects), replace(load, prepare=tuple(prepare)).to_plain(), visible, load.books)
+        load = replace(load, renew=tuple(renew), prepare=tuple(prepare))
+        return Setup(tuple(effects), load.to_plain(), visible, load.books)
 
-    def _how(self, shown: str, *, books: bool) -> str:
+    def _as_shadow(self, load: Load, target: TargetTable, chosen: Plan) -> Load:
+        """What the end of a shadow needs to know."""
+        return load
+
+    def _why_no_shadow(self, target: TargetTable, chosen: Plan, key: Sequence[str]) -> str:
+        """Why the table cannot be filled beside its place; empty: it can."""
+        return "this database cannot put a table into another's place"
+
+    @property
+    def _is_large(self) -> bool:
+        """Whether the source knows that its rows are more than a unit's."""
+        rows = estimated_rows(self.request.table)
+        return rows is not None and rows > ROWS_PER_UNIT
+
+    def _how(self, shown: str, target: TargetTable, chosen: Plan, key: Sequence[str], *, books: bool) -> str:
         """The recipe. Where rows have to arrive exactly once and nobody says how, they are staged where the database
-        can; but a table of one unit is written in one transaction anyway."""
+        can, or their table is filled beside its place; but one of a single unit is written in one transaction
+        anyway."""
         options = self.request.options
         if options.is_exactly_once and not books:
             raise FatalError(
@@ -130,11 +150,19 @@ class StatementSink(Sink):
                 f"the sink table {shown}: this database has no recipe {wanted.value}",
                 f"set exactly_once_recipe = {Recipe.STAGED.value if can else Recipe.DIRECT.value}",
             )
+        if wanted is Recipe.SHADOW and (why := self._why_no_shadow(target, chosen, key)):
+            raise FatalError(
+                f"the sink table {shown}: exactly_once_recipe = shadow, but {why}",
+                f"set exactly_once_recipe = {Recipe.STAGED.value if can else Recipe.DIRECT.value}",
+            )
         if wanted is not Recipe.AUTO:
-            return TABLE if wanted is Recipe.DIRECT else STAGED
-        rows = estimated_rows(self.request.table)
-        one_unit = self.request.mode is JobMode.BATCH and rows is not None and rows <= ROWS_PER_UNIT
-        return STAGED if options.is_exactly_once and can and not one_unit else TABLE
+            return {Recipe.DIRECT: TABLE, Recipe.SHADOW: SHADOW}.get(wanted, STAGED)
+        known = estimated_rows(self.request.table) is not None
+        one_unit = self.request.mode is JobMode.BATCH and known and not self._is_large
+        if not options.is_exactly_once or not can or one_unit:
+            return TABLE
+        # Who knows how many rows it holds is read by splits, and they come alike when they are read again.
+        return SHADOW if self._is_large and not self._why_no_shadow(target, chosen, key) else STAGED
 
     def _refuse(self, target: TargetTable, chosen: Plan, shown: str, key: Sequence[str], names: dict[str, str]) -> None:
         problems = []
@@ -170,15 +198,16 @@ class StatementSink(Sink):
 
     def _effects(
         self, target: TargetTable, chosen: Plan, shown: str, relation: str, names: dict[str, str],
-        key: Sequence[str], token: str, books: bool,
+        key: Sequence[str], load: Load,
     ) -> tuple[list[Effect], list[str], list[str]]:  # fmt: skip
         effects: list[Effect] = []
         renew: list[str] = []
         prepare: list[str] = []
-        if chosen.drop:
+        shadow = load.how == SHADOW
+        if chosen.drop and not shadow:
             renew.append(f"DROP TABLE IF EXISTS {relation}")
             effects.append(Effect("drop table", shown, renew[-1], destructive=True))
-        if chosen.truncate:
+        if chosen.truncate and not shadow:
             renew.append(self.flavor.empty(relation))
             effects.append(Effect("truncate table", shown, renew[-1], destructive=True))
         if not target.database_exists:
@@ -187,10 +216,10 @@ class StatementSink(Sink):
         if chosen.create:
             index = self.request.options.create_index
             created = self.flavor.create_table(relation, self.request.table, names, key, indexes=index)
-            prepare += created
+            prepare += [] if shadow else created
             effects.append(Effect("create table", shown, created[0]))
-        if books and not target.has_books:
-            prepare += Books(self.flavor, target.database, token, "").create()
+        if load.books and not target.has_books:
+            prepare += Books(self.flavor, target.database, load.token, "").create()
             effects.append(Effect("create ledger", f"{target.database}.seatunnel_ledger".lstrip(".")))
         if chosen.custom:
             statement = (self.request.options.custom_sql or "").strip().rstrip(";")
@@ -243,7 +272,7 @@ class StatementSink(Sink):
         return StatementWriter(self.flavor, self.request, load_of(context.setup), context)
 
     def marks_units(self, setup: Mapping[str, Plain]) -> bool:
-        return not self.request.keeps_no_record and load_of(setup).how == TABLE and load_of(setup).books
+        return not self.request.keeps_no_record and load_of(setup).how in (TABLE, SHADOW) and load_of(setup).books
 
     def committer(self) -> Committer:
         return NothingToCommit() if self.request.keeps_no_record else StatementCommitter(self.flavor, self.request)

@@ -13,7 +13,7 @@ from seatunnel_connectors.jdbc.held import Held
 from seatunnel_connectors.jdbc.recorded import Recorded
 from seatunnel_connectors.jdbc.statements.books import Books
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Row, Session
-from seatunnel_connectors.jdbc.statements.load import Load
+from seatunnel_connectors.jdbc.statements.load import SHADOW, Load
 from seatunnel_connectors.jdbc.statements.staged import Staged
 from seatunnel_py.api import BadRows, Batch, FatalError, Piece, Position, Reached, RowKind, WriteContext, Writer
 
@@ -28,7 +28,7 @@ class StatementWriter(Writer):
         self.table = request.table
         self.load = load
         self.context = context
-        self.relation = flavor.quote(*filter(None, (load.database, load.table)))
+        self.relation = flavor.quote(*filter(None, (load.database, load.into)))
         self.what = f"writing table {load.table}"
         self.books = Books(flavor, load.database, load.token, str(request.table.path)) if load.books else None
         self.rows = self.bytes = self.merged = self.read = 0
@@ -66,8 +66,9 @@ class StatementWriter(Writer):
 
     @property
     def by_key(self) -> bool:
-        """By key the rows may come again, even where a query ends them elsewhere this time."""
-        return bool(self.load.key) and self.load.upsert and not self.unit
+        """By key the rows may come again, even where a query ends them elsewhere this time; not into a shadow, which
+        must hold nothing that no checkpoint names."""
+        return bool(self.load.key) and self.load.upsert and not self.unit and self.load.how != SHADOW
 
     # -------------------------------------------------- rows
 
