@@ -322,6 +322,20 @@ def test_what_another_table_in_its_place_would_lose(maria: MariadbPlace, ties: s
     assert rows(maria) == BEFORE
 
 
+@pytest.mark.parametrize("change", ["ADD more int", "MODIFY s varchar(60)", "DROP KEY by_s", "ADD UNIQUE KEY one (s)"])
+def test_what_people_change_meanwhile_is_not_taken_back(maria: MariadbPlace, change: str) -> None:
+    """The new table was made before that; nobody should find out by a column that has gone."""
+    maria.run(*THERE)
+    run = Run(maria)
+    pieces = run.pieces()
+    maria.run(f"ALTER TABLE b.t {change}")
+
+    with pytest.raises(FatalError, match="would lose: the change of its columns or indexes"):
+        run.commit(1, *pieces)
+
+    assert rows(maria) == BEFORE
+
+
 def test_triggers_that_may_be_hidden_count_as_there(maria: MariadbPlace) -> None:
     """MySQL shows them only to who has the right to make them, and they would go with the old table."""
     maria.run(*THERE, "DROP USER IF EXISTS `a@b`", "CREATE USER `a@b`", "GRANT ALL ON `b`.* TO `a@b`")

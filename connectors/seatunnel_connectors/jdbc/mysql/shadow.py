@@ -23,7 +23,7 @@ import pymysql
 
 from seatunnel_connectors.jdbc import crash_points
 from seatunnel_connectors.jdbc.mysql.session import quote
-from seatunnel_connectors.jdbc.mysql.ties import ties
+from seatunnel_connectors.jdbc.mysql.ties import shape, ties
 from seatunnel_connectors.jdbc.statements.books import Books
 from seatunnel_connectors.jdbc.statements.flavor import Session
 from seatunnel_connectors.jdbc.statements.load import EMPTIED, Load
@@ -158,7 +158,10 @@ def take_place(session: Session, load: Load, context: CommitContext) -> bool:
 
 
 def _refuse_ties(session: Session, load: Load) -> None:
-    found = ties(session, load.database, load.table, kept=load.replaces == EMPTIED)
+    kept = load.replaces == EMPTIED
+    found = ties(session, load.database, load.table, kept=kept)
+    if kept and shape(session, load.database, load.table) != shape(session, load.database, load.staging):
+        found = (*found, "the change of its columns or indexes")
     if found:
         raise FatalError(
             f"table {load.table}: since the job was planned it has got what another table in its place would lose: "

@@ -61,3 +61,18 @@ def _sees_triggers(session: Session, database: str, table: str) -> bool:
         f"SELECT 1 FROM information_schema.table_privileges WHERE {mine} AND table_schema = %s AND table_name = %s"
     )
     return bool(session.ask(sql, (database, database, table)))
+
+
+def shape(session: Session, database: str, table: str) -> tuple[list[tuple[object, ...]], list[tuple[object, ...]]]:
+    """Columns and indexes, to be compared with those of a table that was made after it."""
+    columns = session.ask(
+        "SELECT column_name, column_type, is_nullable, column_default, extra FROM information_schema.columns "
+        "WHERE table_schema = %s AND table_name = %s ORDER BY ordinal_position",
+        (database, table),
+    )
+    indexes = session.ask(
+        "SELECT index_name, seq_in_index, column_name, non_unique FROM information_schema.statistics "
+        "WHERE table_schema = %s AND table_name = %s ORDER BY 1, 2",
+        (database, table),
+    )
+    return columns, indexes
