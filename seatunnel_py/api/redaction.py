@@ -28,6 +28,8 @@ def is_sensitive(name: str) -> bool:
 
 def redacted_text(text: str) -> str:
     """The text without the user-info and the secret parameters of addresses in it."""
+    if "://" not in text and "=" not in text:
+        return text  # nearly all of a log: neither pattern can be found
     return _PARAMETER.sub(rf"\1{MASK}", _USER_INFO.sub(rf"\1{MASK}@", text))
 
 

@@ -10,6 +10,8 @@ from pydantic import BeforeValidator
 
 from seatunnel_py.api.factory import JobMode
 from seatunnel_py.api.options import Options, option
+from seatunnel_py.config import row_errors
+from seatunnel_py.config.row_errors import RowErrorHandler
 
 
 class RequiredGuarantee(StrEnum):
@@ -185,9 +187,14 @@ class EnvOptions(Options):
     error_location: str | None = option(
         None, key="error.location", doc="where bad rows are set aside; default: under SEATUNNEL_HOME"
     )
-    error_handler: dict[str, Any] = option(
-        {}, key="error_handler", fallback=("env.error_handler",), doc="the peer's row errors; see error.*"
+    error_handler: RowErrorHandler = option(
+        RowErrorHandler(),
+        key="error_handler",
+        fallback=("env.error_handler",),
+        doc="the peer's row errors; see error.*",
     )
+    sink_error_handler: RowErrorHandler = option(RowErrorHandler(), doc="as error_handler")
+    transform_error_handler: RowErrorHandler = option(RowErrorHandler(), doc="as error_handler")
 
     sql_dialect: SqlDialect = option(
         SqlDialect.SEATUNNEL, key="sql.dialect", doc="whose functions an Sql transform means"
@@ -208,7 +215,13 @@ class EnvOptions(Options):
     flink: dict[str, str] = option({}, doc="flink.*: accepted without effect")
     execution: dict[str, str] = option({}, doc="execution.*: the rest of an older spelling, without effect")
 
+    @property
+    def bad_rows_allowed(self) -> tuple[int, float]:
+        """How many rows, and which share of them, may be set aside before a table fails."""
+        handlers = (self.error_handler, self.sink_error_handler, self.transform_error_handler)
+        return row_errors.allowed((self.error_max_rows, self.error_max_ratio), handlers)
 
-WITHOUT_EFFECT = ("flink", "jars", "tag_filter", "error_handler", "execution", "table_park_bytes")
+
+WITHOUT_EFFECT = ("flink", "jars", "tag_filter", "execution", "table_park_bytes")
 """Attributes that are accepted so that a job file runs as it is, and reported as a note. Changes for an isolated table
 are parked where one reader feeds many tables: no source of ours does that yet."""

@@ -1,8 +1,8 @@
 """Variables: ``-i name=value``, then the environment, then the default in ``${name:default}``.
 
 A name that has none of these stays as it is written, so that a sink's placeholders survive until its table
-is known. The names of those placeholders may not be set, and ``${env:NAME}`` and ``${file:path}`` are left
-for the moment when the secret is needed.
+is known. The names of those placeholders may not be set. ``${env:NAME}`` and ``${file:path}`` are left for the
+moment when the secret is needed; ``${env}`` and ``${file}`` are variables like others.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Variables:
 
     def lookup(self, name: str, default: str | None = None) -> str | None:
         """The value of a name, or its default, or None where the reference has to stay as written."""
-        if name in RESERVED or name in SECRET_SCHEMES:
+        if name in RESERVED or (name in SECRET_SCHEMES and default is not None):
             return None
         if name in self.given:
             return self.given[name]
@@ -90,7 +90,7 @@ def parse_arguments(arguments: Iterable[str]) -> dict[str, str]:
                 problems.append(Problem(message, "command line", remedy=remedy))
             elif not is_text(part):
                 problems.append(Problem(f"-i: argument {ordinal} is not UTF-8 text", "command line"))
-            elif name in RESERVED or name in SECRET_SCHEMES:
+            elif name in RESERVED:
                 problems.append(
                     Problem(
                         f"-i {name}: system placeholders cannot be used as variables",

@@ -51,9 +51,15 @@ class Prepared:
 
     def to_plain(self) -> dict[str, Any]:
         return {
-            "setups": {node: asdict(setup) for node, setup in self.setups.items()},
+            "setups": {node: _setup_plain(setup) for node, setup in self.setups.items()},
             "rounds": {vertex: rounds_plain(rounds) for vertex, rounds in self.rounds.items()},
         }
+
+
+def _setup_plain(setup: Setup) -> dict[str, Any]:
+    """``asdict`` would copy the sink's data as well, item by item, for each of a thousand tables."""
+    effects = [asdict(effect) for effect in setup.effects]
+    return {"effects": effects, "data": setup.data, "visible": setup.visible, "counted": setup.counted}
 
 
 def prepared_of(plain: Any) -> Prepared:

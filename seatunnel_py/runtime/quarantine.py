@@ -38,7 +38,7 @@ _REPLAY = re.compile(r"(\.replay\d+)+$")
 
 def limits_of(env: EnvOptions, jobs: Path, job_id: str) -> ErrorLimits | None:
     """What ``env`` allows; None: no row may be bad. ``jobs`` holds the directories of all jobs."""
-    limits = ErrorLimits(str(location_of(env.error_location, jobs, job_id)), env.error_max_rows, env.error_max_ratio)
+    limits = ErrorLimits(str(location_of(env.error_location, jobs, job_id)), *env.bad_rows_allowed)
     if not limits.any_allowed:
         return None
     for name in (STAGED, COMMITTED):

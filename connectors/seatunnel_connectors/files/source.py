@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, cast
 
 from seatunnel_connectors.files.document import Document
@@ -211,7 +212,9 @@ class FileReader(Reader):
             if isinstance(data, Undecoded):
                 yield Rejected(self.schema.path, data.as_rows(), data.reasons, end)
                 continue
-            yield Batch(self.schema.path, self._with_partitions(document, data), end=end, start=before)
+            rows = self._with_partitions(document, data)
+            metadata = metadata_of(document, rows.num_rows) if self.with_metadata else {}
+            yield Batch(self.schema.path, rows, end=end, start=before, metadata=metadata)
             before = end
         document.check_unchanged()
 
@@ -227,3 +230,18 @@ class FileReader(Reader):
             else:
                 arrays.append(data.column(column.name))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema.arrow())
+
+
+def metadata_of(document: Document, rows: int) -> dict[str, pa.Array]:
+    """What the transform Metadata can make columns of: the same for all rows of a document, so a text stands once."""
+    import pyarrow as pa
+
+    entry = document.entry
+    path = str(document.member["name"]) if document.member else entry.path
+    # No Python before 3.12 tells when a file was made; the peer falls back to its last change as well.
+    changed = pa.scalar(entry.mtime_ns // 1_000_000, pa.int64())
+    texts = {"FilePath": path, "FileType": PurePath(path).suffix.removeprefix(".")}
+    numbers = {"FileCreateTime": changed, "FileUpdateTime": changed, "FileSize": pa.scalar(entry.size, pa.int64())}
+    place = pa.repeat(pa.scalar(0, pa.int8()), rows)
+    named = {name: pa.DictionaryArray.from_arrays(place, pa.array([text])) for name, text in texts.items()}
+    return {**named, **{name: pa.repeat(number, rows) for name, number in numbers.items()}}

@@ -36,6 +36,11 @@ class SinkRequest:
     job_id: str
     mode: JobMode
 
+    @property
+    def keeps_no_record(self) -> bool:
+        """A `query` of people's own, of whose units nothing but its rows is left in the target."""
+        return bool(self.options.query) and not self.options.is_exactly_once
+
 
 class Snapshot(ABC):
     """A consistent view that several readers share for as long as it is kept; also answers questions about it."""

@@ -103,6 +103,8 @@ class JdbcSinkFactory(SinkFactory[JdbcSinkOptions]):
 
     def create(self, options: JdbcSinkOptions, table: TableSchema, context: StepContext) -> Sink:
         address = _address(options)
+        if options.query and options.is_exactly_once and address.dialect not in STAGING:
+            raise ValueError("is_exactly_once with a query needs PostgreSQL, MySQL, MariaDB or SQLite")
         return dialect_of(address).sink(
             SinkRequest(address, options, table, context.step, context.job_id, context.mode)
         )
@@ -127,6 +129,8 @@ _HOW_ONCE = {
 
 def sink_capabilities(options: JdbcSinkOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
     """What the sink can promise for one table, before any database was asked."""
+    if options.query and options.is_exactly_once:
+        return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, _BESIDE, fenced=True)
     if options.query:
         return SinkCapabilities(Guarantee.AT_LEAST_ONCE, "`query` runs whatever statement it holds", fenced=False)
     key = options.primary_keys if options.primary_keys is not None else table.key

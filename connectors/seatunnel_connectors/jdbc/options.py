@@ -94,6 +94,9 @@ class JdbcSourceOptions(SourceOptions):
     dialect: str | None = option(None, doc="dialect to use where the URL does not say it")
     connection_check_timeout_sec: int = option(30, ge=1, doc="how long a connection attempt may take")
     fetch_size: int = option(0, ge=0, doc="rows per fetch; 0: chosen by size in bytes")
+    server_time_zone: str | None = option(None, doc="accepted; moments are read and written in UTC, whatever the zone")
+    copy_enabled: bool = option(True, key="copy.enabled", doc="accepted; PostgreSQL is always read by COPY")
+    copy_binary: bool = option(True, key="copy.binary", doc="accepted; it is always binary")
     properties: dict[str, str] = option({}, doc="parameters of the connection")
     split_size: int | None = option(
         None, key="split.size", ge=1, doc=f"rows per split; default: about {ROWS_PER_UNIT}, a unit's budget"
@@ -172,6 +175,7 @@ class JdbcSinkOptions(SinkOptions):
     transaction_timeout_sec: int = option(-1, ge=-1, doc="longest statement within a transaction; -1: no limit")
     auto_commit: bool = option(True, doc="accepted; a unit is one transaction")
     field_ide: FieldCase = option(FieldCase.ORIGINAL, doc="spelling of column names in the target")
+    server_time_zone: str | None = option(None, doc="accepted; moments are read and written in UTC, whatever the zone")
     properties: dict[str, str] = option({}, doc="parameters of the connection")
     schema_save_mode: SchemaSaveMode = option(SchemaSaveMode.CREATE_SCHEMA_WHEN_NOT_EXIST)
     data_save_mode: DataSaveMode = option(DataSaveMode.APPEND_DATA)
@@ -203,6 +207,10 @@ class JdbcSinkOptions(SinkOptions):
         Rule(
             "{exactly_once_recipe} needs {is_exactly_once} = true",
             lambda given, known: bool(known["is_exactly_once"]) or known["exactly_once_recipe"] == Recipe.AUTO,
+        ),
+        Rule(
+            "{exactly_once_recipe} must be auto or direct with {query}, which is run where its rows belong",
+            lambda given, known: not known["query"] or known["exactly_once_recipe"] in (Recipe.AUTO, Recipe.DIRECT),
         ),
     )
 

@@ -53,6 +53,16 @@ def check_columns(table: TableSchema, message: MessageSchema | None) -> None:
 
 def decoder_of(options: TopicOptions, table: TableSchema, message: MessageSchema | None = None) -> Decoder:
     """The decoder of a table's messages."""
+    names = options.kafka_headers_fields
+    if not names:
+        return _of_values(options, table, message)
+    from seatunnel_connectors.kafka.decode_headers import HeadersDecoder
+
+    own = table.with_columns(table.columns[: -len(names)])
+    return HeadersDecoder(table, names, _of_values(options, own, message))
+
+
+def _of_values(options: TopicOptions, table: TableSchema, message: MessageSchema | None) -> Decoder:
     from seatunnel_connectors.kafka import decode_cdc, decode_text
 
     if message is not None:

@@ -74,6 +74,7 @@ class TopicOptions(Options):
     )
     protobuf_schema: str | None = option(None, doc="protobuf: the text of the .proto file")
     protobuf_message_name: str | None = option(None, min_length=1, doc="protobuf: the message that each record is")
+    kafka_headers_fields: tuple[str, ...] = option((), doc="headers that become columns of text, behind the others")
     key_converter_schema_enabled: bool = option(True, doc="accepted; keys are not read")
     consumer_group: str = option("SeaTunnel-Consumer-Group", key="consumer.group", doc="group whose offsets are told")
     start_mode: StartMode = option(StartMode.GROUP_OFFSETS, doc="where a fresh start begins")
@@ -106,6 +107,10 @@ class TopicOptions(Options):
             return self  # what stands beside table_list is for its entries, which are looked at by themselves
         if self.format is MessageFormat.NATIVE and self.has_schema:
             raise ValueError("the format native has columns of its own: leave schema out")
+        if self.format is MessageFormat.NATIVE and self.kafka_headers_fields:
+            raise ValueError("the format native has a column of all headers: leave kafka_headers_fields out")
+        if len(set(self.kafka_headers_fields)) < len(self.kafka_headers_fields):
+            raise ValueError("kafka_headers_fields names a header twice")
         if not self.has_schema and self.format not in WITHOUT_SCHEMA:
             raise ValueError(f"the format {self.format} needs a schema")
         if self.format is MessageFormat.PROTOBUF:

@@ -22,8 +22,11 @@ from seatunnel_connectors.kafka.records import Spot
 from seatunnel_connectors.kafka.topics import Topic
 from seatunnel_connectors.table_config import table_schema
 from seatunnel_py.api import (
+    Column,
+    DataType,
     Enumerator,
     FatalError,
+    Kind,
     Plain,
     Position,
     Reader,
@@ -64,7 +67,11 @@ class KafkaSource(Source):
         columns = None if entry.options.has_schema else default_columns(entry.options, entry.message)
         found = replace(table_schema(entry.options.declared, columns=columns), path=entry.path)
         check_columns(found, entry.message)
-        return found
+        headers = [Column(name, DataType(Kind.STRING)) for name in entry.options.kafka_headers_fields]
+        taken = next((column.name for column in headers if column.name in found.names), None)
+        if taken is not None:
+            raise ValueError(f"kafka_headers_fields: {taken} is a column of the schema already")
+        return found.with_columns((*found.columns, *headers))
 
     def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
         wanted = {table.schema.path for table in tables}

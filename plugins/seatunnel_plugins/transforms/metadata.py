@@ -57,7 +57,7 @@ KEYS = {
 
 class MetadataOptions(TransformOptions):
     metadata_fields: dict[str, str] = option(
-        min_length=1, doc=f"`key = column` for each of: {', '.join(KEYS)} (upper and lower case matter)"
+        {}, doc=f"`key = column` for each of: {', '.join(KEYS)} (upper and lower case matter)"
     )
 
 

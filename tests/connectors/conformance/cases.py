@@ -23,6 +23,7 @@ from seatunnel_connectors.files.factory import LocalFileSinkFactory, LocalFileSo
 from seatunnel_connectors.jdbc.factory import JdbcSinkFactory, JdbcSourceFactory
 from seatunnel_connectors.kafka.sink_factory import KafkaSinkFactory
 from seatunnel_py.testing import SinkTarget, SourceTarget
+from seatunnel_py.testing.sinks import HOSTILE_NAMES
 from tests.connectors.kafka.sink_support import records
 from tests.servers.kafka import KafkaServer
 from tests.servers.mariadb import MariadbServer
@@ -36,6 +37,11 @@ LEFT_TABLES = ("seatunnel_ledger", "seatunnel_piece", "conformance")
 def once(recipe: str) -> dict[str, Any]:
     """Options of a Jdbc sink that promises exactly-once by this recipe."""
     return {"is_exactly_once": True, "exactly_once_recipe": recipe}
+
+
+OWN_STATEMENT = {"query": "INSERT INTO conformance VALUES (?, ?, ?, ?)", "is_exactly_once": True}
+OWN_TABLE = "CREATE TABLE IF NOT EXISTS conformance (id bigint, unit varchar(9), seq int, text text)"
+"""A Jdbc sink whose rows a statement of people's own puts into a table of their own."""
 
 
 def files(folder: Path, kind: str, **options: Any) -> Fresh:
@@ -106,6 +112,8 @@ def sqlite(folder: Path, **options: Any) -> Fresh:
                 return connection.execute(query).fetchall()
             return []
 
+        if "query" in options:
+            ask(OWN_TABLE)
         given = {"url": f"jdbc:sqlite:{path}", "driver": "org.sqlite.JDBC", "database": "main", **_table(options)}
         return _database(given, ask)
 
@@ -184,7 +192,7 @@ def postgres(server: PostgresServer, **options: Any) -> Fresh:
         return []
 
     def fresh(_: int) -> SinkTarget:
-        ask("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+        ask(f"DROP SCHEMA public CASCADE; CREATE SCHEMA public; {OWN_TABLE if 'query' in options else ''}")
         given = {"url": server.jdbc_url(name), "driver": "org.postgresql.Driver", "username": "postgres"}
         tables = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
         return _database({**given, "database": name, **_table(options, "public.")}, ask, tables)
@@ -206,6 +214,8 @@ def mariadb(server: MariadbServer, **options: Any) -> Fresh:
     def fresh(_: int) -> SinkTarget:
         ask(f"DROP DATABASE IF EXISTS {name}", "")
         ask(f"CREATE DATABASE {name}", "")
+        if "query" in options:
+            ask(OWN_TABLE)
         given = {"url": server.jdbc_url(name), "driver": "com.mysql.cj.jdbc.Driver", "username": "root"}
         return _database({**given, "password": "", "database": name, **_table(options)}, ask, "SHOW TABLES")
 
@@ -213,6 +223,8 @@ def mariadb(server: MariadbServer, **options: Any) -> Fresh:
 
 
 def _table(options: Mapping[str, Any], schema: str = "") -> dict[str, Any]:
+    if "query" in options:
+        return dict(options)
     return {"table": f"{schema}conformance", "generate_sink_sql": True, **options}
 
 
@@ -223,7 +235,8 @@ def _database(given: dict[str, Any], ask: Callable[[str], list[tuple[Any, ...]]]
         return [*pieces, *found]
 
     key = "primary_keys" in given
-    return SinkTarget(JdbcSinkFactory(), given, lambda: ask("SELECT * FROM conformance"), left, key)
+    names = ("id", "unit", "seq", "text") if "query" in given else HOSTILE_NAMES
+    return SinkTarget(JdbcSinkFactory(), given, lambda: ask("SELECT * FROM conformance"), left, key, names)
 
 
 def sources(folder: Path, server: PostgresServer, mariadb: MariadbServer) -> dict[str, SourceTarget]:

@@ -20,7 +20,7 @@ from tests.servers.postgres import PostgresServer
 def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Report]]:
     """All of them: the page needs each, and each test looks at one."""
     folder = tmp_path_factory.mktemp("conformance")
-    for name in ("once", "direct"):
+    for name in ("once", "direct", "own"):
         (folder / name).mkdir()
     with PostgresServer.running() as postgres, MariadbServer.running() as mariadb, KafkaServer.running() as kafka:
         sinks = {
@@ -30,13 +30,16 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, R
             "Jdbc, PostgreSQL, direct": cases.postgres(postgres, **cases.once("direct")),
             "Jdbc, PostgreSQL, shadow": cases.postgres(postgres, **cases.once("shadow")),
             "Jdbc, PostgreSQL, prepared": cases.postgres(postgres, **cases.once("prepared")),
+            "Jdbc, PostgreSQL, own statement": cases.postgres(postgres, **cases.OWN_STATEMENT),
             "Jdbc, MariaDB": cases.mariadb(mariadb),
             "Jdbc, MariaDB, staged": cases.mariadb(mariadb, **cases.once("staged")),
             "Jdbc, MariaDB, direct": cases.mariadb(mariadb, **cases.once("direct")),
             "Jdbc, MariaDB, shadow": cases.mariadb(mariadb, **cases.once("shadow")),
+            "Jdbc, MariaDB, own statement": cases.mariadb(mariadb, **cases.OWN_STATEMENT),
             "Jdbc, SQLite": cases.sqlite(folder),
             "Jdbc, SQLite, staged": cases.sqlite(folder / "once", **cases.once("staged")),
             "Jdbc, SQLite, direct": cases.sqlite(folder / "direct", **cases.once("direct")),
+            "Jdbc, SQLite, own statement": cases.sqlite(folder / "own", **cases.OWN_STATEMENT),
             "Jdbc through SQLAlchemy": cases.generic(folder),
             "Kafka": cases.kafka(kafka, "AT_LEAST_ONCE"),
             "Kafka, exactly-once": cases.kafka(kafka, "EXACTLY_ONCE"),

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import threading
+import types
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
 import pytest
 
 from seatunnel_connectors.jdbc.postgres import bookkeeping
-from seatunnel_py.api import CommitContext, FatalError, JobMode, Piece, Sink, SinkCommit, SinkSetup, WriteContext
+from seatunnel_py.api import (
+    CommitContext,
+    FatalError,
+    JobMode,
+    Piece,
+    RetriableError,
+    Sink,
+    SinkCommit,
+    SinkSetup,
+    WriteContext,
+)
 from tests.connectors.jdbc.conftest import PostgresPlace
 from tests.connectors.jdbc.copying import make_sink
 from tests.connectors.jdbc.test_postgres_write import SCHEMA, batch, inserts
@@ -233,3 +246,32 @@ def test_what_waits_for_readers_or_is_a_persons_own_is_done_alone(pg: PostgresPl
     own = Made(pg, "new", data_save_mode="CUSTOM_PROCESSING", custom_sql="SELECT 1")
 
     assert drops.with_whom == empties.with_whom == own.with_whom == {None}
+
+
+def test_a_driver_that_stands_still_in_its_commit_does_not_keep_the_one_that_takes_over(
+    pg: PostgresPlace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds the ledger's row (I34, F8): the server ends its session, and what it had begun is as if it never was."""
+    tables = Tables(pg, "direct")
+    piece = tables.write("a", 0)
+    going_on, still = threading.Event(), threading.Event()
+
+    def hit() -> None:
+        still.set()
+        assert going_on.wait(60)
+
+    monkeypatch.setattr(bookkeeping, "STILL_SECONDS", 1)
+    monkeypatch.setattr(bookkeeping.crash_points, "POSTGRES_INSIDE", types.SimpleNamespace(hit=hit))
+    with ThreadPoolExecutor(1) as thread:
+        older = thread.submit(tables.sinks["a"].committer().commit, [piece], tables.context("a"))
+        assert still.wait(60)
+
+        newer = tables.sinks["a"].committer()
+        assert newer.recover(tables.context("a", 0, incarnation=2)) is None
+        going_on.set()
+        with pytest.raises(RetriableError):
+            older.result(60)
+
+    going_on.set()
+    newer.commit([piece], tables.context("a", incarnation=2))
+    assert [(row[2], row[3]) for row in pg.db.execute(LEDGER)] == [(1, 2)]

@@ -333,6 +333,7 @@ def test_query_with_unknown_names_or_too_many_parameters(pg: PostgresPlace) -> N
         ({"enable_upsert": False, "schema_save_mode": "RECREATE_SCHEMA"}, True, Guarantee.TWO_PHASE_COMMIT),
         ({"is_exactly_once": True, "schema_save_mode": "RECREATE_SCHEMA"}, True, Guarantee.TWO_PHASE_COMMIT),
         ({"query": "INSERT INTO x VALUES (?)"}, True, Guarantee.AT_LEAST_ONCE),
+        ({"query": "INSERT INTO x VALUES (?)", "is_exactly_once": True}, True, Guarantee.TWO_PHASE_COMMIT),
     ],
 )
 def test_what_is_promised(options: dict[str, Any], proved: bool, guarantee: Guarantee) -> None:

@@ -59,6 +59,37 @@ def test_native_messages_are_rows_as_they_are(kafka: KafkaServer, topic: str) ->
     ]
 
 
+def test_headers_are_columns_where_people_name_them(kafka: KafkaServer, topic: str) -> None:
+    """Beside the value's columns, for each row of a message; bad messages and tombstones are found as without them."""
+    make_topic(kafka, topic)
+    array = b"[" + row(0) + b"," + row(1) + b"]"
+    send(kafka, topic, [array, b"bad", None, row(2)], headers=[("trace", b"1"), ("trace", b"2"), ("other", b"x")])
+    send(kafka, topic, [row(3)], headers=[("span", None)])
+
+    made = source(kafka, topic, kafka_headers_fields=["trace", "span"])
+    [split] = splits_of(made)
+    found = read(made, split)
+
+    assert made.tables()[0].schema.names == ("seq", "name", "trace", "span")
+    assert [(seq, trace, span) for seq, _, trace, span in found.rows] == [
+        (0, "2", None), (1, "2", None), (2, "2", None), (3, None, None)
+    ]  # fmt: skip
+    assert [raw for raw, _ in found.refused] == [b"bad"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"kafka_headers_fields": ["seq"]}, "seq is a column of the schema already"),
+        ({"kafka_headers_fields": ["a", "a"]}, "names a header twice"),
+        ({"kafka_headers_fields": ["a"], "format": "native", "schema": None}, "has a column of all headers"),
+    ],
+)
+def test_headers_that_cannot_be_columns(kafka: KafkaServer, topic: str, options: dict[str, object], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        source(kafka, topic, **options).tables()
+
+
 def test_a_bad_message_is_refused_by_name_and_as_it_came(kafka: KafkaServer, topic: str) -> None:
     """The others are rows all the same: whether the table fails is decided by what the job allows."""
     make_topic(kafka, topic)

@@ -22,7 +22,6 @@ from seatunnel_py.api import (
     Effect,
     FatalError,
     JobMode,
-    NothingToCommit,
     Setup,
     WriteContext,
     Writer,
@@ -125,7 +124,7 @@ class MysqlSink(StatementSink):
         return MysqlWriter(self.flavor, self.request, load_of(context.setup), context)
 
     def committer(self) -> Committer:
-        return NothingToCommit() if self.request.options.query else MysqlCommitter(self.flavor, self.request)
+        return super().committer() if self.request.options.query else MysqlCommitter(self.flavor, self.request)
 
     def blocked_by(self) -> Sequence[str]:
         return locks.blocked_by(self.request.address)

@@ -4,7 +4,8 @@ last one. Of all tables of a schema in one transaction, in as many statements as
 Rules. (1) The ledger is asked first, its rows locked (I38); whose is done takes no part. (2) All or nothing: one table
 whose units are lost, or that a newer driver has, fails them all, for nobody here knows which of them can go on without
 it. (3) A commit waits for the server's disk, also where the rows are seen already: nobody keeps these books again, and
-the records of units that came back would stay.
+the records of units that came back would stay. (4) A driver that stands still in the middle (stopped, its machine
+frozen) does not keep the ledger's rows from the one that takes over: the server ends its session.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from seatunnel_py.api import CommitContext, FatalError, Piece
 
 # Another session that holds one table's row must not keep the other tables.
 LOCK_SECONDS = 5
+# Between two messages of a commit nothing but the driver itself takes time.
+STILL_SECONDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ def keep(db: Statements, schema: str, entries: Sequence[Entry], then: Callable[[
     it. FatalError names the table that the others had to wait for."""
     todo = list(entries)
     while todo:
-        db.execute("BEGIN")
+        db.execute(f"BEGIN; SET LOCAL idle_in_transaction_session_timeout = '{STILL_SECONDS}s'".encode(), prepare=False)
         try:
             done = _kept(db, schema, todo)
             if not done:

@@ -208,7 +208,7 @@ def connect(address: Address) -> Statements:
 
 # Classes and states after which the same unit may work: connection, resources, shutdown, conflicts of transactions,
 # time limits (whoever held the lock may be gone), a server that takes no writes for now.
-_RETRIABLE = ("08", "53", "57P", "57014", "40", "55P03", "25006")
+_RETRIABLE = ("08", "53", "57P", "57014", "40", "55P03", "25006", "25P03", "25P04")
 _BAD_ROWS = ("22", "23")  # a value that does not fit its column; a constraint that a row violates
 _LINE = re.compile(r"; COPY .*, line (\d+)")  # of the COPY that failed
 

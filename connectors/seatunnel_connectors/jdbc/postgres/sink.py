@@ -13,7 +13,7 @@ from seatunnel_connectors.jdbc.postgres.commit import PostgresCommitter
 from seatunnel_connectors.jdbc.postgres.ledger import PIECES, Books
 from seatunnel_connectors.jdbc.postgres.passage import PostgresNativeWriter, takes_native
 from seatunnel_connectors.jdbc.postgres.plan import SHADOW, TABLE, Load, load_of, place_of, plan
-from seatunnel_connectors.jdbc.postgres.query import QueryWriter
+from seatunnel_connectors.jdbc.postgres.query import QueryWriter, RecordedQueryWriter, plan_query
 from seatunnel_connectors.jdbc.postgres.session import Statements, explained, quote, statements
 from seatunnel_connectors.jdbc.postgres.target import look
 from seatunnel_connectors.jdbc.postgres.write import PostgresWriter
@@ -56,8 +56,11 @@ class PostgresSink(Sink, NativeSink):
         return f"{self.address.database}.{table_text(self.request.options, self.request.table)}"
 
     def plan_setup(self) -> Setup:
-        if self.request.options.query:
+        if self.request.keeps_no_record:
             return Setup(visible=Visible.STAGED)
+        if self.request.options.query:
+            with explained(f"looking for the ledger in {self.address.display}"), statements(self.address) as db:
+                return plan_query(look(db, "", ""))
         path = self._path()
         with explained(f"looking at the sink table {path}"), statements(self.address) as db:
             return plan(self.request, look(db, path.schema, path.table))
@@ -77,7 +80,7 @@ class PostgresSink(Sink, NativeSink):
         return path
 
     def setup(self, setup: Setup) -> None:
-        if self.request.options.query:
+        if self.request.keeps_no_record:
             return
         load = self._prepares(setup)
         if not load.before:
@@ -102,7 +105,7 @@ class PostgresSink(Sink, NativeSink):
 
     def sets_up_with(self, setup: Setup) -> Hashable:
         """Tables that are made: to drop or empty one its readers are waited for, and others need not wait with it."""
-        if self.request.options.query or not {effect.action for effect in setup.effects} <= MADE:
+        if self.request.keeps_no_record or not {effect.action for effect in setup.effects} <= MADE:
             return None
         load = load_of(setup.data)
         return ("postgres", self.address.identity, load.schema) if load.before and load.how != SHADOW else None
@@ -128,12 +131,14 @@ class PostgresSink(Sink, NativeSink):
             db.execute(Books(load.schema, token, "").forget_pieces().encode())
 
     def open(self, context: WriteContext) -> Writer:
-        if self.request.options.query:
+        if self.request.keeps_no_record:
             return QueryWriter(self.address, self.request)
+        if self.request.options.query:
+            return RecordedQueryWriter(self.address, self.request, context)
         return PostgresWriter(self.address, self.request.table, context)
 
     def marks_units(self, setup: Mapping[str, Plain]) -> bool:
-        return not self.request.options.query and load_of(setup).how in (SHADOW, TABLE) and load_of(setup).books
+        return not self.request.keeps_no_record and load_of(setup).how in (SHADOW, TABLE) and load_of(setup).books
 
     def takes_native(self, form: NativeForm, setup: Mapping[str, Plain]) -> bool:
         return not self.request.options.query and takes_native(form, setup)
@@ -145,6 +150,6 @@ class PostgresSink(Sink, NativeSink):
         return locks.blocked_by(self.address)
 
     def committer(self) -> Committer:
-        if self.request.options.query:
+        if self.request.keeps_no_record:
             return NothingToCommit()
         return PostgresCommitter(self.address, self.request.table)

@@ -1,22 +1,33 @@
-"""The sink's ``query`` option: one statement a row, in one transaction a unit."""
+"""The sink's ``query`` option: one statement a row, in one transaction a unit.
+
+Where rows have to arrive exactly once, that transaction also holds the unit's record, as of units that write to a table
+of ours: what the statement does then counts once, whatever it does.
+"""
 
 from __future__ import annotations
 
+import secrets
+
+import pyarrow as pa
+
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.held import Held
-from seatunnel_connectors.jdbc.parameters import bind
-from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session
-from seatunnel_py.api import Batch, FatalError, Piece, Writer
+from seatunnel_connectors.jdbc.parameters import Parameterised, bind
+from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES, Books
+from seatunnel_connectors.jdbc.statements.flavor import Flavor, Row, Session
+from seatunnel_connectors.jdbc.statements.load import Load
+from seatunnel_connectors.jdbc.statements.write import StatementWriter
+from seatunnel_connectors.jdbc.url import Address
+from seatunnel_py.api import Batch, Effect, FatalError, Piece, Setup, TableSchema, Visible, WriteContext, Writer
 
 
 class QueryWriter(Writer):
     """Every row of whatever kind is given to the statement, as the peer does. A failed unit leaves nothing behind."""
 
     def __init__(self, flavor: Flavor, request: SinkRequest) -> None:
-        assert request.options.query is not None
         self.flavor = flavor
         self.table = request.table
-        self.statement = bind(request.options.query, request.table, flavor.marker, escape_percent=flavor.marker == "%s")
+        self.statement = _bound(flavor, request)
         self.what = f"running the sink's query for table {request.table.path}"
         self.rows = self.bytes = 0
         with flavor.explained(self.what):
@@ -25,14 +36,7 @@ class QueryWriter(Writer):
             self.session.begin()
 
     def write(self, batch: Batch) -> None:
-        columns = []
-        for at in self.statement.positions:
-            column = self.table.columns[at]
-            try:
-                columns.append(self.flavor.values(batch.data.column(at), column))
-            except ValueError as error:
-                raise FatalError(f"{self.what}: column {column.name!r}: {error}") from None
-        rows = list(zip(*columns, strict=True)) if columns else [()] * batch.rows
+        rows = _values(self.flavor, self.table, self.statement, batch.data, self.what)
         with self.flavor.explained(self.what):
             self.session.run_many(self.statement.sql, rows)
         self.rows += batch.rows
@@ -50,3 +54,54 @@ class QueryWriter(Writer):
 
     def abort(self) -> None:
         self.held.discard()
+
+
+class RecordedQueryWriter(StatementWriter):
+    """As a unit that writes to a table, but for the statement."""
+
+    def __init__(self, flavor: Flavor, request: SinkRequest, load: Load, context: WriteContext) -> None:
+        self.statement = _bound(flavor, request)
+        super().__init__(flavor, request, load, context)
+        self.what = f"running the sink's query for table {request.table.path}"
+
+    def run_block(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None) -> None:
+        self.session.run_many(self.statement.sql, _values(self.flavor, self.table, self.statement, data, self.what))
+
+
+def plan_query(flavor: Flavor, address: Address) -> Setup:
+    """The ledger in the database of the url. FatalError where there is none, and none can be made."""
+    try:
+        database, pieces = flavor.place(address, PIECES)
+    except ValueError:
+        raise FatalError(
+            "is_exactly_once with a query needs a database for its ledger, and the url names none",
+            "write the database into the url",
+        ) from None
+    with flavor.explained(f"looking for the ledger in {address.display}"), flavor.sessions(address) as session:
+        target = flavor.look(session, database, pieces)
+    if not (target.has_books or target.may_create):
+        raise FatalError(
+            f"is_exactly_once needs a ledger in {address.display}, and the user may not create tables there",
+            "grant the user the right, or set is_exactly_once = false",
+        )
+    token = secrets.token_hex(4)
+    make = () if target.has_books else tuple(Books(flavor, database, token, "").create())
+    load = Load(database, "(query)", token, (), (), False, True, prepare=make, booked=target.has_books)
+    effects = (Effect("create ledger", f"{database}.{LEDGER}".lstrip(".")),) if make else ()
+    return Setup(effects, load.to_plain(), Visible.STAGED, counted=True)
+
+
+def _bound(flavor: Flavor, request: SinkRequest) -> Parameterised:
+    assert request.options.query is not None
+    return bind(request.options.query, request.table, flavor.marker, escape_percent=flavor.marker == "%s")
+
+
+def _values(flavor: Flavor, table: TableSchema, statement: Parameterised, data: pa.RecordBatch, what: str) -> list[Row]:
+    columns = []
+    for at in statement.positions:
+        column = table.columns[at]
+        try:
+            columns.append(flavor.values(data.column(at), column))
+        except ValueError as error:
+            raise FatalError(f"{what}: column {column.name!r}: {error}") from None
+    return list(zip(*columns, strict=True)) if columns else [()] * data.num_rows

@@ -14,7 +14,7 @@ from seatunnel_connectors.jdbc.statements.books import PIECES, Books
 from seatunnel_connectors.jdbc.statements.committer import StatementCommitter
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetTable
 from seatunnel_connectors.jdbc.statements.load import SHADOW, STAGED, TABLE, Load, load_of
-from seatunnel_connectors.jdbc.statements.query import QueryWriter
+from seatunnel_connectors.jdbc.statements.query import QueryWriter, RecordedQueryWriter, plan_query
 from seatunnel_connectors.jdbc.statements.staged import Staged
 from seatunnel_connectors.jdbc.statements.write import StatementWriter
 from seatunnel_connectors.jdbc.target import (
@@ -64,8 +64,10 @@ class StatementSink(Sink):
         return f"{self.request.address.display}: {f'{database}.{table}' if database else table}"
 
     def plan_setup(self) -> Setup:
-        if self.request.options.query:
+        if self.request.keeps_no_record:
             return Setup(visible=Visible.STAGED)
+        if self.request.options.query:
+            return plan_query(self.flavor, self.request.address)
         database, table = self._place()
         with (
             self.flavor.explained(f"looking at the sink table {table}"),
@@ -225,7 +227,7 @@ class StatementSink(Sink):
         return effects, renew, prepare
 
     def setup(self, setup: Setup) -> None:
-        if self.request.options.query:
+        if self.request.keeps_no_record:
             return
         load = load_of(setup.data)
         key = self._key(load.database, load.table)
@@ -263,15 +265,17 @@ class StatementSink(Sink):
         return (self.request.job_id, self.request.address.identity, database, table)
 
     def open(self, context: WriteContext) -> Writer:
-        if self.request.options.query:
+        if self.request.keeps_no_record:
             return QueryWriter(self.flavor, self.request)
+        if self.request.options.query:
+            return RecordedQueryWriter(self.flavor, self.request, load_of(context.setup), context)
         return StatementWriter(self.flavor, self.request, load_of(context.setup), context)
 
     def marks_units(self, setup: Mapping[str, Plain]) -> bool:
-        return not self.request.options.query and load_of(setup).how in (TABLE, SHADOW) and load_of(setup).books
+        return not self.request.keeps_no_record and load_of(setup).how in (TABLE, SHADOW) and load_of(setup).books
 
     def committer(self) -> Committer:
-        return NothingToCommit() if self.request.options.query else StatementCommitter(self.flavor, self.request)
+        return NothingToCommit() if self.request.keeps_no_record else StatementCommitter(self.flavor, self.request)
 
 
 def split_statements(text: str) -> list[str]:

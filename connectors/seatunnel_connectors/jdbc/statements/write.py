@@ -94,6 +94,10 @@ class StatementWriter(Writer):
         if not self.begun:
             self.session.begin()
             self.begun = True
+        self.run_block(data, kinds)
+
+    def run_block(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None) -> None:
+        """Rows in their order, of whatever kinds."""
         if kinds is None or pc.all(pc.equal(kinds, RowKind.INSERT.value)).as_py():
             self._of_one_kind(RowKind.INSERT, data)
             return

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from seatunnel_connectors.jdbc.factory import JdbcSinkFactory
 from seatunnel_connectors.jdbc.options import (
     DataSaveMode,
     FieldCase,
@@ -17,6 +18,7 @@ from seatunnel_connectors.jdbc.options import (
     SchemaSaveMode,
 )
 from seatunnel_connectors.jdbc.request import requests_of
+from seatunnel_py.api import StepContext, TablePath, TableSchema
 from seatunnel_py.api.options import JOB_FILE
 
 URL = {"url": "jdbc:postgresql://h/d", "driver": "org.postgresql.Driver"}
@@ -81,6 +83,7 @@ def test_source_rules(options: dict[str, Any], words: str) -> None:
         ({"query": "q", "table": "t"}, "only one of"),
         ({"data_save_mode": "CUSTOM_PROCESSING"}, "custom_sql"),
         ({"is_exactly_once": True, "max_retries": 3}, "max_retries must be 0"),
+        ({"query": "q", "is_exactly_once": True, "exactly_once_recipe": "staged"}, "must be auto or direct with query"),
         ({"schema_save_mode": "NONE"}, "schema_save_mode"),
         ({"url": "x"}, "neither a JDBC URL"),
     ],
@@ -88,6 +91,13 @@ def test_source_rules(options: dict[str, Any], words: str) -> None:
 def test_sink_rules(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ValidationError, match=words):
         sink(**options)
+
+
+def test_a_statement_for_a_database_without_a_ledger_is_refused_where_rows_may_count_only_once() -> None:
+    options = sink(url="mssql+pyodbc://h/d", query="q", is_exactly_once=True)
+
+    with pytest.raises(ValueError, match="is_exactly_once with a query needs PostgreSQL"):
+        JdbcSinkFactory().create(options, TableSchema(TablePath.parse("t"), ()), StepContext("sink"))
 
 
 def test_requests_inherit_what_is_said_once() -> None:

@@ -1,0 +1,65 @@
+"""``error_handler`` of the peer (experimental there): what it allows, in the words of ``error.max-rows`` and
+``error.max-ratio``.
+
+LOG and ROUTE let bad rows pass up to their limits, and without limits all of them; here such rows are set aside in the
+quarantine, whichever of the two was asked for. Of several handlers the most patient one counts, for ours does not ask
+which step a row was refused by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Any
+
+from seatunnel_py.api.options import Options, option
+
+SET_ASIDE = "bad rows are set aside, up to {}; `seatunnel quarantine` shows them"
+
+
+class HandlerMode(StrEnum):
+    """What becomes of a row that a step refuses."""
+
+    DISABLE = "DISABLE"
+    LOG = "LOG"
+    ROUTE = "ROUTE"
+
+
+class RowErrorHandler(Options):
+    """What is said of logs, queues and error tables is accepted: the quarantine has neither."""
+
+    mode: HandlerMode = option(HandlerMode.DISABLE)
+    max_error_records: int = option(0, ge=0)
+    max_error_ratio: float = option(0.0, ge=0, le=1)
+    max_error_ratio_min_records: int = option(10_000, ge=0)
+    queue_capacity: int = option(10_000, ge=1)
+    queue_overflow_policy: str = option("FAIL")
+    include_original_data: bool = option(False)
+    include_stacktrace: bool = option(False)
+    original_data_format: str = option("TEXT")
+    original_data_max_length: int = option(8192, ge=0)
+    sink: dict[str, Any] = option({})
+
+    @property
+    def allows(self) -> tuple[int, float]:
+        """Rows, and the share of all rows, that may be bad; 0 is no limit of that kind, and both 0 none at all."""
+        if self.mode is HandlerMode.DISABLE:
+            return 0, 0.0
+        if not self.max_error_records and not self.max_error_ratio:
+            return 0, 1.0
+        return self.max_error_records, self.max_error_ratio
+
+
+def allowed(own: tuple[int, float], handlers: Iterable[RowErrorHandler]) -> tuple[int, float]:
+    """What ``error.*`` says, where it says anything; else what the most patient handler does."""
+    if any(own):
+        return own
+    return max((handler.allows for handler in handlers), key=lambda one: (one[1], one[0]), default=own)
+
+
+def described(limits: tuple[int, float]) -> str:
+    """A note for people."""
+    rows, ratio = limits
+    said = [f"{rows} rows"] if rows else []
+    said += [f"{ratio:.0%} of them"] if ratio else []
+    return SET_ASIDE.format(" and ".join(said))
