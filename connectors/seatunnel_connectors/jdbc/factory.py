@@ -142,7 +142,8 @@ def sink_capabilities(options: JdbcSinkOptions, table: TableSchema, context: Ste
     directly = options.exactly_once_recipe is Recipe.DIRECT and by_key
     if options.is_exactly_once and not directly and (emptied or _address(options).dialect in STAGING):
         how = _HOW_ONCE[options.exactly_once_recipe]
-        if options.exactly_once_recipe is Recipe.AUTO and _address(options).dialect in RENAMING:
+        chosen = options.exactly_once_recipe is Recipe.AUTO and context.mode is JobMode.BATCH
+        if chosen and _address(options).dialect in RENAMING:
             how = f"{_RENAMED}; else {how}"
         return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, how, fenced=True, keys=keys, versioned=versioned)
     if by_key:
