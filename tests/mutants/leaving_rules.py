@@ -44,9 +44,17 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "no barrier is asked for again",
         "leaving.py",
-        "        if not self.going or any(",
-        "        if True or any(",
+        "        if any(request.operation.kind",
+        "        if True or any(request.operation.kind",
         "LE3",
+        ISOLATING,
+    ),
+    Mutant(
+        "a barrier shows rows early because somebody leaves",
+        "leaving.py",
+        "        if not self.going or self.shared.settings.at_end_only:",
+        "        if not self.going:",
+        "LE6",
         ISOLATING,
     ),
     Mutant(

@@ -345,3 +345,20 @@ def test_a_driver_uses_no_id_that_the_next_one_would_not_expect() -> None:
 
     assert told.last(cc.PipelineEnded) == cc.PipelineEnded(Reason.TOO_MANY_FAILED_CHECKPOINTS)
     assert told.coordinator.shared.next_checkpoint == 1 + ID_RESERVE
+
+
+def test_where_a_checkpoint_would_show_rows_early_the_last_one_shows_who_left() -> None:
+    """LE6: no barrier is asked for; the others go on to the end, and the final record holds who was left out."""
+    at_end = CheckpointSettings(interval=None, alignment_timeout=None, at_end_only=True)
+    told = Talk(FORK, at_end, backoff=NEVER).start().forget().fail(LEFT)
+
+    assert triggered(told) == []
+    assert told.all(cc.EndLife) == [cc.EndLife(LEFT, 1, 2)]
+
+    told.end(SOURCE)
+    number = told.last(cc.SendTrigger).checkpoint
+    told.ack(number, SOURCE, RIGHT, ended=True).persisted()
+
+    record = told.last(cc.Persist).record
+    assert record.kind is RecordKind.FINAL and record.topology.detached == {"left"}
+    assert told.last(cc.Isolated) == cc.Isolated(("left",), number, 0)
