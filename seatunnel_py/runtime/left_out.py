@@ -1,0 +1,169 @@
+"""The sinks of a pipeline that are left out while the others go on: who, why, and where they stand.
+
+Rules. (1) The coordinator decides who leaves (``isolation.py``); here their lives end, and nothing is given to them any
+longer. (2) People hear of it at once, with the cause of whoever had failed; the cause is part of every record from then
+on, so that a later driver can say it too. (3) They stand at the checkpoint that the records show them at: it says which
+of their rows count, and from where their sources have to be read again for them. (4) What they staged beyond it nobody
+will ever name: it is dropped when nothing of the pipeline is at work any more. One that has no checkpoint to stand at
+gives everything back. (5) Whom no record shows to be out has arrived, or comes back with the next driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from seatunnel_py.api.batch import Position
+from seatunnel_py.api.sink import Visible
+from seatunnel_py.protocol.coordinator_commands import Isolated
+from seatunnel_py.protocol.coordinator_events import PlanGrew
+from seatunnel_py.protocol.ids import Subtask
+from seatunnel_py.protocol.isolation import leaving
+from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.runtime import pausing
+from seatunnel_py.runtime.events import SinkLeftOut
+from seatunnel_py.runtime.receipt import Stand, TableState
+from seatunnel_py.runtime.subtask_run import state_of
+from seatunnel_py.runtime.tallies import Tally, tally_of
+from seatunnel_py.work.unit import FailureKind, UnitFailure
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.pipeline_life import PipelineLife
+    from seatunnel_py.runtime.subtask_run import SubtaskRun
+
+
+class LeftOut:
+    """Of one pipeline. ``subtasks`` whose lives are over for that reason; ``finished_apart``: another pipeline of this
+    driver finishes what they lack, and speaks for them."""
+
+    def __init__(self, life: PipelineLife) -> None:
+        self._life = life
+        self.subtasks: set[Subtask] = set()
+        self.finished_apart = False
+        self._failed: dict[str, UnitFailure] = {}
+        self._records: dict[int, CheckpointRecord] = {}  # at which somebody may stand
+
+    def __contains__(self, subtask: Subtask) -> bool:
+        return subtask in self.subtasks
+
+    def begin(self, record: CheckpointRecord | None, stood_at: Mapping[int, CheckpointRecord]) -> None:
+        """Who was left out by an earlier driver stays so; ``stood_at``: the records at which they stand."""
+        if record is None:
+            return
+        self.subtasks |= set(self._life.graph.topology.subtasks(sorted(record.topology.detached)))
+        self._records |= stood_at
+
+    # ---------------------------------------------------------------- leaving
+
+    def failed(self, vertex: str, failure: UnitFailure) -> None:
+        """Why its life has ended; whether it leaves the coordinator says."""
+        self._failed[vertex] = failure
+
+    def leave(self, subtask: Subtask) -> None:
+        """The coordinator has cut it."""
+        life, vertex = self._life, subtask.vertex
+        run = life.subtasks[subtask]
+        run.stop()
+        self.subtasks.add(subtask)
+        self._remember()
+        if vertex not in life.prepared.left_out:
+            cause = self._cause(vertex)
+            life.prepared = replace(life.prepared, left_out={**life.prepared.left_out, vertex: cause})
+            life.hear(PlanGrew(life.now(), life.prepared.to_plain()))
+            if targets := tuple(dict.fromkeys(node.sink.target for node in run.vertex.sinks)):
+                name = life.pipeline.name
+                life.tell(SinkLeftOut(life.id, name, vertex, targets, cause, life.good, life.now()))
+        coordinator = life.coordinator
+        if life.state is TableState.RETRYING and coordinator is not None and not coordinator.recovery.under_way:
+            life.change(TableState.RUNNING)
+        pausing.go_on(life)  # whoever waited for room in front of it
+
+    def _remember(self) -> None:
+        """The record that it stands at is the newest, or the one that is on its way to the store."""
+        coordinator = self._life.coordinator
+        assert coordinator is not None, "nobody else leaves anybody out"
+        for record in (coordinator.shared.newest, coordinator.shared.storing):
+            if record is not None:
+                self._records[record.checkpoint] = record
+
+    def _cause(self, vertex: str) -> UnitFailure:
+        """Its own, or that of the one with whom it leaves."""
+        if vertex in self._failed:
+            return self._failed[vertex]
+        whole = self._life.graph.topology
+        for other, failure in self._failed.items():
+            if vertex in leaving(whole, other):
+                return replace(failure, message=f"left out together with {other}: {failure.message}")
+        return UnitFailure(FailureKind.FATAL, "it was left out together with others")
+
+    def back(self, subtask: Subtask) -> None:
+        """It begins another life."""
+        self.subtasks.discard(subtask)
+
+    def durable(self, command: Isolated) -> None:
+        """A record shows that these are out: other records than theirs are not needed here any longer."""
+        self._records = {number: one for number, one in self._records.items() if number in self._stood}
+
+    # ---------------------------------------------------------------- where they stand
+
+    @property
+    def vertices(self) -> frozenset[str]:
+        """Who is out as the newest record shows it (rule 5)."""
+        newest = self._life.newest
+        return frozenset() if newest is None else newest.topology.detached
+
+    @property
+    def _stood(self) -> set[int]:
+        newest = self._life.newest
+        return {stands_at(newest, vertex) for vertex in self.vertices} if newest is not None else set()
+
+    @property
+    def nodes(self) -> Mapping[str, str]:
+        """The sinks of these vertices, by node id: one of the vertices."""
+        return {
+            node.id: vertex.id
+            for vertex in self._life.pipeline.vertices
+            if vertex.id in self.vertices
+            for node in vertex.sinks
+        }
+
+    @property
+    def swept_for(self) -> Mapping[str, Stand]:
+        """The sinks whose leavings are this pipeline's affair, and where they stand."""
+        return {} if self.finished_apart else {node: self.stand(vertex) for node, vertex in self.nodes.items()}
+
+    def cause(self, vertex: str) -> UnitFailure:
+        return self._life.prepared.left_out.get(vertex) or UnitFailure(FailureKind.FATAL, "it was left out")
+
+    def stand(self, vertex: str) -> Stand:
+        """Where a side reader would have to begin for it."""
+        newest = self._life.newest
+        checkpoint = 0 if newest is None else stands_at(newest, vertex)
+        record = self._records.get(checkpoint)
+        if record is None:
+            return Stand(checkpoint)
+        above = self._life.graph.topology.ancestors(vertex)
+        positions: dict[str, Position] = {}
+        for subtask, run in self._life.subtasks.items():
+            if subtask.vertex in above and run.vertex.source is not None and subtask in record.snapshots:
+                positions |= run.positions(record.snapshots[subtask])
+        return Stand(checkpoint, {split: dict(at.value) for split, at in sorted(positions.items())})
+
+    def tally(self, run: SubtaskRun) -> Tally:
+        """The sums of one that is out, as the newest record holds them; what nobody sees yet was not written."""
+        newest = self._life.newest
+        snapshot = None if newest is None else newest.snapshots.get(run.subtask)
+        found = tally_of(state_of(None if snapshot is None else snapshot.state).tally)
+        setups = self._life.prepared.setups
+        seen = {node: sums for node, sums in found.written.items() if setups[node].visible is not Visible.FINAL}
+        return replace(found, written=seen)
+
+    def receipts(self) -> dict[str, tuple[UnitFailure, Stand]]:
+        """What receipts say of the sinks that are out, by node."""
+        return {node: (self.cause(vertex), self.stand(vertex)) for node, vertex in self.nodes.items()}
+
+
+def stands_at(record: CheckpointRecord, vertex: str) -> int:
+    """The checkpoint at which one that this record shows to be out stands; 0: none."""
+    return max((one.since for at, one in record.snapshots.items() if at.vertex == vertex), default=0)
