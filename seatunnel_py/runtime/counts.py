@@ -7,7 +7,7 @@ keeps the books.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -48,9 +48,11 @@ class Counts:
         seconds: float,
         cause: UnitFailure | None,
         left: Mapping[str, tuple[UnitFailure, Stand]] = MappingProxyType({}),
+        apart: Collection[str] = (),
     ) -> tuple[TableReceipt, ...]:
         """The receipts of the source tables, from sums and failed attempts by vertex. ``left``: sink nodes that were
-        left out, why, and where they stand; a table that one of them has not got whole is left out there."""
+        left out, why, and where they stand; a table that one of them has not got whole is left out there. ``apart``:
+        those that another pipeline speaks for."""
         sums = dict.fromkeys(self._tables, Tally())
         failed = dict.fromkeys(self._tables, 0)
         for vertex, book in self._books.items():
@@ -64,13 +66,13 @@ class Counts:
         return tuple(
             TableReceipt(
                 table,
-                self._target_receipts(vertex, sums[vertex], state, left),
+                tuple(self._target_receipts(vertex, sums[vertex], state, left, apart)),
                 states[vertex],
                 sums[vertex].read,
-                sum(rows for rows, _ in sums[vertex].written.values()),
+                sum(rows for node, (rows, _) in sums[vertex].written.items() if node not in apart),
                 sums[vertex].filtered,
                 sums[vertex].rejected,
-                sum(size for _, size in sums[vertex].written.values()),
+                sum(size for node, (_, size) in sums[vertex].written.items() if node not in apart),
                 failed[vertex],
                 seconds,
                 causes[vertex],
@@ -79,16 +81,21 @@ class Counts:
         )
 
     def _target_receipts(
-        self, vertex: str, tally: Tally, state: TableState, left: Mapping[str, tuple[UnitFailure, Stand]]
-    ) -> tuple[TargetReceipt, ...]:
+        self,
+        vertex: str,
+        tally: Tally,
+        state: TableState,
+        left: Mapping[str, tuple[UnitFailure, Stand]],
+        apart: Collection[str],
+    ) -> Iterator[TargetReceipt]:
         """The targets in the order of the plan; where some were left out, what became of each."""
-        found = []
-        apart = any(node in left for node in self._targets[vertex])
+        differ = any(node in left for node in self._targets[vertex])
         for node, shared in self._targets[vertex].items():
+            if node in apart:
+                continue
             rows, size = tally.written.get(node, (0, 0))
             one = TargetReceipt(self._shown[node], None if shared else rows, None if shared else size)
             if node in left:
                 cause, stand = left[node]
                 one = replace(one, state=TableState.ISOLATED, cause=cause, stands=stand)
-            found.append(replace(one, state=one.state or state) if apart else one)
-        return tuple(found)
+            yield replace(one, state=one.state or state) if differ else one

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from seatunnel_py.api.batch import Position
 from seatunnel_py.api.sink import Visible
+from seatunnel_py.plan.pipelines import Vertex
+from seatunnel_py.protocol.apart import finishing
 from seatunnel_py.protocol.coordinator_commands import Isolated
 from seatunnel_py.protocol.coordinator_events import PlanGrew
 from seatunnel_py.protocol.ids import Subtask
@@ -23,6 +25,7 @@ from seatunnel_py.protocol.isolation import leaving
 from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.runtime import pausing
 from seatunnel_py.runtime.events import SinkLeftOut
+from seatunnel_py.runtime.finishing_apart import NEVER_ENDS, first_the_others, not_finished
 from seatunnel_py.runtime.receipt import Stand, TableState
 from seatunnel_py.runtime.subtask_run import state_of
 from seatunnel_py.runtime.tallies import Tally, tally_of
@@ -34,13 +37,14 @@ if TYPE_CHECKING:
 
 
 class LeftOut:
-    """Of one pipeline. ``subtasks`` whose lives are over for that reason; ``finished_apart``: another pipeline of this
-    driver finishes what they lack, and speaks for them."""
+    """Of one pipeline. ``subtasks`` whose lives are over for that reason."""
 
     def __init__(self, life: PipelineLife) -> None:
         self._life = life
         self.subtasks: set[Subtask] = set()
-        self.finished_apart = False
+        self._apart: frozenset[str] = frozenset()
+        self._stays: dict[str, str] = {}
+        self._told: dict[str, UnitFailure] = {}
         self._failed: dict[str, UnitFailure] = {}
         self._records: dict[int, CheckpointRecord] = {}  # at which somebody may stand
 
@@ -51,8 +55,23 @@ class LeftOut:
         """Who was left out by an earlier driver stays so; ``stood_at``: the records at which they stand."""
         if record is None:
             return
-        self.subtasks |= set(self._life.graph.topology.subtasks(sorted(record.topology.detached)))
+        life = self._life
+        self.subtasks |= set(life.graph.topology.subtasks(sorted(record.topology.detached)))
         self._records |= stood_at
+        for vertex in life.pipeline.vertices:
+            if vertex.id in record.topology.detached - self._apart:
+                before, stand = self.cause(vertex.id), self._stand_in(record, vertex.id)
+                why = self._stays.get(vertex.id, "" if life.bounded else NEVER_ENDS)
+                self._told[vertex.id] = not_finished(before, stand, why) if why else first_the_others(before)
+                self._tell(vertex)
+
+    def finished_apart(self, scope: str) -> None:
+        """Another pipeline of this driver brings what these lack, and speaks for them."""
+        self._apart |= finishing(self._life.graph.topology, scope)
+
+    def stays(self, scope: str, why: str) -> None:
+        """Nobody brings what these lack."""
+        self._stays |= dict.fromkeys(finishing(self._life.graph.topology, scope), why)
 
     # ---------------------------------------------------------------- leaving
 
@@ -71,13 +90,17 @@ class LeftOut:
             cause = self._cause(vertex)
             life.prepared = replace(life.prepared, left_out={**life.prepared.left_out, vertex: cause})
             life.hear(PlanGrew(life.now(), life.prepared.to_plain()))
-            if targets := tuple(dict.fromkeys(node.sink.target for node in run.vertex.sinks)):
-                name = life.pipeline.name
-                life.tell(SinkLeftOut(life.id, name, vertex, targets, cause, life.good, life.now()))
+            self._tell(run.vertex)
         coordinator = life.coordinator
         if life.state is TableState.RETRYING and coordinator is not None and not coordinator.recovery.under_way:
             life.change(TableState.RUNNING)
         pausing.go_on(life)  # whoever waited for room in front of it
+
+    def _tell(self, vertex: Vertex) -> None:
+        life, targets = self._life, tuple(dict.fromkeys(node.sink.target for node in vertex.sinks))
+        if targets:
+            name, cause = life.pipeline.name, self.cause(vertex.id)
+            life.tell(SinkLeftOut(life.id, name, vertex.id, targets, cause, life.good, life.now()))
 
     def _remember(self) -> None:
         """The record that it stands at is the newest, or the one that is on its way to the store."""
@@ -109,9 +132,9 @@ class LeftOut:
 
     @property
     def vertices(self) -> frozenset[str]:
-        """Who is out as the newest record shows it (rule 5)."""
+        """Who is out as the newest record shows it (rule 5), and is nobody else's affair."""
         newest = self._life.newest
-        return frozenset() if newest is None else newest.topology.detached
+        return frozenset() if newest is None else newest.topology.detached - self._apart
 
     @property
     def _stood(self) -> set[int]:
@@ -131,15 +154,26 @@ class LeftOut:
     @property
     def swept_for(self) -> Mapping[str, Stand]:
         """The sinks whose leavings are this pipeline's affair, and where they stand."""
-        return {} if self.finished_apart else {node: self.stand(vertex) for node, vertex in self.nodes.items()}
+        return {node: self.stand(vertex) for node, vertex in self.nodes.items()}
+
+    @property
+    def nodes_apart(self) -> frozenset[str]:
+        """The sinks that another pipeline speaks for."""
+        return frozenset(
+            node.id for vertex in self._life.pipeline.vertices if vertex.id in self._apart for node in vertex.sinks
+        )
 
     def cause(self, vertex: str) -> UnitFailure:
-        return self._life.prepared.left_out.get(vertex) or UnitFailure(FailureKind.FATAL, "it was left out")
+        known = self._told.get(vertex) or self._life.prepared.left_out.get(vertex)
+        return known or UnitFailure(FailureKind.FATAL, "it was left out")
 
     def stand(self, vertex: str) -> Stand:
         """Where a side reader would have to begin for it."""
         newest = self._life.newest
-        checkpoint = 0 if newest is None else stands_at(newest, vertex)
+        return Stand() if newest is None else self._stand_in(newest, vertex)
+
+    def _stand_in(self, newest: CheckpointRecord, vertex: str) -> Stand:
+        checkpoint = stands_at(newest, vertex)
         record = self._records.get(checkpoint)
         if record is None:
             return Stand(checkpoint)

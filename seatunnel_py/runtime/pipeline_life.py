@@ -102,6 +102,7 @@ class PipelineLife:
         self._rest: TableState | None = None
         self.restarts = Restarts()
         self.replaced = False  # by another life of the same pipeline in this driver
+        self.behind: PipelineLife | None = None  # of which nothing may be at work any more when it begins
         self.renewing = Renewing(self)
         self.units = InFlight(world)
         self.leftovers = Leftovers(self)
@@ -124,6 +125,7 @@ class PipelineLife:
     def begin(self) -> None:
         """It is this pipeline's turn."""
         self.started_at = self.started_at or self.now()
+        self.world.owns(self.key)
         begin = partial(start, self.pipeline, self.graph.topology, self.groups, self.job, self._past)
         self.aside(
             "prepare", begin, self._is_prepared, self._cannot_begin, late=lambda outcome: self.opened(outcome.prepared)
@@ -137,7 +139,8 @@ class PipelineLife:
         self.opened(outcome.prepared)
         self._numbering, self._numberings = outcome.graph[1], outcome.numberings
         try:
-            for vertex in self.pipeline.vertices:
+            over = outcome.record is not None and outcome.record.kind is RecordKind.FINAL
+            for vertex in self.pipeline.vertices if not over else ():
                 self.world.register(chain_of(vertex, self.prepared.setups, self.job, self.settings.exchange))
         except Exception as error:  # noqa: BLE001 - a plugin that cannot travel concerns its own table
             self._cannot_begin(effects.as_failure(error))
@@ -391,4 +394,5 @@ class PipelineLife:
             tallies[subtask.vertex] = tallies.get(subtask.vertex, Tally()).plus(tally)
         state = self._rest or (self.state if self.state.ended else TableState.STOPPED)
         seconds = (self.ended_at or at) - self.started_at if self.started_at is not None else 0.0
-        return self.counts.receipts(tallies, self.failures, state, seconds, self.failure, self.left_out.receipts())
+        left, apart = self.left_out.receipts(), self.left_out.nodes_apart
+        return self.counts.receipts(tallies, self.failures, state, seconds, self.failure, left, apart)
