@@ -22,8 +22,9 @@ from seatunnel_py.protocol.coordinator_commands import Isolated
 from seatunnel_py.protocol.coordinator_events import PlanGrew
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.isolation import leaving
-from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.protocol.records import CheckpointRecord, Commit
 from seatunnel_py.runtime import pausing
+from seatunnel_py.runtime.effects import piece_of
 from seatunnel_py.runtime.events import SinkLeftOut
 from seatunnel_py.runtime.finishing_apart import NEVER_ENDS, first_the_others, not_finished
 from seatunnel_py.runtime.receipt import Stand, TableState
@@ -79,6 +80,12 @@ class LeftOut:
         """Why its life has ended; whether it leaves the coordinator says."""
         self._failed[vertex] = failure
 
+    def commit_failed(self, scope: str, failure: UnitFailure) -> bool:
+        """The same of all that finish together; whether they are out already."""
+        own = finishing(self._life.graph.topology, scope)
+        self._failed |= dict.fromkeys(own, failure)
+        return bool(own) and self._life.topology.detached.issuperset(own)
+
     def leave(self, subtask: Subtask) -> None:
         """The coordinator has cut it."""
         life, vertex = self._life, subtask.vertex
@@ -91,9 +98,11 @@ class LeftOut:
             life.prepared = replace(life.prepared, left_out={**life.prepared.left_out, vertex: cause})
             life.hear(PlanGrew(life.now(), life.prepared.to_plain()))
             self._tell(run.vertex)
+        if life.failure is self._failed.get(vertex):
+            life.failure = None  # the others have none
         coordinator = life.coordinator
         if life.state is TableState.RETRYING and coordinator is not None and not coordinator.recovery.under_way:
-            life.change(TableState.RUNNING)
+            life.change(TableState.COMMITTING if coordinator.shared.kept else TableState.RUNNING)
         pausing.go_on(life)  # whoever waited for room in front of it
 
     def _tell(self, vertex: Vertex) -> None:
@@ -134,7 +143,21 @@ class LeftOut:
     def vertices(self) -> frozenset[str]:
         """Who is out as the newest record shows it (rule 5), and is nobody else's affair."""
         newest = self._life.newest
-        return frozenset() if newest is None else newest.topology.detached - self._apart
+        refused = self._refused_commits.keys()
+        return (frozenset() if newest is None else newest.topology.detached | refused) - self._apart
+
+    @property
+    def _refused_commits(self) -> dict[str, tuple[Commit, ...]]:
+        """By vertex, what its target refuses to commit, and a record holds: a later driver asks again (CN4)."""
+        coordinator = self._life.coordinator
+        if coordinator is None:
+            return {}
+        commits = coordinator.shared.commits
+        return {
+            vertex: tuple(one for one in commits.waiting if one.scope == scope)
+            for scope in commits.refused
+            for vertex in finishing(self._life.graph.topology, scope)
+        }
 
     @property
     def _stood(self) -> set[int]:
@@ -153,8 +176,9 @@ class LeftOut:
 
     @property
     def swept_for(self) -> Mapping[str, Stand]:
-        """The sinks whose leavings are this pipeline's affair, and where they stand."""
-        return {node: self.stand(vertex) for node, vertex in self.nodes.items()}
+        """The sinks whose leavings are this pipeline's affair, and where they stand; what a record names is not."""
+        refused = self._refused_commits
+        return {node: self.stand(vertex) for node, vertex in self.nodes.items() if vertex not in refused}
 
     @property
     def nodes_apart(self) -> frozenset[str]:
@@ -169,8 +193,13 @@ class LeftOut:
 
     def stand(self, vertex: str) -> Stand:
         """Where a side reader would have to begin for it."""
-        newest = self._life.newest
-        return Stand() if newest is None else self._stand_in(newest, vertex)
+        newest, coordinator = self._life.newest, self._life.coordinator
+        if newest is None or coordinator is None:
+            return Stand()
+        if vertex in self._refused_commits:
+            scope = self._life.graph.topology.vertex(vertex).commit_scope
+            return Stand(coordinator.shared.commits.ledgers.get(scope, 0))
+        return self._stand_in(newest, vertex)
 
     def _stand_in(self, newest: CheckpointRecord, vertex: str) -> Stand:
         checkpoint = stands_at(newest, vertex)
@@ -189,9 +218,24 @@ class LeftOut:
         newest = self._life.newest
         snapshot = None if newest is None else newest.snapshots.get(run.subtask)
         found = tally_of(state_of(None if snapshot is None else snapshot.state).tally)
-        setups = self._life.prepared.setups
-        seen = {node: sums for node, sums in found.written.items() if setups[node].visible is not Visible.FINAL}
-        return replace(found, written=seen)
+        seen = {node: sums for node, sums in found.written.items() if self._shows(node) is not Visible.FINAL}
+        return Tally(found.read, found.filtered, found.rejected, seen)
+
+    def not_committed(self) -> dict[str, tuple[str, tuple[int, int]]]:
+        """Rows and bytes, by sink node, that records name and targets refuse to show, to be added to the sums of one of
+        its vertices."""
+        found: dict[str, tuple[int, int]] = {}
+        waiting = {(one.scope, one.checkpoint): one for own in self._refused_commits.values() for one in own}.values()
+        nodes = {(node.step.id, node.table.path): node.id for node in self._life.pipeline.sinks}
+        for one in (piece_of(piece) for commit in waiting for piece in commit.pieces):
+            node = nodes.get((one.step, one.table))
+            if node is not None and self._shows(node) is Visible.COMMITTED:
+                rows, size = found.get(node, (0, 0))
+                found[node] = rows - one.piece.rows, size - one.piece.bytes
+        return {node: (self.nodes[node], sums) for node, sums in found.items()}
+
+    def _shows(self, node: str) -> Visible:
+        return self._life.prepared.setups[node].visible
 
     def receipts(self) -> dict[str, tuple[UnitFailure, Stand]]:
         """What receipts say of the sinks that are out, by node."""

@@ -71,7 +71,7 @@ class Driver:
         listen: Callable[[JobEvent], None],
     ) -> None:
         self.engine = engine
-        settings = replace(settings, isolates=len(pipelines) > 1 and not settings.fail_fast)
+        settings = replace(settings, isolates=(len(pipelines) > 1 or bool(authority.apart)) and not settings.fail_fast)
         self._settings = settings
         self._clock = clock
         self._listen = listen

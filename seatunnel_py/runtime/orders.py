@@ -131,7 +131,8 @@ def _committed(life: PipelineLife, command: order.CommitPieces) -> None:
 def _commit_failed(life: PipelineLife, command: order.CommitPieces, failure: UnitFailure) -> None:
     """What may pass is tried again by the coordinator: in an unbounded pipeline for ever."""
     life.tries[command.scope] += 1
-    life.failure = failure
+    out = life.left_out.commit_failed(command.scope, failure)
+    life.failure = life.failure if out else failure
     for_ever = failure.kind is FailureKind.RETRIABLE and not life.bounded
     final = not for_ever and not life.settings.retry.commit_may_pass(failure, life.tries[command.scope])
     reason = Reason.COMMIT_REFUSED if final else Reason.COMMIT_FAILED

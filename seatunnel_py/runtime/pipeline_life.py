@@ -392,6 +392,8 @@ class PipelineLife:
         for subtask, run in self.subtasks.items():
             tally = self.left_out.tally(run) if subtask.vertex in self.left_out.vertices else run.tally(self.newest)
             tallies[subtask.vertex] = tallies.get(subtask.vertex, Tally()).plus(tally)
+        for node, (vertex, sums) in self.left_out.not_committed().items():
+            tallies[vertex] = tallies[vertex].plus(Tally(written={node: sums}))
         state = self._rest or (self.state if self.state.ended else TableState.STOPPED)
         seconds = (self.ended_at or at) - self.started_at if self.started_at is not None else 0.0
         left, apart = self.left_out.receipts(), self.left_out.nodes_apart

@@ -252,4 +252,37 @@ MUTANTS: tuple[Mutant, ...] = (
         "AP7",
         APART,
     ),
+    # ---- committing.py, coordinator.py, commits.py: refused commits
+    Mutant(
+        "a refused commit fails everybody",
+        "coordinator.py",
+        "        if FIRST_LEVEL[reason] is not Level.TABLE or not own:\n            return False",
+        "        if reason:\n            return False",
+        "CN4, FO5",
+        ISOLATING,
+    ),
+    Mutant(
+        "what is lost is left out",
+        "coordinator.py",
+        "        if FIRST_LEVEL[reason] is not Level.TABLE or not own:",
+        "        if not own:",
+        "CN4, I31",
+        ISOLATING,
+    ),
+    Mutant(
+        "one that is out already fails the others",
+        "coordinator.py",
+        "        if topology.detached.issuperset(own):\n            return True",
+        "        if topology.detached.issuperset(own):\n            return False",
+        "CN4",
+        ISOLATING,
+    ),
+    Mutant(
+        "what a target refuses keeps everybody waiting",
+        "commits.py",
+        "for commit in self.waiting if commit.scope not in self.refused})",
+        "for commit in self.waiting})",
+        "CN4",
+        ISOLATING,
+    ),
 )
