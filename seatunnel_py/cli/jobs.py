@@ -13,10 +13,10 @@ from seatunnel_py.cli.control import explained
 from seatunnel_py.cli.known import KnownJob, Where, known
 from seatunnel_py.cli.numbers import and_more, count, seconds
 from seatunnel_py.cli.timeline_view import timeline_plain, timeline_text
-from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.errors import SeaTunnelError, first_line
 from seatunnel_py.runtime import timeline
 from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import ExitCode
+from seatunnel_py.runtime.receipt import ExitCode, stand_text
 
 STANDINGS_MAX = 10  # tables under way that are explained on a terminal
 
@@ -99,11 +99,20 @@ def _arrived(receipt: dict[str, Any] | None) -> Iterator[str]:
         yield f"  {table['state']:10} {table['table']}: {_read(table)} in {seconds(table['seconds'])}"
         for into in table["targets"]:
             written = "" if into["rows_written"] is None else f": {count(into['rows_written'])} written"
-            yield f"             -> {into['target']}{written}"
+            yield f"             -> {into['target']}{written}{_apart(into, table)}"
         if table["cause"]:
             yield f"             {table['cause']['message']}".replace("\n", "\n" + " " * 13)
             if table["cause"]["remedy"]:
                 yield f"             remedy: {table['cause']['remedy']}"
+
+
+def _apart(into: dict[str, Any], table: dict[str, Any]) -> str:
+    """What became of one target, where its table's targets differ."""
+    if not any(one.get("stands") for one in table["targets"]):
+        return ""
+    if not into["stands"]:
+        return f", {into['state']}"
+    return f", {into['state']}: {first_line(into['cause']['message'])}; {stand_text(into['stands'])}"
 
 
 def _stands(job: KnownJob, standing: list[dict[str, Any]] | None, silence: str) -> Iterator[str]:

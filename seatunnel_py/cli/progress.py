@@ -28,6 +28,7 @@ from seatunnel_py.runtime.events import (
     RegionRestarted,
     RequestAnswered,
     RowsMoved,
+    SinkLeftOut,
     TableChanged,
     UnitGivenUp,
     UnitRetried,
@@ -119,11 +120,17 @@ class _View:
                 return Text("\n".join(event.changes), "cyan")
             case RequestAnswered():
                 return Text(f"{event.wish}: {event.text}", "green" if event.done else "yellow")
-            case UnitGivenUp():
-                return Text(f"{event.name}: {event.unit} is given up: {self._cause(event)}", "yellow")
+            case UnitGivenUp() | SinkLeftOut():
+                return self._gave_up(event)
             case JobEnded() | CheckpointDone():
                 return None
         return None
+
+    def _gave_up(self, event: UnitGivenUp | SinkLeftOut) -> Text:
+        if isinstance(event, UnitGivenUp):
+            return Text(f"{event.name}: {event.unit} is given up: {self._cause(event)}", "yellow")
+        into = ", ".join(event.targets)
+        return Text(f"{event.name} -> {into}: ISOLATED, its other sinks go on: {self._cause(event)}", "red")
 
     def _changed(self, event: TableChanged) -> Text | None:
         before = self.state_of.get(event.pipeline)
@@ -143,7 +150,7 @@ class _View:
     def _begins(self, pipeline: str) -> None:
         self.running.setdefault(pipeline, _Moving(time.monotonic(), self.rows_of.get(pipeline)))
 
-    def _cause(self, event: UnitRetried | UnitGivenUp | TableChanged) -> str:
+    def _cause(self, event: UnitRetried | UnitGivenUp | TableChanged | SinkLeftOut) -> str:
         cause = first_line(event.failure.message) if event.failure else ""
         before, self.told[event.pipeline] = self.told.get(event.pipeline), cause
         return "the same cause" if cause == before else cause

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
 
@@ -13,8 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from seatunnel_py.cli.numbers import count, seconds, size
+from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import Receipt, TableReceipt, TableState
+from seatunnel_py.runtime.receipt import Receipt, TableReceipt, TableState, TargetReceipt, stand_text
 
 LINES_MAX = 40  # a thousand tables are summed up; those that failed are always named
 PIPED_WIDTH = 160  # a file has no width; this keeps a line a line
@@ -37,6 +39,9 @@ def receipt_text(receipt: Receipt, home: Home) -> str:
     for table in receipt.tables:
         if table.cause is not None and table.state is not TableState.STOPPED:
             console.print(_cause(table), soft_wrap=True)
+            for into in table.targets:
+                if into.stands is not None:
+                    console.print(_left_out(into), soft_wrap=True)
     if not receipt.total("rows_read") and all(table.state is TableState.DONE for table in receipt.tables):
         console.print("0 rows were read: the sources are empty, or their filters match nothing", style="yellow")
     for note in receipt.notes:
@@ -73,7 +78,7 @@ def _table(receipt: Receipt) -> Table:
     for row in shown:
         table.add_row(
             row.table,
-            "\n".join(_short(into.target) for into in row.targets),
+            "\n".join(_short(into.target) + _state(into, row) for into in row.targets),
             count(row.rows_read),
             "\n".join(_known(into.rows_written, count) for into in row.targets),
             count(row.rows_filtered),
@@ -95,7 +100,8 @@ def _lines(receipt: Receipt) -> Text:
         lines.append(f"\n{row.state.value.lower():8}", "green" if row.state is TableState.DONE else "red")
         lines.append(f" {row.table}\n", "bold")
         for into in row.targets:
-            lines.append(f"         -> {_short(into.target)}: {_known(into.rows_written, count)} written\n")
+            written = f"{_known(into.rows_written, count)} written{_state(into, row)}"
+            lines.append(f"         -> {_short(into.target)}: {written}\n")
         others = [(row.rows_filtered, "filtered"), (row.rows_rejected, "rejected")]
         parts = [f"{count(row.rows_read)} read", *(f"{count(rows)} {what}" for rows, what in others if rows)]
         lines.append(f"         {', '.join(parts)}; {size(row.bytes_written)}, {seconds(row.seconds)}\n")
@@ -105,6 +111,19 @@ def _lines(receipt: Receipt) -> Text:
     many = f"{len(receipt.tables)} table{'s' * (len(receipt.tables) != 1)}"
     lines.append(f"\n{many}: {', '.join(totals)}; {seconds(receipt.seconds.total)}\n")
     return lines
+
+
+def _state(into: TargetReceipt, table: TableReceipt) -> str:
+    """Where the targets of a table have not all come to the same end."""
+    differ = any(one.stands is not None for one in table.targets)
+    return f" ({(into.state or table.state).value.lower()})" if differ else ""
+
+
+def _left_out(into: TargetReceipt) -> Text:
+    assert into.stands is not None
+    text = Text(f"    -> {_short(into.target)}: ", "bold red")
+    cause = "" if into.cause is None else f": {first_line(into.cause.message)}"
+    return text.append(f"ISOLATED{cause}; {stand_text(asdict(into.stands))}", "default")
 
 
 def _known(number: int | None, shown: Callable[[float], str]) -> str:

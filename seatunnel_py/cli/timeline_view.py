@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from seatunnel_py.cli.numbers import and_more, count
-from seatunnel_py.runtime.events import position_text
+from seatunnel_py.runtime.receipt import position_text
 from seatunnel_py.runtime.timeline import Failure, Timeline
 
 TABLES_MAX = 20

@@ -49,14 +49,15 @@ class CommitQueue:
 
     ``waiting``: completed and unconfirmed, oldest first; ``under_way``: the scopes whose oldest commit was issued and
     is not answered; ``held``: scopes whose oldest commit failed and waits for its retry; ``lost``: scopes that never
-    will go on; ``contained``: names of the pieces in the newest completed record; ``ledgers``: where each scope's
-    ledger is known to stand.
+    will go on, ``refused``: those of them whose target refuses; ``contained``: names of the pieces in the newest
+    completed record; ``ledgers``: where each scope's ledger is known to stand.
     """
 
     waiting: tuple[Commit, ...] = ()
     under_way: frozenset[str] = frozenset()
     held: frozenset[str] = frozenset()
     lost: frozenset[str] = frozenset()
+    refused: frozenset[str] = frozenset()
     fenced: bool = False
     contained: frozenset[str] = frozenset()
     ledgers: Mapping[str, int] = field(default_factory=dict)
@@ -69,8 +70,9 @@ class CommitQueue:
 
     @property
     def lag(self) -> int:
-        """How many completed checkpoints are not confirmed: what the pre-check COMMIT_LAG compares with its limit."""
-        return len({commit.checkpoint for commit in self.waiting})
+        """How many completed checkpoints are not confirmed: what the pre-check COMMIT_LAG compares with its limit.
+        Nobody waits for a scope whose target refuses (CN4)."""
+        return len({commit.checkpoint for commit in self.waiting if commit.scope not in self.refused})
 
     def uncommitted(
         self, checkpoint: int, snapshots: Mapping[Subtask, SubtaskSnapshot], topology: Topology, *, final: bool = False
@@ -117,7 +119,9 @@ class CommitQueue:
         idle = replace(self, under_way=self.under_way - {scope})
         if reason not in FINAL:
             return replace(idle, held=self.held | {scope}), FailedCommit.RETRY
-        return replace(idle, lost=self.lost | {scope}, fenced=self.fenced or reason is Reason.FENCED), FailedCommit.END
+        refused = self.refused | {scope} if reason is Reason.COMMIT_REFUSED else self.refused
+        lost = replace(idle, lost=self.lost | {scope}, refused=refused)
+        return replace(lost, fenced=self.fenced or reason is Reason.FENCED), FailedCommit.END
 
     def retry(self, scope: str) -> CommitQueue:
         """The pause after a failure is over: the scope is due again (CM3)."""

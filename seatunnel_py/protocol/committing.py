@@ -2,7 +2,10 @@
 
 Rules. (CN1) A failed commit is tried again for ever, ever more rarely: what is completed becomes visible however long
 the target is away (I29). (CN2) What never will succeed ends the pipeline; nobody is told that it was committed (I31,
-I34). (CN3) An answer to another incarnation changes nothing (I37).
+I34). (CN3) An answer to another incarnation changes nothing (I37). (CN4) Whom the target refuses for good is
+left out where the others can go on without it (FO5), also behind the record that holds everything: what it has not
+committed stays in every record, for a later driver to commit, and keeps nobody waiting. One that is out already harms
+nobody any more.
 
 May not know: why a target refuses, and what a ledger is (``commits.py``).
 """

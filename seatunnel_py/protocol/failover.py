@@ -153,10 +153,10 @@ FIRST_LEVEL: Mapping[Reason, Level | None] = {
     Reason.UNIT_REFUSED: Level.TABLE,
     # The committer tries again by itself; one that comes here has given up, and no restart brings its target back.
     Reason.COMMIT_FAILED: Level.TABLE,
+    Reason.COMMIT_REFUSED: Level.TABLE,
     # The coordinator begins anew from checkpoint 0; a table that fails with it nevertheless has no position to go to.
     Reason.POSITIONS_VOID: Level.TABLE,
     Reason.GAP: Level.PIPELINE,  # I23: fatal
-    Reason.COMMIT_REFUSED: Level.PIPELINE,
     Reason.LOST: Level.PIPELINE,  # I31: an alarm, never a success
     Reason.FENCED: Level.PIPELINE,  # I34: the newer driver goes on
     Reason.FOREIGN: Level.PIPELINE,

@@ -62,7 +62,7 @@ POLICIES: Mapping[Reason, Policy] = {
     # The receiver and its descendants go back to the checkpoint, and then take what comes (I22).
     Reason.CONTENT_CHANGED: Policy(NO, NO, YES, "set channel.retain = always, or source.consistency = snapshot"),
     Reason.COMMIT_FAILED: Policy(NO, NO, YES, "look whether the target is reachable and takes writes"),
-    Reason.COMMIT_REFUSED: Policy(NO, YES, NO, "mend what the target names, then go on with --restore latest"),
+    Reason.COMMIT_REFUSED: Policy(NO, NO, NO, "mend what the target names, then go on with --restore latest"),
     Reason.LOST: Policy(NO, YES, NO, "compare the target with the staged names in the record before going on (I31)"),
     Reason.POSITIONS_VOID: Policy(NO, NO, YES, "none needed: the tables are read again from checkpoint 0"),
     Reason.TOO_MANY_FAILED_CHECKPOINTS: Policy(NO, YES, NO, "see why each failed; raise checkpoint.tolerable-failures"),

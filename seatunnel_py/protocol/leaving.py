@@ -6,7 +6,8 @@ say is of a past life (I37). So a vertex that failed has to do nothing in order 
 case. (LE3) A barrier is asked for as long as no record of one shows that they are gone: the others still send to them.
 (LE4) Every record holds them as the last one did that they took part in, without the pieces that were committed with
 that one; what they did since counts for nothing. (LE5) That record stays while they stand at it: it says where the
-sources were (IS6, I40).
+sources were (IS6, I40). (LE6) Where a checkpoint before the last would show rows early none is asked for: the last one
+shows that they are gone, and a driver that dies before it has left nobody out.
 
 May not know: why they leave, and whether they come back.
 """
@@ -59,8 +60,11 @@ class Leaving:
         return Operation(OperationKind.ISOLATE, tuple(sorted(self.going)))
 
     def due(self, at: float, asked: Iterable[TriggerRequest]) -> TriggerRequest | None:
-        """The request that has to be made until they are gone (LE3); None: it is among those that were, or they are."""
-        if not self.going or any(request.operation.kind is OperationKind.ISOLATE for request in asked):
+        """The request that has to be made until they are gone (LE3); None: it is among those that were, or they are, or
+        the last checkpoint shows it (LE6)."""
+        if not self.going or self.shared.settings.at_end_only:
+            return None
+        if any(request.operation.kind is OperationKind.ISOLATE for request in asked):
             return None
         return TriggerRequest(TriggerKind.OPERATION, at, "", Operation(OperationKind.ISOLATE, min(self.going)))
 

@@ -49,6 +49,8 @@ class CheckpointSettings:
     """A fraction in [0, 1), drawn by the world."""
     queue_max: int = 100
     """Requests that may wait. More than people type; few enough to be listed."""
+    at_end_only: bool = False
+    """One before the last would show rows early: what can wait for the last one does (LE6)."""
 
     def __post_init__(self) -> None:
         wrong = [

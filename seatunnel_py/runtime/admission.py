@@ -2,7 +2,7 @@
 
 Rules. (1) So many that end are open at a time, in the job file's order: a job may have a thousand tables, and each that
 is open has staged tables, connections and splits. (2) A stream takes no place: it would never give it back. (3) Who has
-not begun when the job stops does not begin.
+not begun when the job stops does not begin. (4) What finishes a sink that a pipeline left out begins behind it.
 """
 
 from __future__ import annotations
@@ -33,11 +33,18 @@ class Admission:
         if not self._waiting:
             return
         ending = sum(life.bounded for life in self._open.values())
-        while self._waiting and (ending < OPEN_MAX or not self._waiting[0].bounded):
-            life = self._waiting.popleft()
+        while (life := self._next()) is not None and (ending < OPEN_MAX or not life.bounded):
+            self._waiting.remove(life)
             self._open[life.id] = life
             ending += life.bounded
             life.begin()
+
+    def _next(self) -> PipelineLife | None:
+        """The first whose turn it may be (rule 4)."""
+        return next((one for one in self._waiting if one.behind is None or not self._at_work(one.behind)), None)
+
+    def _at_work(self, life: PipelineLife) -> bool:
+        return life.id in self._open or life in self._waiting
 
     def ended(self, pipeline: str) -> None:
         """Nothing of it is at work any more."""

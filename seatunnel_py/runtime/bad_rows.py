@@ -20,7 +20,7 @@ def too_many(life: PipelineLife, subtask: Subtask, tally: Tally, *, ended: bool)
         return None
     total, read_all = tally, True
     for other, run in life.subtasks.items():
-        if other != subtask:
+        if other != subtask and other not in life.left_out:
             total = total.plus(run.tally(life.newest))
         if run.vertex.source is not None:
             read_all = read_all and (ended if other == subtask else run.participant.units.ended)

@@ -7,10 +7,12 @@ keeps the books.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 
 from seatunnel_py.plan.pipelines import Pipeline
-from seatunnel_py.runtime.receipt import TableReceipt, TableState, TargetReceipt
+from seatunnel_py.runtime.receipt import Stand, TableReceipt, TableState, TargetReceipt
 from seatunnel_py.runtime.tallies import Tally
 from seatunnel_py.work.unit import UnitFailure
 
@@ -45,34 +47,55 @@ class Counts:
         state: TableState,
         seconds: float,
         cause: UnitFailure | None,
+        left: Mapping[str, tuple[UnitFailure, Stand]] = MappingProxyType({}),
+        apart: Collection[str] = (),
     ) -> tuple[TableReceipt, ...]:
-        """The receipts of the source tables, from sums and failed attempts by vertex."""
+        """The receipts of the source tables, from sums and failed attempts by vertex. ``left``: sink nodes that were
+        left out, why, and where they stand; a table that one of them has not got whole is left out there. ``apart``:
+        those that another pipeline speaks for."""
         sums = dict.fromkeys(self._tables, Tally())
         failed = dict.fromkeys(self._tables, 0)
         for vertex, book in self._books.items():
             sums[book] = sums[book].plus(tallies.get(vertex, Tally()))
             failed[book] += attempts.get(vertex, 0)
+        states, causes = dict.fromkeys(self._tables, state), dict.fromkeys(self._tables, cause)
+        for vertex in self._tables:
+            if lacking := [left[node][0] for node in self._targets[vertex] if node in left]:
+                states[vertex] = TableState.ISOLATED if state is TableState.DONE else state
+                causes[vertex] = cause or lacking[0]
         return tuple(
             TableReceipt(
                 table,
-                self._target_receipts(vertex, sums[vertex]),
-                state,
+                tuple(self._target_receipts(vertex, sums[vertex], state, left, apart)),
+                states[vertex],
                 sums[vertex].read,
-                sum(rows for rows, _ in sums[vertex].written.values()),
+                sum(rows for node, (rows, _) in sums[vertex].written.items() if node not in apart),
                 sums[vertex].filtered,
                 sums[vertex].rejected,
-                sum(size for _, size in sums[vertex].written.values()),
+                sum(size for node, (_, size) in sums[vertex].written.items() if node not in apart),
                 failed[vertex],
                 seconds,
-                cause,
+                causes[vertex],
             )
             for vertex, table in self._tables.items()
         )
 
-    def _target_receipts(self, vertex: str, tally: Tally) -> tuple[TargetReceipt, ...]:
-        """The targets in the order of the plan."""
-        found = []
+    def _target_receipts(
+        self,
+        vertex: str,
+        tally: Tally,
+        state: TableState,
+        left: Mapping[str, tuple[UnitFailure, Stand]],
+        apart: Collection[str],
+    ) -> Iterator[TargetReceipt]:
+        """The targets in the order of the plan; where some were left out, what became of each."""
+        differ = any(node in left for node in self._targets[vertex])
         for node, shared in self._targets[vertex].items():
+            if node in apart:
+                continue
             rows, size = tally.written.get(node, (0, 0))
-            found.append(TargetReceipt(self._shown[node], None if shared else rows, None if shared else size))
-        return tuple(found)
+            one = TargetReceipt(self._shown[node], None if shared else rows, None if shared else size)
+            if node in left:
+                cause, stand = left[node]
+                one = replace(one, state=TableState.ISOLATED, cause=cause, stands=stand)
+            yield replace(one, state=one.state or state) if differ else one

@@ -34,11 +34,13 @@ Groups = Sequence[Sequence[SinkNode]]
 class Prepared:
     """What was decided before anything happened, for checkpoint 0: the sinks' decisions by node id, the splits by
     vertex id, in rounds: what was found at the start, and what was found since. ``enumerators`` stay open while their
-    splits are read (one may hold a snapshot that readers share)."""
+    splits are read (one may hold a snapshot that readers share). ``left_out``: vertices that the others go on without,
+    and why."""
 
     setups: Mapping[str, Setup]
     rounds: Mapping[str, tuple[Round, ...]]
     enumerators: Mapping[str, Enumerator] = field(default_factory=dict)
+    left_out: Mapping[str, UnitFailure] = field(default_factory=dict)
 
     @property
     def splits(self) -> dict[str, tuple[Split, ...]]:
@@ -50,10 +52,22 @@ class Prepared:
         return replace(self, rounds={**self.rounds, vertex: (*self.rounds[vertex], found)})
 
     def to_plain(self) -> dict[str, Any]:
-        return {
+        plain: dict[str, Any] = {
             "setups": {node: _setup_plain(setup) for node, setup in self.setups.items()},
             "rounds": {vertex: rounds_plain(rounds) for vertex, rounds in self.rounds.items()},
         }
+        if self.left_out:
+            plain["left_out"] = {vertex: _failure_plain(failure) for vertex, failure in self.left_out.items()}
+        return plain
+
+
+def _failure_plain(failure: UnitFailure) -> dict[str, Any]:
+    """Traces are for the log."""
+    return {**asdict(failure), "kind": failure.kind.value, "trace": ""}
+
+
+def _failure_of(plain: Mapping[str, Any]) -> UnitFailure:
+    return UnitFailure(**{**plain, "kind": FailureKind(plain["kind"])})
 
 
 def _setup_plain(setup: Setup) -> dict[str, Any]:
@@ -73,7 +87,9 @@ def prepared_of(plain: Any) -> Prepared:
         )
         for node, setup in plain["setups"].items()
     }
-    return Prepared(setups, {vertex: rounds_of(rounds) for vertex, rounds in plain["rounds"].items()})
+    rounds = {vertex: rounds_of(found) for vertex, found in plain["rounds"].items()}
+    left_out = {vertex: _failure_of(one) for vertex, one in plain.get("left_out", {}).items()}
+    return Prepared(setups, rounds, left_out=left_out)
 
 
 def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity) -> Prepared:
@@ -111,7 +127,7 @@ def _opened(
         with suppress(Exception):  # why it failed is what people need to know
             release(enumerators.values())
         raise
-    return Prepared(before.setups, rounds, enumerators)
+    return Prepared(before.setups, rounds, enumerators, before.left_out)
 
 
 def _first_round(_: tuple[Round, ...], enumerator: Enumerator) -> tuple[Round, ...]:

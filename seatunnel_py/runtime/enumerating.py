@@ -73,8 +73,8 @@ class Enumerating:
     def grown(self, vertex: str, prepared: Prepared) -> None:
         """This vertex has more splits, or the same under what is valid now: whoever reads it learns of that."""
         life = self._life
-        life.prepared = prepared
-        life.hear(PlanGrew(life.now(), prepared.to_plain()))
+        life.prepared = replace(prepared, left_out=life.prepared.left_out)  # who left while it was looked for
+        life.hear(PlanGrew(life.now(), life.prepared.to_plain()))
         own = [run for run in life.subtasks.values() if run.vertex.id == vertex]
         for run, splits in zip(own, deal(prepared.rounds[vertex], len(own)), strict=True):
             run.reads(splits)

@@ -49,11 +49,6 @@ class RowsMoved:
     at: float
 
 
-def position_text(position: Mapping[str, Any] | None) -> str:
-    """A position in a split as people read it; empty where there is none."""
-    return ", ".join(f"{key} {value}" for key, value in (position or {}).items())
-
-
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where something went wrong: in which life of which vertex (or commit scope), at what position of which split;
@@ -107,6 +102,20 @@ class RegionRestarted:
     causes: Mapping[str, str]
     twice: tuple[str, ...]
     lost: tuple[str, ...]
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class SinkLeftOut:
+    """A sink of a pipeline has failed for good, and the others go on without it. ``targets``: into which it writes;
+    ``good``: the last checkpoint of the pipeline, None: it has none."""
+
+    pipeline: str
+    name: str
+    vertex: str
+    targets: tuple[str, ...]
+    failure: UnitFailure
+    good: int | None
     at: float
 
 
@@ -166,6 +175,7 @@ JobEvent: TypeAlias = (
     | UnitRetried
     | UnitGivenUp
     | RegionRestarted
+    | SinkLeftOut
     | CheckpointDone
     | NothingMoved
     | ChangesAnnounced

@@ -16,7 +16,7 @@ from seatunnel_py.errors import first_line
 from seatunnel_py.protocol import stable
 from seatunnel_py.protocol.stable import Doing, Waiting
 from seatunnel_py.runtime import pausing
-from seatunnel_py.runtime.events import position_text
+from seatunnel_py.runtime.receipt import position_text
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline_life import PipelineLife
@@ -47,7 +47,7 @@ class Standing:
 
 def standing_of(life: PipelineLife, at: float, moved_at: float | None) -> Standing:
     """Where this pipeline is now."""
-    runs = list(life.subtasks.values())
+    runs = [run for run in life.subtasks.values() if run.subtask not in life.left_out]
     waits = [*_outside(life, at), *_pauses(runs), *_units(life, at), *_checkpoints(life, at)]
     busy = bool(waits) and not life.state.ended
     if life.graph.topology.edges and busy:
@@ -57,6 +57,12 @@ def standing_of(life: PipelineLife, at: float, moved_at: float | None) -> Standi
     elif not busy and not life.state.ended:
         waits.append(_idle(life, runs, at, moved_at))
     lag = life.coordinator.shared.commits.lag if life.coordinator is not None else 0
+    waits += (
+        f"{', '.join(sorted({node.sink.target for node in run.vertex.sinks}))} was left out, the other sinks go on: "
+        f"{first_line(life.left_out.cause(subtask.vertex).message)}"
+        for subtask, run in life.subtasks.items()
+        if subtask in life.left_out and run.vertex.sinks and not subtask.index
+    )
     return Standing(
         life.pipeline.name,
         life.state.value,

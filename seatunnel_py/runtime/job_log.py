@@ -33,6 +33,7 @@ from seatunnel_py.runtime.events import (
     RegionRestarted,
     RequestAnswered,
     RowsMoved,
+    SinkLeftOut,
     TableChanged,
     UnitGivenUp,
     UnitRetried,
@@ -151,6 +152,11 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
             about = {"pipeline": event.pipeline, "table": event.name}
             names = ("epochs", "checkpoint", "causes", "twice", "lost")
             return "WARNING", "region_restarted", {**about, **{name: getattr(event, name) for name in names}}
+        case SinkLeftOut():
+            about = {"pipeline": event.pipeline, "table": event.name, "vertex": event.vertex}
+            return "ERROR", "sink_left_out", {
+                **about, "targets": event.targets, "checkpoint": event.good, **_cause(event.failure)
+            }  # fmt: skip
         case CheckpointDone():
             which = {"pipeline": event.pipeline, "table": event.name, "checkpoint": event.checkpoint}
             if not event.reason:

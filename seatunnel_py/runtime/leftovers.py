@@ -5,11 +5,14 @@ that the journal says so, for a later driver must not go on with what may be gon
 dropped at once; what cannot be dropped then is dropped in the end. (3) What a driver that was overtaken has named may
 be what the newer one goes on from, and is left to it (I33). (4) Once the newer driver has finished the job, it has
 swept: whatever is there now came later, and is of use to nobody. (5) What stays behind is told, and changes no outcome.
+(6) A sink that was left out keeps what counts at the checkpoint at which it stands, where a later driver goes on from
+there; else it keeps nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -63,8 +66,30 @@ class Leftovers:
             self.abort()
 
     def release(self) -> None:
-        """Close it, and leave what it has staged."""
-        self._last(partial(effects.release, self._sources()))
+        """Close it, and leave what it has staged, but for those who were left out (rule 6)."""
+        sources, sweep = self._sources(), self._sweep_of_those_left_out()
+
+        def leave() -> None:
+            with ExitStack() as closing:
+                closing.callback(sweep)
+                effects.release(sources)
+
+        self._last(leave)
+
+    def _sweep_of_those_left_out(self) -> Callable[[], None]:
+        life = self._life
+        gone, job, setups = life.left_out.swept_for, life.job, life.prepared.setups
+        kept = {node for node in gone if life.bounded and gone[node].checkpoint}
+        groups = [group for group in self._groups if group[0].id in gone]
+        given_up = [group for group in groups if group[0].id not in kept]
+        strays = self.strays
+
+        def sweep() -> None:
+            if given_up:
+                effects.abort(given_up, strays, setups, job, ())
+            effects.drop([group for group in groups if group not in given_up], strays, setups, job, last=True)
+
+        return sweep
 
     def abort(self) -> None:
         """Close it, and drop everything."""

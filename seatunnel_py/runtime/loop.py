@@ -30,6 +30,7 @@ from seatunnel_py.runtime.checkpoint_store import CheckpointStore, FencedOff
 from seatunnel_py.runtime.control_desk import Desk
 from seatunnel_py.runtime.effects import as_failure
 from seatunnel_py.runtime.events import JobEvent
+from seatunnel_py.runtime.finishing_apart import remainders
 from seatunnel_py.runtime.graph import graph_of, keys
 from seatunnel_py.runtime.journalling import Journalling
 from seatunnel_py.runtime.orders import perform
@@ -37,7 +38,7 @@ from seatunnel_py.runtime.pipeline_life import PipelineLife
 from seatunnel_py.runtime.ports import Clock, Engine, EngineEvent, EngineLost, UnitFinished, UnitLost
 from seatunnel_py.runtime.read_limit import ReadLimit
 from seatunnel_py.runtime.receipt import ExitCode, TableReceipt, TableState
-from seatunnel_py.runtime.resuming import past_of
+from seatunnel_py.runtime.resuming import Past, past_of
 from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.runtime.takeover import Authority
 from seatunnel_py.runtime.target_work import Failed, TargetWork, Then, Work
@@ -70,7 +71,7 @@ class Driver:
         listen: Callable[[JobEvent], None],
     ) -> None:
         self.engine = engine
-        settings = replace(settings, isolates=len(pipelines) > 1 and not settings.fail_fast)
+        settings = replace(settings, isolates=(len(pipelines) > 1 or bool(authority.apart)) and not settings.fail_fast)
         self._settings = settings
         self._clock = clock
         self._listen = listen
@@ -84,7 +85,11 @@ class Driver:
         self._lives: dict[str, PipelineLife] = {}
         self._owner: dict[str, PipelineLife] = {}
         for key, pipeline in keys(pipelines).items():
-            self._take(key, pipeline, authority.claims[key], authority.records.get(key))
+            past = self._past(key, authority.records.get(key))
+            life = self._take(key, pipeline, authority.claims[key], past)
+            for rest in remainders(life, past, authority, self._past):
+                behind, life = life, self._take(rest.key, rest.pipeline, authority.claims[rest.key], rest.past)
+                life.behind = behind
         self._hub = Hub({})
         self._queue: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._timers = Timers()
@@ -102,12 +107,14 @@ class Driver:
         self.last_commit_at: float | None = None
         self.first_row_at: float | None = None  # wall clock: measured by workers
 
-    def _take(self, key: str, pipeline: Pipeline, claim: Claim, record: CheckpointRecord | None, **more: Any) -> None:
-        past = replace(past_of(self._journal.journal, key, record, per_split=self._settings.per_split), **more)
+    def _past(self, key: str, record: CheckpointRecord | None, **more: Any) -> Past:
+        past = past_of(self._journal.journal, key, record, per_split=self._settings.per_split)
+        return replace(past, stood_at=self._authority.stood_at.get(key, {}), **more)
+
+    def _take(self, key: str, pipeline: Pipeline, claim: Claim, past: Past) -> PipelineLife:
         graph = graph_of(pipeline, self._settings.retain)
-        life = PipelineLife(key, pipeline, graph, self, self._settings, self._job, claim, past)
-        self._lives[key] = life
-        self._owner |= dict.fromkeys((vertex.id for vertex in pipeline.vertices), life)
+        life = self._lives[key] = PipelineLife(key, pipeline, graph, self, self._settings, self._job, claim, past)
+        return life
 
     def _begin_anew(self, before: PipelineLife, fenced: BaseException | None) -> None:
         """In the place of a life whose rows are worth nothing (``renewing.py``): ids and epochs are counted on."""
@@ -121,8 +128,8 @@ class Driver:
         shared, key = before.coordinator.shared, before.key
         claim = replace(self._authority.claims[key], first=shared.next_checkpoint)
         strays = before.leftovers.staged
-        self._take(key, before.pipeline, claim, shared.newest, epochs=shared.epochs, strays=strays)
-        self._lives[key].replaces(before)
+        past = self._past(key, shared.newest, epochs=shared.epochs, strays=strays)
+        self._take(key, before.pipeline, claim, past).replaces(before)
         self._lives[key].begin()
 
     # ---------------------------------------------------------------- from outside
@@ -251,6 +258,10 @@ class Driver:
 
     def now(self) -> float:
         return self._clock.now()
+
+    def owns(self, pipeline: str) -> None:
+        life = self._lives[pipeline]
+        self._owner |= dict.fromkeys((vertex.id for vertex in life.pipeline.vertices), life)
 
     def register(self, chain: Chain) -> None:
         self.engine.register(chain)

@@ -69,7 +69,7 @@ def _restart(life: PipelineLife, command: order.Restart) -> None:
     """End one life, begin another: what its journal may not hold any longer is dropped first."""
     run, snapshot = life.subtasks[command.subtask], command.snapshot
     run.stop()
-    life.left_out.discard(command.subtask)
+    life.left_out.back(command.subtask)
     life.restarts.began(command.subtask.vertex, command.epoch, command.checkpoint)
     life.leftovers.drop(run.unnamed(life.newest))
     first = (snapshot.taken if snapshot else 0) + 1
@@ -131,7 +131,8 @@ def _committed(life: PipelineLife, command: order.CommitPieces) -> None:
 def _commit_failed(life: PipelineLife, command: order.CommitPieces, failure: UnitFailure) -> None:
     """What may pass is tried again by the coordinator: in an unbounded pipeline for ever."""
     life.tries[command.scope] += 1
-    life.failure = failure
+    out = life.left_out.commit_failed(command.scope, failure)
+    life.failure = life.failure if out else failure
     for_ever = failure.kind is FailureKind.RETRIABLE and not life.bounded
     final = not for_ever and not life.settings.retry.commit_may_pass(failure, life.tries[command.scope])
     reason = Reason.COMMIT_REFUSED if final else Reason.COMMIT_FAILED
@@ -184,8 +185,11 @@ def _checkpoint_ended(life: PipelineLife, command: order.CheckpointEnded) -> Non
 
 
 def _end_life(life: PipelineLife, command: order.EndLife) -> None:
-    life.subtasks[command.subtask].stop()
-    life.left_out.add(command.subtask)
+    life.left_out.leave(command.subtask)
+
+
+def _isolated(life: PipelineLife, command: order.Isolated) -> None:
+    life.left_out.durable(command)
 
 
 def _not_asked_for(life: PipelineLife, command: order.CoordinatorCommand) -> None:
@@ -196,8 +200,7 @@ def _ended(life: PipelineLife, command: order.PipelineEnded) -> None:
     for run in life.subtasks.values():
         run.stop()
     if command.reason is None:
-        life.failure = None
-        life.change(TableState.STOPPED if command.savepoint else TableState.DONE)
+        life.arrived(TableState.STOPPED if command.savepoint else TableState.DONE)
         crash_points.ENDED.hit()
         life.end(life.leftovers.release)
         return
@@ -256,13 +259,17 @@ def _ready(life: PipelineLife, run: SubtaskRun, command: task.ReportReady) -> No
 def _subtask_failed(life: PipelineLife, run: SubtaskRun, command: task.ReportFailed) -> None:
     run.stop()
     vertex, of_unit = command.subtask.vertex, command.reason in (Reason.UNIT_FAILED, Reason.UNIT_REFUSED)
-    cause = life.failure.message if of_unit and life.failure else explain(command.reason)
-    if not life.restarts.failed(vertex, command.epoch, command.reason, cause):
+    failure = life.failure if of_unit and life.failure else UnitFailure(FailureKind.FATAL, explain(command.reason))
+    cause, reason = failure.message, command.reason
+    if not life.restarts.failed(vertex, command.epoch, reason, cause):
         return
     if twice := shown_twice(life.topology, vertex, life.pipeline.vertices, life.prepared):
-        life.give_up(cannot_restart(vertex, twice, cause))
-        return
-    life.hear(report.SubtaskFailed(life.now(), command.incarnation, command.epoch, command.subtask, command.reason))
+        if not life.can_leave_out(vertex):
+            life.give_up(cannot_restart(vertex, twice, cause))
+            return
+        reason = Reason.UNIT_REFUSED  # it leaves, and nobody restarts
+    life.left_out.failed(vertex, failure)
+    life.hear(report.SubtaskFailed(life.now(), command.incarnation, command.epoch, command.subtask, reason))
 
 
 def _source_ended(life: PipelineLife, run: SubtaskRun, command: task.ReportEnded) -> None:
@@ -286,7 +293,7 @@ _PERFORM: Mapping[type, Any] = {
     order.SendStart: _start,
     order.CommitPieces: _commit,
     order.EndLife: _end_life,
-    order.Isolated: _not_asked_for,
+    order.Isolated: _isolated,
     order.Rejoined: _not_asked_for,
     order.RejoinRefused: _not_asked_for,
     order.DropPieces: _not_asked_for,

@@ -24,6 +24,7 @@ from seatunnel_py.protocol.claims import Claim
 from seatunnel_py.protocol.coordinator import Coordinator
 from seatunnel_py.protocol.failover import FailurePolicy
 from seatunnel_py.protocol.ids import Channel, Subtask
+from seatunnel_py.protocol.isolation import isolable
 from seatunnel_py.protocol.items import Batch
 from seatunnel_py.protocol.participant import Participant
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
@@ -38,6 +39,7 @@ from seatunnel_py.runtime.enumerating import Enumerating
 from seatunnel_py.runtime.events import JobEvent, Place, TableChanged, UnitRetried
 from seatunnel_py.runtime.graph import Graph
 from seatunnel_py.runtime.in_flight import InFlight, place_of
+from seatunnel_py.runtime.left_out import LeftOut
 from seatunnel_py.runtime.leftovers import Leftovers
 from seatunnel_py.runtime.orders import perform_task
 from seatunnel_py.runtime.reading import deal
@@ -96,9 +98,11 @@ class PipelineLife:
         self.segments = Segments(self)
         self.completion = Completion(self)
         self.subtasks: dict[Subtask, SubtaskRun] = {}
-        self.left_out: set[Subtask] = set()
+        self.left_out = LeftOut(self)
+        self._rest: TableState | None = None
         self.restarts = Restarts()
         self.replaced = False  # by another life of the same pipeline in this driver
+        self.behind: PipelineLife | None = None  # of which nothing may be at work any more when it begins
         self.renewing = Renewing(self)
         self.units = InFlight(world)
         self.leftovers = Leftovers(self)
@@ -121,6 +125,7 @@ class PipelineLife:
     def begin(self) -> None:
         """It is this pipeline's turn."""
         self.started_at = self.started_at or self.now()
+        self.world.owns(self.key)
         begin = partial(start, self.pipeline, self.graph.topology, self.groups, self.job, self._past)
         self.aside(
             "prepare", begin, self._is_prepared, self._cannot_begin, late=lambda outcome: self.opened(outcome.prepared)
@@ -134,7 +139,8 @@ class PipelineLife:
         self.opened(outcome.prepared)
         self._numbering, self._numberings = outcome.graph[1], outcome.numberings
         try:
-            for vertex in self.pipeline.vertices:
+            over = outcome.record is not None and outcome.record.kind is RecordKind.FINAL
+            for vertex in self.pipeline.vertices if not over else ():
                 self.world.register(chain_of(vertex, self.prepared.setups, self.job, self.settings.exchange))
         except Exception as error:  # noqa: BLE001 - a plugin that cannot travel concerns its own table
             self._cannot_begin(effects.as_failure(error))
@@ -146,13 +152,14 @@ class PipelineLife:
             record=outcome.record,
             first_checkpoint=self._claim.first,
             epochs=self._past.epochs,
-            policy=FailurePolicy.FAIL_FAST,  # a table is a pipeline: what fails is left out as a whole
+            policy=FailurePolicy.FAIL_FAST if self.settings.fail_fast else FailurePolicy.CONTINUE_OTHER_TABLES,
             set_up=tuple(self.groups),
             done=outcome.done,
             plan=self.prepared.to_plain(),
         )
         for vertex in self.pipeline.vertices:
             self.subtasks |= self._subtasks_of(vertex)
+        self.left_out.begin(outcome.record, self._past.stood_at)
         lines = [dropped_line(self.key)] if outcome.anew else []
         if self.graph.topology.edges and outcome.graph != self._past.graph:  # else nobody keeps a journal
             lines.append(graph_line(self.key, *outcome.graph))
@@ -300,6 +307,19 @@ class PipelineLife:
         self.change(self.ending or TableState.STOPPED, self.failure)
         self.end(self.leftovers.release)
 
+    def can_leave_out(self, vertex: str) -> bool:
+        """Whether the others would go on without this one, if it failed for good."""
+        return not self.settings.fail_fast and isolable(self.topology, vertex)
+
+    def arrived(self, state: TableState) -> None:
+        """Everything that takes part has come to its end, in this state; who was left out has not."""
+        self.failure, self._rest = None, state
+        vertices = sorted(self.left_out.vertices)
+        if vertices and state is TableState.DONE:
+            self.change(TableState.ISOLATED, self.left_out.cause(vertices[0]))
+        else:
+            self.change(state)
+
     def end(self, close: Callable[[], None]) -> None:
         """Close as soon as nothing of the pipeline is at work."""
         self._over = close
@@ -370,7 +390,11 @@ class PipelineLife:
         """What became of each of its source tables."""
         tallies: dict[str, Tally] = {}
         for subtask, run in self.subtasks.items():
-            tallies[subtask.vertex] = tallies.get(subtask.vertex, Tally()).plus(run.tally(self.newest))
-        state = self.state if self.state.ended else TableState.STOPPED
+            tally = self.left_out.tally(run) if subtask.vertex in self.left_out.vertices else run.tally(self.newest)
+            tallies[subtask.vertex] = tallies.get(subtask.vertex, Tally()).plus(tally)
+        for node, (vertex, sums) in self.left_out.not_committed().items():
+            tallies[vertex] = tallies[vertex].plus(Tally(written={node: sums}))
+        state = self._rest or (self.state if self.state.ended else TableState.STOPPED)
         seconds = (self.ended_at or at) - self.started_at if self.started_at is not None else 0.0
-        return self.counts.receipts(tallies, self.failures, state, seconds, self.failure)
+        left, apart = self.left_out.receipts(), self.left_out.nodes_apart
+        return self.counts.receipts(tallies, self.failures, state, seconds, self.failure, left, apart)

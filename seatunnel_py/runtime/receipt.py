@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -39,13 +40,39 @@ class ExitCode:
 
 
 @dataclass(frozen=True, slots=True)
+class Stand:
+    """Where a sink stands that was left out: it has everything up to this ``checkpoint`` (0: nothing), at which splits
+    that were being read stood at these ``positions``."""
+
+    checkpoint: int = 0
+    positions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def stand_text(plain: Mapping[str, Any]) -> str:
+    """What a sink that was left out needs, as people read it; from a ``Stand`` as plain data."""
+    if not plain["checkpoint"]:
+        return "it needs everything from the beginning"
+    at = "; ".join(f"{split} at {position_text(position)}" for split, position in plain["positions"].items())
+    return f"it needs what comes behind checkpoint {plain['checkpoint']}{f' ({at})' if at else ''}"
+
+
+def position_text(position: Mapping[str, Any] | None) -> str:
+    """A position in a split as people read it; empty where there is none."""
+    return ", ".join(f"{key} {value}" for key, value in (position or {}).items())
+
+
+@dataclass(frozen=True, slots=True)
 class TargetReceipt:
     """What went into one target. Counts are None where rows of several tables were joined: they stand with the first
-    of these tables."""
+    of these tables. ``state`` and ``cause`` are those of the table where it shares its fate (None); one that was left
+    out has its own, and says where it ``stands``."""
 
     target: str
     rows_written: int | None = 0
     bytes_written: int | None = 0
+    state: TableState | None = None
+    cause: UnitFailure | None = None
+    stands: Stand | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +92,11 @@ class TableReceipt:
     attempts: int = 0
     seconds: float = 0.0
     cause: UnitFailure | None = None
+
+    @property
+    def states(self) -> frozenset[TableState]:
+        """Its own, and those of targets that have another."""
+        return frozenset({self.state, *(into.state for into in self.targets if into.state is not None)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +120,7 @@ class Receipt:
 
     @property
     def exit_code(self) -> int:
-        states = {table.state for table in self.tables}
+        states = {state for table in self.tables for state in table.states}
         if states <= {TableState.DONE} and (states or not self.stopped_by):
             return ExitCode.SUCCESS  # also when a stop came after everything had been committed
         if self.stopped_by:
@@ -117,8 +149,11 @@ class Receipt:
         """The receipt as JSON-ready data. Traces stay in the log: they are no use to a machine."""
         plain = asdict(self)
         for table in plain["tables"]:
-            if table["cause"]:
-                table["cause"].pop("trace")
+            for into in table["targets"]:
+                into["state"] = into["state"] or table["state"]
+            for cause in (table["cause"], *(into["cause"] for into in table["targets"])):
+                if cause:
+                    cause.pop("trace", None)
         totals = ("rows_read", "rows_written", "rows_filtered", "rows_rejected", "bytes_written")
         return {
             **plain,

@@ -39,7 +39,8 @@ class Past:
     """What earlier drivers have left of a pipeline, or this one before it begins anew; ``found``: rounds of splits, by
     vertex and number, that the journal holds and the record perhaps not yet; ``graph``: what the journal is of, and
     what its numbers are called; ``numberings``: what they are called where a subtask gives them to other rows since;
-    ``epochs``: those that this driver has lived; ``strays``: what it has staged in them."""
+    ``epochs``: those that this driver has lived; ``strays``: what it has staged in them; ``stood_at``: records, by
+    number, at which sinks stand that were left out."""
 
     record: CheckpointRecord | None = None
     done: frozenset[str] = frozenset()
@@ -50,6 +51,7 @@ class Past:
     numberings: Mapping[Subtask, str] = field(default_factory=dict)
     epochs: Mapping[str, int] = field(default_factory=dict)
     strays: tuple[SinkPiece, ...] = ()
+    stood_at: Mapping[int, CheckpointRecord] = field(default_factory=dict)
 
 
 def past_of(kept: Journal, pipeline: str, record: CheckpointRecord | None, *, per_split: bool) -> Past:
@@ -99,7 +101,10 @@ def _start(
         )
     before = _with_found(effects.prepared_of(past.record.plan), past.found)
     record = _fitted(pipeline, past.record, topology, before)
-    made = tuple(group for name, group in groups.items() if name in past.done)  # the others' ledgers may not be there
+    out = {node.id for one in pipeline.vertices if one.id in record.topology.detached for node in one.sinks}
+    made = tuple(  # the others' ledgers may not be there
+        group for name, group in groups.items() if name in past.done and group[0].id not in out
+    )
     if record.kind is RecordKind.FINAL or past.per_split or not _of_one_moment(before):
         prepared = effects.resume(pipeline, before, made, job, record)
         return Start(prepared, record, past.done)

@@ -97,7 +97,7 @@ class Segments:
         life, coordinator = self._life, self._life.coordinator
         needed = set[str]().union(*self._of_records.values())
         for subtask, run in life.subtasks.items():
-            for plain in run.participant.holds():
+            for plain in run.participant.holds() if subtask not in life.left_out else ():
                 needed.update(named_in(plain))
             for entry in life.world.taken(life.key, subtask):
                 needed.update(named_in(entry.range))

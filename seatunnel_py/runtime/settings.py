@@ -46,8 +46,10 @@ class Settings:
     def checkpoints(self, *, bounded: bool, early: bool) -> CheckpointSettings:
         """For one pipeline. Without an interval a bounded one takes checkpoints only where these show nothing
         (``early``), an unbounded one always."""
-        if self.checkpoint.interval is not None or (bounded and not early):
+        if self.checkpoint.interval is not None:
             return self.checkpoint
+        if bounded and not early:
+            return replace(self.checkpoint, at_end_only=True)
         return replace(self.checkpoint, interval=PROGRESS_SECONDS)
 
 

@@ -2,17 +2,19 @@
 
 Rules. (1) The incarnation is taken first: from then on nobody else's write counts (I34). (2) What is read afterwards is
 therefore all there is. (3) The claim that says from where it goes on is durable before anything is done. (4) What older
-drivers left is of no use then: records that are no savepoint and not gone on from are deleted.
+drivers left is of no use then: records that are no savepoint and not gone on from are deleted, but those at which sinks
+stand that were left out. (5) What finishes these is a pipeline with a claim and records of its own.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.protocol.claims import Claim, RestoreRefused, claim_from, newest, next_incarnation
+from seatunnel_py.protocol.apart import scopes_left_out
+from seatunnel_py.protocol.claims import Claim, RestoreRefused, Stored, claim_from, newest, next_incarnation
 from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.runtime import crash_points
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore
@@ -26,12 +28,16 @@ class NotRestored(SeaTunnelError):
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """Who the driver is, and from which records it goes on, by pipeline; none: from nothing."""
+    """Who the driver is, and from which records it goes on, by pipeline; none: from nothing. ``apart``: for pipelines
+    that have ended without some of their sinks, what finishes each of these, by commit scope; ``stood_at``: by pipeline
+    and number, the records at which sinks stand that were left out."""
 
     incarnation: int
     lineage: str
     claims: Mapping[str, Claim]
     records: Mapping[str, CheckpointRecord]
+    apart: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    stood_at: Mapping[str, Mapping[int, CheckpointRecord]] = field(default_factory=dict)
 
 
 def take_over(store: CheckpointStore, pipelines: Iterable[str]) -> Authority:
@@ -49,7 +55,9 @@ def take_over(store: CheckpointStore, pipelines: Iterable[str]) -> Authority:
     claims: dict[str, Claim] = {}
     records: dict[str, CheckpointRecord] = {}
     problems = []
-    for pipeline in pipelines:
+    waiting = [*pipelines]
+    apart: dict[str, dict[str, str]] = {}
+    for pipeline in waiting:
         known, stored = found.claims.get(pipeline, ()), found.records.get(pipeline, ())
         claim = claim_from(incarnation, known, stored)
         record = newest(known, stored)
@@ -59,11 +67,17 @@ def take_over(store: CheckpointStore, pipelines: Iterable[str]) -> Authority:
         claims[pipeline] = claim
         if isinstance(record, CheckpointRecord):
             records[pipeline] = record
+            if scopes := scopes_left_out(record):
+                apart[pipeline] = {scope: _name_apart(pipeline, scope, record) for scope in scopes}
+                waiting += apart[pipeline].values()
     if problems:
         raise NotRestored(
             "the job cannot go on from its checkpoints:\n  " + "\n  ".join(problems),
             "give the store back what is missing, or begin anew with --fresh",
         )
+    for pipeline, others in apart.items():
+        for name in others.values():  # its numbers are above those of the pipeline that it left (AP5)
+            claims[name] = replace(claims[name], first=max(claims[name].first, claims[pipeline].first))
     store.claim(incarnation, claims)
     crash_points.CLAIMED.hit()
     for pipeline, record in records.items():
@@ -72,4 +86,17 @@ def take_over(store: CheckpointStore, pipelines: Iterable[str]) -> Authority:
         for one in found.records[pipeline]:
             if one != record and not (isinstance(one, CheckpointRecord) and one.name):
                 store.delete(pipeline, one.checkpoint)
-    return Authority(incarnation, lineage, claims, records)
+    stood_at = {pipeline: _stood_at(record, found.records[pipeline]) for pipeline, record in records.items()}
+    return Authority(incarnation, lineage, claims, records, apart, stood_at)
+
+
+def _name_apart(pipeline: str, scope: str, ended: CheckpointRecord) -> str:
+    """What finishes a scope that this record shows to be out; should its pipeline go back and end again, another."""
+    return f"{pipeline} -> {scope} @ {ended.checkpoint}"
+
+
+def _stood_at(record: CheckpointRecord, stored: Iterable[Stored]) -> Mapping[int, CheckpointRecord]:
+    if not record.topology.detached:
+        return {}
+    numbers = {one.since for at, one in record.snapshots.items() if at.vertex in record.topology.detached}
+    return {one.checkpoint: one for one in stored if isinstance(one, CheckpointRecord) and one.checkpoint in numbers}

@@ -64,6 +64,8 @@ class Timeline:
                 self._open_one(line, self._add(line, line["unit"], "failed attempts", line["attempt"] + 1))
             case "region_restarted":
                 self._restarted(line)
+            case "sink_left_out":
+                self._left_out(line)
             case "table_changed" if line.get("cause"):
                 self._changed(line)
             case "checkpoint_ended" if line["checkpoint"]:
@@ -116,12 +118,23 @@ class Timeline:
             one.follows = follows
         self._counter(line["table"])["restarts"] += 1
 
+    def _left_out(self, line: Mapping[str, Any]) -> None:
+        """What its vertex had failed at is what it is left out for."""
+        waiting = self._open.get(line["pipeline"], [])
+        own = [one for one in waiting if one.vertex == line["vertex"]]
+        self._open[line["pipeline"]] = [one for one in waiting if one.vertex != line["vertex"]]
+        for one in own or [self._add(line, line["vertex"], "")]:
+            one.follows = f"the sink into {', '.join(line['targets'])} was left out, the others go on"
+        self._counter(line["table"])["sinks left out"] += 1
+
     def _changed(self, line: Mapping[str, Any]) -> None:
         """A table's end settles what was open; what is told with RETRYING stands in lines of its own."""
         state = line["state"]
         if state not in ("FAILED", "ISOLATED", "STOPPED", "DONE"):
             return
         waiting = self._open.pop(line["pipeline"], [])
+        if state == "ISOLATED" and not waiting and self._counter(line["table"])["sinks left out"]:
+            return  # only sinks were, which stands in lines of their own
         follows = _ENDS[state]
         if state == "ISOLATED" and line["cause"].get("error_type") != NoWayOn.__name__:
             follows += "; --restore latest goes on with it"

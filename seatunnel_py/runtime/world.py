@@ -21,6 +21,9 @@ class World(Protocol):
 
     def now(self) -> float: ...
 
+    def owns(self, pipeline: str) -> None:
+        """Units of this pipeline's vertices are its own from now on."""
+
     def register(self, chain: Chain) -> None:
         """Units of this vertex run this chain from now on. May raise whatever a plugin that cannot travel raises."""
 

@@ -6,6 +6,7 @@ from tests.mutants.mutant import Mutant
 
 ISOLATING = "tests/protocol/test_isolating.py"
 REJOINING = "tests/protocol/test_rejoining.py"
+APART = "tests/protocol/test_apart.py"
 
 MUTANTS: tuple[Mutant, ...] = (
     # ---- leaving.py
@@ -44,9 +45,17 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "no barrier is asked for again",
         "leaving.py",
-        "        if not self.going or any(",
-        "        if True or any(",
+        "        if any(request.operation.kind",
+        "        if True or any(request.operation.kind",
         "LE3",
+        ISOLATING,
+    ),
+    Mutant(
+        "a barrier shows rows early because somebody leaves",
+        "leaving.py",
+        "        if not self.going or self.shared.settings.at_end_only:",
+        "        if not self.going:",
+        "LE6",
         ISOLATING,
     ),
     Mutant(
@@ -153,5 +162,127 @@ MUTANTS: tuple[Mutant, ...] = (
         "        if not came:\n            self.leaving",
         "RJ5",
         REJOINING,
+    ),
+    # ---- apart.py
+    Mutant(
+        "everybody is in the pipeline that finishes one",
+        "apart.py",
+        "    return own.union(*(topology.ancestors(name) for name in own))",
+        "    return frozenset(topology.by_id)",
+        "AP1",
+        APART,
+    ),
+    Mutant(
+        "who finishes together is finished one by one",
+        "apart.py",
+        "one.sink is not SinkKind.NONE and one.commit_scope == scope",
+        "one.sink is not SinkKind.NONE and one.id == scope",
+        "AP1",
+        APART,
+    ),
+    Mutant(
+        "the sources go on where they stand now",
+        "apart.py",
+        "        snapshot = stood.snapshots.get(subtask)",
+        "        snapshot = newest.snapshots.get(subtask)",
+        "AP2, IS6",
+        APART,
+    ),
+    Mutant(
+        "what was sent and not received is missed",
+        "apart.py",
+        "        if has != sent.get(channel, 0):",
+        "        if has > sent.get(channel, 0):",
+        "AP3",
+        APART,
+    ),
+    Mutant(
+        "what was received and not sent comes twice",
+        "apart.py",
+        "        if has != sent.get(channel, 0):",
+        "        if has < sent.get(channel, 0):",
+        "AP3, I22",
+        APART,
+    ),
+    Mutant(
+        "one that stands nowhere stands somewhere",
+        "apart.py",
+        "if at.vertex in own), default=0)",
+        "if at.vertex in own), default=record.checkpoint)",
+        "AP4",
+        APART,
+    ),
+    Mutant(
+        "commits that are not confirmed are forgotten",
+        "apart.py",
+        "        uncommitted=tuple(one for one in newest.uncommitted if one.scope == scope),",
+        "        uncommitted=(),",
+        "AP5, P2",
+        APART,
+    ),
+    Mutant(
+        "epochs are lived again",
+        "apart.py",
+        "{name: newest.epochs[name] for name in graph.by_id}",
+        "{name: stood.epochs[name] for name in graph.by_id}",
+        "AP5, I11",
+        APART,
+    ),
+    Mutant(
+        "a source that is read once is read twice",
+        "apart.py",
+        "if name in every and not topology.vertex(name).replayable]",
+        "if name in every and False]",
+        "AP6",
+        APART,
+    ),
+    Mutant(
+        "a sink gets its rows again on the way",
+        "apart.py",
+        "if one.id in every - own and one.sink",
+        "if one.id in every - own - every and one.sink",
+        "AP6",
+        APART,
+    ),
+    Mutant(
+        "a table is finished beside a pipeline that goes on",
+        "apart.py",
+        "    if record.kind is not RecordKind.FINAL:",
+        "    if False:",
+        "AP7",
+        APART,
+    ),
+    # ---- committing.py, coordinator.py, commits.py: refused commits
+    Mutant(
+        "a refused commit fails everybody",
+        "coordinator.py",
+        "        if FIRST_LEVEL[reason] is not Level.TABLE or not own:\n            return False",
+        "        if reason:\n            return False",
+        "CN4, FO5",
+        ISOLATING,
+    ),
+    Mutant(
+        "what is lost is left out",
+        "coordinator.py",
+        "        if FIRST_LEVEL[reason] is not Level.TABLE or not own:",
+        "        if not own:",
+        "CN4, I31",
+        ISOLATING,
+    ),
+    Mutant(
+        "one that is out already fails the others",
+        "coordinator.py",
+        "        if topology.detached.issuperset(own):\n            return True",
+        "        if topology.detached.issuperset(own):\n            return False",
+        "CN4",
+        ISOLATING,
+    ),
+    Mutant(
+        "what a target refuses keeps everybody waiting",
+        "commits.py",
+        "for commit in self.waiting if commit.scope not in self.refused})",
+        "for commit in self.waiting})",
+        "CN4",
+        ISOLATING,
     ),
 )

@@ -13,7 +13,6 @@ from seatunnel_py.protocol.records import RecordKind
 COUNTED = {Reason.EXPIRED, Reason.DECLINED, Reason.STORE_FAILED, Reason.SNAPSHOT_FAILED}
 DEADLY = {
     Reason.GAP,
-    Reason.COMMIT_REFUSED,
     Reason.LOST,
     Reason.FENCED,
     Reason.FOREIGN,
@@ -21,6 +20,7 @@ DEADLY = {
 }
 HOPELESS = DEADLY | {
     Reason.UNIT_REFUSED,
+    Reason.COMMIT_REFUSED,
     Reason.SHUT_DOWN,
     Reason.PERIODIC_OFF,
     Reason.NOT_POSSIBLE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -345,3 +346,108 @@ def test_a_driver_uses_no_id_that_the_next_one_would_not_expect() -> None:
 
     assert told.last(cc.PipelineEnded) == cc.PipelineEnded(Reason.TOO_MANY_FAILED_CHECKPOINTS)
     assert told.coordinator.shared.next_checkpoint == 1 + ID_RESERVE
+
+
+def test_where_a_checkpoint_would_show_rows_early_the_last_one_shows_who_left() -> None:
+    """LE6: no barrier is asked for; the others go on to the end, and the final record holds who was left out."""
+    at_end = CheckpointSettings(interval=None, alignment_timeout=None, at_end_only=True)
+    told = Talk(FORK, at_end, backoff=NEVER).start().forget().fail(LEFT)
+
+    assert triggered(told) == []
+    assert told.all(cc.EndLife) == [cc.EndLife(LEFT, 1, 2)]
+
+    told.end(SOURCE)
+    number = told.last(cc.SendTrigger).checkpoint
+    told.ack(number, SOURCE, RIGHT, ended=True).persisted()
+
+    record = told.last(cc.Persist).record
+    assert record.kind is RecordKind.FINAL and record.topology.detached == {"left"}
+    assert told.last(cc.Isolated) == cc.Isolated(("left",), number, 0)
+
+
+# ---------------------------------------------------------------- commits that are refused
+
+SINKS = Topology(
+    (Vertex("source"), *(Vertex(name, sink=SinkKind.TWO_PHASE) for name in ("left", "right"))),
+    (Edge("source", "left"), Edge("source", "right")),
+)
+
+
+def committing(**more: Any) -> tuple[Talk, int]:
+    """Both sinks have to commit."""
+    told = talk(SINKS, **more)
+    return told, told.checkpoint(pieces=["p"]).checkpoint
+
+
+def refuse(told: Talk, checkpoint: int, scope: str = "left", reason: Reason = Reason.COMMIT_REFUSED) -> Talk:
+    return told.hear_and_return(ev.CommitFailed(told.at, 1, scope, checkpoint, reason))
+
+
+def test_whose_commit_is_refused_for_good_leaves_with_what_it_has_not_committed() -> None:
+    """CN4, FO5, P2: the others go on to success; every record carries the commit, and nobody waits for it."""
+    told, first = committing()
+    told.confirm(first, "right").progress().timer("trigger", told.at + 10.0)
+    pending = told.last(cc.SendTrigger).checkpoint
+
+    refuse(told.forget(), first)
+
+    assert cc.CheckpointEnded(pending, Reason.RESTARTING, (LEFT, RIGHT, SOURCE)) in told.said
+    assert triggered(told) == [("source", ISOLATE_LEFT)]
+    told.ack(told.last(cc.SendTrigger).checkpoint, SOURCE, RIGHT, pieces=["q"]).persisted()
+    assert told.last(cc.Isolated).stand_at == first
+    told.confirm(told.last(cc.Persist).record.checkpoint, "right").end(SOURCE)
+    told.ack(told.last(cc.SendTrigger).checkpoint, SOURCE, RIGHT, ended=True).persisted()
+    record = told.last(cc.Persist).record
+    assert [(one.scope, one.checkpoint) for one in record.uncommitted if one.scope == "left"] == [("left", first)]
+    told.confirm(record.checkpoint, "right")
+    assert told.last(cc.PipelineEnded) == cc.PipelineEnded(None)
+
+
+def test_a_last_commit_that_is_refused_keeps_nobody_from_success() -> None:
+    """CN4, EN3: no barrier is needed, for the record holds the commit, and a later driver makes it."""
+    told = talk(SINKS).end(SOURCE)
+    number = told.last(cc.SendTrigger).checkpoint
+    told.ack(number, ended=True, pieces=["p"]).persisted().forget()
+
+    refuse(told, number)
+    assert told.all(cc.EndLife) == [cc.EndLife(LEFT, 1, 2)] and not told.all(cc.PipelineEnded)
+    told.confirm(number, "right")
+
+    assert told.last(cc.PipelineEnded) == cc.PipelineEnded(None)
+
+
+def test_a_commit_of_one_that_is_out_already_harms_nobody() -> None:
+    """CN4."""
+    told, first = committing()
+    told.fail(LEFT).forget()
+    refuse(told, first)
+    assert not told.all(cc.PipelineEnded) and not told.all(cc.EndLife)
+
+    lost, first = committing()
+    refuse(lost.fail(LEFT), first, reason=Reason.LOST)
+    assert lost.last(cc.PipelineEnded) == cc.PipelineEnded(Reason.LOST), "never a success (I31)"
+
+
+@pytest.mark.parametrize(
+    ("scope", "reason", "topology", "policy"),
+    [
+        ("left", Reason.COMMIT_REFUSED, SINKS, FailurePolicy.FAIL_FAST),
+        ("left", Reason.LOST, SINKS, FailurePolicy.CONTINUE_OTHER_TABLES),
+        ("left", Reason.COMMIT_REFUSED, replace(SINKS, vertices=SINKS.vertices[:2], edges=SINKS.edges[:1]), None),
+    ],
+)
+def test_otherwise_a_commit_that_never_will_succeed_fails_the_pipeline(
+    scope: str, reason: Reason, topology: Topology, policy: FailurePolicy | None
+) -> None:
+    """CN2, FO6, FO7, IS3."""
+    told = talk(topology, policy=policy or FailurePolicy.CONTINUE_OTHER_TABLES)
+    refuse(told, told.checkpoint(pieces=["p"]).checkpoint, scope, reason)
+    assert told.last(cc.PipelineEnded) == cc.PipelineEnded(reason)
+
+
+def test_bad_rows_of_a_vertex_without_sinks_are_nobodys_table() -> None:
+    """CN2: what they are committed with is no sink that others could go on without."""
+    told = talk(replace(SINKS, vertices=tuple(replace(one, sink=SinkKind.NONE) for one in SINKS.vertices)))
+    number = told.checkpoint(pieces=["p"]).checkpoint
+    refuse(told, number, "left")
+    assert told.last(cc.PipelineEnded) == cc.PipelineEnded(Reason.COMMIT_REFUSED)

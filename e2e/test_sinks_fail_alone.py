@@ -1,0 +1,165 @@
+"""One source, three sinks, one of which cannot be written: the others arrive, people are told which one did not and
+why, and once that is mended a run finishes it alone."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from e2e.conftest import Databases
+from e2e.support import IN_PROCESS, SEATUNNEL, Finished, finish, seatunnel, start, write_job
+
+ROWS = 6_000
+SPLITS = 3
+Row = tuple[str, int, int]  # source, split, seq
+EVERY = {("orders", number % SPLITS, number) for number in range(ROWS)}
+
+
+def from_table(databases: Databases, home: Path) -> str:
+    with databases.connect(databases.source) as connection:
+        connection.execute("CREATE TABLE orders (seq bigint PRIMARY KEY, source text NOT NULL, split int NOT NULL)")
+        connection.execute(f"INSERT INTO orders SELECT i, 'orders', i % {SPLITS} FROM generate_series(0, {ROWS - 1}) i")
+    return f'Jdbc {{ {databases.jdbc(databases.source)}, table_path = "{databases.source}.public.orders" }}'
+
+
+def from_files(databases: Databases, home: Path) -> str:
+    place = home / "in"
+    place.mkdir()
+    for split in range(SPLITS):
+        with (place / f"{split}.csv").open("w", newline="") as file:
+            csv.writer(file).writerows([seq, "orders", split] for seq in range(split, ROWS, SPLITS))
+    fields = "fields { seq = bigint, source = string, split = int }"
+    return (
+        f'LocalFile {{ path = "{place}", file_format_type = csv, '
+        f"schema {{ table = orders, {fields}, primaryKey {{ name = pk, columnNames = [seq] }} }} }}"
+    )
+
+
+SOURCES = {"a table": from_table, "files": from_files}
+
+
+class FanOut:
+    """The job, and what arrived."""
+
+    def __init__(self, databases: Databases, home: Path, source: str, program: Sequence[str]) -> None:
+        self.databases, self.home, self.program = databases, home, program
+        with databases.connect(databases.target) as connection:
+            for table in ("good", "bad"):
+                connection.execute(
+                    f"CREATE TABLE {table} (seq bigint PRIMARY KEY, source text NOT NULL, split int NOT NULL)"
+                )
+            connection.execute(f"CREATE ROLE {self.clerk} LOGIN")
+            connection.execute(f"GRANT CREATE, USAGE ON SCHEMA public TO {self.clerk}")
+            connection.execute(f"ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT ALL ON TABLES TO {self.clerk}")
+            connection.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON bad TO {self.clerk}")
+        read = SOURCES[source](databases, home)
+        write_job(
+            home,
+            f"""
+            env {{ parallelism = 2, checkpoint.interval = 300, unit.rows = 250, job.retry.times = 1,
+                   job.retry.interval.seconds = 1 }}
+            source {{ {read.replace("{", "{ plugin_output = orders,", 1)} }}
+            sink {{
+              {self.table("good", "postgres")}
+              {self.table("bad", self.clerk)}
+              LocalFile {{ plugin_input = orders, path = "{home / "out"}", file_format_type = csv }}
+            }}
+            """,
+        )
+
+    @property
+    def clerk(self) -> str:
+        return f"clerk_{self.databases.target}"
+
+    def table(self, name: str, user: str) -> str:
+        into = self.databases.jdbc(self.databases.target).replace('"postgres"', f'"{user}"')
+        return (
+            f"Jdbc {{ plugin_input = orders, {into}, generate_sink_sql = true, database = {self.databases.target}, "
+            f'table = "public.{name}", is_exactly_once = true, exactly_once_recipe = staged }}'
+        )
+
+    def run(self, *more: str) -> Finished:
+        return finish(start(self.home, "run", "job.conf", "--job-id", "fan", "--json", *more, program=self.program))
+
+    def poison(self, statement: str) -> None:
+        with self.databases.connect(self.databases.target) as connection:
+            connection.execute(statement)
+
+    def rows(self, table: str) -> list[Row]:
+        with self.databases.connect(self.databases.target) as connection:
+            return connection.execute(f"SELECT source, split, seq FROM {table}").fetchall()  # type: ignore[return-value]
+
+    def filed(self) -> list[Row]:
+        found = []
+        for path in (self.home / "out").rglob("*.csv"):
+            with path.open(newline="") as file:
+                found += [(source, int(split), int(seq)) for seq, source, split in csv.reader(file)]
+        return found
+
+    def staged(self) -> list[str]:
+        """What lies in the target's schema beside the tables themselves and the ledger."""
+        with self.databases.connect(self.databases.target) as connection:
+            query = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+            names = [name for (name,) in connection.execute(query)]
+        return sorted(set(names) - {"good", "bad", "seatunnel_ledger", "seatunnel_piece"})
+
+
+POISONS = {
+    "a revoked privilege": ("REVOKE INSERT ON bad FROM {clerk}", "GRANT INSERT ON bad TO {clerk}"),
+    "rows that it refuses": (
+        "ALTER TABLE bad ADD CONSTRAINT early CHECK (seq < 4000)",
+        "ALTER TABLE bad DROP CONSTRAINT early",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "poison", "program"),
+    [
+        ("a table", "a revoked privilege", SEATUNNEL),
+        ("a table", "rows that it refuses", IN_PROCESS),
+        ("files", "a revoked privilege", IN_PROCESS),
+        ("files", "rows that it refuses", IN_PROCESS),
+    ],
+    ids=lambda one: "" if isinstance(one, list) else one,
+)
+def test_one_of_three_sinks_fails_alone_and_is_finished_alone(
+    tmp_path: Path, databases: Databases, source: str, poison: str, program: Sequence[str]
+) -> None:
+    """I1, I2, I21: content by (source, split, seq) in the others is exact, exit code 3; text, JSON and `jobs show` name
+    sink, table and cause; after the mend only what was missing is written, and nobody touches what was done."""
+    job = FanOut(databases, tmp_path, source, program)
+    spoil, mend = (text.format(clerk=job.clerk) for text in POISONS[poison])
+    job.poison(spoil)
+
+    first = job.run()
+
+    assert first.code == 3, first.err
+    (table,) = first.receipt["tables"]
+    assert table["state"] == "ISOLATED" and table["table"].endswith("orders")
+    good, bad, files = table["targets"]
+    assert [good["state"], bad["state"], files["state"]] == ["DONE", "ISOLATED", "DONE"], first.err
+    assert "bad" in bad["target"] and bad["stands"] is not None
+    cause = "permission denied" if "REVOKE" in spoil else "early"
+    assert cause in bad["cause"]["message"]
+    for arrived in (job.rows("good"), job.filed()):
+        assert set(arrived) == EVERY and len(arrived) == ROWS
+    assert job.rows("bad") == [], "without its last commit a batch shows nothing"
+    assert good["rows_written"] == files["rows_written"] == ROWS and table["rows_read"] == ROWS
+    shown = seatunnel(tmp_path, "jobs", "show", "fan")
+    assert "ISOLATED" in shown.out and cause in shown.out and "was left out" in shown.out
+
+    job.poison(mend)
+    job.poison("DELETE FROM good WHERE seq = 1")  # whoever wrote it again would be seen
+    again = job.run("--restore", "latest")
+
+    assert again.code == 0, again.err
+    arrived = job.rows("bad")
+    assert set(arrived) == EVERY and len(arrived) == ROWS
+    assert len(job.rows("good")) == ROWS - 1 and len(job.filed()) == ROWS
+    assert job.staged() == []
+    assert job.run("--restore", "latest").code == 0
+    assert len(job.rows("bad")) == ROWS

@@ -1,0 +1,192 @@
+"""One sink of a pipeline fails for good: it is left out, the others go on to their end, and people are told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, failed, forked
+
+from seatunnel_py.api import Setup
+from seatunnel_py.api.capabilities import Determinism
+from seatunnel_py.api.sink import Visible
+from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.protocol.backoff import Backoff
+from seatunnel_py.protocol.trigger import CheckpointSettings
+from seatunnel_py.runtime.attempts import RetryPolicy
+from seatunnel_py.runtime.events import JobEvent, RegionRestarted, SinkLeftOut
+from seatunnel_py.runtime.receipt import ExitCode, Receipt, Seconds, TableReceipt, TableState
+from seatunnel_py.runtime.settings import Settings
+from seatunnel_py.work.unit import Budget, FailureKind, Unit
+
+ROWS = 100
+DONE, ISOLATED, FAILED = TableState.DONE, TableState.ISOLATED, TableState.FAILED
+
+
+@dataclass(frozen=True)
+class SeenAs(ToySink):
+    visible: Visible = Visible.COMMITTED
+
+    def plan_setup(self) -> Setup:
+        self.state.tell("plan")
+        return Setup(visible=self.visible)
+
+
+@dataclass
+class FanOut:
+    """A source with three sinks; units of the vertices in ``failing`` fail from the given one on."""
+
+    place: Path
+    visible: Visible = Visible.COMMITTED
+    interval: float | None = 0.01
+    fail_fast: bool = False
+    parallelism: int = 1
+    kind: FailureKind = FailureKind.FATAL
+    failing: dict[str, int] = field(default_factory=lambda: {"x>1": 3})
+    events: list[JobEvent] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.targets = [Target(), Target(), Target()]
+
+    def pipeline(self) -> Pipeline:
+        sinks = [SeenAs(f"out{number}", target, self.visible) for number, target in enumerate(self.targets)]
+        return forked("x", ToySource((ROWS,) * self.parallelism), sinks, self.parallelism)
+
+    def run(self, pipeline: Pipeline | None = None) -> Receipt:
+        line = pipeline or self.pipeline()
+        self.engine = ScriptedEngine([line])
+
+        def script(unit: Unit) -> object:
+            if unit.id.vertex in self.failing and unit.id.sequence >= self.failing[unit.id.vertex]:
+                return failed(unit.id, self.kind)
+            return self.engine.work(unit)
+
+        self.engine.script = script  # type: ignore[assignment]
+        settings = Settings(
+            RetryPolicy(1, 0.002),
+            Budget(10, 1.0),
+            exchange="mem:",
+            fail_fast=self.fail_fast,
+            checkpoint=CheckpointSettings(interval=self.interval),
+            restarts=Backoff(1, 0.001, longest=0.002),
+        )
+        self.driver = driver_of([line], self.engine, settings, Clock(), self.events.append, self.place)
+        tables = self.driver.run()
+        self.engine.stop()
+        return Receipt("j", "job", tables, Seconds())
+
+    def committed(self, number: int) -> int:
+        return sum(piece.rows for piece in self.targets[number].committed)
+
+    def seen(self, kind: type) -> list[JobEvent]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+def states(table: TableReceipt) -> list[TableState | None]:
+    return [into.state for into in table.targets]
+
+
+@pytest.mark.parametrize("parallelism", [1, 2])
+@pytest.mark.parametrize("visible", list(Visible))
+def test_the_others_go_on_without_a_sink_that_fails_for_good(
+    tmp_path: Path, visible: Visible, parallelism: int
+) -> None:
+    """I21, IS5, exit code 3: the others have every row once and restart no more; nothing of the one that was left out
+    is committed beyond where it stands; receipt and events name sink, table and cause."""
+    job = FanOut(tmp_path, visible, parallelism=parallelism)
+
+    receipt = job.run()
+
+    (table,) = receipt.tables
+    assert receipt.exit_code == ExitCode.SOME_TABLES_FAILED
+    assert (table.state, states(table)) == (ISOLATED, [DONE, ISOLATED, DONE])
+    everything = ROWS * parallelism
+    assert (job.committed(0), job.committed(2)) == (everything, everything)
+    assert job.committed(1) < everything
+    assert not job.seen(RegionRestarted)
+    for calm in ("x", "x>0", "x>2"):
+        units = [unit.id for unit in job.engine.submitted if unit.id.vertex == calm]
+        assert {unit.epoch for unit in units} == {0} and len(units) == len(set(units))
+    (told,) = job.seen(SinkLeftOut)
+    assert isinstance(told, SinkLeftOut) and (told.vertex, told.targets) == ("x>1", ("out1",))
+    assert table.cause is not None and table.cause.message == told.failure.message
+    out = table.targets[1]
+    assert out.cause == table.cause and "went wrong" in table.cause.message
+    assert out.stands is not None
+    if visible is not Visible.FINAL:
+        assert out.rows_written == job.committed(1), "what is said to be written is what was committed"
+    assert table.rows_read == everything and table.targets[0].rows_written == everything
+    plain = receipt.to_plain()["tables"][0]["targets"]
+    assert [one["state"] for one in plain] == ["DONE", "ISOLATED", "DONE"] and "trace" not in plain[1]["cause"]
+
+
+def test_without_an_interval_nothing_is_seen_before_the_end(tmp_path: Path) -> None:
+    """LE6: no barrier is taken for the isolation, which would show rows of the others early."""
+    job = FanOut(tmp_path, interval=None)
+
+    receipt = job.run()
+
+    assert states(receipt.tables[0]) == [DONE, ISOLATED, DONE]
+    assert [target.told.count("commit") for target in job.targets] == [1, 0, 1]
+    assert (job.committed(0), job.committed(1), job.committed(2)) == (ROWS, 0, ROWS)
+    out = receipt.tables[0].targets[1]
+    assert out.stands is not None and (out.stands.checkpoint, out.rows_written) == (0, 0)
+    assert "abort" in job.targets[1].told, "what it had staged is given back"
+    assert "abort" not in job.targets[0].told + job.targets[2].told
+
+
+def test_attempts_and_lives_come_first(tmp_path: Path) -> None:
+    """FO5: what may pass is tried again, with restarts of the region; only then is the sink left out."""
+    job = FanOut(tmp_path, kind=FailureKind.RETRIABLE)
+
+    receipt = job.run()
+
+    assert states(receipt.tables[0]) == [DONE, ISOLATED, DONE]
+    assert len(job.seen(RegionRestarted)) == 1
+    assert (job.committed(0), job.committed(2)) == (ROWS, ROWS)
+
+
+def test_fail_fast_fails_the_table(tmp_path: Path) -> None:
+    """FO7: the policy of the peer."""
+    receipt = FanOut(tmp_path, fail_fast=True).run()
+    assert (receipt.tables[0].state, states(receipt.tables[0])) == (FAILED, [None, None, None])
+    assert receipt.exit_code == ExitCode.FAILED
+
+
+@pytest.mark.parametrize("who", ["x", "x>0 x>1 x>2"])
+def test_where_nothing_would_remain_the_table_fails(tmp_path: Path, who: str) -> None:
+    """IS3: the source, or every sink."""
+    receipt = FanOut(tmp_path, failing=dict.fromkeys(who.split(), 3)).run()
+    assert receipt.tables[0].state is FAILED
+    assert receipt.exit_code == ExitCode.FAILED
+    assert TableState.DONE not in states(receipt.tables[0])
+
+
+def test_two_sinks_leave_one_after_the_other(tmp_path: Path) -> None:
+    """Each with a cause of its own, and a place of its own where it stands."""
+    job = FanOut(tmp_path, failing={"x>0": 2, "x>2": 7})
+
+    (table,) = job.run().tables
+
+    assert states(table) == [ISOLATED, DONE, ISOLATED]
+    assert job.committed(1) == ROWS
+    causes = [into.cause for into in table.targets]
+    assert causes[0] is not None and causes[2] is not None and causes[0] != causes[2]
+
+
+def test_a_sink_leaves_where_a_restart_would_show_rows_twice(tmp_path: Path) -> None:
+    """FO2: a source that gives other rows when it is read again cannot restart beside a sink that shows all at once;
+    leaving out restarts nobody."""
+    job = FanOut(tmp_path, Visible.STAGED, kind=FailureKind.RETRIABLE)
+    line = job.pipeline()
+    head, *behind = line.vertices
+    source = head.source
+    assert source is not None
+    other = replace(source, capabilities=replace(source.capabilities, determinism=Determinism.INDETERMINATE))
+    line = replace(line, vertices=(replace(head, nodes=(other,)), *behind))
+
+    receipt = job.run(line)
+
+    assert states(receipt.tables[0])[1] is ISOLATED
+    assert (job.committed(0), job.committed(2)) == (ROWS, ROWS)
