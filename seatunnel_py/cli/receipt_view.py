@@ -39,9 +39,9 @@ def receipt_text(receipt: Receipt, home: Home) -> str:
     for table in receipt.tables:
         if table.cause is not None and table.state is not TableState.STOPPED:
             console.print(_cause(table), soft_wrap=True)
-            for into in table.targets:
-                if into.stands is not None:
-                    console.print(_left_out(into), soft_wrap=True)
+        for into in table.targets:
+            if into.stands is not None:
+                console.print(_left_out(table, into), soft_wrap=True)
     if not receipt.total("rows_read") and all(table.state is TableState.DONE for table in receipt.tables):
         console.print("0 rows were read: the sources are empty, or their filters match nothing", style="yellow")
     for note in receipt.notes:
@@ -119,11 +119,13 @@ def _state(into: TargetReceipt, table: TableReceipt) -> str:
     return f" ({(into.state or table.state).value.lower()})" if differ else ""
 
 
-def _left_out(into: TargetReceipt) -> Text:
-    assert into.stands is not None
-    text = Text(f"    -> {_short(into.target)}: ", "bold red")
-    cause = "" if into.cause is None else f": {first_line(into.cause.message)}"
-    return text.append(f"ISOLATED{cause}; {stand_text(asdict(into.stands))}", "default")
+def _left_out(table: TableReceipt, into: TargetReceipt) -> Text:
+    assert into.stands is not None and into.cause is not None, "a sink is left out for a reason, and stands somewhere"
+    text = Text(f"{table.table} -> {_short(into.target)}: ", "bold red")
+    text.append(f"ISOLATED: {first_line(into.cause.message)}; {stand_text(asdict(into.stands))}", "default")
+    if into.cause.remedy and (into.cause != table.cause or table.state is TableState.STOPPED):
+        text.append(f"\n    remedy: {into.cause.remedy}", "green")
+    return text
 
 
 def _known(number: int | None, shown: Callable[[float], str]) -> str:

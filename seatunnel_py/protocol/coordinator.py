@@ -15,14 +15,13 @@ from dataclasses import replace
 from typing import Any
 
 from seatunnel_py.protocol import coordinator_events as ev
-from seatunnel_py.protocol.apart import finishing
 from seatunnel_py.protocol.backoff import Backoff
 from seatunnel_py.protocol.beginning import Beginning
 from seatunnel_py.protocol.checkpoints import EXPIRE, TRIGGER, Checkpoints
 from seatunnel_py.protocol.committing import COMMIT, Committing
 from seatunnel_py.protocol.coordinator_commands import CoordinatorCommand, SetTimer
 from seatunnel_py.protocol.ending import Ending
-from seatunnel_py.protocol.failover import FIRST_LEVEL, FailurePolicy, Level, distrust
+from seatunnel_py.protocol.failover import FailurePolicy, distrust
 from seatunnel_py.protocol.isolation import isolable
 from seatunnel_py.protocol.items import OperationKind, Plain
 from seatunnel_py.protocol.leaving import Leaving
@@ -208,25 +207,9 @@ class Coordinator:
 
     def _commit_failed(self, event: ev.CommitFailed) -> None:
         reason = self.committing.failed(event)
-        if reason is None:
-            return
-        if self._goes_on_without(event.scope, reason, event.at):
-            self._go_on(event.at)
-        else:
+        if reason is not None and not self.ending.goes_on_without(event.scope, reason, event.at):
             self.ending.end(reason, event.at)
-
-    def _goes_on_without(self, scope: str, reason: Reason, at: float) -> bool:
-        """Leave out those whose commits never will succeed (CN4)."""
-        topology = self.shared.topology
-        own = sorted(finishing(topology, scope))
-        if FIRST_LEVEL[reason] is not Level.TABLE or not own:
-            return False
-        if topology.detached.issuperset(own):
-            return True
-        if not isolable(topology, own[0]):
-            return False
-        self.checkpoints.abort_all(Reason.RESTARTING, at)
-        return self.recovery.fail(own[0], at, reason)
+        self._go_on(event.at)
 
     # ---------------------------------------------------------------- requests
 

@@ -11,8 +11,11 @@ May not know: why the pipeline failed, and what a commit is.
 
 from __future__ import annotations
 
+from seatunnel_py.protocol.apart import finishing
 from seatunnel_py.protocol.checkpoints import Checkpoints
 from seatunnel_py.protocol.coordinator_commands import PipelineEnded
+from seatunnel_py.protocol.failover import FIRST_LEVEL, Level
+from seatunnel_py.protocol.isolation import isolable
 from seatunnel_py.protocol.lifecycle import PipelineEvent, PipelineState
 from seatunnel_py.protocol.pipeline_state import Shared
 from seatunnel_py.protocol.reasons import Reason
@@ -60,6 +63,19 @@ class Ending:
         final = newest.kind is RecordKind.FINAL
         shared.advance(PipelineEvent.FINAL_CONFIRMED if final else PipelineEvent.SAVEPOINT_CONFIRMED)
         shared.say(PipelineEnded(None, newest.name))
+
+    def goes_on_without(self, scope: str, reason: Reason, at: float) -> bool:
+        """Leave out those whose commits never will succeed, where that is no end for the others (CN4)."""
+        topology = self.shared.topology
+        own = sorted(finishing(topology, scope))
+        if FIRST_LEVEL[reason] is not Level.TABLE or not own:
+            return False
+        if topology.detached.issuperset(own):
+            return True
+        if not isolable(topology, own[0]):
+            return False
+        self.checkpoints.abort_all(Reason.RESTARTING, at)
+        return self.recovery.fail(own[0], at, reason)
 
     def end(self, reason: Reason, at: float) -> None:
         """The end, without success."""

@@ -21,7 +21,7 @@ from seatunnel_py.protocol.apart import finishing
 from seatunnel_py.protocol.coordinator_commands import Isolated
 from seatunnel_py.protocol.coordinator_events import PlanGrew
 from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.isolation import leaving
+from seatunnel_py.protocol.isolation import isolable, leaving
 from seatunnel_py.protocol.records import CheckpointRecord, Commit
 from seatunnel_py.runtime import pausing
 from seatunnel_py.runtime.effects import piece_of
@@ -75,6 +75,10 @@ class LeftOut:
         self._stays |= dict.fromkeys(finishing(self._life.graph.topology, scope), why)
 
     # ---------------------------------------------------------------- leaving
+
+    def possible(self, vertex: str) -> bool:
+        """Whether the others would go on without this one, if it failed for good."""
+        return not self._life.settings.fail_fast and isolable(self._life.topology, vertex)
 
     def failed(self, vertex: str, failure: UnitFailure) -> None:
         """Why its life has ended; whether it leaves the coordinator says."""

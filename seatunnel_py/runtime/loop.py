@@ -51,10 +51,6 @@ LOOK_SECONDS = 5.0
 SIDE_THREADS = 4  # statements in flight against targets beside the data; more only queues up inside the target
 
 
-def _nothing() -> None:
-    return None
-
-
 class Driver:
     """Runs the pipelines of one job to their ends. ``stop`` may be called from any thread or signal handler."""
 
@@ -85,11 +81,9 @@ class Driver:
         self._lives: dict[str, PipelineLife] = {}
         self._owner: dict[str, PipelineLife] = {}
         for key, pipeline in keys(pipelines).items():
-            past = self._past(key, authority.records.get(key))
-            life = self._take(key, pipeline, authority.claims[key], past)
+            life = self._take(key, pipeline, authority.claims[key], past := self._past(key, authority.records.get(key)))
             for rest in remainders(life, past, authority, self._past):
-                behind, life = life, self._take(rest.key, rest.pipeline, authority.claims[rest.key], rest.past)
-                life.behind = behind
+                life = self._take(rest.key, rest.pipeline, authority.claims[rest.key], rest.past, behind=life)
         self._hub = Hub({})
         self._queue: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._timers = Timers()
@@ -111,9 +105,9 @@ class Driver:
         past = past_of(self._journal.journal, key, record, per_split=self._settings.per_split)
         return replace(past, stood_at=self._authority.stood_at.get(key, {}), **more)
 
-    def _take(self, key: str, pipeline: Pipeline, claim: Claim, past: Past) -> PipelineLife:
-        graph = graph_of(pipeline, self._settings.retain)
-        life = self._lives[key] = PipelineLife(key, pipeline, graph, self, self._settings, self._job, claim, past)
+    def _take(self, key: str, line: Pipeline, claim: Claim, past: Past, **more: Any) -> PipelineLife:
+        graph, told = graph_of(line, self._settings.retain), self._settings
+        life = self._lives[key] = PipelineLife(key, line, graph, self, told, self._job, claim, past, **more)
         return life
 
     def _begin_anew(self, before: PipelineLife, fenced: BaseException | None) -> None:
@@ -260,8 +254,7 @@ class Driver:
         return self._clock.now()
 
     def owns(self, pipeline: str) -> None:
-        life = self._lives[pipeline]
-        self._owner |= dict.fromkeys((vertex.id for vertex in life.pipeline.vertices), life)
+        self._owner |= dict.fromkeys((one.id for one in self._lives[pipeline].pipeline.vertices), self._lives[pipeline])
 
     def register(self, chain: Chain) -> None:
         self.engine.register(chain)
@@ -388,7 +381,7 @@ class Driver:
         self._journal.journal.forget(pipeline, record)
 
     def log(
-        self, lines: Iterable[Mapping[str, Any]], then: Callable[[], None], overtaken: Callable[[], None] = _nothing
+        self, lines: Iterable[Mapping[str, Any]], then: Callable[[], None], overtaken: Callable[[], None] = lambda: None
     ) -> None:
         self._journalling.log(lines, then, overtaken)
 

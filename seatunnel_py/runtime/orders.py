@@ -264,7 +264,7 @@ def _subtask_failed(life: PipelineLife, run: SubtaskRun, command: task.ReportFai
     if not life.restarts.failed(vertex, command.epoch, reason, cause):
         return
     if twice := shown_twice(life.topology, vertex, life.pipeline.vertices, life.prepared):
-        if not life.can_leave_out(vertex):
+        if not life.left_out.possible(vertex):
             life.give_up(cannot_restart(vertex, twice, cause))
             return
         reason = Reason.UNIT_REFUSED  # it leaves, and nobody restarts

@@ -24,7 +24,6 @@ from seatunnel_py.protocol.claims import Claim
 from seatunnel_py.protocol.coordinator import Coordinator
 from seatunnel_py.protocol.failover import FailurePolicy
 from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.isolation import isolable
 from seatunnel_py.protocol.items import Batch
 from seatunnel_py.protocol.participant import Participant
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
@@ -58,7 +57,7 @@ from seatunnel_py.work.unit import Unit, UnitFailure, UnitId, UnitResult
 
 class PipelineLife:
     """``key`` names the pipeline in the store; ``past`` is what earlier drivers have left of it there; ``failure`` is
-    what people will read if it ends now."""
+    what people will read if it ends now; ``behind``: of which nothing may be at work any more when it begins."""
 
     def __init__(
         self,
@@ -70,6 +69,7 @@ class PipelineLife:
         job: JobIdentity,
         claim: Claim,
         past: Past,
+        behind: PipelineLife | None = None,
     ) -> None:
         self.key = key
         self.id = pipeline.id
@@ -102,7 +102,7 @@ class PipelineLife:
         self._rest: TableState | None = None
         self.restarts = Restarts()
         self.replaced = False  # by another life of the same pipeline in this driver
-        self.behind: PipelineLife | None = None  # of which nothing may be at work any more when it begins
+        self.behind = behind
         self.renewing = Renewing(self)
         self.units = InFlight(world)
         self.leftovers = Leftovers(self)
@@ -306,10 +306,6 @@ class PipelineLife:
             return
         self.change(self.ending or TableState.STOPPED, self.failure)
         self.end(self.leftovers.release)
-
-    def can_leave_out(self, vertex: str) -> bool:
-        """Whether the others would go on without this one, if it failed for good."""
-        return not self.settings.fail_fast and isolable(self.topology, vertex)
 
     def arrived(self, state: TableState) -> None:
         """Everything that takes part has come to its end, in this state; who was left out has not."""

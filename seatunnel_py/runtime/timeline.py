@@ -48,6 +48,7 @@ class Timeline:
         self.counts: dict[str, Counter[str]] = {}
         self.total = 0
         self._open: dict[str, list[Failure]] = {}  # by pipeline: what nothing has followed yet
+        self._left_out_for: set[tuple[str, str]] = set()
         self._drivers: set[int] = set()  # which have begun and not ended
 
     def take(self, line: Mapping[str, Any]) -> None:
@@ -126,6 +127,7 @@ class Timeline:
         for one in own or [self._add(line, line["vertex"], "")]:
             one.follows = f"the sink into {', '.join(line['targets'])} was left out, the others go on"
         self._counter(line["table"])["sinks left out"] += 1
+        self._left_out_for.add((line["pipeline"], first_line(line["cause"]["message"])))
 
     def _changed(self, line: Mapping[str, Any]) -> None:
         """A table's end settles what was open; what is told with RETRYING stands in lines of its own."""
@@ -133,8 +135,8 @@ class Timeline:
         if state not in ("FAILED", "ISOLATED", "STOPPED", "DONE"):
             return
         waiting = self._open.pop(line["pipeline"], [])
-        if state == "ISOLATED" and not waiting and self._counter(line["table"])["sinks left out"]:
-            return  # only sinks were, which stands in lines of their own
+        if (line["pipeline"], first_line(line["cause"]["message"])) in self._left_out_for and not waiting:
+            return  # only a sink was, which stands in a line of its own
         follows = _ENDS[state]
         if state == "ISOLATED" and line["cause"].get("error_type") != NoWayOn.__name__:
             follows += "; --restore latest goes on with it"

@@ -252,10 +252,10 @@ MUTANTS: tuple[Mutant, ...] = (
         "AP7",
         APART,
     ),
-    # ---- committing.py, coordinator.py, commits.py: refused commits
+    # ---- ending.py, commits.py: refused commits
     Mutant(
         "a refused commit fails everybody",
-        "coordinator.py",
+        "ending.py",
         "        if FIRST_LEVEL[reason] is not Level.TABLE or not own:\n            return False",
         "        if reason:\n            return False",
         "CN4, FO5",
@@ -263,7 +263,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what is lost is left out",
-        "coordinator.py",
+        "ending.py",
         "        if FIRST_LEVEL[reason] is not Level.TABLE or not own:",
         "        if not own:",
         "CN4, I31",
@@ -271,7 +271,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "one that is out already fails the others",
-        "coordinator.py",
+        "ending.py",
         "        if topology.detached.issuperset(own):\n            return True",
         "        if topology.detached.issuperset(own):\n            return False",
         "CN4",

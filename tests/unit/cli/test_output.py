@@ -7,13 +7,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.text import Text
 
 from seatunnel_py import app
 from seatunnel_py.cli.files import writing
 from seatunnel_py.cli.receipt_view import receipt_text
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import Receipt, Seconds, TableReceipt, TableState, TargetReceipt
+from seatunnel_py.runtime.receipt import Receipt, Seconds, Stand, TableReceipt, TableState, TargetReceipt
+from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 
 @pytest.mark.parametrize("arguments", [["plugins", "show", "Jdbc"], ["plugins", "list", "--json"], ["check", "--help"]])
@@ -89,3 +91,29 @@ def test_a_receipt_that_cannot_be_kept_is_shown_all_the_same(tmp_path: Path) -> 
     assert f"the receipt could not be kept in {place.path}: Is a directory" in receipt_text(shown, Home(tmp_path))
     (place.path / "receipt.json").rmdir()
     assert app._kept(receipt, place) == receipt
+
+
+@pytest.mark.parametrize("width", [60, 200])
+@pytest.mark.parametrize("state", [TableState.ISOLATED, TableState.STOPPED])
+def test_a_sink_that_was_left_out_is_named_with_cause_and_place(
+    tmp_path: Path, width: int, state: TableState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which target of which table, why, from where it lacks rows, and what to do; the others are called done."""
+    for name, value in {"FORCE_COLOR": "1", "NO_COLOR": "1", "TERM": "xterm", "COLUMNS": str(width)}.items():
+        monkeypatch.setenv(name, value)
+    cause = UnitFailure(FailureKind.FATAL, "permission denied", "grant it")
+    stand = Stand(4, {"s0": {"offset": 17}})
+    rest = TableState.DONE if state is TableState.ISOLATED else state
+    targets = (
+        TargetReceipt("lake", 10, 80, rest),
+        TargetReceipt("pond", 3, 24, TableState.ISOLATED, cause, stand),
+    )
+    receipt = Receipt("j", "job", (TableReceipt("orders", targets, state, 10, 13, cause=cause),), Seconds())
+
+    text = " ".join(Text.from_ansi(receipt_text(receipt, Home(tmp_path))).plain.split())
+
+    assert (
+        "orders -> pond: ISOLATED: permission denied; it needs what comes behind checkpoint 4 (s0 at offset 17)" in text
+    )
+    assert f"({rest.value.lower()})" in text and "(isolated)" in text
+    assert text.count("remedy: grant it") == 1

@@ -13,7 +13,7 @@ from seatunnel_py.cli import run as command
 from seatunnel_py.cli.main import main
 from seatunnel_py.cli.progress import progress
 from seatunnel_py.errors import NoWayOn, first_line
-from seatunnel_py.runtime.events import ANEW, JobEvent, Place, TableChanged, UnitGivenUp, UnitRetried
+from seatunnel_py.runtime.events import ANEW, JobEvent, Place, SinkLeftOut, TableChanged, UnitGivenUp, UnitRetried
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.job_changes import Change, ChangesRefused, Fate, Needs, refuse
 from seatunnel_py.runtime.receipt import ExitCode, Receipt, Seconds, TableReceipt, TableState
@@ -86,6 +86,7 @@ def test_progress_says_a_cause_once(capsys: pytest.CaptureFixture[str]) -> None:
         TableChanged("p1", "shop.a", TableState.ISOLATED, 0.0, AWAY),
         UnitRetried("p2", "shop.b", ANEW, 1, 0.0, other, 0.0),
         TableChanged("p2", "shop.b", TableState.ISOLATED, 0.0, other),
+        SinkLeftOut("p3", "shop.c", "v", ("lake", "pond"), AWAY, None, 0.0),
     ]
 
     with progress(quiet=False) as listen:
@@ -100,6 +101,7 @@ def test_progress_says_a_cause_once(capsys: pytest.CaptureFixture[str]) -> None:
         "shop.a: ISOLATED: the same cause",
         "shop.b: begins anew: no such table",
         "shop.b: ISOLATED: the same cause",
+        "shop.c -> lake, pond: ISOLATED, its other sinks go on: connection refused",
     ]
 
 

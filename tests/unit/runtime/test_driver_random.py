@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,6 +21,7 @@ from runtime_toys import Clock, Target, ToySink, ToySource, driver_of, filter_no
 
 from seatunnel_py.api import CommitContext, Committer, Piece, Position, Setup, TablePath
 from seatunnel_py.api.sink import Visible
+from seatunnel_py.errors import FatalError
 from seatunnel_py.plan.flows import SqlNode
 from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
 from seatunnel_py.plan.sql import Analysis, Determinism
@@ -512,19 +514,32 @@ def test_attempts_that_fail_now_and_then_cost_nothing(shapes: list[Shape], seed:
     assert sum(table.attempts for table in job.tables) == fates.failed
 
 
-@given(st.lists(shapes_of("fork"), min_size=1, max_size=2), seeds, st.floats(0.02, 0.3), INTERVALS, st.integers(1, 30))
+@given(
+    st.lists(shapes_of("fork"), min_size=1, max_size=2),
+    seeds,
+    st.floats(0.0, 0.3),
+    INTERVALS,
+    st.integers(1, 30),
+    st.integers(0, 4),
+)
 @settings(max_examples=40)
 def test_what_was_left_out_is_finished_by_a_later_driver(
-    shapes: list[Shape], seed: int, wrong: float, interval: float | None, dies_at: int
+    shapes: list[Shape], seed: int, wrong: float, interval: float | None, dies_at: int, refused: int
 ) -> None:
-    """Sinks fail for good, the others go on; later drivers, one of which dies in the middle, bring what is missing, and
-    every row is there once, in every sink."""
+    """Units of sinks fail for good, or targets refuse the commit of that number and all later ones; the others go on;
+    later drivers, one of which dies in the middle, bring what is missing, and every row is there once, in every
+    sink."""
     pipelines = built(shapes)
     chance = random.Random(seed)
     exchange: dict[str, list[Row]] = {}
     with tempfile.TemporaryDirectory() as place:
         fates = SinksFail(chance, wrong, (FailureKind.FATAL,))
+        refusing = [next(iter(ledgers(pipeline).values())) for pipeline in pipelines] if refused else []
+        for ledger in refusing:
+            ledger.act = partial(refuse, ledger, refused)
         Job(pipelines, Path(place), fates, exchange, interval=interval).run()
+        for ledger in refusing:
+            ledger.act = lambda what: None
         Job(pipelines, Path(place), Fates(chance), exchange, interval=interval, dies_at=dies_at).run()
         for _ in range(3):
             last = Job(pipelines, Path(place), Fates(chance), exchange, interval=interval)
@@ -534,6 +549,11 @@ def test_what_was_left_out_is_finished_by_a_later_driver(
     for pipeline in pipelines:
         for node, ledger in ledgers(pipeline).items():
             assert sorted(ledger.rows) == rows_of(pipeline), node
+
+
+def refuse(ledger: Ledger, number: int, what: str) -> None:
+    if what == "commit" and ledger.told.count("commit") >= number:
+        raise FatalError("it takes no commit", "mend it")
 
 
 @dataclass

@@ -16,7 +16,15 @@ from seatunnel_py import app
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.plan.registry import PROJECT, HookSpecs, installed
 from seatunnel_py.plan.steps import understand
-from seatunnel_py.runtime.events import JobEnded, JobEvent, JobStarted, RowsMoved, TableChanged, UnitRetried
+from seatunnel_py.runtime.events import (
+    JobEnded,
+    JobEvent,
+    JobStarted,
+    RowsMoved,
+    SinkLeftOut,
+    TableChanged,
+    UnitRetried,
+)
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.job_log import JobLog, secrets_of
 from seatunnel_py.runtime.listeners import Listeners, hook_listeners
@@ -33,6 +41,7 @@ EVENTS: list[tuple[JobEvent, str, str]] = [
     (TableChanged("p1", "x", TableState.RETRYING, 0.0, CAUSE), "WARNING", "table_changed"),
     (TableChanged("p1", "x", TableState.FAILED, 0.0, CAUSE), "ERROR", "table_changed"),
     (TableChanged("p1", "x", TableState.DONE, 0.0, CAUSE), "ERROR", "table_changed"),  # done, but not cleaned up
+    (SinkLeftOut("p1", "x", "v", ("lake",), CAUSE, 3, 0.0), "ERROR", "sink_left_out"),
     (JobEnded(Receipt("j", "job", (), Seconds()), 0.0), "INFO", "job_ended"),
     (JobEnded(Receipt("j", "job", (TableReceipt("x", (), TableState.FAILED),), Seconds()), 0.0), "ERROR", "job_ended"),
 ]

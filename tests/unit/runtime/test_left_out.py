@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driv
 from seatunnel_py.api import Setup
 from seatunnel_py.api.capabilities import Determinism
 from seatunnel_py.api.sink import Visible
+from seatunnel_py.errors import FatalError
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.backoff import Backoff
 from seatunnel_py.protocol.trigger import CheckpointSettings
@@ -74,10 +76,14 @@ class FanOut:
         self.driver = driver_of([line], self.engine, settings, Clock(), self.events.append, self.place)
         tables = self.driver.run()
         self.engine.stop()
-        return Receipt("j", "job", tables, Seconds())
+        return Receipt("j", "job", tables, Seconds(), (), self.driver.stopped_by)
+
+    def pieces(self, number: int) -> dict[str, int]:
+        """Rows by unit: the last commits of a job are repeated by its next driver, and ledgers make each once."""
+        return {str(piece.data["unit"]): piece.rows for piece in self.targets[number].committed}  # type: ignore[index,call-overload]
 
     def committed(self, number: int) -> int:
-        return sum(piece.rows for piece in self.targets[number].committed)
+        return sum(self.pieces(number).values())
 
     def seen(self, kind: type) -> list[JobEvent]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -190,3 +196,135 @@ def test_a_sink_leaves_where_a_restart_would_show_rows_twice(tmp_path: Path) -> 
 
     assert states(receipt.tables[0])[1] is ISOLATED
     assert (job.committed(0), job.committed(2)) == (ROWS, ROWS)
+
+
+def unbounded(pipeline: Pipeline) -> Pipeline:
+    head, *behind = pipeline.vertices
+    source = head.source
+    assert source is not None
+    other = replace(source, capabilities=replace(source.capabilities, bounded=False))
+    return replace(pipeline, vertices=(replace(head, nodes=(other,)), *behind))
+
+
+def stopped(job: FanOut) -> Receipt:
+    """A stream until the others have everything, and then stopped behind a savepoint."""
+    everything = ROWS * job.parallelism
+
+    def stop_when_through() -> None:
+        if job.committed(0) >= everything and job.committed(2) >= everything:
+            job.driver.stop()
+
+    for number in (0, 2):
+        job.targets[number].act = lambda what: stop_when_through() if what == "commit" else None
+    stopper = threading.Timer(2.0, lambda: job.driver.stop())
+    stopper.start()
+    try:
+        return job.run(unbounded(job.pipeline()))
+    finally:
+        stopper.cancel()
+
+
+def test_a_stream_goes_on_without_a_sink_and_says_at_its_restore_that_it_does(tmp_path: Path) -> None:
+    """Never silently dropped: what is missing since where, and how to load it anew, while the others go on."""
+    first = FanOut(tmp_path)
+    receipt = stopped(first)
+
+    (table,) = receipt.tables
+    assert [first.committed(number) for number in (0, 2)] == [ROWS, ROWS]
+    assert states(table) == [TableState.STOPPED, ISOLATED, TableState.STOPPED]
+    assert receipt.exit_code == ExitCode.INTERRUPTED
+
+    again = FanOut(tmp_path, failing={})
+    (table,) = stopped(again).tables
+
+    assert states(table) == [TableState.STOPPED, ISOLATED, TableState.STOPPED]
+    out = table.targets[1]
+    assert out.cause is not None and out.stands is not None
+    assert "went wrong" in out.cause.message and "does not end" in out.cause.message
+    assert f"behind checkpoint {out.stands.checkpoint}" in out.cause.message or not out.stands.checkpoint
+    assert "a job of its own" in out.cause.remedy and "--fresh" in out.cause.remedy
+    assert out.cause.error_type == "NoWayOn"
+    assert not [unit for unit in again.engine.submitted if unit.id.vertex == "x>1"]
+    (told,) = again.seen(SinkLeftOut)
+    assert isinstance(told, SinkLeftOut) and told.failure == out.cause
+
+
+def test_what_is_mended_is_finished_alone(tmp_path: Path) -> None:
+    """AP2: the source is read from where the sink stands; nobody else gets anything."""
+    first = FanOut(tmp_path)
+    out = first.run().tables[0].targets[1]
+    assert out.stands is not None and out.rows_written is not None
+
+    again = FanOut(tmp_path, failing={})
+    receipt = again.run()
+
+    assert receipt.exit_code == ExitCode.SUCCESS
+    whole, rest = receipt.tables
+    assert [into.target for into in whole.targets] == ["out0", "out2"]
+    assert [into.target for into in rest.targets] == ["out1"]
+    assert (whole.state, rest.state) == (DONE, DONE)
+    assert out.rows_written + again.committed(1) == ROWS == rest.rows_written
+    assert {unit.id.vertex for unit in again.engine.submitted} <= {"x", "x>1"}
+    for calm in (0, 2):
+        assert again.pieces(calm).items() <= first.pieces(calm).items()
+
+    last = FanOut(tmp_path, failing={})
+    assert last.run().exit_code == ExitCode.SUCCESS
+    assert not last.engine.submitted, "everything is done"
+
+
+def test_one_that_fails_again_stays_out(tmp_path: Path) -> None:
+    """Exit code 3, with the new cause; and it can be finished still."""
+    FanOut(tmp_path).run()
+    receipt = FanOut(tmp_path, failing={"x>1": 0}).run()
+
+    assert [table.state for table in receipt.tables] == [DONE, ISOLATED]
+    assert receipt.exit_code == ExitCode.SOME_TABLES_FAILED
+    assert FanOut(tmp_path, failing={}).run().exit_code == ExitCode.SUCCESS
+
+
+def once(pipeline: Pipeline) -> Pipeline:
+    head, *behind = pipeline.vertices
+    source = head.source
+    assert source is not None
+    other = replace(source, capabilities=replace(source.capabilities, replayable=False))
+    return replace(pipeline, vertices=(replace(head, nodes=(other,)), *behind))
+
+
+def test_a_source_that_is_read_once_is_not_read_for_it_again(tmp_path: Path) -> None:
+    """AP6: refused with what is missing and what to do; the others are as they were."""
+    first = FanOut(tmp_path)
+    first.run(once(first.pipeline()))
+    again = FanOut(tmp_path, failing={})
+
+    receipt = again.run(once(again.pipeline()))
+
+    (table,) = receipt.tables
+    assert states(table) == [DONE, ISOLATED, DONE] and receipt.exit_code == ExitCode.SOME_TABLES_FAILED
+    assert table.cause is not None and "x cannot be read a second time" in table.cause.message
+    assert table.cause.error_type == "NoWayOn" and not again.engine.submitted
+
+
+@pytest.mark.parametrize("interval", [None, 0.01])
+def test_a_sink_whose_commit_is_refused_is_left_out(tmp_path: Path, interval: float | None) -> None:
+    """CN4: the others arrive; what was not committed is not called written, is kept, and is committed by the next
+    driver, which reads no more than what is missing."""
+    job = FanOut(tmp_path, interval=interval, failing={})
+
+    def act(what: str) -> None:
+        if what == "commit":
+            raise FatalError("it takes no commit", "mend it")
+
+    job.targets[1].act = act
+    receipt = job.run()
+
+    (table,) = receipt.tables
+    assert states(table) == [DONE, ISOLATED, DONE] and receipt.exit_code == ExitCode.SOME_TABLES_FAILED
+    assert (table.targets[1].rows_written, job.committed(1)) == (0, 0)
+    assert table.cause is not None and "takes no commit" in table.cause.message
+    assert "abort" not in job.targets[1].told, "records name what is staged"
+
+    again = FanOut(tmp_path, interval=interval, failing={})
+    assert again.run().exit_code == ExitCode.SUCCESS
+    assert again.committed(1) == ROWS
+    assert bool(again.engine.submitted) == (interval is not None)

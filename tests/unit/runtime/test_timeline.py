@@ -49,6 +49,19 @@ def test_a_failure_says_where_it_was_and_what_followed(tmp_path: Path) -> None:
     assert found.counts["shop.orders"] == {"failed attempts": 3, "restarts": 1}
 
 
+def test_a_sink_that_was_left_out_is_told_once(tmp_path: Path) -> None:
+    """With its unit; that its table is ISOLATED in the end for the same cause says nothing more."""
+    gone = line("sink_left_out", pipeline="p", table="shop.orders", vertex="orders", targets=["lake"], **CAUSE)
+
+    found = timeline(tmp_path, [BEGAN, GIVEN_UP, gone, ISOLATED, ENDED])
+    (given_up,) = found.failures
+    assert given_up.follows == "the sink into lake was left out, the others go on"
+    assert found.counts["shop.orders"]["sinks left out"] == 1
+
+    (commit,) = timeline(tmp_path, [BEGAN, gone, ISOLATED, ENDED]).failures
+    assert (commit.what, commit.cause, commit.follows) == ("orders", "no room", given_up.follows)
+
+
 def test_text_and_json_hold_the_same(tmp_path: Path) -> None:
     found = timeline(tmp_path, [BEGAN, RETRIED, GIVEN_UP, RESTARTED, ENDED])
     text = "\n".join(timeline_text(found))
