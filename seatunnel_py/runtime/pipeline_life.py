@@ -310,7 +310,7 @@ class PipelineLife:
     def arrived(self, state: TableState) -> None:
         """Everything that takes part has come to its end, in this state; who was left out has not."""
         self.failure, self._rest = None, state
-        vertices = sorted(self.left_out.vertices)
+        vertices = sorted(self.left_out.nodes.values())
         if vertices and state is TableState.DONE:
             self.change(TableState.ISOLATED, self.left_out.cause(vertices[0]))
         else:

@@ -104,7 +104,13 @@ def _vertex(record: CheckpointRecord, name: str) -> dict[str, Any]:
         state_of(snapshot.state) for subtask, snapshot in sorted(record.snapshots.items()) if subtask.vertex == name
     ]
     readings = [reading_of(state.reading) for state in states]
-    about = {"vertex": name, "epoch": record.epochs.get(name, 0), "subtasks": record.topology.vertex(name).parallelism}
+    about: dict[str, Any] = {
+        "vertex": name,
+        "epoch": record.epochs.get(name, 0),
+        "subtasks": record.topology.vertex(name).parallelism,
+    }
+    if name in record.topology.detached:
+        about["left_out"] = True  # the others go on without it
     splits = prepared_of(record.plan).splits.get(name)
     if splits is None:
         return about

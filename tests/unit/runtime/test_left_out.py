@@ -7,13 +7,25 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, failed, forked
+from runtime_toys import (
+    Clock,
+    ScriptedEngine,
+    Target,
+    ToySink,
+    ToySource,
+    driver_of,
+    failed,
+    filter_node,
+    forked,
+    sink_node,
+    source_node,
+)
 
-from seatunnel_py.api import Setup
+from seatunnel_py.api import Setup, TablePath
 from seatunnel_py.api.capabilities import Determinism
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.errors import FatalError
-from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
 from seatunnel_py.protocol.backoff import Backoff
 from seatunnel_py.protocol.trigger import CheckpointSettings
 from seatunnel_py.runtime.attempts import RetryPolicy
@@ -328,3 +340,39 @@ def test_a_sink_whose_commit_is_refused_is_left_out(tmp_path: Path, interval: fl
     assert again.run().exit_code == ExitCode.SUCCESS
     assert again.committed(1) == ROWS
     assert bool(again.engine.submitted) == (interval is not None)
+
+
+def branched(job: FanOut) -> Pipeline:
+    """x feeds a sink, and a filter that feeds two more."""
+    path = TablePath.parse("x")
+    sinks = [SeenAs(f"out{number}", target) for number, target in enumerate(job.targets)]
+    to_sink, to_filter = Channel("c0", "x", "x>0", path), Channel("c1", "x", "f", path)
+    behind = [Channel(f"c{number + 1}", "f", f"x>{number}", path) for number in (1, 2)]
+    return Pipeline(
+        "p-x",
+        "x",
+        (
+            Vertex("x", (source_node("x", ToySource((ROWS,))),), (), (to_sink, to_filter)),
+            Vertex("x>0", (sink_node("out0", "x", sinks[0]),), (to_sink,)),
+            Vertex("f", (filter_node("f", "x"),), (to_filter,), tuple(behind)),
+            *(
+                Vertex(channel.receiver, (sink_node(sink.name, "x", sink),), (channel,))
+                for channel, sink in zip(behind, sinks[1:], strict=True)
+            ),
+        ),
+    )
+
+
+def test_a_filter_that_feeds_nobody_any_more_leaves_too_and_comes_back_for_each(tmp_path: Path) -> None:
+    """IS2, AP1: two sinks behind it are finished one after the other, each through it."""
+    first = FanOut(tmp_path, failing={"x>1": 2, "x>2": 6})
+    (table,) = first.run(branched(first)).tables
+    assert states(table) == [DONE, ISOLATED, ISOLATED] and first.committed(0) == ROWS
+
+    again = FanOut(tmp_path, failing={})
+    receipt = again.run(branched(again))
+
+    assert receipt.exit_code == ExitCode.SUCCESS, receipt.tables
+    assert [[into.target for into in one.targets] for one in receipt.tables] == [["out0"], ["out1"], ["out2"]]
+    assert [one.targets[0].rows_written for one in receipt.tables] == [ROWS, ROWS, ROWS]
+    assert "x>0" not in {unit.id.vertex for unit in again.engine.submitted}
