@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import types
 from collections.abc import Iterator, Mapping
 from enum import Enum
@@ -36,7 +37,8 @@ def adapted(kind: Any, value: Any) -> Any:
         # Where no truth value belongs, `true` is the text; pydantic would make a 1 of it.
         return value if bool in kinds else str(value).lower()
     if isinstance(value, str):
-        return _adapted_text(kinds, value)
+        contained = _contained(kinds, value)
+        return _adapted_text(kinds, value) if contained is None else adapted(kind, contained)
     if isinstance(value, list | tuple):
         items = [get_args(one)[0] for one in kinds if get_origin(one) in SEQUENCES]
         return [adapted(items[0], item) for item in value] if items else value
@@ -61,6 +63,18 @@ def _adapted_text(kinds: tuple[Any, ...], text: str) -> Any:
         parts = (part.strip() for part in text.split(","))
         return [adapted(items[0], part) for part in parts if part]
     return text
+
+
+def _contained(kinds: tuple[Any, ...], text: str) -> list[Any] | dict[str, Any] | None:
+    """The list or map that a text spells as JSON, where one is asked for and text is not: what a variable between
+    quotes becomes."""
+    if {str, SecretStr} & set(kinds) or not text.strip().startswith(("[", "{")):
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):  # then it is no container, which whoever asks for one says
+        return None
+    return found if isinstance(found, list | dict) else None
 
 
 def _is_scalar(kind: Any) -> bool:

@@ -13,7 +13,7 @@ import typer
 
 from seatunnel_py.cli.files import making, writing
 from seatunnel_py.config.resolve import nearest
-from seatunnel_py.config.variables import RESERVED, VARIABLE
+from seatunnel_py.config.variables import RESERVED, references
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.receipt import ExitCode
 
@@ -48,7 +48,7 @@ class Template:
         """What stands in a comment is not asked for."""
         for line in self.text.splitlines():
             if not line.lstrip().startswith("#"):
-                yield from ((match[1], (match[2] or "")[1:]) for match in VARIABLE.finditer(line))
+                yield from ((match[1], (match[2] or "")[1:]) for match in references(line))
 
 
 def listing() -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from seatunnel_py.api.options import Options
-from seatunnel_py.config.variables import RESERVED, VARIABLE
+from seatunnel_py.config.variables import RESERVED, VARIABLE, replaced
 
 T = TypeVar("T")
 O = TypeVar("O", bound=Options)  # noqa: E741 - O for options
@@ -68,7 +68,7 @@ def expand_options(options: O, names: Names) -> O:
 
 def _expanded(value: Any, names: Names) -> Any:
     if isinstance(value, str):
-        return VARIABLE.sub(lambda match: _replacement(match, names), value) if "${" in value else value
+        return replaced(value, lambda match: _replacement(match, names))
     if isinstance(value, list | tuple):
         columns = _columns(value, names)
         return type(value)(columns or (_expanded(item, names) for item in value))

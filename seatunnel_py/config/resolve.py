@@ -20,7 +20,7 @@ from seatunnel_py.api.options import JOB_FILE, Options, SinkOptions, SourceOptio
 from seatunnel_py.api.redaction import is_sensitive
 from seatunnel_py.config.shade import Secrets
 from seatunnel_py.config.tree import Node, Place
-from seatunnel_py.config.variables import RESERVED, VARIABLE
+from seatunnel_py.config.variables import RESERVED, references
 from seatunnel_py.errors import Problem
 
 PROBLEMS_MAX = 50
@@ -168,7 +168,7 @@ def _problem(node: Node, model: type[Options], error: Any, path: str, hidden: fr
         suggestion = nearest(str(spot.node.value), choices)
     if kind not in _SAFE_KINDS and any(secret in message for secret in hidden):
         message = "not valid; the reason is withheld, for it would show a secret"
-    unset = VARIABLE.search(spot.node.value) if spot.given and isinstance(spot.node.value, str) else None
+    unset = next(references(spot.node.value), None) if spot.given and isinstance(spot.node.value, str) else None
     remedy = f"The variable is not set: give it with -i {unset[1]}=..." if unset else ""
     return spot.place.problem(message, path=spot.path(path), suggestion=suggestion, remedy=remedy)
 
@@ -209,10 +209,10 @@ def _without_value(node: Node, model: type[Options], path: str) -> Iterable[Prob
     """Variables that stay as they are written, which may be a slip. An option whose documentation names placeholders of
     its own fills them in itself."""
     for info in describe(model):
-        own = {match[1] for match in VARIABLE.finditer(info.doc)} - RESERVED
+        own = {match[1] for match in references(info.doc)} - RESERVED
         for key in () if own or info.secret else (info.key, *info.fallback):
             for text in _texts(found, key) if (found := node.find(key)) else ():
-                for match in VARIABLE.finditer(str(text.value)):
+                for match in references(str(text.value)):
                     name = match[1].strip()
                     if match[2] is None and name not in RESERVED and _NAME.fullmatch(name):
                         remedy = f"give it with -i {name}=..., or write ${{{name}:default}}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from seatunnel_py.errors import JobFileError, Problem
@@ -32,7 +32,22 @@ RESERVED = frozenset(
 SECRET_SCHEMES = frozenset({"env", "file"})
 """``${env:NAME}`` and ``${file:path}`` are references to secrets, not variables with a default."""
 
-VARIABLE = re.compile(r"\$\{([^:{}]+)(:[^}]*)?\}")
+_PLAIN = r"[^{}$]++|\$(?!\{)"
+_BALANCED = rf"(?:{_PLAIN}|\{{(?:{_PLAIN}|\{{(?:{_PLAIN}|\{{(?:{_PLAIN})*+\}})*+\}})*+\}})*+"
+VARIABLE = re.compile(rf"\$\{{([^:{{}}]+)(:{_BALANCED}(?=\}})|:[^}}]*)?\}}")
+"""Name and ``:default``. A default may be JSON: braces that are in balance, three deep, belong to it."""
+
+
+def references(text: str) -> Iterator[re.Match[str]]:
+    """Every variable in a text. Behind the last brace none can end: there the pattern would look from each ``${`` to
+    the end of the text."""
+    return VARIABLE.finditer(text, 0, text.rfind("}") + 1)
+
+
+def replaced(text: str, replacement: Callable[[re.Match[str]], str]) -> str:
+    """The text with something in the place of each variable."""
+    end = text.rfind("}") + 1
+    return VARIABLE.sub(replacement, text[:end]) + text[end:] if "${" in text else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +68,7 @@ class Variables:
 
     def substitute(self, text: str) -> str:
         """Fill the variables in a quoted text; what a variable's value holds is not looked at again."""
-        if "${" not in text:
-            return text
-        return VARIABLE.sub(self._replacement, text)
+        return replaced(text, self._replacement)
 
     def _replacement(self, match: re.Match[str]) -> str:
         default = match[2][1:].strip() if match[2] is not None else None
