@@ -378,5 +378,5 @@ class SinkOptions(Options):
         (), fallback=("source_table_name",), doc="names of the steps whose rows are written"
     )
     id: str | None = option(None, doc="id of the step, which its saved state is found by")
-    multi_table_sink_replica: int = option(1, ge=1, doc="writers per table of a multi-table sink")
+    multi_table_sink_replica: int = option(1, ge=1, doc="accepted; parallelism says how many write a table")
     parallelism: int | None = option(None, ge=1, doc="accepted for older job files; a sink is as parallel as its input")

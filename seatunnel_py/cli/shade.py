@@ -15,7 +15,7 @@ from seatunnel_py.runtime.receipt import ExitCode
 def rewrite(path: Path, *, decrypt: bool) -> int:
     """Print the job file as JSON, its sensitive options converted."""
     job = load(path, decrypt=False)
-    cipher = shade.cipher(job.env.shade_identifier)
+    cipher = shade.cipher(job.env.shade_identifier, job.env.shade_properties)
     if isinstance(cipher, shade.PlainText):
         typer.echo("env.shade.identifier names no cipher: nothing is encrypted", err=True)
         return ExitCode.JOB_FILE_WRONG

@@ -206,10 +206,10 @@ class EnvOptions(Options):
         SaveModeLocation.CLUSTER, key="savemode.execute.location", doc="accepted; save modes run with the job"
     )
     sink_flush_interval: int = option(
-        0, ge=0, key="sink.flush.interval", doc="ms after which sinks write what they hold; 0: by size only"
+        0, ge=0, key="sink.flush.interval", doc="accepted; rows show with each checkpoint, as the sink promises"
     )
     jars: str | None = option(None, doc="accepted without effect: connectors are Python packages")
-    custom_parameters: dict[str, Any] = option({}, doc="passed through")
+    custom_parameters: dict[str, Any] = option({}, doc="accepted; nothing reads them")
     tag_filter: dict[str, str] = option({}, doc="accepted without effect: Spark places the work")
     spark: dict[str, str] = option({}, doc="spark.*: the Spark configuration, without the prefix")
     flink: dict[str, str] = option({}, doc="flink.*: accepted without effect")

@@ -193,7 +193,7 @@ def _decrypted(
     steps: tuple[StepNode, ...], env: EnvOptions, tree: Node, problems: list[Problem]
 ) -> tuple[StepNode, ...]:
     try:
-        cipher = shade.cipher(env.shade_identifier)
+        cipher = shade.cipher(env.shade_identifier, env.shade_properties)
     except SeaTunnelError as error:
         place = (tree.find("shade.identifier") or tree).place
         found = place.problem(error.message, path="env.shade.identifier", remedy=error.remedy)

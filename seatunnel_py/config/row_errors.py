@@ -26,19 +26,21 @@ class HandlerMode(StrEnum):
 
 
 class RowErrorHandler(Options):
-    """What is said of logs, queues and error tables is accepted: the quarantine has neither."""
+    """What the peer sets aside, and up to which limits."""
 
     mode: HandlerMode = option(HandlerMode.DISABLE)
     max_error_records: int = option(0, ge=0)
     max_error_ratio: float = option(0.0, ge=0, le=1)
-    max_error_ratio_min_records: int = option(10_000, ge=0)
-    queue_capacity: int = option(10_000, ge=1)
-    queue_overflow_policy: str = option("FAIL")
-    include_original_data: bool = option(False)
-    include_stacktrace: bool = option(False)
-    original_data_format: str = option("TEXT")
-    original_data_max_length: int = option(8192, ge=0)
-    sink: dict[str, Any] = option({})
+    max_error_ratio_min_records: int = option(10_000, ge=0, doc="accepted; a share is judged when everything was read")
+    queue_capacity: int = option(10_000, ge=1, doc="accepted; bad rows wait for nobody")
+    queue_overflow_policy: str = option("FAIL", doc="accepted; bad rows wait for nobody")
+    include_original_data: bool = option(False, doc="accepted; the quarantine keeps the rows as they came, and why")
+    include_stacktrace: bool = option(False, doc="accepted; the quarantine keeps the rows as they came, and why")
+    original_data_format: str = option("TEXT", doc="accepted; the quarantine keeps the rows as they came, and why")
+    original_data_max_length: int = option(
+        8192, ge=0, doc="accepted; the quarantine keeps the rows as they came, and why"
+    )
+    sink: dict[str, Any] = option({}, doc="accepted; the quarantine keeps the rows as they came, and why")
 
     @property
     def allows(self) -> tuple[int, float]:

@@ -32,7 +32,8 @@ class Cipher(Protocol):
     """What a package offers under the entry-point group ``seatunnel_py.secrets``.
 
     The entry point is a callable without arguments that makes one. ``decrypt`` must invert ``encrypt`` and
-    may raise ``ValueError`` for a text that ``encrypt`` never made; the text must not stand in the message.
+    may raise ``ValueError`` for a text that ``encrypt`` never made; the text must not stand in the message. One that
+    needs settings has ``open(properties)`` beside these, which is called first with ``env.shade.properties``.
     """
 
     @property
@@ -85,8 +86,8 @@ class Base64:
             raise ValueError("not base64 text") from None
 
 
-def cipher(identifier: str) -> Cipher:
-    """The cipher of that name; ``SeaTunnelError`` names the ones there are."""
+def cipher(identifier: str, properties: Mapping[str, str] | None = None) -> Cipher:
+    """The cipher of that name, opened; ``SeaTunnelError`` names the ones there are."""
     for known in (PlainText(), Base64()):
         if known.identifier == identifier.strip().lower():
             return known
@@ -95,6 +96,8 @@ def cipher(identifier: str) -> Cipher:
     installed = {point.name: point for point in entry_points(group=GROUP)}
     if identifier in installed:
         made: Cipher = installed[identifier].load()()
+        if hasattr(made, "open"):
+            made.open(dict(properties or {}))
         return made
     names = ", ".join(["default", "base64", *sorted(installed)])
     raise SeaTunnelError(f"no cipher {identifier!r} is installed", f"Known are: {names}.")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from seatunnel_connectors.jdbc import shorthand
 from seatunnel_connectors.jdbc.dialect import MODULES, SinkRequest, dialect_of
 from seatunnel_connectors.jdbc.options import DataSaveMode, JdbcSinkOptions, JdbcSourceOptions, Recipe, SchemaSaveMode
+from seatunnel_connectors.jdbc.target import wanted_key
 from seatunnel_connectors.jdbc.url import Address, resolve
 from seatunnel_py.api import (
     Guarantee,
@@ -30,7 +32,8 @@ EXTRAS = {"postgres": "postgres", "mysql": "mysql", "sqlalchemy": "sqlalchemy"} 
 
 
 def _address(options: JdbcSourceOptions | JdbcSinkOptions) -> Address:
-    return resolve(options.url, options.username, options.password, options.properties, options.dialect)
+    found = resolve(options.url, options.username, options.password, options.properties, options.dialect)
+    return replace(found, connect_seconds=options.connection_check_timeout_sec)
 
 
 def _extras(options: JdbcSourceOptions | JdbcSinkOptions) -> tuple[str, ...]:
@@ -133,11 +136,11 @@ def sink_capabilities(options: JdbcSinkOptions, table: TableSchema, context: Ste
         return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, _BESIDE, fenced=True)
     if options.query:
         return SinkCapabilities(Guarantee.AT_LEAST_ONCE, "`query` runs whatever statement it holds", fenced=False)
-    key = options.primary_keys if options.primary_keys is not None else table.key
+    key, _ = wanted_key(options, table)
     renewed = options.schema_save_mode is SchemaSaveMode.RECREATE_SCHEMA
     emptied = context.mode is JobMode.BATCH and (renewed or options.data_save_mode is DataSaveMode.DROP_DATA)
     by_key = bool(key) and options.enable_upsert
-    keys = tuple(key) if by_key else ()
+    keys = key if by_key else ()
     versioned = by_key and options.version_column in table.names
     directly = options.exactly_once_recipe is Recipe.DIRECT and by_key
     if options.is_exactly_once and not directly and (emptied or _address(options).dialect in STAGING):

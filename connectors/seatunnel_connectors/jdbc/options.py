@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-from pydantic import field_validator
+from pydantic import ValidationInfo, field_validator
 
-from seatunnel_connectors.jdbc.url import parse_url
+from seatunnel_connectors.jdbc import table_options
+from seatunnel_connectors.jdbc.url import DIALECTS, parse_url
 from seatunnel_py.api import (
     Options,
     Secret,
@@ -22,6 +24,10 @@ from seatunnel_py.api.options import Rule
 
 ROWS_PER_UNIT = 500_000
 """What one split should hold where nobody says otherwise: about one unit's budget (env.unit.rows)."""
+NO_KERBEROS = Rule(
+    "{use_kerberos} must be false: give {username} and {password}, or a client certificate in {properties}",
+    lambda given, known: known["use_kerberos"] in (False, "false"),
+)
 RANGES_MAX = 100_000  # each costs the driver some 10 kB: a slip of the pen should not cost all of its memory
 
 
@@ -72,7 +78,7 @@ class TableOptions(Options):
     partition_lower_bound: str | None = option(None)
     partition_upper_bound: str | None = option(None)
     use_select_count: bool = option(False)
-    skip_analyze: bool = option(False)
+    skip_analyze: bool = option(False, doc="accepted; statistics are always used as they are")
     use_regex: bool = option(False)
 
     rules: ClassVar[tuple[Rule, ...]] = (at_least_one("table_path", "query"),)
@@ -90,10 +96,10 @@ class JdbcSourceOptions(SourceOptions):
     table_list: tuple[TableOptions, ...] = option((), doc="tables to read, each with its own query if need be")
     where_condition: str | None = option(None, doc="rows to read of every table, beginning with 'where'")
     use_regex: bool = option(False, doc="table_path is a regular expression over full table names")
-    compatible_mode: str | None = option(None, doc="mode of a database that can behave as another")
-    dialect: str | None = option(None, doc="dialect to use where the URL does not say it")
+    compatible_mode: str | None = option(None, doc="accepted; `dialect` and the url say how to talk to a database")
+    dialect: str | None = option(None, doc="dialect to use where the url does not say it")
     connection_check_timeout_sec: int = option(30, ge=1, doc="how long a connection attempt may take")
-    fetch_size: int = option(0, ge=0, doc="rows per fetch; 0: chosen by size in bytes")
+    fetch_size: int = option(0, ge=0, doc="accepted; rows are fetched by their size in bytes")
     server_time_zone: str | None = option(None, doc="accepted; moments are read and written in UTC, whatever the zone")
     copy_enabled: bool = option(True, key="copy.enabled", doc="accepted; PostgreSQL is always read by COPY")
     copy_binary: bool = option(True, key="copy.binary", doc="accepted; it is always binary")
@@ -104,29 +110,32 @@ class JdbcSourceOptions(SourceOptions):
     even_upper: float = option(100.0, key="split.even-distribution.factor.upper-bound", gt=0)
     even_lower: float = option(0.05, key="split.even-distribution.factor.lower-bound", gt=0)
     sample_threshold: int = option(
-        1000, key="split.sample-sharding.threshold", ge=1, doc="splits from which a skewed key is sampled"
+        1000, key="split.sample-sharding.threshold", ge=1, doc="accepted; a skewed key is always sampled"
     )
-    inverse_sampling_rate: int = option(1000, key="split.inverse-sampling.rate", ge=1)
+    inverse_sampling_rate: int = option(
+        1000, key="split.inverse-sampling.rate", ge=1, doc="accepted; samples are as large as their splits need"
+    )
     allow_sampling: bool = option(True, key="split.allow-sampling")
     partition_column: str | None = option(None, doc="column whose ranges are read in parallel")
     partition_num: int | None = option(None, ge=1, le=RANGES_MAX, doc="number of ranges")
     partition_lower_bound: str | None = option(None, doc="smallest value to start dividing at; default: the smallest")
     partition_upper_bound: str | None = option(None, doc="largest value to stop dividing at; default: the largest")
     use_select_count: bool = option(False, doc="count rows instead of trusting the database's statistics")
-    skip_analyze: bool = option(False, doc="use the statistics as they are")
-    decimal_type_narrowing: bool = option(True, doc="decimals without fraction become integers (Oracle)")
+    skip_analyze: bool = option(False, doc="accepted; statistics are always used as they are")
+    decimal_type_narrowing: bool = option(True, doc="accepted; a decimal stays one (Oracle)")
     int_type_narrowing: bool = option(True, doc="tinyint(1) becomes boolean (MySQL)")
     handle_blob_as_string: bool = option(False, doc="read binary large objects as text")
-    use_kerberos: bool = option(False, doc="authenticate by Kerberos")
-    kerberos_principal: str | None = option(None)
-    kerberos_keytab_path: str | None = option(None)
-    krb5_path: str | None = option(None)
+    use_kerberos: bool = option(False, doc="accepted as false; see the remedy that true gives")
+    kerberos_principal: str | None = option(None, doc="accepted; as use_kerberos")
+    kerberos_keytab_path: str | None = option(None, doc="accepted; as use_kerberos")
+    krb5_path: str | None = option(None, doc="accepted; as use_kerberos")
 
     rules: ClassVar[tuple[Rule, ...]] = (
         at_least_one("query", "table_path", "table_list"),
         at_most_one("table_path", "table_list"),
         at_most_one("query", "table_list"),
         required_when("table_path", other="use_regex", equals=(True,)),
+        NO_KERBEROS,
     )
 
     @field_validator("url")
@@ -141,6 +150,24 @@ class JdbcSourceOptions(SourceOptions):
         if text and not text.lstrip().lower().startswith("where"):
             raise ValueError("must begin with 'where'")
         return text
+
+
+class MultiTableConfig(Options):
+    """What is said of many tables at once."""
+
+    primary_keys: dict[str, tuple[str, ...]] = option({}, doc="key columns by a pattern of whole upstream table names")
+
+    @field_validator("primary_keys")
+    @classmethod
+    def _patterns_are_patterns(cls, keys: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        for pattern, columns in keys.items():
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"the pattern {pattern!r} is no regular expression: {error}") from None
+            if not columns:
+                raise ValueError(f"the pattern {pattern!r} has no columns")
+        return keys
 
 
 class JdbcSinkOptions(SinkOptions):
@@ -171,8 +198,8 @@ class JdbcSinkOptions(SinkOptions):
         "shadow: a table is filled beside its place, which it takes at the end",
     )
     xa_data_source_class_name: str | None = option(None, doc="accepted; no XA driver is needed")
-    max_commit_attempts: int = option(3, ge=1)
-    transaction_timeout_sec: int = option(-1, ge=-1, doc="longest statement within a transaction; -1: no limit")
+    max_commit_attempts: int = option(3, ge=1, doc="accepted; a commit is tried until it is known how it ended")
+    transaction_timeout_sec: int = option(-1, ge=-1, doc="accepted; a transaction ends with its unit, or its commit")
     auto_commit: bool = option(True, doc="accepted; a unit is one transaction")
     field_ide: FieldCase = option(FieldCase.ORIGINAL, doc="spelling of column names in the target")
     server_time_zone: str | None = option(None, doc="accepted; moments are read and written in UTC, whatever the zone")
@@ -180,26 +207,36 @@ class JdbcSinkOptions(SinkOptions):
     schema_save_mode: SchemaSaveMode = option(SchemaSaveMode.CREATE_SCHEMA_WHEN_NOT_EXIST)
     data_save_mode: DataSaveMode = option(DataSaveMode.APPEND_DATA)
     custom_sql: str | None = option(None, doc="statements to run before writing (CUSTOM_PROCESSING)")
-    support_upsert_by_query_primary_key_exist: bool = option(False)
-    support_upsert_by_insert_only: bool = option(False)
-    is_primary_key_updated: bool = option(True)
+    support_upsert_by_query_primary_key_exist: bool = option(
+        False, doc="accepted; rows are looked up by key only where the database cannot insert or update"
+    )
+    support_upsert_by_insert_only: bool = option(False, doc="accepted; enable_upsert = false only inserts")
+    is_primary_key_updated: bool = option(True, doc="accepted; a row whose key changes is another row")
     use_copy_statement: bool = option(False, doc="accepted; PostgreSQL is always written by COPY")
     create_index: bool = option(True, doc="create keys and indexes with an auto-created table")
-    compatible_mode: str | None = option(None, doc="mode of a database that can behave as another")
-    dialect: str | None = option(None, doc="dialect to use where the URL does not say it")
+    compatible_mode: str | None = option(None, doc="accepted; `dialect` and the url say how to talk to a database")
+    dialect: str | None = option(None, doc="dialect to use where the url does not say it")
     connection_check_timeout_sec: int = option(30, ge=1, doc="how long a connection attempt may take")
     table_prefix: str = option("", key="tablePrefix", fallback=("table_prefix",))
     table_suffix: str = option("", key="tableSuffix", fallback=("table_suffix",))
-    table_options: dict[str, str] = option({}, doc="clauses of CREATE TABLE")
-    multi_table_config: Literal["auto"] | dict[str, str] | None = option(None)
-    use_kerberos: bool = option(False)
-    kerberos_principal: str | None = option(None)
-    kerberos_keytab_path: str | None = option(None)
-    krb5_path: str | None = option(None)
+    table_options: dict[str, str] = option(
+        {},
+        doc="of an auto-created table. MySQL, MariaDB: engine, charset, collate; PostgreSQL: tablespace, and storage "
+        "parameters such as fillfactor",
+    )
+    multi_table_config: MultiTableConfig = option(
+        MultiTableConfig(),
+        doc="`primary_keys`: a map of patterns of table names to key columns; the first that fits wins",
+    )
+    use_kerberos: bool = option(False, doc="accepted as false; see the remedy that true gives")
+    kerberos_principal: str | None = option(None, doc="accepted; as use_kerberos")
+    kerberos_keytab_path: str | None = option(None, doc="accepted; as use_kerberos")
+    krb5_path: str | None = option(None, doc="accepted; as use_kerberos")
 
     rules: ClassVar[tuple[Rule, ...]] = (
         at_most_one("query", "table"),
         required_when("custom_sql", other="data_save_mode", equals=("CUSTOM_PROCESSING",)),
+        NO_KERBEROS,
         Rule(
             "{max_retries} must be 0 with {is_exactly_once}",
             lambda given, known: not known["is_exactly_once"] or known["max_retries"] in (0, "0"),
@@ -213,6 +250,15 @@ class JdbcSinkOptions(SinkOptions):
             lambda given, known: not known["query"] or known["exactly_once_recipe"] in (Recipe.AUTO, Recipe.DIRECT),
         ),
     )
+
+    @field_validator("table_options")
+    @classmethod
+    def _tables_have_these(cls, given: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        if "url" in info.data:
+            dialect = DIALECTS.get((info.data.get("dialect") or "").lower()) or parse_url(info.data["url"]).dialect
+            if wrong := table_options.problem(dialect, given):
+                raise ValueError(wrong)
+        return given
 
     @field_validator("url")
     @classmethod

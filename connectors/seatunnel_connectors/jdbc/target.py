@@ -53,17 +53,28 @@ def table_text(options: JdbcSinkOptions, table: TableSchema) -> str:
     return f"{before}{dot}{options.table_prefix}{name}{options.table_suffix}"
 
 
+def wanted_key(options: JdbcSinkOptions, table: TableSchema) -> tuple[tuple[str, ...], str]:
+    """Upstream names of the columns that are to identify a row, and the option that says so."""
+    for pattern, columns in options.multi_table_config.primary_keys.items():
+        if re.fullmatch(pattern, table.path.table):
+            # ${primary_key} beside other columns is filled in as a text of several.
+            columns = tuple(
+                one for column in columns for one in ([column] if table.column(column) else column.split(","))
+            )
+            return columns, f"multi_table_config.primary_keys.{pattern!r}"
+    return (table.key, "") if options.primary_keys is None else (options.primary_keys, "primary_keys")
+
+
 def key_of(options: JdbcSinkOptions, table: TableSchema) -> tuple[str, ...]:
-    """Upstream names of the columns that identify a row. FatalError names those that do not exist."""
-    key = options.primary_keys if options.primary_keys is not None else table.key
+    """``wanted_key``'s columns. FatalError names those that do not exist."""
+    key, said_by = wanted_key(options, table)
     missing = [name for name in key if table.column(name) is None]
     if missing:
         raise FatalError(
-            f"table {table.path}: primary_keys names {', '.join(missing)}, but its columns are "
-            f"{', '.join(table.names)}",
-            "correct primary_keys",
+            f"table {table.path}: {said_by} names {', '.join(missing)}, but its columns are {', '.join(table.names)}",
+            f"correct {said_by}",
         )
-    return tuple(key)
+    return key
 
 
 def key_is_proved(key: tuple[str, ...], table: TableSchema) -> bool:

@@ -83,7 +83,8 @@ class Address:
     """Where a database is and how to get in. Picklable; its ``repr`` holds no secret.
 
     ``path`` is the file of a SQLite database; ``raw`` the text of a SQLAlchemy URL without its password.
-    ``parameters`` are kept under the names that the job file used, lower case.
+    ``parameters`` are kept under the names that the job file used, lower case; where they say how long an attempt to
+    connect may take, that wins over ``connect_seconds``.
     """
 
     dialect: str
@@ -95,6 +96,7 @@ class Address:
     path: str = ""
     raw: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
+    connect_seconds: int = 30
 
     @property
     def display(self) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import socket
+import time
+
 import pytest
 
 from seatunnel_connectors.jdbc.factory import JdbcSinkFactory, JdbcSourceFactory
 from seatunnel_connectors.jdbc.options import JdbcSinkOptions, JdbcSourceOptions
-from seatunnel_py.api import PluginError
+from seatunnel_py.api import PluginError, RetriableError
 from seatunnel_py.api.resources import close_all
 from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
 
@@ -44,3 +47,19 @@ def test_a_wrong_database_is_named_with_its_remedy(pg: PostgresPlace) -> None:
         JdbcSourceFactory().test_connection(JdbcSourceOptions.model_validate(given))
 
     assert refused.value.remedy
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "mysql"])
+def test_a_server_that_takes_a_connection_and_says_nothing_is_given_up(scheme: str) -> None:
+    """A stuck proxy or server would else be waited for as long as it lives; `connection_check_timeout_sec` says when."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        url = f"jdbc:{scheme}://127.0.0.1:{silent.getsockname()[1]}/x"
+        options = {"url": url, "username": "u", "query": "select 1", "connection_check_timeout_sec": 1}
+        began = time.monotonic()
+
+        with pytest.raises(RetriableError, match="connecting to"):
+            JdbcSourceFactory().test_connection(JdbcSourceOptions.model_validate(options))
+
+    assert time.monotonic() - began < 10

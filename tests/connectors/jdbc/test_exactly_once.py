@@ -8,11 +8,14 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from seatunnel_connectors.jdbc.mysql import flavor
+from seatunnel_connectors.jdbc.statements import committer
 from seatunnel_py.api import (
     Batch,
     CommitContext,
@@ -22,6 +25,7 @@ from seatunnel_py.api import (
     Piece,
     Position,
     Reached,
+    RetriableError,
     Setup,
     Sink,
     TablePath,
@@ -385,3 +389,35 @@ def test_statements_of_people_run_once(target: Target) -> None:
     assert target.rows == [BEFORE, (1, "a"), (7, "own")]
     target.commit(2, final=True)
     assert target.pieces == 0
+
+
+def test_a_mariadb_driver_that_stands_still_in_its_commit_is_given_up(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds the ledger's row (I34, F8): the server ends its session, and what it had begun is as if it never was.
+    PostgreSQL's is tried beside its common commits (test_postgres_together)."""
+    target = _maria(request)
+    target.plan()
+    piece = target.stage("a", ("+I", 1, "x"))
+    target.commit(0)
+    going_on, still = threading.Event(), threading.Event()
+
+    def hit() -> None:
+        still.set()
+        assert going_on.wait(60)
+
+    monkeypatch.setattr(flavor, "STILL_SECONDS", 1)
+    monkeypatch.setattr(committer.crash_points, "STATEMENTS_INSIDE", SimpleNamespace(hit=hit))
+    with ThreadPoolExecutor(1) as thread:
+        older = thread.submit(target.commit, 1, piece)
+        assert still.wait(60)
+
+        assert target.sink.committer().recover(target.context(0, incarnation=2)) == 0
+        going_on.set()
+        with pytest.raises(RetriableError):
+            older.result(60)
+
+    assert target.rows == [BEFORE]
+    target.commit(1, piece, incarnation=2)
+    close_all()
+    assert target.rows == [BEFORE, (1, "x")]

@@ -63,8 +63,9 @@ def test_ciphers_come_from_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "class Reversing:\n"
         "    identifier = 'reversing'\n"
         "    sensitive_options = ('pin',)\n"
-        "    def encrypt(self, text): return text[::-1]\n"
-        "    def decrypt(self, text): return text[::-1]\n"
+        "    def open(self, properties): self.kept = int(properties.get('kept', 0))\n"
+        "    def encrypt(self, text): return text[: self.kept] + text[self.kept :][::-1]\n"
+        "    decrypt = encrypt\n"
     )
     information = tmp_path / "reversing-1.0.dist-info"
     information.mkdir()
@@ -75,6 +76,9 @@ def test_ciphers_come_from_packages(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     job = loads(_job_text("password = abc\npin = 321\nother = abc", "shade.identifier = reversing"))
 
     assert job.sources[0].options.plain() == {"password": "cba", "pin": "123", "other": "abc"}
+
+    job = loads(_job_text("password = abc", "shade { identifier = reversing, properties.kept = 1 }"))
+    assert job.sources[0].options.plain() == {"password": "acb"}
 
 
 def test_secrets_by_reference(tmp_path: Path) -> None:

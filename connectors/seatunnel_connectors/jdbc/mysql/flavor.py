@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -13,11 +13,14 @@ from seatunnel_connectors.jdbc.mysql.session import explained, quote, sessions
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetTable
+from seatunnel_connectors.jdbc.table_options import mysql_ending
 from seatunnel_connectors.jdbc.target import TargetColumn
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.jdbc.versions import COMPARED
 from seatunnel_py.api import Column, Kind, TableSchema
 
+STILL_SECONDS = 20
+"""Between two statements of a commit nothing but the driver itself takes time."""
 _AS_DECLARED = JdbcSourceOptions.model_construct(int_type_narrowing=True, handle_blob_as_string=False)
 
 
@@ -34,6 +37,12 @@ class MysqlFlavor(Flavor):
     def sessions(self, address: Address) -> AbstractContextManager[Session]:
         return sessions(address)
 
+    @contextmanager
+    def watched(self, session: Session) -> Iterator[None]:
+        session.run(f"SET SESSION wait_timeout = {STILL_SECONDS}")
+        yield
+        session.run("SET SESSION wait_timeout = DEFAULT")
+
     def explained(self, what: str) -> AbstractContextManager[None]:
         return explained(what)
 
@@ -48,13 +57,14 @@ class MysqlFlavor(Flavor):
         return database, name
 
     def look(self, session: Session, database: str, table: str) -> TargetTable:
-        names = dict(
-            session.ask(
-                "SELECT table_name, table_comment FROM information_schema.tables "
+        names = {
+            name: (comment, engine)
+            for name, comment, engine in session.ask(
+                "SELECT table_name, table_comment, engine FROM information_schema.tables "
                 "WHERE table_schema = %s AND table_name IN (%s, %s, %s)",
                 (database, table, LEDGER, PIECES),
             )
-        )
+        }
         books = {LEDGER, PIECES} <= names.keys()
         if table not in names:
             known = session.ask("SELECT 1 FROM information_schema.schemata WHERE schema_name = %s", (database,))
@@ -75,9 +85,10 @@ class MysqlFlavor(Flavor):
         ):
             keys.setdefault(index, []).append(column)
         has_rows = bool(session.ask(f"SELECT EXISTS (SELECT 1 FROM {quote(database, table)})")[0][0])
+        comment, engine = names[table]
         return TargetTable(
             database, table, True, has_rows, columns, tuple(tuple(key) for key in keys.values()), has_books=books,
-            comment=names[table],
+            comment=comment, lasting="" if takes_back(session, engine) else engine,
         )  # fmt: skip
 
     def created_type(self, column: Column, *, in_key: bool, alone: bool) -> str:
@@ -109,13 +120,20 @@ class MysqlFlavor(Flavor):
     def empty(self, relation: str) -> str:
         return f"TRUNCATE TABLE {relation}"
 
-    def table_ending(self, table: TableSchema) -> str:
-        # A table of another engine could not take a unit back.
+    def table_ending(self, table: TableSchema, wanted: Mapping[str, str]) -> str:
         comment = table.comment.replace("\\", "\\\\").replace("'", "''")
-        return " ENGINE=InnoDB" + (f" COMMENT='{comment[:2048]}'" if comment else "")
+        return mysql_ending(wanted) + (f" COMMENT='{comment[:2048]}'" if comment else "")
 
     def text_type(self, length: int) -> str:
         return f"VARCHAR({length}) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+
+
+def takes_back(session: Session, engine: str | None) -> bool:
+    """Whether a storage engine knows transactions; of a view, which has none, its tables' engines are not asked for."""
+    if engine is None or engine.lower() == "innodb":
+        return True
+    known = session.ask("SELECT transactions FROM information_schema.engines WHERE engine = %s", (engine,))
+    return bool(known) and known[0][0] == "YES"
 
 
 def on_duplicate(relation: str, columns: Sequence[str], version: str) -> str:

@@ -55,6 +55,15 @@ class _Result(MySQLResult):  # type: ignore[misc]  # PyMySQL ships no types
 
 class _Connection(pymysql.connections.Connection):  # type: ignore[misc]
     offered: tuple[bytes, Any] | None = None
+    _read_timeout: Any
+
+    def connect(self, sock: Any = None) -> None:
+        """A server that takes a connection and never greets is given up as one is that does not take it."""
+        patience, self._read_timeout = self._read_timeout, self.connect_timeout
+        try:
+            super().connect(sock)
+        finally:
+            self._read_timeout = patience
 
     def _read_query_result(self, unbuffered: bool = False) -> Any:
         self._result = None
@@ -79,8 +88,8 @@ class MysqlSession(Session):
         self.db: Any = _Connection(
             host=address.host, port=address.port, user=address.user or "root", password=address.secret,
             database=address.database or None, charset="utf8mb4", autocommit=True, local_infile=True,
-            connect_timeout=patience or _seconds(given.get("connecttimeout"), 30), read_timeout=patience,
-            **_tls(address),
+            connect_timeout=patience or _seconds(given.get("connecttimeout"), address.connect_seconds),
+            read_timeout=patience, **_tls(address),
         )  # fmt: skip
         # Zero is a value like any other; a value that does not fit is an error, not something near it.
         self.run("SET SESSION sql_mode = CONCAT(@@sql_mode, ',STRICT_TRANS_TABLES,NO_AUTO_VALUE_ON_ZERO')")
@@ -173,8 +182,9 @@ def sessions(address: Address) -> Iterator[MysqlSession]:
         yield session
 
 
-_RETRIABLE = (1040, 1205, 1213, 1317, 1467, 1969, 2002, 2003, 2006, 2013, 2014, 2055, 1053, 1927, 3024)
-"""1467: the lock of an AUTO_INCREMENT counter was waited for in vain. 1969, 3024: a statement took too long."""
+_RETRIABLE = (1040, 1205, 1213, 1317, 1467, 1969, 2002, 2003, 2006, 2013, 2014, 2055, 1053, 1927, 3024, 4031)
+"""1467: the lock of an AUTO_INCREMENT counter was waited for in vain. 1969, 3024: a statement took too long.
+4031: nobody said anything for too long, as a driver that stood still."""
 _BAD_ROWS = (1048, 1062, 1264, 1265, 1292, 1364, 1366, 1406, 1411, 1451, 1452, 1690, 3140, 3819, 4025)
 """A value that does not fit its column; a constraint that a row violates."""
 _REMEDIES = {

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 from seatunnel_connectors.jdbc.mysql import locks, shadow
 from seatunnel_connectors.jdbc.mysql.commit import MysqlCommitter
+from seatunnel_connectors.jdbc.mysql.flavor import takes_back
 from seatunnel_connectors.jdbc.mysql.session import quote
 from seatunnel_connectors.jdbc.mysql.ties import ties
 from seatunnel_connectors.jdbc.mysql.write import MysqlWriter
-from seatunnel_connectors.jdbc.options import Recipe
+from seatunnel_connectors.jdbc.options import Recipe, SchemaSaveMode
 from seatunnel_connectors.jdbc.siblings import announce, shared
 from seatunnel_connectors.jdbc.statements.books import Books
 from seatunnel_connectors.jdbc.statements.flavor import Session, TargetTable
@@ -43,6 +44,7 @@ class MysqlSink(StatementSink):
 
     def _look(self, session: Session, database: str, table: str) -> TargetTable:
         seen = super()._look(session, database, table)
+        self._refuse_engine(session, seen, f"{database}.{table}")
         seen = replace(seen, comment=shadow.without_mark(seen.comment))
         if not seen.exists or not self._considers_shadow:
             return seen
@@ -50,6 +52,24 @@ class MysqlSink(StatementSink):
         if not chosen.drop and not chosen.truncate:
             return seen
         return replace(seen, ties=ties(session, database, table, kept=chosen.truncate))
+
+    def _refuse_engine(self, session: Session, seen: TargetTable, shown: str) -> None:
+        """FatalError where rows could not be taken back: of a table that is made, or one that rows reach only once."""
+        options = self.request.options
+        remade = not seen.exists or options.schema_save_mode is SchemaSaveMode.RECREATE_SCHEMA
+        asked = {name.lower(): value for name, value in options.table_options.items()}.get("engine")
+        if remade and asked and not takes_back(session, asked):
+            raise FatalError(
+                f"the sink table {shown}: the server has no engine {asked} with transactions, and a unit of rows that "
+                "fails in the middle has to be taken back",
+                "set table_options.engine = InnoDB, or leave it out",
+            )
+        if seen.lasting and not remade and options.is_exactly_once:
+            raise FatalError(
+                f"the sink table {shown} is of the engine {seen.lasting}, which cannot take a transaction back: rows "
+                "could arrive twice",
+                f"ALTER TABLE {shown} ENGINE = InnoDB, or set is_exactly_once = false",
+            )
 
     @property
     def _considers_shadow(self) -> bool:
@@ -93,8 +113,10 @@ class MysqlSink(StatementSink):
         if chosen.truncate:
             made = [f"CREATE TABLE IF NOT EXISTS {beside} LIKE {relation}"]
         else:
-            indexes = self.request.options.create_index
-            made = self.flavor.create_table(beside, self.request.table, names, key, indexes=indexes)
+            options = self.request.options
+            made = self.flavor.create_table(
+                beside, self.request.table, names, key, indexes=options.create_index, wanted=options.table_options
+            )
         if load.replaces:
             effects.append(Effect("replace table", shown, shadow.statement(load), destructive=True))
         made += [

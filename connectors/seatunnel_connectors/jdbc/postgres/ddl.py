@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from seatunnel_connectors.jdbc.postgres.session import literal, quote
 from seatunnel_connectors.jdbc.postgres.types import created_type
+from seatunnel_connectors.jdbc.table_options import postgres_ending
 from seatunnel_py.api import ConstraintType, TableSchema
 
 NAME_BYTES_MAX = 63  # PostgreSQL cuts longer names silently
@@ -21,14 +22,15 @@ def columns_sql(table: TableSchema, names: Mapping[str, str], key: Sequence[str]
 
 
 def create_table(
-    schema: str, name: str, table: TableSchema, names: Mapping[str, str], key: Sequence[str], *, keyed: bool
-) -> str:
-    """CREATE TABLE; a table without its key is one that is being filled, which autovacuum should leave alone."""
+    schema: str, name: str, table: TableSchema, names: Mapping[str, str], key: Sequence[str], *, keyed: bool,
+    wanted: Mapping[str, str],
+) -> str:  # fmt: skip
+    """CREATE TABLE; a table without its key is one that is being filled. ``wanted``: the job file's table_options."""
     lines = columns_sql(table, names, key)
     if keyed and key:
         lines.append(f"PRIMARY KEY ({listed(names[column] for column in key)})")
-    options = "" if keyed else " WITH (autovacuum_enabled = off)"
-    return f"CREATE TABLE IF NOT EXISTS {quote(schema, name)} ({', '.join(lines)}){options}"
+    ending = postgres_ending(wanted, filling=not keyed)
+    return f"CREATE TABLE IF NOT EXISTS {quote(schema, name)} ({', '.join(lines)}){ending}"
 
 
 def listed(names: object) -> str:

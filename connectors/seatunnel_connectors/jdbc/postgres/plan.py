@@ -293,11 +293,13 @@ def _effects(
         effects.append(Effect("drop table", shown, statement, destructive=True))
         before.append(ddl.only_if(load.schema, load.table, f"c.oid = {target.oid}", statement))
     if chosen.create:
-        keyed = ddl.create_table(load.schema, load.table, table, names, key, keyed=True)
+        wanted = request.options.table_options
+        keyed = ddl.create_table(load.schema, load.table, table, names, key, keyed=True, wanted=wanted)
         effects.append(Effect("create table", shown, keyed))
         index = request.options.create_index
         if load.how != SHADOW:
-            made = [keyed if index else ddl.create_table(load.schema, load.table, table, names, (), keyed=True)]
+            keyless = ddl.create_table(load.schema, load.table, table, names, (), keyed=True, wanted=wanted)
+            made = [keyed if index else keyless]
             made += ddl.indexes(load.schema, load.table, table, names, key, load.table) if index else []
             made += ddl.comments(load.schema, load.table, table, names)
             if _made_with_rows(request, chosen, load):
@@ -305,7 +307,7 @@ def _effects(
             else:
                 before += made
         else:
-            before.append(ddl.create_table(load.schema, load.into, table, names, key, keyed=False))
+            before.append(ddl.create_table(load.schema, load.into, table, names, key, keyed=False, wanted=wanted))
             finish += ddl.indexes(load.schema, load.into, table, names, key, load.table) if index else []
             finish += ddl.comments(load.schema, load.into, table, names)
     if chosen.truncate:

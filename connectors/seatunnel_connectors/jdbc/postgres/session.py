@@ -56,7 +56,6 @@ _SERVER_TYPES = {
 }
 KNOWN = frozenset(_SAME) | {"ssl", "sockettimeout", "tcpkeepalive", "targetservertype", "currentschema", "options"}
 
-CONNECT_SECONDS = 30
 
 # Without synchronised scans a second reading of the same snapshot gives the same rows in the same order.
 _SETTINGS = (
@@ -82,7 +81,7 @@ def _conninfo(address: Address) -> str:
     given = address.parameters
     words: dict[str, Any] = {
         "host": address.host, "port": address.port, "dbname": address.database or address.user or "postgres",
-        "connect_timeout": CONNECT_SECONDS, "application_name": "seatunnel", "client_encoding": "UTF8",
+        "connect_timeout": address.connect_seconds, "application_name": "seatunnel", "client_encoding": "UTF8",
     }  # fmt: skip
     if "hosts" in given:
         places = [place.rpartition(":") for place in given["hosts"].split(",")]

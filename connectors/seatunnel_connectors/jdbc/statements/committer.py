@@ -34,10 +34,11 @@ class StatementCommitter(Committer):
             self.flavor.sessions(self.request.address) as session,
         ):
             crash_points.STATEMENTS_BEFORE.hit()
-            session.begin()
-            self._commit(session, load, pieces, context)
-            crash_points.STATEMENTS_INSIDE.hit()
-            session.commit()
+            with self.flavor.watched(session):
+                session.begin()
+                self._commit(session, load, pieces, context)
+                crash_points.STATEMENTS_INSIDE.hit()
+                session.commit()
             crash_points.STATEMENTS_AFTER.hit()
             if load.how == STAGED and context.final:
                 session.run(Staged(self.flavor, load).drop())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -57,6 +57,8 @@ class TargetTable:
     has_books: bool = False
     database_exists: bool = True
     comment: str = ""
+    lasting: str = ""
+    """The storage engine, where it cannot take a transaction back."""
     ties: tuple[str, ...] = ()
     """Why no other table can take its place, where that was asked for."""
 
@@ -83,6 +85,11 @@ class Flavor(ABC):
     @abstractmethod
     def sessions(self, address: Address) -> AbstractContextManager[Session]:
         """A pooled connection; given back when the block ends without an exception."""
+
+    def watched(self, session: Session) -> AbstractContextManager[None]:
+        """For a transaction that holds the ledger's row: a server that can ends the session of a driver that stands
+        still in it, so that the one that takes over does not wait (I34, F8)."""
+        return nullcontext()
 
     @abstractmethod
     def explained(self, what: str) -> AbstractContextManager[None]:
@@ -135,8 +142,9 @@ class Flavor(ABC):
         return f"DELETE FROM {relation}"
 
     def create_table(
-        self, relation: str, table: TableSchema, names: Mapping[str, str], key: Sequence[str], *, indexes: bool
-    ) -> list[str]:
+        self, relation: str, table: TableSchema, names: Mapping[str, str], key: Sequence[str], *, indexes: bool,
+        wanted: Mapping[str, str],
+    ) -> list[str]:  # fmt: skip
         """CREATE TABLE and what belongs to it, each without effect where it was done before."""
         lines = []
         for column in table.columns:
@@ -146,10 +154,10 @@ class Flavor(ABC):
             lines.append(f"{self.quote(names[column.name])} {kind}{' NOT NULL' if forced else ''}")
         if key and indexes:
             lines.append(f"PRIMARY KEY ({', '.join(self.quote(names[name]) for name in key)})")
-        return [f"CREATE TABLE IF NOT EXISTS {relation} ({', '.join(lines)}){self.table_ending(table)}"]
+        return [f"CREATE TABLE IF NOT EXISTS {relation} ({', '.join(lines)}){self.table_ending(table, wanted)}"]
 
-    def table_ending(self, table: TableSchema) -> str:
-        """What follows the columns of CREATE TABLE."""
+    def table_ending(self, table: TableSchema, wanted: Mapping[str, str]) -> str:
+        """What follows the columns of CREATE TABLE; ``wanted`` are the job file's ``table_options``."""
         return ""
 
     def text_type(self, length: int) -> str:

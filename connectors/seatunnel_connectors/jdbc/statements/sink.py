@@ -214,8 +214,10 @@ class StatementSink(Sink):
             prepare.append(f"CREATE DATABASE IF NOT EXISTS {self.flavor.quote(target.database)}")
             effects.append(Effect("create database", target.database, prepare[-1]))
         if chosen.create:
-            index = self.request.options.create_index
-            created = self.flavor.create_table(relation, self.request.table, names, key, indexes=index)
+            options = self.request.options
+            created = self.flavor.create_table(
+                relation, self.request.table, names, key, indexes=options.create_index, wanted=options.table_options
+            )
             prepare += [] if shadow else created
             effects.append(Effect("create table", shown, created[0]))
         if load.books and not target.has_books:

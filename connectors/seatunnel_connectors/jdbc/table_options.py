@@ -1,0 +1,50 @@
+"""What ``table_options`` adds to the CREATE TABLE of a target that is not there.
+
+Names and values are words, so that none of them can be a statement.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+
+MYSQL = {"engine": "ENGINE", "charset": "DEFAULT CHARSET", "collate": "COLLATE"}
+TABLESPACE = "tablespace"
+FILLING = "autovacuum_enabled"
+"""PostgreSQL's storage parameter that says that a table is being filled; it is set and reset by the sink."""
+
+_WORD = re.compile(r"\w+")
+_NAME = re.compile(r"[a-z_]+(\.[a-z_]+)?")
+_VALUE = re.compile(r"-?[\w.]+")
+
+
+def problem(dialect: str, given: Mapping[str, str]) -> str:
+    """What is wrong with these options for a database of that kind; empty: nothing."""
+    if given and dialect not in ("mysql", "postgres"):
+        return "only MySQL, MariaDB and PostgreSQL tables have options"
+    for name, value in given.items():
+        if dialect == "mysql" and name.lower() not in MYSQL:
+            near = difflib.get_close_matches(name.lower(), MYSQL, n=1)
+            return f"{name!r} is none of {', '.join(MYSQL)}" + (f"; did you mean {near[0]}?" if near else "")
+        if dialect == "postgres" and (name.lower() == FILLING or not _NAME.fullmatch(name.lower())):
+            return f"{name!r} is neither tablespace nor a storage parameter such as fillfactor"
+        if not (_VALUE if dialect == "postgres" and name.lower() != TABLESPACE else _WORD).fullmatch(value):
+            return f"the value of {name!r} is not a single word"
+    return ""
+
+
+def mysql_ending(given: Mapping[str, str]) -> str:
+    """What follows the columns, the engine always: a table of another one could not take a unit back."""
+    words = {"engine": "InnoDB"} | {name.lower(): value for name, value in given.items()}
+    return "".join(f" {MYSQL[name]}={value}" for name, value in words.items())
+
+
+def postgres_ending(given: Mapping[str, str], *, filling: bool) -> str:
+    """What follows the columns; ``filling``: rows come before the key does, and autovacuum should leave them alone."""
+    stored = {name.lower(): value for name, value in given.items()}
+    tablespace = stored.pop(TABLESPACE, "")
+    stored |= {FILLING: "off"} if filling else {}
+    parts = [f" WITH ({', '.join(f'{name} = {value}' for name, value in stored.items())})"] if stored else []
+    parts += [f' TABLESPACE "{tablespace}"'] if tablespace else []
+    return "".join(parts)
