@@ -55,6 +55,7 @@ _ALIASES = {
     "bool": Kind.BOOLEAN,
     "varchar": Kind.STRING,
     "text": Kind.STRING,
+    "json": Kind.STRING,  # its text, as of every container that lands in a string
     "binary": Kind.BYTES,
     "datetime": Kind.TIMESTAMP,
     "timestamptz": Kind.TIMESTAMP_TZ,

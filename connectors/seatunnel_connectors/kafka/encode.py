@@ -1,4 +1,5 @@
-"""Rows to records: columns ``value``, ``key``, ``partition``, ``topic`` and ``header.NAME``, whole columns at a time.
+"""Rows to records: columns ``value``, ``key``, ``partition``, ``topic``, ``timestamp`` (milliseconds) and
+``header.NAME``, or all ``headers`` as a map; whole columns at a time.
 
 Rules. (1) A row is a record, whatever its kind; formats that know kinds say it inside the value. (2) A column is there
 only where the options ask for it; a null partition leaves the choice to the key, and to chance where there is none.
@@ -14,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_connectors.json_text import json_documents
 from seatunnel_connectors.kafka.avro_types import record_of
 from seatunnel_connectors.kafka.encode_avro import avro_values
+from seatunnel_connectors.kafka.encode_native import check as check_native
+from seatunnel_connectors.kafka.encode_native import native_records
 from seatunnel_connectors.kafka.protobuf_fields import links_of
 from seatunnel_connectors.kafka.protobuf_schema import MessageSchema, message_schema
 from seatunnel_connectors.kafka.sink_options import FIELD_TOPIC, KafkaSinkOptions, ValueFormat
@@ -43,21 +46,31 @@ class Encoder:
     def encode(self, batch: Batch) -> pa.RecordBatch:
         import pyarrow as pa
 
+        native = self.options.format is ValueFormat.NATIVE
+        columns = native_records(batch.data) if native else self._parts(batch)
+        if self.options.partition is not None:
+            columns["partition"] = pa.array([self.options.partition] * batch.rows, pa.int32())
+        if self.options.timestamp is not None:
+            columns["timestamp"] = pa.array([self.options.timestamp] * batch.rows, pa.int64())
+        if self.options.topic_field:
+            columns["topic"] = self._topics(batch)
+        records = pa.RecordBatch.from_pydict(columns)
+        self._check_sizes(records)
+        return records
+
+    def _parts(self, batch: Batch) -> dict[str, Any]:
+        """What a row's columns make of it."""
+        import pyarrow as pa
+
         values = self._values(batch)
         columns: dict[str, Any] = {"value": values.cast(pa.binary())}
         if self.options.partition_key_fields:
             columns["key"] = self._keys(batch).cast(pa.binary())
-        if self.options.partition is not None:
-            columns["partition"] = pa.array([self.options.partition] * batch.rows, pa.int32())
-        elif self.options.assign_partitions:
+        if self.options.assign_partitions:
             columns["partition"] = self._assigned(values)
-        if self.options.topic_field:
-            columns["topic"] = self._topics(batch)
         for name in self.options.kafka_headers_fields:
             columns[HEADER + name] = self._texts(batch, name).cast(pa.binary())
-        records = pa.RecordBatch.from_pydict(columns)
-        self._check_sizes(records)
-        return records
+        return columns
 
     def _check_sizes(self, records: pa.RecordBatch) -> None:
         """What is too large for a message is found where rows can be set aside, not when all are committed."""
@@ -87,6 +100,8 @@ class Encoder:
                 return self._avro(batch, names)
             case ValueFormat.PROTOBUF:
                 return self._protobuf(batch, names)
+            case ValueFormat.NATIVE:
+                raise AssertionError("a native record's value is a column")
             case ValueFormat.DEBEZIUM_JSON:
                 before, after = ('{"before":', ',"after":null,"op":"d"}'), ('{"before":null,"after":', ',"op":"c"}')
             case ValueFormat.CANAL_JSON | ValueFormat.MAXWELL_JSON | ValueFormat.OGG_JSON:
@@ -219,6 +234,8 @@ def check_fields(options: KafkaSinkOptions, table: TableSchema, message: Message
                 raise ValueError(f"{option}: there is no field {name!r}; fields: {', '.join(table.names)}")
     if options.format is ValueFormat.AVRO:
         record_of(column for column in table.columns if column.name in options.value_fields(table.names))
+    if options.format is ValueFormat.NATIVE:
+        check_native(table)
     if message is not None:
         _check_message(options, table, message)
     if not options.value_fields(table.names):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import ClassVar
@@ -21,6 +22,8 @@ from seatunnel_py.api import (
     SourceOptions,
     StepContext,
 )
+
+log = logging.getLogger("seatunnel_py.connectors.kafka")
 
 DECODING = ("seatunnel_connectors.kafka.decode_protobuf",)
 
@@ -66,6 +69,9 @@ class KafkaSourceFactory(SourceFactory[KafkaSourceOptions]):
         from seatunnel_connectors.kafka.source import KafkaSource, KafkaTable
 
         _need_libraries(options)
+        _tell_without_effect(options)
+        if context.mode is not JobMode.BATCH and any(entry.end_timestamp for entry in options.table_options()):
+            raise ValueError('start_mode.endTimestamp: only a job that ends (job.mode = "BATCH") has an end')
         tables = tuple(
             KafkaTable(entry, table_path(entry.declared, options.plugin_output), message_of(entry))
             for entry in options.table_options()
@@ -84,6 +90,12 @@ class KafkaSourceFactory(SourceFactory[KafkaSourceOptions]):
 def _of_protobuf(options: KafkaSourceOptions, those: tuple[str, ...]) -> tuple[str, ...]:
     """What is wanted where some table's messages are Protobuf's."""
     return those if any(entry.format is MessageFormat.PROTOBUF for entry in options.table_options()) else ()
+
+
+def _tell_without_effect(options: KafkaSourceOptions) -> None:
+    for entry in options.table_options():
+        if entry.format is MessageFormat.NATIVE and entry.declared is not None and entry.declared.declared_columns:
+            log.warning("kafka %s: the columns of its schema are without effect: native has its own", entry.topic)
 
 
 def _need_libraries(options: KafkaSourceOptions) -> None:

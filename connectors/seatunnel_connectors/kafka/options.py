@@ -81,6 +81,10 @@ class TopicOptions(Options):
     start_mode_timestamp: int | None = option(
         None, key="start_mode.timestamp", ge=0, doc="milliseconds since 1970 (timestamp)"
     )
+    end_timestamp: int | None = option(
+        None, key="start_mode.endTimestamp", fallback=("start_mode.end_timestamp",), ge=0,
+        doc="a batch job ends before the first record of this moment, in milliseconds since 1970",
+    )  # fmt: skip
     start_mode_offsets: dict[str, int] = option({}, key="start_mode.offsets", doc="topic-partition = offset")
 
     rules: ClassVar[tuple[Rule, ...]] = (
@@ -105,8 +109,6 @@ class TopicOptions(Options):
             raise ValueError(f"start_mode.offsets: the offset of {negative[0]} is below 0")
         if not self.topic:
             return self  # what stands beside table_list is for its entries, which are looked at by themselves
-        if self.format is MessageFormat.NATIVE and self.has_schema:
-            raise ValueError("the format native has columns of its own: leave schema out")
         if self.format is MessageFormat.NATIVE and self.kafka_headers_fields:
             raise ValueError("the format native has a column of all headers: leave kafka_headers_fields out")
         if len(set(self.kafka_headers_fields)) < len(self.kafka_headers_fields):
@@ -121,8 +123,12 @@ class TopicOptions(Options):
 
     @property
     def has_schema(self) -> bool:
-        """Whether the job file names columns."""
-        return self.declared is not None and bool(self.declared.declared_columns)
+        """Whether the job file names columns that count: the format native has its own."""
+        return (
+            self.format is not MessageFormat.NATIVE
+            and self.declared is not None
+            and bool(self.declared.declared_columns)
+        )
 
     @property
     def topics(self) -> tuple[str, ...]:

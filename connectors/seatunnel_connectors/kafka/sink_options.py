@@ -37,6 +37,7 @@ class ValueFormat(StrEnum):
     CANAL_JSON = "canal_json"
     MAXWELL_JSON = "maxwell_json"
     OGG_JSON = "ogg_json"
+    NATIVE = "native"
 
 
 class KafkaSinkOptions(SinkOptions):
@@ -56,6 +57,9 @@ class KafkaSinkOptions(SinkOptions):
     kafka_headers_fields: tuple[str, ...] = option((), doc="fields that become headers, and leave the value")
     kafka_message_value_fields: tuple[str, ...] = option((), doc="fields of the value; default: all but headers")
     partition: int | None = option(None, ge=0, doc="the one partition that records go to")
+    timestamp: int | None = option(
+        None, ge=0, doc="milliseconds since 1970 that every record is of; default: when it is sent, or (native) its own"
+    )
     assign_partitions: tuple[str, ...] = option((), doc="a record that holds the n-th text goes to partition n")
     transaction_prefix: str = option("seatunnel", min_length=1, doc="transactional ids begin with it")
     ledger_topic: str = option("seatunnel_ledger", key="ledger.topic", doc="topic that remembers what was committed")
@@ -71,6 +75,10 @@ class KafkaSinkOptions(SinkOptions):
             raise ValueError("partition and assign_partitions cannot both choose the partition")
         if self.assign_partitions and self.format in (ValueFormat.AVRO, ValueFormat.PROTOBUF):
             raise ValueError(f"assign_partitions looks for texts, which records of {self.format} do not hold")
+        chosen = ("partition_key_fields", "kafka_headers_fields", "kafka_message_value_fields", "assign_partitions")
+        for name in chosen if self.format is ValueFormat.NATIVE else ():
+            if getattr(self, name):
+                raise ValueError(f"{name}: records of the format native have their parts in columns of those names")
         if self.assign_partitions and self.topic_field:
             raise ValueError("assign_partitions needs one topic, whose partitions are known when the job starts")
         return self

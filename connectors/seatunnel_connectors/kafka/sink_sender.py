@@ -104,13 +104,18 @@ class Sender:
         nothing = [None] * records.num_rows
         headers = [(name.removeprefix(HEADER), columns[name]) for name in names]
         keys, partitions = columns.get("key", nothing), columns.get("partition", nothing)
+        times, every = columns.get("timestamp", nothing), columns.get("headers", nothing)
         topics = columns.get("topic", [topic] * records.num_rows)
         for row, value in enumerate(columns["value"]):
             more: dict[str, Any] = {}
             if headers:
                 more["headers"] = [(name, texts[row]) for name, texts in headers if texts[row] is not None]
+            if every[row]:
+                more["headers"] = every[row]
             if partitions[row] is not None:
                 more["partition"] = partitions[row]
+            if times[row] is not None:
+                more["timestamp"] = times[row]
             self.put(topics[row], value, keys[row], **more)
 
     def put(self, topic: str, value: bytes | None, key: bytes | None = None, **more: Any) -> None:

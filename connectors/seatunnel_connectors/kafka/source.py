@@ -1,8 +1,9 @@
 """The Kafka source: tables out of options, a split for each partition, offsets told for people to see.
 
-Rules. (1) A bounded split ends where the log ended when the splits were found. (2) What a fresh start begins at is
-looked up once, then it stands in the split. (3) A partition that appears later is read from its beginning, for
-nothing of it was seen. (4) A topic that was deleted, or made anew, is an error: there is no place in it to go on from.
+Rules. (1) A bounded split ends where the log ended when the splits were found, or before a moment that the job file
+names. (2) What a fresh start begins at is looked up once, then it stands in the split. (3) A partition that appears
+later is read from its beginning, for nothing of it was seen. (4) A topic that was deleted, or made anew, is an error:
+there is no place in it to go on from.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from seatunnel_connectors.kafka import group, topics
 from seatunnel_connectors.kafka.client import Cluster
 from seatunnel_connectors.kafka.consumer import AHEAD_KILOBYTES
 from seatunnel_connectors.kafka.formats import check_columns, default_columns
-from seatunnel_connectors.kafka.options import StartMode, TopicOptions
+from seatunnel_connectors.kafka.options import MessageFormat, StartMode, TopicOptions
 from seatunnel_connectors.kafka.protobuf_schema import MessageSchema
 from seatunnel_connectors.kafka.reader import KafkaReader, PartitionSplit, place_of
 from seatunnel_connectors.kafka.records import Spot
@@ -65,7 +66,8 @@ class KafkaSource(Source):
 
     def _schema(self, entry: KafkaTable) -> TableSchema:
         columns = None if entry.options.has_schema else default_columns(entry.options, entry.message)
-        found = replace(table_schema(entry.options.declared, columns=columns), path=entry.path)
+        declared = None if entry.options.format is MessageFormat.NATIVE else entry.options.declared
+        found = replace(table_schema(declared, columns=columns), path=entry.path)
         check_columns(found, entry.message)
         headers = [Column(name, DataType(Kind.STRING)) for name in entry.options.kafka_headers_fields]
         taken = next((column.name for column in headers if column.name in found.names), None)
@@ -136,7 +138,7 @@ class KafkaEnumerator(Enumerator):
         spots = [(topic.name, partition) for topic in found for partition in topic.partitions]
         spots = [spot for spot in spots if _split_id(entry, spot) not in self.known]
         begin = self._starts(entry.options, spots) if self.is_first else topics.earliest(self.cluster, spots)
-        end = topics.latest(self.cluster, spots) if self.source.bounded else {}
+        end = self._ends(entry.options, spots) if self.source.bounded else {}
         splits = []
         for spot in spots:
             name, (topic, partition), stop = _split_id(entry, spot), spot, end.get(spot)
@@ -164,6 +166,13 @@ class KafkaEnumerator(Enumerator):
             case StartMode.GROUP_OFFSETS:
                 told = group.committed(self.cluster, options.consumer_group, spots)
                 return {**self._without_offset(spots, first), **self._still_there(told, first)}
+
+    def _ends(self, options: TopicOptions, spots: Sequence[Spot]) -> dict[Spot, int]:
+        """Where a bounded split ends: behind what is there now, or before the first record of a moment."""
+        now = topics.latest(self.cluster, spots)
+        if options.end_timestamp is None:
+            return now
+        return {**now, **topics.since(self.cluster, spots, options.end_timestamp)}
 
     def _without_offset(self, spots: Sequence[Spot], first: Mapping[Spot, int]) -> Mapping[Spot, int]:
         """Where partitions begin that the group has told no offset of."""

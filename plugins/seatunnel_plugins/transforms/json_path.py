@@ -53,7 +53,7 @@ class ColumnErrors(StrEnum):
 
 class PathColumn(Options):
     src_field: str = option(doc="column of text or bytes that hold JSON, or an array, a map or a row")
-    path: str | list[str] = option(doc="JSON path, or several")
+    path: str | list[str] = option(doc="JSON path, or several: a list, or one text with semicolons")
     dest_field: str | list[str] = option(doc="column for what is found, or one for each path")
     dest_type: Any = option("string", doc="type of the column, or one for each path")
     column_error_handle_way: ColumnErrors | None = option(
@@ -178,14 +178,22 @@ class JsonPathFactory(TransformFactory[JsonPathOptions]):
         return JsonPathTransform(with_added(table, [Column(one.field, one.dtype) for one in found]), tuple(found))
 
 
+def _several(given: Any, *, joined: bool) -> list[Any]:
+    """A list, or what was one text before lists were known; ``joined``: with semicolons between."""
+    if isinstance(given, list | tuple):
+        return list(given)
+    return given.split(";") if joined and isinstance(given, str) else [given]
+
+
 def _extractions(given: PathColumn, table: TableSchema, default: ColumnErrors) -> Iterable[Extraction]:
     source = column(table, given.src_field, "src_field")
     if source.dtype.kind not in SOURCES:
         known = "string, bytes, array, map or row"
         raise ValueError(f"src_field: {source.name!r} is a {source.dtype}; paths lead into {known}")
-    paths = [given.path] if isinstance(given.path, str) else given.path
-    fields = [given.dest_field] if isinstance(given.dest_field, str) else given.dest_field
-    types = given.dest_type if isinstance(given.dest_type, list | tuple) else [given.dest_type] * len(fields)
+    joined = isinstance(given.dest_field, str) and ";" in given.dest_field
+    paths, fields = _several(given.path, joined=joined), _several(given.dest_field, joined=joined)
+    types = _several(given.dest_type, joined=joined)
+    types = types * len(fields) if len(types) == 1 and not isinstance(given.dest_type, list | tuple) else types
     if not len(paths) == len(fields) == len(types):
         raise ValueError(
             f"src_field {source.name!r}: {len(paths)} paths, {len(fields)} fields and {len(types)} types do not match"

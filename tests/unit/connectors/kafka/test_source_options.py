@@ -49,7 +49,6 @@ def test_topics_are_a_list() -> None:
         ({"format": "protobuf"}, "protobuf_schema is required when format is protobuf"),
         ({"format": "compatible_debezium_json"}, "the format compatible_debezium_json is not supported yet"),
         ({"format": "avro"}, "the format avro needs a schema"),
-        ({"format": "native", "schema": SCHEMA}, "the format native has columns of its own"),
         ({"pattern": True, "topic": "("}, "topic is not a regular expression"),
         ({"topics": "a"}, "topics"),
     ],
