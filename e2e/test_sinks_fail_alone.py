@@ -4,6 +4,7 @@ why, and once that is mended a run finishes it alone."""
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -165,3 +166,50 @@ def test_one_of_three_sinks_fails_alone_and_is_finished_alone(
     assert job.staged() == []
     assert job.run("--restore", "latest").code == 0
     assert len(job.rows("bad")) == ROWS
+
+
+CHECKED = """
+            transform {
+              JsonPath { plugin_input = raw, plugin_output = read,
+                         columns = [ { src_field = source, path = "$.a", dest_field = a } ] }
+              Filter { plugin_input = read, plugin_output = orders, include_fields = [seq, source, split] }
+            }
+            sink {"""
+
+
+def test_bad_rows_are_set_aside_once_though_they_are_read_twice(tmp_path: Path, databases: Databases) -> None:
+    """What finishes the sink reads some of them again, perhaps in other units than before: it leaves them out, and
+    sets nothing aside that its pipeline has."""
+    job = FanOut(databases, tmp_path, "a table", IN_PROCESS, once=False)
+    with databases.connect(databases.source) as connection:
+        connection.execute("UPDATE orders SET source = '{\"a\": 1}' WHERE seq % 500 <> 499")
+    spoil, mend = (text.format(clerk=job.clerk) for text in POISONS["rows that it refuses"])
+    job.poison(spoil)
+    place = tmp_path / ".seatunnel" / "jobs" / "fan" / "quarantine" / "committed"
+    bad, good = set(range(499, ROWS, 500)), {number for number in range(ROWS) if number % 500 != 499}
+
+    def rewrite(*changes: tuple[str, str]) -> None:
+        text = (tmp_path / "job.conf").read_text()
+        for before, after in changes:
+            assert before in text
+            text = text.replace(before, after, 1)
+        (tmp_path / "job.conf").write_text(text)
+
+    def aside() -> list[int]:
+        shown = seatunnel(tmp_path, "quarantine", "show", "fan", "--json", "--limit", "1000")
+        return sorted(one["values"]["seq"] for one in json.loads(shown.out))
+
+    limit = f"unit.rows = 250, error.max-rows = {len(bad)}"
+    rewrite(("unit.rows = 250", limit), ("plugin_output = orders", "plugin_output = raw"), ("sink {", CHECKED))
+    first = job.run()
+    assert first.code == 3, first.err
+    assert {seq for _, _, seq in job.rows("good")} == good and aside() == sorted(bad)
+    counted = sorted(place.iterdir())
+
+    job.poison(mend)
+    again = job.run("--restore", "latest")
+
+    assert again.code == 0, again.err
+    arrived = [seq for _, _, seq in job.rows("bad")]
+    assert set(arrived) == good and len(arrived) == len(good)
+    assert aside() == sorted(bad) and sorted(place.iterdir()) == counted

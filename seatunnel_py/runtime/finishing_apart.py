@@ -5,7 +5,9 @@ other, for they read the same sources with the same names. (2) It is made of the
 with the records that it has; at first with what its pipeline left it (``protocol/apart.py``), or from nothing where
 there was no checkpoint: then everything that the sink had staged was given back. (3) What cannot be finished is not
 dropped silently: the pipeline that left it out says what is missing since when, and what to do. (4) Nobody finishes
-anything beside a pipeline that goes on; a stream does not end, so what it left out has to be loaded anew.
+anything beside a pipeline that goes on; a stream does not end, so what it left out has to be loaded anew. (5) Rows that
+are refused on their way to the sink, by vertices that were never left out, are in the quarantine already: they are left
+out again, and not set aside again.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ def remainders(
             continue
         life.left_out.finished_apart(scope)
         own = authority.records.get(key)
-        yield Remainder(key, begins[0], begins[1] if own is None else of_its_own(key, own))
+        rest, anew = begins
+        yield Remainder(key, rest, anew if own is None else replace(of_its_own(key, own), known_bad=anew.known_bad))
 
 
 def remainder(pipeline: Pipeline, newest: CheckpointRecord, past: Past, scope: str) -> tuple[Pipeline, Past] | str:
@@ -61,9 +64,9 @@ def remainder(pipeline: Pipeline, newest: CheckpointRecord, past: Past, scope: s
     part = _part(pipeline, every, scope)
     epochs = {name: newest.epochs[name] for name in every}
     at = stands_at(newest, scope)
-    stood = past.stood_at
+    stood, known = past.stood_at, every & frozenset(topology.live)
     if not at:
-        return part, Past(dropped=True, per_split=past.per_split, epochs=epochs)
+        return part, Past(dropped=True, per_split=past.per_split, epochs=epochs, known_bad=known)
     if at not in stood:
         return f"checkpoint {at}, at which it stands, is not in the store any more"
     record = begin_apart(newest, stood[at], scope)
@@ -73,8 +76,8 @@ def remainder(pipeline: Pipeline, newest: CheckpointRecord, past: Past, scope: s
     own = {key: value for key, value in plan.items() if key != "left_out"}
     own["rounds"] = {name: rounds for name, rounds in plan["rounds"].items() if name in every}
     found = {name: rounds for name, rounds in past.found.items() if name in every}
-    begins = Past(replace(record, plan=own), past.done, per_split=past.per_split, found=found, epochs=epochs)
-    return part, begins
+    anew = replace(record, plan=own)
+    return part, Past(anew, past.done, per_split=past.per_split, found=found, epochs=epochs, known_bad=known)
 
 
 def _part(pipeline: Pipeline, every: frozenset[str], scope: str) -> Pipeline:

@@ -34,15 +34,17 @@ from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline_life import PipelineLife
+    from seatunnel_py.runtime.resuming import Past
     from seatunnel_py.runtime.subtask_run import SubtaskRun
 
 
 class LeftOut:
-    """Of one pipeline. ``subtasks`` whose lives are over for that reason."""
+    """Of one pipeline. ``subtasks`` whose lives are over for that reason; ``known_bad``: as in ``Past``."""
 
     def __init__(self, life: PipelineLife) -> None:
         self._life = life
         self.subtasks: set[Subtask] = set()
+        self.known_bad: frozenset[str] = frozenset()
         self._apart: frozenset[str] = frozenset()
         self._stays: dict[str, str] = {}
         self._told: dict[str, UnitFailure] = {}
@@ -52,13 +54,14 @@ class LeftOut:
     def __contains__(self, subtask: Subtask) -> bool:
         return subtask in self.subtasks
 
-    def begin(self, record: CheckpointRecord | None, stood_at: Mapping[int, CheckpointRecord]) -> None:
-        """Who was left out by an earlier driver stays so; ``stood_at``: the records at which they stand."""
+    def begin(self, record: CheckpointRecord | None, past: Past) -> None:
+        """Who was left out by an earlier driver stays so."""
+        self.known_bad = past.known_bad
         if record is None:
             return
         life = self._life
         self.subtasks |= set(life.graph.topology.subtasks(sorted(record.topology.detached)))
-        self._records |= stood_at
+        self._records |= past.stood_at
         for vertex in life.pipeline.vertices:
             if vertex.id in record.topology.detached - self._apart:
                 before, stand = self.cause(vertex.id), self._stand_in(record, vertex.id)

@@ -121,8 +121,8 @@ class Driver:
         assert before.coordinator is not None, "it has read something"
         shared, key = before.coordinator.shared, before.key
         claim = replace(self._authority.claims[key], first=shared.next_checkpoint)
-        strays = before.leftovers.staged
-        past = self._past(key, shared.newest, epochs=shared.epochs, strays=strays)
+        strays, known = before.leftovers.staged, before.left_out.known_bad
+        past = self._past(key, shared.newest, epochs=shared.epochs, strays=strays, known_bad=known)
         self._take(key, before.pipeline, claim, past).replaces(before)
         self._lives[key].begin()
 

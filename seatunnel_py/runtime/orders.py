@@ -109,9 +109,10 @@ def _commit(life: PipelineLife, command: order.CommitPieces) -> None:
     if final and life.state is TableState.RUNNING:
         life.change(TableState.COMMITTING)
     groups = life.graph.scopes.get(command.scope, ())  # without sinks a vertex has bad rows only
+    pieces = () if command.scope in life.left_out.known_bad else command.pieces
     life.aside.of_target(
         f"commit {command.scope}",
-        ScopeCommit(groups, command.pieces, life.prepared.setups, life.job, command.checkpoint, final),
+        ScopeCommit(groups, pieces, life.prepared.setups, life.job, command.checkpoint, final),
         lambda _: _committed(life, command),
         partial(_commit_failed, life, command),
         retried=False,

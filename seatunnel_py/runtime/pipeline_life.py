@@ -159,7 +159,7 @@ class PipelineLife:
         )
         for vertex in self.pipeline.vertices:
             self.subtasks |= self._subtasks_of(vertex)
-        self.left_out.begin(outcome.record, self._past.stood_at)
+        self.left_out.begin(outcome.record, self._past)
         lines = [dropped_line(self.key)] if outcome.anew else []
         if self.graph.topology.edges and outcome.graph != self._past.graph:  # else nobody keeps a journal
             lines.append(graph_line(self.key, *outcome.graph))

@@ -40,7 +40,8 @@ class Past:
     vertex and number, that the journal holds and the record perhaps not yet; ``graph``: what the journal is of, and
     what its numbers are called; ``numberings``: what they are called where a subtask gives them to other rows since;
     ``epochs``: those that this driver has lived; ``strays``: what it has staged in them; ``stood_at``: records, by
-    number, at which sinks stand that were left out."""
+    number, at which sinks stand that were left out; ``known_bad``: vertices whose bad rows another pipeline has set
+    aside, which has read all that this one reads."""
 
     record: CheckpointRecord | None = None
     done: frozenset[str] = frozenset()
@@ -52,6 +53,7 @@ class Past:
     epochs: Mapping[str, int] = field(default_factory=dict)
     strays: tuple[SinkPiece, ...] = ()
     stood_at: Mapping[int, CheckpointRecord] = field(default_factory=dict)
+    known_bad: frozenset[str] = frozenset()
 
 
 def past_of(kept: Journal, pipeline: str, record: CheckpointRecord | None, *, per_split: bool) -> Past:
