@@ -467,8 +467,11 @@ def end_cleanly(shapes: list[Shape], seed: int, wrong: float, stop_after: float 
             assert not ledger.dropped
         if interval is None and job.state(pipeline) is not DONE:
             ran = [ledger for node, ledger in ledgers(pipeline).items() if node not in whole and "setup" in ledger.told]
-            assert all(len(ledger.dropped) == 1 for ledger in ran)
-            assert all(not ledger.commits for ledger in ran)
+            # A sink that leaves asks for a checkpoint; from there the others may go on, also when they fail later.
+            stays = [ledger for ledger in ran if ledger.commits]
+            assert all(len(ledger.dropped) == 1 for ledger in ran if not ledger.commits)
+            assert all(not ledger.dropped for ledger in stays)
+            assert not stays or any(into.stands for table in job.tables for into in table.targets)
     told = {table.table: table.state for table in job.tables}
     assert told == {pipeline.name: job.state(pipeline) for pipeline in pipelines}
 
