@@ -11,7 +11,7 @@ from pydantic import BeforeValidator
 from seatunnel_py.api.factory import JobMode
 from seatunnel_py.api.options import Options, option
 from seatunnel_py.config import row_errors
-from seatunnel_py.config.row_errors import RowErrorHandler
+from seatunnel_py.config.row_errors import DirtyCollector, RowErrorHandler
 
 
 class RequiredGuarantee(StrEnum):
@@ -195,6 +195,14 @@ class EnvOptions(Options):
     )
     sink_error_handler: RowErrorHandler = option(RowErrorHandler(), doc="as error_handler")
     transform_error_handler: RowErrorHandler = option(RowErrorHandler(), doc="as error_handler")
+    dirty_collector: DirtyCollector = option(
+        DirtyCollector(), key="dirty.collector", doc="the peer's dirty rows; see error.*"
+    )
+    dirty_validator: dict[str, str] = option(
+        {},
+        key="dirty.validator",
+        doc="accepted without effect: a class of Java; the transform DataValidator checks rows",
+    )
 
     sql_dialect: SqlDialect = option(
         SqlDialect.SEATUNNEL, key="sql.dialect", doc="whose functions an Sql transform means"
@@ -218,10 +226,12 @@ class EnvOptions(Options):
     @property
     def bad_rows_allowed(self) -> tuple[int, float]:
         """How many rows, and which share of them, may be set aside before a table fails."""
-        handlers = (self.error_handler, self.sink_error_handler, self.transform_error_handler)
+        handlers = (
+            self.error_handler, self.sink_error_handler, self.transform_error_handler, self.dirty_collector,
+        )  # fmt: skip
         return row_errors.allowed((self.error_max_rows, self.error_max_ratio), handlers)
 
 
-WITHOUT_EFFECT = ("flink", "jars", "tag_filter", "execution", "table_park_bytes")
+WITHOUT_EFFECT = ("flink", "jars", "tag_filter", "execution", "table_park_bytes", "dirty_validator")
 """Attributes that are accepted so that a job file runs as it is, and reported as a note. Changes for an isolated table
 are parked where one reader feeds many tables: no source of ours does that yet."""

@@ -21,7 +21,7 @@ from seatunnel_py.config.guard import DEFAULT_LIMITS, Limits, decode
 from seatunnel_py.config.hocon import Block, read
 from seatunnel_py.config.includes import Includes
 from seatunnel_py.config.resolve import nearest, resolve_options
-from seatunnel_py.config.row_errors import RowErrorHandler, described
+from seatunnel_py.config.row_errors import BadRowsAllowed, described
 from seatunnel_py.config.shade import Secrets
 from seatunnel_py.config.steps import KINDS, NAME_KEY, StepNode, read_steps
 from seatunnel_py.config.tree import Node, Place
@@ -180,7 +180,7 @@ def _env(evaluation: Evaluation, start: Place, problems: list[Problem]) -> tuple
         if info.name in WITHOUT_EFFECT and getattr(env, info.name):
             place = (tree.find(info.key) or tree).place
             notes += (place.problem("accepted without effect", path=f"env.{info.key}"),)
-        if isinstance(getattr(env, info.name), RowErrorHandler) and any(getattr(env, info.name).allows):
+        if isinstance(getattr(env, info.name), BadRowsAllowed) and any(getattr(env, info.name).allows):
             place = (tree.find(info.key) or tree).place
             notes += (place.problem(described(env.bad_rows_allowed), path=f"env.{info.key}"),)
     written = tree.find(RETAIN_AFTER_CANCEL)

@@ -1,5 +1,5 @@
-"""``error_handler`` of the peer (experimental there): what it allows, in the words of ``error.max-rows`` and
-``error.max-ratio``.
+"""``error_handler`` and ``dirty.collector`` of the peer (experimental there): what they allow, in the words of
+``error.max-rows`` and ``error.max-ratio``.
 
 LOG and ROUTE let bad rows pass up to their limits, and without limits all of them; here such rows are set aside in the
 quarantine, whichever of the two was asked for. Of several handlers the most patient one counts, for ours does not ask
@@ -8,6 +8,7 @@ which step a row was refused by.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any
@@ -25,7 +26,32 @@ class HandlerMode(StrEnum):
     ROUTE = "ROUTE"
 
 
-class RowErrorHandler(Options):
+class BadRowsAllowed(Options, ABC):
+    """An option of the peer that lets bad rows pass."""
+
+    @property
+    @abstractmethod
+    def allows(self) -> tuple[int, float]:
+        """Rows, and the share of all rows, that may be bad; 0 is no limit of that kind, and both 0 none at all."""
+
+
+class DirtyCollector(BadRowsAllowed):
+    """Where the peer puts rows that a writer refuses. Without ``fail_on_threshold`` any number of them may be."""
+
+    type: str | None = option(None, doc="which collector; here all are the quarantine")
+    threshold: int = option(-1, doc="bad rows from which the job fails; -1: none")
+    fail_on_threshold: bool = option(False, doc="whether it fails then")
+    log_level: str = option("WARN", doc="accepted; the quarantine keeps the rows as they came, and why")
+    include_stack_trace: bool = option(False, doc="accepted; the quarantine keeps the rows as they came, and why")
+
+    @property
+    def allows(self) -> tuple[int, float]:
+        if self.type is None:
+            return 0, 0.0
+        return (self.threshold, 0.0) if self.fail_on_threshold and self.threshold >= 0 else (0, 1.0)
+
+
+class RowErrorHandler(BadRowsAllowed):
     """What the peer sets aside, and up to which limits."""
 
     mode: HandlerMode = option(HandlerMode.DISABLE)
@@ -44,7 +70,6 @@ class RowErrorHandler(Options):
 
     @property
     def allows(self) -> tuple[int, float]:
-        """Rows, and the share of all rows, that may be bad; 0 is no limit of that kind, and both 0 none at all."""
         if self.mode is HandlerMode.DISABLE:
             return 0, 0.0
         if not self.max_error_records and not self.max_error_ratio:
@@ -52,7 +77,7 @@ class RowErrorHandler(Options):
         return self.max_error_records, self.max_error_ratio
 
 
-def allowed(own: tuple[int, float], handlers: Iterable[RowErrorHandler]) -> tuple[int, float]:
+def allowed(own: tuple[int, float], handlers: Iterable[BadRowsAllowed]) -> tuple[int, float]:
     """What ``error.*`` says, where it says anything; else what the most patient handler does."""
     if any(own):
         return own

@@ -20,6 +20,9 @@ STEPS = "source { FakeSource {} }\nsink { Console {} }"
         ("env.error_handler { mode = LOG, max_error_records = 7 }", (7, 0.0)),
         ("error_handler { mode = LOG, max_error_records = 7 }\ntransform_error_handler { mode = LOG }", (0, 1.0)),
         ("error.max-rows = 3\nerror_handler { mode = LOG }", (3, 0.0)),
+        ('dirty.collector { type = "log", threshold = -1, fail_on_threshold = false }', (0, 1.0)),
+        ('dirty.collector { type = "log", threshold = 10, fail_on_threshold = true }', (10, 0.0)),
+        ("dirty.collector { threshold = 10 }", (0, 0.0)),
     ],
 )  # fmt: skip
 def test_what_a_handler_allows(env: str, allowed: tuple[int, float]) -> None:
@@ -28,4 +31,4 @@ def test_what_a_handler_allows(env: str, allowed: tuple[int, float]) -> None:
 
     assert job.env.bad_rows_allowed == allowed
     said = [note for note in job.notes if "set aside" in str(note)]
-    assert bool(said) == ("mode = LOG" in env or "mode = ROUTE" in env)
+    assert bool(said) == any(word in env for word in ("mode = LOG", "mode = ROUTE", 'type = "log"'))
