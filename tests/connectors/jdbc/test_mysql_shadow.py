@@ -300,7 +300,6 @@ def test_who_has_made_the_table_in_the_meantime_keeps_it(maria: MariadbPlace) ->
         ("CREATE TABLE a.child (t bigint, FOREIGN KEY (t) REFERENCES b.t (id))", "the foreign key of a.child"),
         ("CREATE TRIGGER b.watch BEFORE DELETE ON b.t FOR EACH ROW SET @x = 1", "its trigger watch"),
         ("ALTER TABLE b.t ADD p bigint, ADD FOREIGN KEY (p) REFERENCES b.t (id)", "its foreign key t_ibfk_1"),
-        ("ALTER TABLE b.t ENGINE=Aria", "that its engine is Aria"),
         ("ALTER TABLE b.t ADD SYSTEM VERSIONING", "that it is a system versioned table"),
     ],
 )
@@ -319,6 +318,20 @@ def test_what_another_table_in_its_place_would_lose(maria: MariadbPlace, ties: s
     sink, _ = make_sink(maria.sink(table="t", data_save_mode="DROP_DATA", is_exactly_once=True), large)
 
     assert sink.plan_setup().data["how"] == "staged"
+    assert rows(maria) == BEFORE
+
+
+def test_a_target_that_has_become_one_without_transactions_is_refused(maria: MariadbPlace) -> None:
+    """By the commit of whoever planned before that, and by the next plan, whatever the recipe."""
+    maria.run(*THERE)
+    run = Run(maria)
+    pieces = run.pieces()
+    maria.run("ALTER TABLE b.t ENGINE=Aria")
+
+    with pytest.raises(FatalError, match="since the job was planned.*that its engine is Aria"):
+        run.commit(1, *pieces)
+    with pytest.raises(FatalError, match="is of the engine Aria, which cannot take a transaction back"):
+        Run(maria)
     assert rows(maria) == BEFORE
 
 
