@@ -18,6 +18,10 @@ from seatunnel_py.api.options import Options, option
 SET_ASIDE = "bad rows are set aside, up to {}; `seatunnel quarantine` shows them"
 
 
+_KEPT = "accepted; the quarantine keeps the rows as they came, and why"
+_NO_QUEUE = "accepted; bad rows wait for nobody"
+
+
 class HandlerMode(StrEnum):
     """What becomes of a row that a step refuses."""
 
@@ -41,8 +45,8 @@ class DirtyCollector(BadRowsAllowed):
     type: str | None = option(None, doc="which collector; here all are the quarantine")
     threshold: int = option(-1, doc="bad rows from which the job fails; -1: none")
     fail_on_threshold: bool = option(False, doc="whether it fails then")
-    log_level: str = option("WARN", doc="accepted; the quarantine keeps the rows as they came, and why")
-    include_stack_trace: bool = option(False, doc="accepted; the quarantine keeps the rows as they came, and why")
+    log_level: str = option("WARN", doc=_KEPT)
+    include_stack_trace: bool = option(False, doc=_KEPT)
 
     @property
     def allows(self) -> tuple[int, float]:
@@ -58,15 +62,13 @@ class RowErrorHandler(BadRowsAllowed):
     max_error_records: int = option(0, ge=0)
     max_error_ratio: float = option(0.0, ge=0, le=1)
     max_error_ratio_min_records: int = option(10_000, ge=0, doc="accepted; a share is judged when everything was read")
-    queue_capacity: int = option(10_000, ge=1, doc="accepted; bad rows wait for nobody")
-    queue_overflow_policy: str = option("FAIL", doc="accepted; bad rows wait for nobody")
-    include_original_data: bool = option(False, doc="accepted; the quarantine keeps the rows as they came, and why")
-    include_stacktrace: bool = option(False, doc="accepted; the quarantine keeps the rows as they came, and why")
-    original_data_format: str = option("TEXT", doc="accepted; the quarantine keeps the rows as they came, and why")
-    original_data_max_length: int = option(
-        8192, ge=0, doc="accepted; the quarantine keeps the rows as they came, and why"
-    )
-    sink: dict[str, Any] = option({}, doc="accepted; the quarantine keeps the rows as they came, and why")
+    queue_capacity: int = option(10_000, ge=1, doc=_NO_QUEUE)
+    queue_overflow_policy: str = option("FAIL", doc=_NO_QUEUE)
+    include_original_data: bool = option(False, doc=_KEPT)
+    include_stacktrace: bool = option(False, doc=_KEPT)
+    original_data_format: str = option("TEXT", doc=_KEPT)
+    original_data_max_length: int = option(8192, ge=0, doc=_KEPT)
+    sink: dict[str, Any] = option({}, doc=_KEPT)
 
     @property
     def allows(self) -> tuple[int, float]:

@@ -34,15 +34,20 @@ def problem(dialect: str, given: Mapping[str, str]) -> str:
     return ""
 
 
+def by_name(given: Mapping[str, str]) -> dict[str, str]:
+    """The options under the names that they have here, however they were spelled."""
+    return {name.lower(): value for name, value in given.items()}
+
+
 def mysql_ending(given: Mapping[str, str]) -> str:
     """What follows the columns, the engine always: a table of another one could not take a unit back."""
-    words = {"engine": "InnoDB"} | {name.lower(): value for name, value in given.items()}
+    words = {"engine": "InnoDB"} | by_name(given)
     return "".join(f" {MYSQL[name]}={value}" for name, value in words.items())
 
 
 def postgres_ending(given: Mapping[str, str], *, filling: bool) -> str:
     """What follows the columns; ``filling``: rows come before the key does, and autovacuum should leave them alone."""
-    stored = {name.lower(): value for name, value in given.items()}
+    stored = by_name(given)
     tablespace = stored.pop(TABLESPACE, "")
     stored |= {FILLING: "off"} if filling else {}
     parts = [f" WITH ({', '.join(f'{name} = {value}' for name, value in stored.items())})"] if stored else []

@@ -210,11 +210,11 @@ def test_a_sink_leaves_where_a_restart_would_show_rows_twice(tmp_path: Path) -> 
     assert (job.committed(0), job.committed(2)) == (ROWS, ROWS)
 
 
-def unbounded(pipeline: Pipeline) -> Pipeline:
+def with_source(pipeline: Pipeline, **capabilities: bool) -> Pipeline:
     head, *behind = pipeline.vertices
     source = head.source
     assert source is not None
-    other = replace(source, capabilities=replace(source.capabilities, bounded=False))
+    other = replace(source, capabilities=replace(source.capabilities, **capabilities))
     return replace(pipeline, vertices=(replace(head, nodes=(other,)), *behind))
 
 
@@ -231,7 +231,7 @@ def stopped(job: FanOut) -> Receipt:
     stopper = threading.Timer(2.0, lambda: job.driver.stop())
     stopper.start()
     try:
-        return job.run(unbounded(job.pipeline()))
+        return job.run(with_source(job.pipeline(), bounded=False))
     finally:
         stopper.cancel()
 
@@ -295,21 +295,13 @@ def test_one_that_fails_again_stays_out(tmp_path: Path) -> None:
     assert FanOut(tmp_path, failing={}).run().exit_code == ExitCode.SUCCESS
 
 
-def once(pipeline: Pipeline) -> Pipeline:
-    head, *behind = pipeline.vertices
-    source = head.source
-    assert source is not None
-    other = replace(source, capabilities=replace(source.capabilities, replayable=False))
-    return replace(pipeline, vertices=(replace(head, nodes=(other,)), *behind))
-
-
 def test_a_source_that_is_read_once_is_not_read_for_it_again(tmp_path: Path) -> None:
     """AP6: refused with what is missing and what to do; the others are as they were."""
     first = FanOut(tmp_path)
-    first.run(once(first.pipeline()))
+    first.run(with_source(first.pipeline(), replayable=False))
     again = FanOut(tmp_path, failing={})
 
-    receipt = again.run(once(again.pipeline()))
+    receipt = again.run(with_source(again.pipeline(), replayable=False))
 
     (table,) = receipt.tables
     assert states(table) == [DONE, ISOLATED, DONE] and receipt.exit_code == ExitCode.SOME_TABLES_FAILED

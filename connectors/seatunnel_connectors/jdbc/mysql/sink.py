@@ -17,6 +17,7 @@ from seatunnel_connectors.jdbc.statements.books import Books
 from seatunnel_connectors.jdbc.statements.flavor import Session, TargetTable
 from seatunnel_connectors.jdbc.statements.load import EMPTIED, RECREATED, SHADOW, STAGED, Load, load_of
 from seatunnel_connectors.jdbc.statements.sink import StatementSink
+from seatunnel_connectors.jdbc.table_options import by_name
 from seatunnel_connectors.jdbc.target import Plan, decide, key_is_proved
 from seatunnel_py.api import (
     Committer,
@@ -57,7 +58,7 @@ class MysqlSink(StatementSink):
         """FatalError where rows could not be taken back: of a table that is made, or one that rows reach only once."""
         options = self.request.options
         remade = not seen.exists or options.schema_save_mode is SchemaSaveMode.RECREATE_SCHEMA
-        asked = {name.lower(): value for name, value in options.table_options.items()}.get("engine")
+        asked = by_name(options.table_options).get("engine")
         if remade and asked and not takes_back(session, asked):
             raise FatalError(
                 f"the sink table {shown}: the server has no engine {asked} with transactions, and a unit of rows that "
