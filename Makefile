@@ -36,13 +36,10 @@ servers: $(STAMP) ## install the programs that the tests start: databases, Kafka
 	@$(BIN)/python -m tests.servers.install postgres mariadb kafka spin
 
 test: servers ## all tests, on real servers and a real Spark
-	@# The protocol by itself, for it must be covered wholly; then two processes at once, for each has one Spark application
-	@# at a time, waits for servers most of it, and has its own. What the first one says is shown when both have ended.
+	@# The protocol by itself, for it must be covered wholly; then two processes, each with its own servers and one Spark
+	@# application at a time. They take file by file, the slow ones of e2e first, so that both end at the same time.
 	@$(BIN)/python -m pytest tests/protocol --cov=seatunnel_py.protocol --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
-	@mkdir -p .cache; $(BIN)/python -m pytest tests --ignore tests/protocol >.cache/tests.log 2>&1 & first=$$!; \
-	trap 'kill $$first' INT TERM; \
-	$(BIN)/python -m pytest e2e; ended=$$?; \
-	wait $$first || ended=1; cat .cache/tests.log; exit $$ended
+	@$(BIN)/python -m pytest e2e tests --ignore tests/protocol -n 2 --dist loadfile --no-loadscope-reorder
 
 check: $(STAMP) ## lint, format, types, layers
 	@$(BIN)/ruff check .
