@@ -23,6 +23,7 @@ class Admission:
     def __init__(self, lives: Iterable[PipelineLife]) -> None:
         self._waiting = deque(lives)
         self._open: dict[str, PipelineLife] = {}
+        self._ending = 0  # how many of them end: counted, for it is asked at every turn of the loop
 
     def __bool__(self) -> bool:
         """Whether anything is at work, or will be."""
@@ -30,13 +31,10 @@ class Admission:
 
     def admit(self) -> None:
         """Let those begin whose turn it is."""
-        if not self._waiting:
-            return
-        ending = sum(life.bounded for life in self._open.values())
-        while (life := self._next()) is not None and (ending < OPEN_MAX or not life.bounded):
+        while (life := self._next()) is not None and (self._ending < OPEN_MAX or not life.bounded):
             self._waiting.remove(life)
             self._open[life.id] = life
-            ending += life.bounded
+            self._ending += life.bounded
             life.begin()
 
     def _next(self) -> PipelineLife | None:
@@ -48,7 +46,8 @@ class Admission:
 
     def ended(self, pipeline: str) -> None:
         """Nothing of it is at work any more."""
-        self._open.pop(pipeline, None)
+        if (life := self._open.pop(pipeline, None)) is not None:
+            self._ending -= life.bounded
 
     def skip(self, life: PipelineLife) -> None:
         """It will not begin, if it has not yet."""

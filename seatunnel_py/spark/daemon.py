@@ -24,12 +24,14 @@ def preload() -> None:
     """Import what units use. A module that is not there is the unit's problem, where it gets a proper message."""
     # A pool of threads for linear algebra, one a core, is started by an import of numpy; units never use it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.disable()
     plugins = filter(None, os.environ.get(PRELOAD_VARIABLE, "").split(","))
     for name in (*ALWAYS, *plugins):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     if os.environ.get(PANDAS_VARIABLE) != "1":
         arrow_without_pandas()
+    gc.enable()
     gc.freeze()  # modules are no garbage: a worker that looked for it among them spent a tenth of its time on that
 
 
