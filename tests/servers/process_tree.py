@@ -9,23 +9,39 @@ import contextlib
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Mapping
 from pathlib import Path
+
+DYING_SECONDS_MAX = 10.0
 
 
 def kill_tree(process: subprocess.Popen[bytes]) -> None:
     """SIGKILL a process and all below it, as a power cut would: nobody gets to tidy up.
 
-    The parent is stopped first, so that it neither forks nor reacts to the death of a child.
+    The parent is stopped first, so that it neither forks nor reacts to the death of a child. All are dead behind it:
+    a server does not start beside one process of its own that still holds its memory.
     """
     if process.poll() is not None:
         return
     process.send_signal(signal.SIGSTOP)
-    for pid in descendants(process.pid):
+    below = descendants(process.pid)
+    for pid in below:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     process.kill()
     process.wait()
+    deadline = time.monotonic() + DYING_SECONDS_MAX
+    while any(map(is_alive, below)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether it still runs; one that nobody has waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def memory_mb(pid: int, what: str = "VmRSS") -> float | None:
