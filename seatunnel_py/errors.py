@@ -47,6 +47,15 @@ def first_line(message: str) -> str:
     return first[:LINE_CHARACTERS_MAX]
 
 
+def worded(error: BaseException) -> str:
+    """An exception of somebody else's in a line: its text may be missing, or fail itself."""
+    try:
+        text = str(error)
+    except Exception as second:  # noqa: BLE001 - a plugin's own code runs here
+        text = f"(its text fails with {type(second).__name__})"
+    return f"{type(error).__name__}: {text}".removesuffix(": ")
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing wrong with a job file.

@@ -287,7 +287,6 @@ def main() -> None:
     except JobFileError as error:
         from seatunnel_py.cli.problems import tell_problems
 
-        debugging.tell(error)
         sys.exit(tell_problems(error))
     except SeaTunnelError as error:
         debugging.tell(error)

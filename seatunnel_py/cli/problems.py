@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from seatunnel_py.cli import debugging
 from seatunnel_py.errors import JobFileError, Problem, UnreachableError
 from seatunnel_py.runtime.receipt import ExitCode
 
@@ -32,6 +33,7 @@ def tell_plain(error: JobFileError) -> int:
 
 def tell_problems(error: JobFileError) -> int:
     """Print every problem to stderr; returns the exit code."""
+    debugging.tell(error)
     for problem in error.problems:
         typer.echo(_text(problem), err=True)
     count = len(error.problems)

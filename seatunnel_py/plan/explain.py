@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from seatunnel_py.api.sink import Setup
-from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.errors import SeaTunnelError, worded
+from seatunnel_py.plan import asked
 from seatunnel_py.plan.flows import FlowGraph, SinkNode, SourceNode, SqlNode, TableNode
 from seatunnel_py.plan.guarantee import paths
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
@@ -61,9 +61,9 @@ def _vertex(vertex: Vertex, *, look: bool) -> dict[str, Any]:
 
 def _splits(node: SourceNode) -> dict[str, Any]:
     try:
-        enumerator = node.source.enumerator([node.table], None)
+        enumerator = asked.enumerator_of(node.step, node.source, node.table, None)
         try:
-            found = list(enumerator.discover())
+            found = asked.splits_of(node.step, enumerator.discover)
         finally:
             enumerator.close()
     except Exception as error:  # noqa: BLE001 - whatever a plugin raises is the plan of this table
@@ -74,7 +74,7 @@ def _splits(node: SourceNode) -> dict[str, Any]:
 def _problem(error: Exception) -> dict[str, Any]:
     if isinstance(error, SeaTunnelError):
         return {"problem": error.message, "remedy": error.remedy}
-    return {"problem": f"{type(error).__name__}: {error}", "remedy": ""}
+    return {"problem": worded(error), "remedy": ""}
 
 
 def has_problem(plan: dict[str, Any]) -> bool:
@@ -109,7 +109,7 @@ def _sink(node: SinkNode, *, look: bool) -> dict[str, Any]:
     }
     if look:
         try:
-            setup: Setup = node.sink.plan_setup()
+            setup = asked.setup_of(node.step, node.sink)
         except Exception as error:  # noqa: BLE001 - see above
             return plain | _problem(error)
         plain["effects"] = [

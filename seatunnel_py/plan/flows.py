@@ -24,7 +24,8 @@ from seatunnel_py.api.step_options import RuleMatchMode, TransformOptions
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.config.placeholders import Names, expand
 from seatunnel_py.errors import PlanError, Problem, RetriableError, SeaTunnelError, UnreachableError
-from seatunnel_py.plan.registry import PluginKind, missing_extra
+from seatunnel_py.plan import asked
+from seatunnel_py.plan.registry import BrokenPluginError, PluginKind
 from seatunnel_py.plan.sql import Analysis, CatalystFactory, SqlAnalyst
 from seatunnel_py.plan.steps import Job, Step
 
@@ -130,6 +131,7 @@ class _Builder:
         self.analyst = analyst
         self.graph = FlowGraph()
         self.problems: list[Problem] = []
+        self.broken: BaseException | None = None  # the trace that ``--debug`` shows
         self.away = 0  # of the problems: what another try may mend
         self.streams: dict[str, list[Stream]] = {}
 
@@ -145,20 +147,15 @@ class _Builder:
             else:
                 self._sink(step, [stream for _, stream in inputs])
         if self.problems:
-            raise (UnreachableError if len(self.problems) == self.away else PlanError)(tuple(self.problems))
+            kind = UnreachableError if len(self.problems) == self.away else PlanError
+            raise kind(tuple(self.problems)) from self.broken
         return self.graph
 
     # ------------------------------------------------------------ sources
 
     def _source(self, step: Step) -> list[Stream]:
-        factory: Any = step.factory
-        context = step.context(self.job)
         try:
-            source: Source = factory.create(step.options, context)
-            tables = source.tables()
-        except ImportError as error:
-            self._problem(step, missing_extra(step.factory, error))
-            return []
+            source, tables, capabilities = asked.source_of(step, self.job)
         except (SeaTunnelError, ValueError) as error:
             self._problem(step, error)
             return []
@@ -168,7 +165,6 @@ class _Builder:
             text = f"the source has {twice[0]} more than once"
             self.problems.append(step.node.problem(text, remedy="remove one, or give its table another name"))
             return []
-        capabilities = factory.capabilities(step.options, context)
         streams = []
         for table in tables:
             node = SourceNode(_node_id(step, table.schema), step, source, table, capabilities)
@@ -182,22 +178,16 @@ class _Builder:
 
     def _transform(self, step: Step, stream: Stream) -> list[Stream]:
         """The streams behind the step for one stream in front of it: itself, where the step does not match it."""
-        factory: Any = step.factory
         streams = [stream]
         first_id = self._new_id(step, stream.table)
         for number, options in enumerate(self._matching(step, stream.table)):
             current = streams[0]
             node_id = first_id + (f".{number + 1}" if number else "")
             try:
-                transform: Transform = factory.create(options, current.table, step.context(self.job))
-                output, side = transform.output(), transform.side_outputs()
-            except ImportError as error:
-                self._problem(step, missing_extra(step.factory, error))
-                return []
+                transform, output, side, capabilities = asked.transform_of(step, options, current.table, self.job)
             except (SeaTunnelError, ValueError) as error:
                 self._problem(step, error, stream.table)
                 return []
-            capabilities = factory.capabilities(options)
             if output is not None and not capabilities.keeps_keys:
                 output = _unproved(output)
             retries = options.retry_rejected
@@ -329,16 +319,10 @@ class _Builder:
             self._one_sink(step, group, len(tables))
 
     def _one_sink(self, step: Step, group: list[Stream], tables: int) -> None:
-        factory: Any = step.factory
         table = group[0].table
-        context = step.context(self.job)
         options = expand(step.options, _names(table))
         try:
-            sink: Sink = factory.create(options, table, context)
-            capabilities: SinkCapabilities = factory.capabilities(options, table, context)
-        except ImportError as error:
-            self._problem(step, missing_extra(step.factory, error))
-            return
+            sink, capabilities = asked.sink_of(step, options, table, self.job)
         except (SeaTunnelError, ValueError) as error:
             self._problem(step, error, table)
             return
@@ -358,6 +342,7 @@ class _Builder:
     def _problem(self, step: Step, error: Exception, table: TableSchema | None = None) -> None:
         """Report a plugin's refusal; a text that begins with one of the step's options stands at that option."""
         self.away += isinstance(error, RetriableError)
+        self.broken = error if isinstance(error, BrokenPluginError) else self.broken
         remedy = error.remedy if isinstance(error, SeaTunnelError) else ""
         message = error.message if isinstance(error, SeaTunnelError) else str(error)
         option, found, rest = message.partition(": ")

@@ -16,7 +16,7 @@ from typing import Any
 import pluggy
 
 from seatunnel_py.api.factory import Factory, SinkFactory, SourceFactory, TransformFactory
-from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.errors import SeaTunnelError, worded
 
 PROJECT = "seatunnel_py"
 HOOKS_GROUP = "seatunnel_py.hooks"
@@ -135,7 +135,7 @@ def _load(entry: PluginEntry) -> Factory:
         loaded = entry.factory if entry.entry_point is None else entry.entry_point.load()
     except Exception as error:
         raise BrokenPluginError(
-            f"{what} cannot be loaded: {type(error).__name__}: {error}",
+            f"{what} cannot be loaded: {worded(error)}",
             f"reinstall it: pip install --force-reinstall {entry.distribution}",
         ) from error
     if not (isinstance(loaded, type) and issubclass(loaded, Factory)) or _misplaced(loaded, entry.kind):
@@ -173,7 +173,7 @@ def hooks() -> pluggy.PluginManager:
         names = ", ".join(
             sorted({_distribution(point) for point in importlib.metadata.entry_points(group=HOOKS_GROUP)})
         )
-        text = f"the hooks of {names} cannot be loaded: {type(error).__name__}: {error}"
+        text = f"the hooks of {names} cannot be loaded: {worded(error)}"
         raise BrokenPluginError(text, "reinstall or remove what is broken") from error
     return manager
 

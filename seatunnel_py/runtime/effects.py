@@ -17,8 +17,9 @@ from seatunnel_py.api.batch import Plain
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import CommitContext, Effect, Piece, Setup, Visible
 from seatunnel_py.api.source import Enumerator, Split
-from seatunnel_py.errors import FatalError, NoWayOn, RetriableError, SeaTunnelError
-from seatunnel_py.plan.flows import SinkNode
+from seatunnel_py.errors import FatalError, NoWayOn, RetriableError, SeaTunnelError, worded
+from seatunnel_py.plan import asked
+from seatunnel_py.plan.flows import SinkNode, SourceNode
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
 from seatunnel_py.protocol.items import StagedPiece
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
@@ -95,7 +96,7 @@ def prepared_of(plain: Any) -> Prepared:
 def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity) -> Prepared:
     """Plan every sink of the pipeline and find the splits; no data is changed anywhere. NoWayOn where a target knows
     the job by another lineage: then its store has been lost, or there are two."""
-    setups = {node.id: node.sink.plan_setup() for node in pipeline.sinks}
+    setups = {node.id: asked.setup_of(node.step, node.sink) for node in pipeline.sinks}
     for group in groups:
         node = group[0]
         context = context_of(node, setups[node.id].data, job, 0, final=False)
@@ -110,7 +111,7 @@ def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity) -> Prepared:
 
 
 def _opened(
-    pipeline: Pipeline, before: Prepared, find: Callable[[tuple[Round, ...], Enumerator], tuple[Round, ...]]
+    pipeline: Pipeline, before: Prepared, find: Callable[[tuple[Round, ...], Enumerator, SourceNode], tuple[Round, ...]]
 ) -> Prepared:
     """Open every source, with the state of its last round, and ``find`` its splits. What fails half-way leaves no
     enumerator open."""
@@ -121,8 +122,9 @@ def _opened(
             if vertex.source is not None:
                 known = before.rounds.get(vertex.id, ())
                 state = known[-1].state if known else None
-                enumerators[vertex.id] = vertex.source.source.enumerator([vertex.source.table], state)
-                rounds[vertex.id] = find(known, enumerators[vertex.id])
+                node = vertex.source
+                enumerators[vertex.id] = asked.enumerator_of(node.step, node.source, node.table, state)
+                rounds[vertex.id] = find(known, enumerators[vertex.id], node)
     except BaseException:
         with suppress(Exception):  # why it failed is what people need to know
             release(enumerators.values())
@@ -130,12 +132,12 @@ def _opened(
     return Prepared(before.setups, rounds, enumerators, before.left_out)
 
 
-def _first_round(_: tuple[Round, ...], enumerator: Enumerator) -> tuple[Round, ...]:
-    splits = tuple(enumerator.discover())
-    return (Round(splits, enumerator.snapshot()),)
+def _first_round(_: tuple[Round, ...], enumerator: Enumerator, node: SourceNode) -> tuple[Round, ...]:
+    splits = asked.splits_of(node.step, enumerator.discover)
+    return (Round(splits, asked.snapshot_of(node.step, enumerator)),)
 
 
-def _renewed(known: tuple[Round, ...], enumerator: Enumerator) -> tuple[Round, ...]:
+def _renewed(known: tuple[Round, ...], enumerator: Enumerator, _: SourceNode) -> tuple[Round, ...]:
     return tuple(Round(tuple(enumerator.renew(one.splits)), one.state) for one in known)
 
 
@@ -146,10 +148,10 @@ def reopen(vertex: Vertex, before: Prepared) -> Prepared:
     with suppress(Exception):  # what it held is gone
         before.enumerators[vertex.id].close()
     known = before.rounds[vertex.id]
-    enumerator = source.source.enumerator([source.table], known[-1].state)
+    enumerator = asked.enumerator_of(source.step, source.source, source.table, known[-1].state)
     opened = replace(before, enumerators={**before.enumerators, vertex.id: enumerator})
     try:
-        return replace(opened, rounds={**before.rounds, vertex.id: _renewed(known, enumerator)})
+        return replace(opened, rounds={**before.rounds, vertex.id: _renewed(known, enumerator, source)})
     except BaseException:
         with suppress(Exception):  # why it failed is what people need to know
             enumerator.close()
@@ -260,7 +262,7 @@ def as_failure(error: BaseException, step: str = "") -> UnitFailure:
         kind = FailureKind.RETRIABLE
     elif isinstance(error, (FatalError, SeaTunnelError)):
         kind = FailureKind.FATAL
-    message = error.message if isinstance(error, SeaTunnelError) else f"{type(error).__name__}: {error}"
+    message = error.message if isinstance(error, SeaTunnelError) else worded(error)
     remedy = error.remedy if isinstance(error, SeaTunnelError) else ""
     trace = "".join(traceback.format_exception(error))
     return UnitFailure(kind, message, remedy, step, type(error).__name__, trace)

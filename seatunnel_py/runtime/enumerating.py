@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.batch import Position
 from seatunnel_py.api.source import Enumerator, Split
+from seatunnel_py.plan import asked
+from seatunnel_py.plan.flows import SourceNode
 from seatunnel_py.protocol.coordinator_events import PlanGrew
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.effects import Prepared, as_failure
@@ -55,6 +57,7 @@ class Enumerating:
         self._busy: set[str] = set()
         self._look_due: set[str] = set()
         self._untold: dict[str, Positions] = {}
+        self._sources = {one.id: one.source for one in life.pipeline.vertices if one.source is not None}
         self._unheard: dict[str, deque[Reported]] = defaultdict(deque)
         self._stood: dict[int, Mapping[str, Positions]] = {}
 
@@ -127,12 +130,17 @@ class Enumerating:
         elif self._unheard[vertex]:
             one = self._unheard[vertex].popleft()
             self._busy.add(vertex)
-            hear = partial(_hear, enumerator, self._life.prepared.splits[vertex], one.result)
+            hear = partial(_hear, self._sources[vertex], enumerator, self._life.prepared.splits[vertex], one.result)
             self._life.aside("reader event", hear, partial(self._heard, one), one.failed, late=one.heard)
         elif vertex in self._look_due:
             self._look_due.discard(vertex)
             self._busy.add(vertex)
-            look = partial(_look, enumerator, frozenset(one.id for one in self._life.prepared.splits[vertex]))
+            look = partial(
+                _look,
+                self._sources[vertex],
+                enumerator,
+                frozenset(one.id for one in self._life.prepared.splits[vertex]),
+            )
             self._life.aside(
                 "discover", look, partial(self._found, vertex), partial(self._not_found, vertex), retried=False
             )
@@ -218,20 +226,24 @@ def _listens(enumerator: Enumerator) -> bool:
     return type(enumerator).on_checkpoint_complete is not Enumerator.on_checkpoint_complete
 
 
-def _hear(enumerator: Enumerator, splits: Sequence[Split], result: UnitResult) -> Round | UnitFailure:
+def _hear(
+    source: SourceNode, enumerator: Enumerator, splits: Sequence[Split], result: UnitResult
+) -> Round | UnitFailure:
     """On another thread: what follows from what was reported, in its order. It never raises, for somebody waits for it,
     also behind the pipeline's end."""
     known = {split.id: split for split in splits}
     found: dict[str, Split] = {}
     try:
         for split, event in result.events:
-            found |= {one.id: one for one in enumerator.on_reader_event(known[split], event) if one.id not in known}
-        return Round(tuple(found.values()), enumerator.snapshot())
+            tell = partial(enumerator.on_reader_event, known[split], event)
+            new = asked.splits_of(source.step, tell, "on_reader_event")
+            found |= {one.id: one for one in new if one.id not in known}
+        return Round(tuple(found.values()), asked.snapshot_of(source.step, enumerator))
     except Exception as error:  # noqa: BLE001 - a plugin's own code runs here
         return as_failure(error)
 
 
-def _look(enumerator: Enumerator, known: frozenset[str]) -> Round:
+def _look(source: SourceNode, enumerator: Enumerator, known: frozenset[str]) -> Round:
     """On another thread: what was not known."""
-    found: dict[str, Split] = {split.id: split for split in enumerator.discover() if split.id not in known}
-    return Round(tuple(found.values()), enumerator.snapshot())
+    found = asked.splits_of(source.step, enumerator.discover)
+    return Round(tuple(one for one in found if one.id not in known), asked.snapshot_of(source.step, enumerator))

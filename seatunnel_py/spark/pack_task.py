@@ -21,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from seatunnel_py.errors import worded
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.journal import JournalWriter
 from seatunnel_py.work.residence import Residence
@@ -86,7 +87,7 @@ def chains_of(sent: bytes) -> dict[str, Chain] | UnitFailure:
     except Exception as error:  # noqa: BLE001 - a plugin's own code runs here
         return UnitFailure(
             FailureKind.FATAL,
-            f"a worker cannot load the job's plugins: {type(error).__name__}: {error}",
+            f"a worker cannot load the job's plugins: {worded(error)}",
             "install them, and what they need, where the workers run",
             error_type=type(error).__name__,
         )
@@ -95,7 +96,7 @@ def chains_of(sent: bytes) -> dict[str, Chain] | UnitFailure:
 
 def unpicklable(unit: UnitId, error: Exception) -> UnitResult:
     """The result of a unit whose chain cannot be sent to a worker: a fault in a plugin, not in the engine."""
-    text = f"{unit.vertex} cannot be sent to a worker: {type(error).__name__}: {error}"
+    text = f"{unit.vertex} cannot be sent to a worker: {worded(error)}"
     remedy = "a plugin's sources, sinks and transforms must be picklable and open nothing when they are made"
     return UnitResult(unit, done=False, failure=UnitFailure(FailureKind.FATAL, text, remedy))
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from seatunnel_py.errors import worded
+
 
 class Verdict(StrEnum):
     """``BROKEN`` is a declared promise that does not hold."""
@@ -53,6 +55,8 @@ def tried(name: str, attempt: Callable[[], None]) -> Finding:
         attempt()
     except Broken as broken:
         return Finding(name, Verdict.BROKEN, str(broken))
-    except Exception as error:  # noqa: BLE001 - the plugin's own
-        return Finding(name, Verdict.BROKEN, f"{type(error).__name__}: {error}")
+    except KeyboardInterrupt:
+        raise  # a person's
+    except BaseException as error:  # noqa: BLE001 - the plugin's own
+        return Finding(name, Verdict.BROKEN, worded(error))
     return Finding(name, Verdict.KEPT)

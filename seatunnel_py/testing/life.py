@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_py.api.batch import Batch, Position
 from seatunnel_py.api.failpoints import DIRECTORY_VARIABLE, VARIABLE
 from seatunnel_py.api.schema import Column, PrimaryKey, TablePath, TableSchema
-from seatunnel_py.api.sink import CommitContext, Committer, Piece, Sink, WriteContext
+from seatunnel_py.api.sink import CommitContext, Committer, Piece, Sink, WriteContext, Writer
 from seatunnel_py.api.types import parse_type
+from seatunnel_py.errors import worded
+from seatunnel_py.testing.findings import Broken
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,9 +96,27 @@ class Job:
             for batch in batches(self.table, unit):
                 writer.write(batch)
         except BaseException:
-            writer.abort()
+            self._abort(writer)
             raise
-        return writer.stage()
+        piece = writer.stage()
+        if not isinstance(piece, Piece):
+            raise Broken(f"stage of {type(writer).__name__} returns {piece!r}, which is no Piece")
+        return piece
+
+    def give_up(self, unit: str, setup: Mapping[str, Any]) -> None:
+        """Write one unit and abort it, as when a later row is bad."""
+        writer = self.sink.open(
+            WriteContext("conformance", LINEAGE, "sink", unit, 0, self.incarnation, 0, 0, setup, self.staging)
+        )
+        for batch in batches(self.table, unit):
+            writer.write(batch)
+        self._abort(writer)
+
+    def _abort(self, writer: Writer) -> None:
+        try:
+            writer.abort()
+        except Exception as error:
+            raise Broken(f"abort of {type(writer).__name__} must not raise: {worded(error)}") from error
 
     def commit(
         self, pieces: Sequence[Piece], setup: Mapping[str, Any], checkpoint: int, *, final: bool = False

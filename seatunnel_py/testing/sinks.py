@@ -71,7 +71,12 @@ def check_sink(fresh: Callable[[int], SinkTarget]) -> Report:
             attempt("a run that is given up leaves nothing", _aborted, two_phase, weaker),
             attempt("a writer of an older driver is refused", _fenced, capabilities.fenced, "it declares no fence"),
         ]
-        for point in _points(fresh(next(numbers)), Path(root, "points")):
+        points, whole = _points(fresh(next(numbers)), Path(root, "points"), once)
+        findings += [whole] if whole.verdict is Verdict.BROKEN else []
+        if two_phase and not points:
+            why = 'it has no failpoints, so it was never killed there: see "Try your promises" in docs/authors.md'
+            findings.append(Finding("killed in its commit it goes on", Verdict.NOT_PROMISED, why))
+        for point in points:
             name = f"killed at {point} it goes on"
             findings.append(attempt(name, lambda trial, at=point: _killed(trial, at, once)))  # type: ignore[misc]
     return Report(first.factory.name, guarantee.text, tuple(findings))
@@ -144,8 +149,13 @@ def _given_up(trial: _Try) -> None:
     setup = trial.set_up()
     table = trial.job.table
     broken = replace(trial.job, table=replace(table, columns=table.columns[:-1]))
-    with suppress(Exception):
+    try:
         broken.write("a@", setup.data)  # a batch that does not fit the table
+    except Broken:
+        raise
+    except Exception:  # noqa: BLE001 - that it is refused is right; how is the plugin's
+        pass
+    trial.job.give_up("a@1", setup.data)
     trial.job.commit([trial.job.write("b@", setup.data)], setup.data, 1, final=True)
     trial.holds(rows_of("b@"))
     trial.nothing_left()
@@ -190,11 +200,18 @@ def _fenced(trial: _Try) -> None:
     trial.holds(rows_of("b@"))
 
 
-def _points(target: SinkTarget, folder: Path) -> list[str]:
-    """The failpoints that a whole life passes."""
-    with failpoints.watched() as seen, suppress(Exception):
-        _Try(target, folder).job.run()
-    return list(dict.fromkeys(seen))
+def _points(target: SinkTarget, folder: Path, once: bool) -> tuple[list[str], Finding]:
+    """The failpoints that a whole life passes, and whether it goes to its end: what is handed from step to step goes
+    through a journal there, as text."""
+
+    def life() -> None:
+        trial = _Try(target, folder)
+        trial.job.run()
+        trial.holds(all_rows(), once=once)
+
+    with failpoints.watched() as seen:
+        whole = tried("a whole life goes to its end, each word of it through a journal", life)
+    return list(dict.fromkeys(seen)), whole
 
 
 def _killed(trial: _Try, point: str, once: bool) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from seatunnel_py.api.batch import Batch, Position
@@ -14,6 +15,7 @@ from seatunnel_py.api.factory import SourceFactory, StepContext
 from seatunnel_py.api.source import Source, SourceTable, Split
 from seatunnel_py.api.types import to_arrow
 from seatunnel_py.testing.findings import Broken, Finding, Report, Verdict, tried
+from seatunnel_py.work.given import Given
 
 Rows = list[tuple[Any, ...]]
 
@@ -63,12 +65,20 @@ class _Reading:
         self.splits = tuple(self.enumerator.discover())
 
     def read(self, split: Split, start: Position | None = None) -> list[Batch]:
-        """Through a reader of its own, as another worker would."""
-        reader = self.source.reader(self.tables[split.table])
+        """Through a source and a reader of its own, as another worker would, with what a checkpoint remembers."""
+        source: Source = pickle.loads(pickle.dumps(self.source))
+        split = replace(split, payload=_remembered(f"the payload of split {split.id}", split.payload))
+        reader = source.reader(self.tables[split.table])
+        given = Given(f"read of {type(source).__name__}", ())
+        found = []
         try:
-            return [element for element in reader.read(split, start) if isinstance(element, Batch)]
+            for element in reader.read(split, start and Position.of(_remembered("a position", start.to_plain()))):
+                given.element(element)
+                if isinstance(element, Batch):
+                    found.append(element)
         finally:
             reader.close()
+        return found
 
     def stable(self) -> None:
         ids = [split.id for split in self.splits]
@@ -81,7 +91,8 @@ class _Reading:
                 raise Broken("a second enumerator names its splits otherwise")
         finally:
             again.close()
-        if tuple(self.enumerator.discover()):
+        _remembered("the snapshot of the enumerator", self.enumerator.snapshot())
+        if self.capabilities.bounded and tuple(self.enumerator.discover()):
             raise Broken("a bounded source finds more splits the second time")
 
     def whole(self) -> None:
@@ -96,6 +107,8 @@ class _Reading:
             table: SourceTable = self.tables[split.table]
             wanted = [(column.name, to_arrow(column.dtype)) for column in table.schema.columns]
             for batch in self.read(split):
+                if batch.table != split.table:
+                    raise Broken(f"split {split.id}: rows of {batch.table} instead of {split.table}")
                 found = [(field.name, field.type) for field in batch.data.schema]
                 if found != wanted:
                     raise Broken(f"split {split.id}: {found} instead of {wanted}")
@@ -116,6 +129,24 @@ class _Reading:
         ordered = self.capabilities.determinism is Determinism.DETERMINATE
         if (first != second) if ordered else (Counter(first) != Counter(second)):
             raise Broken(f"split {split.id}: other rows {when} ({len(second)} instead of {len(first)})")
+
+
+def _remembered(what: str, plain: Any) -> Any:
+    """As it comes back from a checkpoint: JSON holds no other kinds of values, and no keys but texts."""
+    try:
+        again = json.loads(json.dumps(plain))
+    except (TypeError, ValueError) as error:
+        raise Broken(f"no checkpoint can hold {what}: {error}") from error
+    if again != _listed(plain):
+        raise Broken(f"{what} comes back from a checkpoint as {again!r} instead of {plain!r}")
+    return again
+
+
+def _listed(plain: Any) -> Any:
+    """Tuples may come back as lists."""
+    if isinstance(plain, Mapping):
+        return {key: _listed(value) for key, value in plain.items()}
+    return [_listed(value) for value in plain] if isinstance(plain, list | tuple) else plain
 
 
 def rows(batches: Sequence[Batch]) -> Rows:

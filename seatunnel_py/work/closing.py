@@ -8,7 +8,7 @@ from contextlib import suppress
 
 def quietly(close: Callable[[], object]) -> None:
     """Closing must not hide why a unit failed, nor fail one whose rows have all passed."""
-    with suppress(Exception):
+    with suppress(Exception, SystemExit):
         close()
 
 

@@ -24,12 +24,13 @@ from seatunnel_py.api.batch import (
     TransactionEnd,
 )
 from seatunnel_py.api.sink import Reached, WriteContext, Writer
-from seatunnel_py.api.source import Split
+from seatunnel_py.api.source import Reader, Split
 from seatunnel_py.errors import BadRows, FatalError
 from seatunnel_py.work import crash_points
 from seatunnel_py.work.balance import Balance
 from seatunnel_py.work.chain import Chain, ChainChannel, ChainSink, ChainSource, ChainTransform
 from seatunnel_py.work.closing import quietly
+from seatunnel_py.work.given import Given, made, piece_given
 from seatunnel_py.work.passage import write_context
 from seatunnel_py.work.reached import no_further
 from seatunnel_py.work.residence import Opened, Residence
@@ -80,6 +81,7 @@ class Flow:
         self._first_time = not (unit.id.attempt or unit.id.epoch or chain.incarnation > 1)
         self._looked_back = False
         self._reached: Reached | None = None
+        self._given: dict[int, Given] = {}  # by the transform's place
 
     def run(self) -> None:
         """Read, transform, write, stage."""
@@ -115,6 +117,7 @@ class Flow:
                 closing.callback(quietly, bound.transform.close)
             head, elements, resumable = self._head(closing)
             for element in self._attributed(head, elements):
+                self._look_at(element)
                 end = self._take(self._not_again(element) if resumable else element, head)
                 if not resumable or end is None:
                     continue
@@ -162,6 +165,7 @@ class Flow:
 
     def _opened_head(self, head: ChainSource, split: Split) -> Opened:
         reader = head.source.reader(head.table)
+        made(f"reader of {type(head.source).__name__}", reader, Reader)
         reader.tolerant = self.tolerant
         reader.with_metadata = self.tolerant or bool(self.chain.transforms) or self.chain.output is not None
         reader.until = self.unit.until
@@ -222,6 +226,14 @@ class Flow:
                     "run the job again: the new schema is looked up when a job starts",
                 )
 
+    def _look_at(self, element: Element) -> None:
+        """Slices of a channel were looked at where they were made."""
+        head = self.chain.head
+        if isinstance(head, ChainSource):
+            if -1 not in self._given:
+                self._given[-1] = Given(f"read of {type(head.source).__name__}", [head.table.schema])
+            self._given[-1].element(element)
+
     # ---------------------------------------------------------------- transforming and writing
 
     def _through(self, batch: Batch, index: int) -> None:
@@ -238,10 +250,19 @@ class Flow:
         tally.rows_in += batch.rows
         self.step = bound.step
         for item in self._attributed(bound.step, bound.transform.apply(batch)):
+            self._given_by(index, bound).element(item, (Batch, Rejected))
             if isinstance(item, Rejected):
                 raise refusal(item, bound.step)
             tally.rows_out += item.rows
             self._through(item, index + 1)
+
+    def _given_by(self, index: int, bound: ChainTransform) -> Given:
+        """What comes out of a transform is what it has announced."""
+        if index not in self._given:
+            output, side = bound.transform.output(), bound.transform.side_outputs()
+            schemas = [*([] if output is None else [output]), *side]
+            self._given[index] = Given(f"apply of {type(bound.transform).__name__}", schemas)
+        return self._given[index]
 
     def _deliver(self, batch: Batch) -> None:
         self.first_row_at = self.first_row_at or time.time()
@@ -265,7 +286,9 @@ class Flow:
         target = self._open.get(index)
         if target is None:
             self.step = bound.step
-            target = self._open[index] = OpenSink(bound, bound.sink.open(self._context(bound)))
+            writer = bound.sink.open(self._context(bound))
+            made(f"open of {type(bound.sink).__name__}", writer, Writer)
+            target = self._open[index] = OpenSink(bound, writer)
         return target
 
     def _context(self, bound: ChainSink) -> WriteContext:
@@ -292,7 +315,7 @@ class Flow:
         for index, target in list(self._open.items()):
             bound = target.bound
             self.step = bound.step
-            piece = target.writer.stage()
+            piece = piece_given(f"stage of {type(target.writer).__name__}", target.writer.stage())
             del self._open[index]
             self.pieces.append(SinkPiece(bound.step, bound.table, piece))
             self.balance.at(bound.step, bound.table).rows_out += piece.rows

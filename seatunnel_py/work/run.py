@@ -14,7 +14,7 @@ import time
 import traceback
 
 from seatunnel_py.api.native import NativeRefused
-from seatunnel_py.errors import BadRows, FatalError, GenerationLost, RetriableError, SeaTunnelError
+from seatunnel_py.errors import BadRows, FatalError, GenerationLost, RetriableError, SeaTunnelError, worded
 from seatunnel_py.work import crash_points
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.flow import Flow
@@ -38,7 +38,9 @@ def run_unit(unit: Unit, chain: Chain, residence: Residence | None = None) -> Un
     try:
         crash_points.BEGAN.hit()
         run.run()
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a plugin raises is this unit's result
+    except KeyboardInterrupt:
+        raise  # a person's
+    except BaseException as error:  # noqa: BLE001 - whatever a plugin raises is this unit's result
         failure = _failure(error, run.flow.step, may_allow=chain.errors is None)
         run.flow.abort()
         seconds = time.perf_counter() - began
@@ -126,7 +128,7 @@ def _failure(error: BaseException, step: str, *, may_allow: bool) -> UnitFailure
     if isinstance(error, SeaTunnelError):
         message, remedy = error.message, error.remedy
     else:
-        message, remedy = f"{type(error).__name__}: {error}".removesuffix(": "), ""
+        message, remedy = worded(error), ""
     if isinstance(error, BadRows) and may_allow:
         remedy = f"{remedy}, {HOW_TO_ALLOW}" if remedy else HOW_TO_ALLOW.removeprefix("or ")
     return UnitFailure(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ast import literal_eval
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from seatunnel_py.api import (
     SourceTable,
     Split,
     StepContext,
+    TablePath,
     TableSchema,
     WriteContext,
     Writer,
@@ -66,10 +68,14 @@ class ToyWriter(Writer):
         self.path.write_text("".join(f"{row!r}\n" for row in rows))
         if self.sink.flaw == "shows at once":
             self.path.rename(self.path.with_name(self.path.name[1:]))
-        return Piece(len(self.rows), data={"path": str(self.path)})
+        if self.sink.flaw == "stages nothing":
+            return None  # type: ignore[return-value]
+        more = {"at": date.min} if self.sink.flaw == "stages what no record holds" else {}
+        return Piece(len(self.rows), data={"path": str(self.path), **more})  # type: ignore[arg-type]
 
     def abort(self) -> None:
-        return
+        if self.sink.flaw == "abort raises":
+            raise RuntimeError("there is nothing to abort")
 
 
 class ToyCommitter(Committer):
@@ -77,7 +83,10 @@ class ToyCommitter(Committer):
         self.sink = sink
 
     def commit(self, pieces: list[Piece], context: CommitContext) -> None:  # type: ignore[override]
-        BEFORE.hit()
+        if self.sink.flaw == "exits":
+            raise SystemExit(0)
+        if self.sink.flaw != "has no failpoints":
+            BEFORE.hit()
         for number, piece in enumerate(pieces):
             staged = Path(str(piece.data["path"]))
             name = f"{context.checkpoint}-{number}"
@@ -86,7 +95,8 @@ class ToyCommitter(Committer):
                 Path(staged.parent, name).write_bytes(staged.read_bytes())
             elif staged.exists():
                 staged.rename(staged.with_name(name))
-            BETWEEN.hit()
+            if self.sink.flaw != "has no failpoints":
+                BETWEEN.hit()
         if context.final and self.sink.flaw != "leaves files":
             for path in Path(self.sink.directory).glob(".*"):
                 path.unlink()
@@ -139,6 +149,10 @@ def test_a_plugin_that_keeps_its_promises_has_nothing_broken(tmp_path: Path) -> 
         ("shows at once", "nothing is seen before the commit"),
         ("commits twice", "a commit that is repeated has the effect of once"),
         ("leaves files", "two attempts at the same rows count once"),
+        ("abort raises", "a unit that is given up leaves nothing"),
+        ("stages nothing", "every row is confirmed and arrives"),
+        ("stages what no record holds", "a whole life goes to its end, each word of it through a journal"),
+        ("exits", "every row is confirmed and arrives"),
     ],
 )
 def test_a_broken_promise_is_named(tmp_path: Path, flaw: str, broken: str) -> None:
@@ -146,6 +160,13 @@ def test_a_broken_promise_is_named(tmp_path: Path, flaw: str, broken: str) -> No
     report = checked(tmp_path, flaw)
 
     assert broken in [finding.property for finding in report.broken], report.text
+
+
+def test_a_sink_that_was_never_killed_does_not_look_as_if_it_had_been(tmp_path: Path) -> None:
+    """Without failpoints nothing is known of it, and the report says so."""
+    report = checked(tmp_path, "has no failpoints")
+
+    assert "not promised killed in its commit it goes on: it has no failpoints" in report.text
 
 
 @dataclass(frozen=True)
@@ -174,3 +195,49 @@ def test_a_source_that_skips_rows_after_a_restart_is_found() -> None:
     report = check_source(SourceTarget(HastyFactory(), {"start": 250}, lambda: [(at,) for at in range(250, 0, -1)]))
 
     assert [finding.property for finding in report.broken] == ["behind every position exactly the rest is read"]
+
+
+@dataclass(frozen=True)
+class Careless(Countdown):
+    """Yields what ``flaw`` says."""
+
+    flaw: str = ""
+
+    def reader(self, table: SourceTable) -> Reader:
+        return CarelessReader(self)
+
+
+class CarelessReader(CountdownReader):
+    def read(self, split: Split, start: Position | None) -> Iterator[Any]:
+        assert isinstance(self._source, Careless)
+        for batch in super().read(split, start):
+            match self._source.flaw:
+                case "rows":
+                    yield batch.data
+                case "position":
+                    yield replace(batch, end=Position({"at": date.min}))  # type: ignore[dict-item]
+                case "table":
+                    yield replace(batch, table=TablePath.parse("elsewhere"))
+
+
+class CarelessFactory(CountdownFactory):
+    def __init__(self, flaw: str) -> None:
+        self.flaw = flaw
+
+    def create(self, options: CountdownOptions, context: StepContext) -> Source:
+        return Careless(options.start, options.batch, self.flaw)
+
+
+@pytest.mark.parametrize(
+    ("flaw", "said"),
+    [
+        ("rows", "gives a RecordBatch where a Batch belongs"),
+        ("position", "no checkpoint can hold a position"),
+        ("table", "rows of elsewhere instead of countdown"),
+    ],
+)
+def test_a_source_that_gives_what_no_job_can_use_is_found(flaw: str, said: str) -> None:
+    """Without a side door too: such rows used to be left out of what was compared."""
+    report = check_source(SourceTarget(CarelessFactory(flaw), {"start": 3}))
+
+    assert said in " ".join(finding.why for finding in report.broken), report.text

@@ -1,0 +1,145 @@
+"""What plugins are asked on the driver before any row moves, and whether they answer as the interface says.
+
+Rules. (1) A ValueError and every error of ours is a plugin's own refusal, and passes as it is. (2) Whatever else it
+raises, and every answer of another kind, is a mistake of its author: BrokenPluginError names plugin, method and cause.
+(3) A person's Ctrl-C is nobody's mistake.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
+from seatunnel_py.api.schema import TableSchema
+from seatunnel_py.api.sink import Setup, Sink
+from seatunnel_py.api.source import Enumerator, Source, SourceTable, Split
+from seatunnel_py.api.transform import Transform
+from seatunnel_py.errors import SeaTunnelError, worded
+from seatunnel_py.plan.registry import BrokenPluginError, missing_extra
+from seatunnel_py.plan.steps import Job, Step
+
+T = TypeVar("T")
+
+MEND = "its author has to mend it; --debug shows where it happened"
+
+
+def source_of(step: Step, job: Job) -> tuple[Source, tuple[SourceTable, ...], SourceCapabilities]:
+    """A source, its tables, and what it can do."""
+    factory: Any = step.factory
+    context = step.context(job)
+    source = _one(step, "create", _told(step, "create", lambda: factory.create(step.options, context)), Source)
+    tables = _told(step, "tables", lambda: _all(step, "tables", source.tables(), SourceTable))
+    able = _told(step, "capabilities", lambda: factory.capabilities(step.options, context))
+    return source, tables, _one(step, "capabilities", able, SourceCapabilities)
+
+
+def transform_of(
+    step: Step, options: Any, table: TableSchema, job: Job
+) -> tuple[Transform, TableSchema | None, tuple[TableSchema, ...], TransformCapabilities]:
+    """A transform, what comes out of it, and what it can do."""
+    factory: Any = step.factory
+    context = step.context(job)
+    made = _told(step, "create", lambda: factory.create(options, table, context))
+    transform = _one(step, "create", made, Transform)
+    output = _told(step, "output", transform.output)
+    if output is not None:
+        _one(step, "output", output, TableSchema)
+    side = _told(step, "side_outputs", lambda: _all(step, "side_outputs", transform.side_outputs(), TableSchema))
+    able = _told(step, "capabilities", lambda: factory.capabilities(options))
+    return transform, output, side, _one(step, "capabilities", able, TransformCapabilities)
+
+
+def sink_of(step: Step, options: Any, table: TableSchema, job: Job) -> tuple[Sink, SinkCapabilities]:
+    """A sink, and what it can do."""
+    factory: Any = step.factory
+    context = step.context(job)
+    sink = _one(step, "create", _told(step, "create", lambda: factory.create(options, table, context)), Sink)
+    able = _told(step, "capabilities", lambda: factory.capabilities(options, table, context))
+    return sink, _one(step, "capabilities", able, SinkCapabilities)
+
+
+# What follows is asked of each table by itself, and what is raised there is that table's failure, typed as it is.
+
+
+def setup_of(step: Step, sink: Sink) -> Setup:
+    """What a sink is going to do to its target."""
+    setup = _one(step, "plan_setup", sink.plan_setup(), Setup)
+    _plain(step, "plan_setup", setup.data)
+    return setup
+
+
+def enumerator_of(step: Step, source: Source, table: SourceTable, state: Any) -> Enumerator:
+    """The enumerator of one table."""
+    return _one(step, "enumerator", source.enumerator([table], state), Enumerator)
+
+
+def splits_of(step: Step, ask: Callable[[], Iterable[Split]], method: str = "discover") -> tuple[Split, ...]:
+    """What an enumerator has found: two splits of one id would be read as one, and rows lost without a word."""
+    found = _all(step, method, ask(), Split)
+    for split, times in Counter(one.id for one in found).items():
+        if times > 1:
+            raise _mistake(step, method, f"gives {times} splits the id {split!r}, which has to name one")
+    for one in found:
+        _plain(step, f"{method} (split {one.id!r})", one.payload)
+    return found
+
+
+def snapshot_of(step: Step, enumerator: Enumerator) -> Any:
+    """The enumerator's state, which a checkpoint has to hold."""
+    state = enumerator.snapshot()
+    _plain(step, "snapshot", state)
+    return state
+
+
+def _told(step: Step, method: str, ask: Callable[[], T]) -> T:
+    """Planning ends with what plugins refuse (1); what they raise beyond that has to say whose it is (2)."""
+    try:
+        return ask()
+    except ImportError as error:
+        raise missing_extra(step.factory, error) from error
+    except (SeaTunnelError, ValueError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        text = f"{method} of the plugin {step.plugin} failed: {worded(error)}"
+        raise BrokenPluginError(text, f"unless that says what to do, {MEND}") from error
+
+
+def _one(step: Step, method: str, answer: T, kind: type) -> T:
+    if not isinstance(answer, kind):
+        raise _mistake(step, method, f"returns {_shown(answer)} instead of a {kind.__name__}")
+    return answer
+
+
+def _all(step: Step, method: str, answers: Iterable[T], kind: type) -> tuple[T, ...]:
+    """The same for several, which may be made on demand."""
+    if not isinstance(answers, Iterable):
+        raise _mistake(step, method, f"returns {_shown(answers)} where {kind.__name__}s belong")
+    return tuple(_one(step, method, one, kind) for one in answers)
+
+
+def _mistake(step: Step, method: str, text: str) -> BrokenPluginError:
+    return BrokenPluginError(f"the plugin {step.plugin} is broken: {method} {text}", MEND)
+
+
+def _shown(answer: object) -> str:
+    return "None" if answer is None else f"a {type(answer).__name__}"
+
+
+def _plain(step: Step, method: str, value: object, place: str = "") -> None:
+    """A checkpoint holds JSON: anything else would be refused there, or come back as something else."""
+    match value:
+        case None | bool() | int() | float() | str():
+            return
+        case Mapping() if all(isinstance(key, str) for key in value):
+            for key, inner in value.items():
+                _plain(step, method, inner, f"{place}[{key!r}]")
+        case list() | tuple():
+            for at, inner in enumerate(value):
+                _plain(step, method, inner, f"{place}[{at}]")
+        case _:
+            text = f"returns data that no checkpoint can hold: {_shown(value)}{f' at {place}' if place else ''}"
+            raise _mistake(
+                step, method, f"{text}; plain data are dict with text keys, list, str, int, float, bool, None"
+            )

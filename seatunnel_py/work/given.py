@@ -1,0 +1,111 @@
+"""What plugins give to a unit is what the interface says, or the unit fails: nothing of another kind is passed over,
+for that would lose rows without a word, and no batch of another shape reaches a sink.
+
+A look at a batch costs a comparison of two Arrow schemas, not of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from seatunnel_py.api.batch import Batch, Heartbeat, Position, ReaderEvent, Rejected, SchemaChange, TransactionEnd
+from seatunnel_py.api.schema import TablePath, TableSchema
+from seatunnel_py.api.sink import Piece
+from seatunnel_py.api.types import to_arrow
+from seatunnel_py.errors import FatalError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MEND = "the plugin's author has to mend it"
+ELEMENTS = (Batch, Rejected, SchemaChange, Heartbeat, TransactionEnd, ReaderEvent)
+COLUMNS_SHOWN_MAX = 4
+
+
+class Given:
+    """By one plugin, for tables of ``schemas``; those of other tables are somebody else's. ``who`` is its method, for
+    people."""
+
+    def __init__(self, who: str, schemas: Iterable[TableSchema]) -> None:
+        self._who = who
+        self._schemas = {schema.path: schema for schema in schemas}
+        self._wanted: dict[TablePath, pa.Schema] = {}
+
+    def element(self, item: object, kinds: tuple[type, ...] = ELEMENTS) -> None:
+        """What a reader yields, or a transform returns."""
+        if not isinstance(item, kinds):
+            raise self._wrong(f"gives {_shown(item)} where a Batch belongs")
+        if isinstance(item, Batch):
+            self._batch(item)
+        elif isinstance(item, Rejected) and len(item.reasons) != item.data.num_rows:
+            text = f"rejects {item.data.num_rows} rows of {item.table} with {len(item.reasons)} reasons: each needs one"
+            raise self._wrong(text)
+        end = getattr(item, "end", None)
+        if end is not None and not isinstance(end, Position):
+            raise self._wrong(f"gives {_shown(end)} as the end of an element where a Position belongs")
+
+    def _batch(self, batch: Batch) -> None:
+        import pyarrow as pa
+
+        if not isinstance(batch.data, pa.RecordBatch):
+            raise self._wrong(f"gives a batch of {batch.table} whose data are {_shown(batch.data)}, not a RecordBatch")
+        schema = self._schemas.get(batch.table)
+        if schema is not None:
+            wanted = self._wanted.get(batch.table)
+            if wanted is None:
+                wanted = self._wanted[batch.table] = _arrow(schema)
+            if not batch.data.schema.equals(wanted):
+                self._same(batch, wanted)
+        for what, values in (("kinds", batch.kinds), *batch.metadata.items()):
+            if values is not None and len(values) != batch.rows:
+                raise self._wrong(f"gives a batch of {batch.table} with {batch.rows} rows, but {len(values)} {what}")
+
+    def _same(self, batch: Batch, wanted: pa.Schema) -> None:
+        """Whether a column may be null is not compared: Arrow's word for it is no promise."""
+        found = [(one.name, one.type) for one in batch.data.schema]
+        expected = [(one.name, one.type) for one in wanted]
+        if found != expected:
+            here, there = set(found) - set(expected), set(expected) - set(found)
+            differ = (
+                f"{_columns(here)} instead of {_columns(there)}" if here or there else "its columns in another order"
+            )
+            raise self._wrong(f"gives a batch of {batch.table} that its schema does not announce: {differ}")
+
+    def _wrong(self, text: str) -> FatalError:
+        return FatalError(f"{self._who} {text}", MEND)
+
+
+def piece_given(who: str, piece: object) -> Piece:
+    """What a writer has staged."""
+    if not isinstance(piece, Piece):
+        raise FatalError(f"{who} returns {_shown(piece)} instead of a Piece", MEND)
+    return piece
+
+
+def made(who: str, made: object, kind: type) -> None:
+    """What a plugin was asked to make is of this kind."""
+    if not isinstance(made, kind):
+        raise FatalError(f"{who} returns {_shown(made)} instead of a {kind.__name__}", MEND)
+
+
+@lru_cache(maxsize=1024)
+def _arrow_of(columns: tuple[tuple[str, object], ...]) -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema([(name, to_arrow(dtype)) for name, dtype in columns])  # type: ignore[arg-type]
+
+
+def _arrow(schema: TableSchema) -> pa.Schema:
+    return _arrow_of(tuple((column.name, column.dtype) for column in schema.columns))
+
+
+def _columns(columns: set[tuple[str, object]]) -> str:
+    shown = [f"{name} {kind}" for name, kind in sorted(columns, key=str)[:COLUMNS_SHOWN_MAX]]
+    more = [f"{len(columns) - COLUMNS_SHOWN_MAX} more"] if len(columns) > COLUMNS_SHOWN_MAX else []
+    return ", ".join([*shown, *more]) or "no column"
+
+
+def _shown(item: object) -> str:
+    return "None" if item is None else f"a {type(item).__name__}"

@@ -1,0 +1,133 @@
+"""A plugin that answers otherwise than the interface says is named with method and cause: never a bare trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+
+import pytest
+from seatunnel_example import Countdown, CountdownEnumerator, CountdownFactory, CountdownOptions
+
+from seatunnel_py.api import Enumerator, Source, SourceTable, Split, StepContext
+from seatunnel_py.config.job_file import loads
+from seatunnel_py.errors import PlanError
+from seatunnel_py.plan import asked, flows
+from seatunnel_py.plan.registry import BrokenPluginError, PluginEntry, PluginKind, Registry, installed
+from seatunnel_py.plan.steps import Job, understand
+
+
+class Unwordable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@dataclass(frozen=True)
+class Odd(Countdown):
+    answer: Any = None
+
+    def tables(self) -> Sequence[SourceTable]:
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer  # type: ignore[no-any-return]
+
+
+def planned(answer: Any, *, create: bool = False) -> None:
+    """A job whose source gives this where it is asked for its tables, or where it is made."""
+
+    class OddFactory(CountdownFactory):
+        name = "Odd"
+
+        def create(self, options: CountdownOptions, context: StepContext) -> Source:
+            return answer if create else Odd(1, 1, answer)
+
+    flows.build(job_of(OddFactory), None)
+
+
+def job_of(factory: type[CountdownFactory]) -> Job:
+    entry = PluginEntry(PluginKind.SOURCE, factory.name, "tests", factory=factory)
+    text = f"source {{ {factory.name} {{ start = 1 }} }}\nsink {{ Console {{}} }}"
+    return understand(loads(text), Registry((*installed().entries(), entry)))
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (None, "tables returns None where SourceTables belong"),
+        (["t"], "tables returns a str instead of a SourceTable"),
+        (AttributeError("no such thing"), "tables of the plugin Odd failed: AttributeError: no such thing"),
+        (SystemExit(7), "tables of the plugin Odd failed: SystemExit: 7"),
+        (Unwordable(), "tables of the plugin Odd failed: Unwordable: (its text fails with RuntimeError)"),
+    ],
+)
+def test_a_mistake_at_plan_time_is_a_problem_of_its_step(answer: Any, said: str) -> None:
+    """With all others, at its place in the job file, and with the trace for those who want it."""
+    with pytest.raises(PlanError, match=r"\S") as raised:
+        planned(answer)
+
+    (problem,) = raised.value.problems
+    assert said in problem.message
+    assert problem.remedy and problem.line
+    assert isinstance(raised.value.__cause__, BrokenPluginError)
+
+
+def test_a_factory_that_makes_nothing_is_named() -> None:
+    """The classic: a ``return`` that was forgotten."""
+    with pytest.raises(PlanError, match="the plugin Odd is broken: create returns None instead of a Source"):
+        planned(None, create=True)
+
+
+def test_ctrl_c_is_nobodys_mistake() -> None:
+    """It ends the command."""
+    with pytest.raises(KeyboardInterrupt):
+        planned(KeyboardInterrupt())
+
+
+SPLIT = Split("s", Countdown(1, 1).tables()[0].schema.path)
+
+
+class NamedFactory(CountdownFactory):
+    name = "Named"
+
+
+class Finds(CountdownEnumerator):
+    def __init__(self, found: Any, state: Any = None) -> None:
+        self.found, self.state = found, state
+
+    def discover(self) -> Iterable[Split]:
+        return self.found  # type: ignore[no-any-return]
+
+    def snapshot(self) -> Any:
+        return self.state
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (None, "discover returns None where Splits belong"),
+        (["s"], "discover returns a str instead of a Split"),
+        ([SPLIT, replace(SPLIT, payload={"part": 2})], "discover gives 2 splits the id 's', which has to name one"),
+        (
+            [replace(SPLIT, payload={"at": [date.min]})],
+            "returns data that no checkpoint can hold: a date at ['at'][0]",
+        ),
+    ],
+)
+def test_splits_that_would_lose_rows_are_refused(found: Any, said: str) -> None:
+    """Two splits of one id were read as one, and the job called itself a success."""
+    (step, _) = job_of(NamedFactory).steps
+    enumerator: Enumerator = Finds(found)
+
+    with pytest.raises(BrokenPluginError) as raised:
+        asked.splits_of(step, enumerator.discover)
+
+    assert said in raised.value.message
+
+
+def test_a_state_that_no_checkpoint_can_hold_is_refused() -> None:
+    """When it is first seen, not when it is missed."""
+    (step, _) = job_of(NamedFactory).steps
+
+    with pytest.raises(BrokenPluginError, match="snapshot returns data that no checkpoint can hold: a set"):
+        asked.snapshot_of(step, Finds([], {"known"}))

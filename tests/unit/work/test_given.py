@@ -1,0 +1,150 @@
+"""What a plugin gives a unit of another kind or shape fails the unit: no row is lost, and none reaches a sink wrong."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from seatunnel_example import Countdown, CountdownReader, Double, Lines
+
+from seatunnel_py.api import Batch, Piece, Position, Reader, Rejected, SourceTable, Split, WriteContext, Writer
+from seatunnel_py.work.chain import Chain, ChainSink, ChainSource, ChainTransform
+from seatunnel_py.work.run import run_unit
+from seatunnel_py.work.unit import Unit, UnitId, UnitResult
+
+
+@dataclass(frozen=True)
+class Changed(Countdown):
+    """Yields what ``change`` makes of each batch."""
+
+    change: Callable[[Batch], Any] = lambda batch: batch
+
+    def reader(self, table: SourceTable) -> Reader:
+        return ChangedReader(self)
+
+
+class ChangedReader(CountdownReader):
+    def read(self, split: Split, start: Position | None) -> Iterator[Any]:
+        assert isinstance(self._source, Changed)
+        yield from map(self._source.change, super().read(split, start))
+
+
+@dataclass(frozen=True)
+class ChangedDouble(Double):
+    change: Callable[[Batch], Any] = lambda batch: batch
+
+    def apply(self, batch: Batch) -> Iterable[Any]:
+        return [self.change(batch)]
+
+
+def ran(folder: Path, source: Countdown, sink: Lines | None = None, **transform: Callable[[Batch], Any]) -> UnitResult:
+    table = source.tables()[0]
+    path = table.schema.path
+    transforms = (ChainTransform("double", path, ChangedDouble("n", table.schema, **transform)),) if transform else ()
+    sink = sink or Lines(str(folder))
+    chain = Chain("v", "job", "l", 1, ChainSource("in", source, table), transforms, (ChainSink("out", path, sink),))
+    return run_unit(Unit(UnitId("v", 1), Split("all", path)), chain)
+
+
+def typed(batch: Batch) -> Batch:
+    return replace(batch, data=batch.data.set_column(0, "n", batch.data.column(0).cast(pa.int32())))
+
+
+WRONG: dict[str, tuple[Callable[[Batch], Any], str]] = {
+    "nothing": (lambda batch: None, "gives None where a Batch belongs"),
+    "bare rows": (lambda batch: batch.data, "gives a RecordBatch where a Batch belongs"),
+    "a table": (lambda batch: replace(batch, data=pa.table(batch.data)), "data are a Table, not a RecordBatch"),
+    "another name": (lambda batch: replace(batch, data=batch.data.rename_columns(["m"])), "m int64 instead of n int64"),
+    "another type": (typed, "n int32 instead of n int64"),
+    "one more": (
+        lambda batch: replace(batch, data=batch.data.append_column("m", batch.data.column(0))),
+        "m int64 instead of no column",
+    ),
+    "kinds": (lambda batch: replace(batch, kinds=pa.array([0], pa.uint8())), "3 rows, but 1 kinds"),
+    "reasons": (lambda batch: Rejected(batch.table, batch.data, ("one",)), "3 rows of countdown with 1 reasons"),
+    "an end": (lambda batch: replace(batch, end={"left": 0}), "gives a dict as the end"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize(("change", "said"), WRONG.values(), ids=WRONG)
+def test_what_no_reader_may_yield_fails_the_unit(tmp_path: Path, change: Callable[[Batch], Any], said: str) -> None:
+    """It names method, class and cause; nothing was written."""
+    failure = ran(tmp_path, Changed(3, 3, change)).failure
+
+    assert failure is not None
+    assert (failure.step, said in failure.message) == ("in", True), failure.message
+    assert failure.message.startswith("read of Changed ")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("change", "said"), WRONG.values(), ids=WRONG)
+def test_what_no_transform_may_return_fails_the_unit(tmp_path: Path, change: Callable[[Batch], Any], said: str) -> None:
+    """The step at fault is the transform, not the sink behind it."""
+    failure = ran(tmp_path, Countdown(3, 3), change=change).failure
+
+    assert failure is not None
+    assert (failure.step, said in failure.message) == ("double", True), failure.message
+    assert not list(tmp_path.iterdir())
+
+
+class Unwordable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize("error", [Unwordable(), SystemExit(7), asyncio.CancelledError(), GeneratorExit()])
+def test_whatever_is_raised_is_the_units_result(tmp_path: Path, error: BaseException) -> None:
+    """Also what has no text, and what is meant to end a process."""
+
+    def raising(batch: Batch) -> Batch:
+        raise error
+
+    failure = ran(tmp_path, Countdown(3, 3), change=raising).failure
+
+    assert failure is not None
+    assert (failure.step, failure.message.partition(":")[0]) == ("double", type(error).__name__)
+
+
+@dataclass(frozen=True)
+class Odd(Lines):
+    """``answer`` is what its writer returns from ``stage``; without one there is no writer."""
+
+    answer: Any = None
+
+    def open(self, context: WriteContext) -> Writer:
+        return OddWriter(self.answer) if self.answer else None  # type: ignore[return-value]
+
+
+class OddWriter(Writer):
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def write(self, batch: Batch) -> None:
+        return
+
+    def stage(self) -> Piece:
+        return self.answer  # type: ignore[no-any-return]
+
+    def abort(self) -> None:
+        raise SystemExit("not even this can be relied on")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (None, "open of Odd returns None instead of a Writer"),
+        (3, "stage of OddWriter returns a int instead of a Piece"),
+        (Piece(2), "was given 3 rows of countdown, but confirmed 2"),
+    ],
+)
+def test_a_sink_that_answers_otherwise_fails_the_unit(tmp_path: Path, answer: Any, said: str) -> None:
+    """Before, a unit without a result was tried for ever."""
+    failure = ran(tmp_path, Countdown(3, 3), Odd(str(tmp_path), answer)).failure
+
+    assert failure is not None
+    assert said in failure.message
