@@ -8,12 +8,12 @@ raises, and every answer of another kind, is a mistake of its author: BrokenPlug
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
 from seatunnel_py.api.schema import TableSchema
-from seatunnel_py.api.sink import Setup, Sink
+from seatunnel_py.api.sink import Committer, Piece, Setup, Sink
 from seatunnel_py.api.source import Enumerator, Source, SourceTable, Split
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.errors import SeaTunnelError, worded
@@ -68,6 +68,15 @@ def setup_of(step: Step, sink: Sink) -> Setup:
     setup = _one(step, "plan_setup", sink.plan_setup(), Setup)
     _plain(step, "plan_setup", setup.data)
     return setup
+
+
+def combined_by(step: Step, committer: Committer, pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """What a committer makes of the pieces of a checkpoint: none of their rows may be left out."""
+    found = _all(step, "combine", committer.combine(pieces), Piece)
+    rows, staged = (sum(piece.rows for piece in some) for some in (found, pieces))
+    if rows != staged:
+        raise _mistake(step, "combine", f"returns pieces of {rows} rows for those of {staged}")
+    return found
 
 
 def enumerator_of(step: Step, source: Source, table: SourceTable, state: Any) -> Enumerator:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from seatunnel_py.api.sink import CommitContext, Setup, SinkCommit, SinkSetup
+from seatunnel_py.plan import asked
 from seatunnel_py.plan.flows import SinkNode
 from seatunnel_py.protocol.items import StagedPiece
 from seatunnel_py.runtime import crash_points, effects, quarantine
@@ -86,7 +87,7 @@ class ScopeCommit:
         tables = {(member.step.id, member.table.path) for member in group}
         own = [piece.piece for piece in map(piece_of, self.pieces) if (piece.step, piece.table) in tables]
         committer = node.sink.committer()
-        return SinkCommit(committer, committer.combine(own), self._context(node))
+        return SinkCommit(committer, asked.combined_by(node.step, committer, own), self._context(node))
 
     def _context(self, node: SinkNode) -> CommitContext:
         return context_of(node, self.setups[node.id].data, self.job, self.checkpoint, final=self.final)

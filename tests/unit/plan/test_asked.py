@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from seatunnel_example import Countdown, CountdownEnumerator, CountdownFactory, CountdownOptions
 
-from seatunnel_py.api import Enumerator, Source, SourceTable, Split, StepContext
+from seatunnel_py.api import CommitContext, Committer, Enumerator, Piece, Source, SourceTable, Split, StepContext
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import PlanError
 from seatunnel_py.plan import asked, flows
@@ -131,3 +131,44 @@ def test_a_state_that_no_checkpoint_can_hold_is_refused() -> None:
 
     with pytest.raises(BrokenPluginError, match="snapshot returns data that no checkpoint can hold: a set"):
         asked.snapshot_of(step, Finds([], {"known"}))
+
+
+class Combines(Committer):
+    def __init__(self, made: Any) -> None:
+        self.made = made
+
+    def combine(self, pieces: Sequence[Piece]) -> Sequence[Piece]:
+        return self.made(pieces)  # type: ignore[no-any-return]
+
+    def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        raise NotImplementedError
+
+    abort = commit
+
+
+PIECES = (Piece(2, 20, {"file": "a"}), Piece(3, 30, {"file": "b"}))
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda pieces: pieces[:1], "combine returns pieces of 2 rows for those of 5"),
+        (lambda _: None, "combine returns None where Pieces belong"),
+        (lambda _: ["a"], "combine returns a str instead of a Piece"),
+    ],
+)
+def test_a_committer_that_leaves_pieces_out_commits_nothing(made: Any, said: str) -> None:
+    """Its rows would be lost by a job that calls itself a success."""
+    (step, _) = job_of(NamedFactory).steps
+
+    with pytest.raises(BrokenPluginError) as raised:
+        asked.combined_by(step, Combines(made), PIECES)
+
+    assert said in raised.value.message
+
+
+def test_pieces_may_become_fewer_when_no_row_is_left_out() -> None:
+    (step, _) = job_of(NamedFactory).steps
+    one = Piece(5, 50, {"files": ["a", "b"]})
+
+    assert asked.combined_by(step, Combines(lambda _: [one]), PIECES) == (one,)
