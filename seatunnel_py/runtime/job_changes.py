@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_py.api.capabilities import Guarantee
 from seatunnel_py.config import shade
 from seatunnel_py.errors import SeaTunnelError
 
@@ -66,6 +67,8 @@ class ChangesRefused(SeaTunnelError):
 
 def described(job: Job, pipelines: Mapping[str, Pipeline]) -> Described:
     """What the next run compares itself with, as plain data without secrets."""
+    from seatunnel_py.runtime.graph import graph_of, promised  # who only reads job files has no graph
+
     steps = {
         step.id: {
             "kind": step.kind.value,
@@ -78,6 +81,7 @@ def described(job: Job, pipelines: Mapping[str, Pipeline]) -> Described:
         key: {
             "vertices": {vertex.id: vertex.parallelism for vertex in pipeline.vertices},
             "sinks": {node.id: node.sink.target for node in pipeline.sinks},
+            "graph": promised(graph_of(pipeline, job.file.env.channel_retain).topology),
             "promises": {node.id: node.capabilities.guarantee.name for node in pipeline.sinks},
             "columns": {
                 str(vertex.source.table.schema.path): [
@@ -144,6 +148,7 @@ def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
         if before != target:
             follows = f"rows up to here are in {before}, the others would be in {target}"
             yield Change(f"sink {node}", Fate.CHANGED, follows, Needs.FRESH)
+    yield from _promises(key, old, new)
     for table, columns in new["columns"].items():
         before = old["columns"].get(table, columns)
         more = [column for column in columns if column not in before]
@@ -152,6 +157,20 @@ def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
             words = ", ".join([*(f"+ {one}" for one in more), *(f"- {one}" for one in less)])
             follows = f"its columns: {words}; the target is not changed by that"
             yield Change(f"table {table}", Fate.CHANGED, follows, Needs.ACCEPTANCE)
+
+
+def _promises(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    """A record is of no use where something else was promised: what was staged, or could be made again, would not be."""
+    said = False
+    for node, promise in new["promises"].items():
+        before = old["promises"].get(node, promise)
+        if before != promise:
+            said = True
+            follows = f"it was {Guarantee[before].text} and is {Guarantee[promise].text}: its checkpoints are of no use"
+            yield Change(f"sink {node}", Fate.CHANGED, follows, Needs.FRESH)
+    if not said and old["vertices"].keys() == new["vertices"].keys() and old.get("graph", new["graph"]) != new["graph"]:
+        follows = "rows can be made again, or are kept for it, in another way: its checkpoints are of no use"
+        yield Change(f"the steps of {key}", Fate.CHANGED, follows, Needs.FRESH)
 
 
 def _steps(old: Mapping[str, Any], new: Mapping[str, Any], added: int, dropped: int) -> Iterator[Change]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,16 @@ def job(
 
 
 BEFORE = {"a": 5, "b": 5}
+
+
+def with_sink(sink: str) -> Described:
+    """As it is read again by the next run: it was written down as JSON."""
+    text = f"source {{ FakeSource {TABLE.format('a', 5)} }}\nsink {{ {sink} }}"
+    understood = understand(loads(text), installed())
+    plain: Described = json.loads(
+        json.dumps(described(understood, keys(pipelines.divide(flows.build(understood, None)))))
+    )
+    return plain
 
 
 def found(now: Described) -> list[Change]:
@@ -101,3 +112,26 @@ def test_another_target_is_refused_whatever_was_accepted() -> None:
         refuse(found(job(BEFORE, out=str(Path("other")))), accepted=True)
     assert "the others would be in" in "\n".join(refused.value.changes)
     assert "--fresh" in refused.value.remedy
+
+
+def test_another_promise_is_refused_before_anything_happens(tmp_path: Path) -> None:
+    """Its checkpoints cannot be gone on from: to offer --accept-changes would be a lie."""
+    table = f'Jdbc {{ url = "jdbc:sqlite:{tmp_path / "t.db"}", generate_sink_sql = true, table = t }}'
+    exactly, loosely = with_sink(table.replace(" }", ", is_exactly_once = true }")), with_sink(table)
+    changed = [change for change in changes(exactly, loosely) if change.needs is Needs.FRESH]
+
+    assert "two-phase" in str(changed[0]) and "at-least-once" in str(changed[0])
+    assert [one.fate for one in changes(exactly, exactly)] == [Fate.KEPT]
+
+
+def test_a_plan_of_an_older_version_says_nothing_of_promises() -> None:
+    before = job(BEFORE)
+    older = {
+        **before,
+        "pipelines": {
+            name: {key: value for key, value in one.items() if key != "graph"}
+            for name, one in before["pipelines"].items()
+        },
+    }
+
+    assert changes(older, job(BEFORE)) == (Change("2 tables", Fate.KEPT, "go on where they stood"),)
