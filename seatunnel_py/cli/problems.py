@@ -9,7 +9,8 @@ from typing import Any
 
 import typer
 
-from seatunnel_py.errors import JobFileError, Problem, UnreachableError
+from seatunnel_py.errors import JobFileError, Problem, SeaTunnelError, UnreachableError
+from seatunnel_py.runtime.job_changes import ChangesRefused
 from seatunnel_py.runtime.receipt import ExitCode
 
 
@@ -28,6 +29,15 @@ def tell_plain(error: JobFileError) -> int:
     """Print it as a command does that prints JSON; returns the exit code."""
     typer.echo(json.dumps(failed_plain(error), indent=1))
     return exit_code(error)
+
+
+def tell_refused(error: SeaTunnelError) -> int:
+    """Print an error as a command does that prints JSON; returns the exit code."""
+    told: dict[str, Any] = {"state": "FAILED", "message": error.message, "remedy": error.remedy}
+    if isinstance(error, ChangesRefused):  # people were told of them before
+        told["changes"] = list(error.changes)
+    typer.echo(json.dumps(told, indent=1))
+    return ExitCode.FAILED
 
 
 def tell_problems(error: JobFileError) -> int:
