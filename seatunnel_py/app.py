@@ -232,6 +232,7 @@ class Session:
         from seatunnel_py.runtime.listeners import Listeners, hook_listeners
         from seatunnel_py.runtime.receipt import ExitCode
 
+        ran_before = place.has_plan
         try:
             planned = _planned(job, self._engines.analyst() if needs_catalyst(job) else None)
             pipelines = pick(selection.only(planned.pipelines, only))
@@ -245,8 +246,8 @@ class Session:
             place.clear(finished=receipt.exit_code == ExitCode.SUCCESS, rows=not resumable)
         except BaseException:
             # What a shared store holds was perhaps begun: nothing that its records may name is removed.
-            begun = bool(job.file.env.checkpoint_location) or any(place.checkpoints.glob("records/*"))
-            place.clear(finished=not begun, rows=not begun)
+            begun = ran_before or job.file.env.checkpoint_location or any(place.checkpoints.glob("records/*"))
+            place.clear(finished=not begun, rows=not begun, plan=not begun)
             raise
         return receipt
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from seatunnel_py.api.redaction import redacted_text
 from seatunnel_py.config.env import RequiredGuarantee
 from seatunnel_py.errors import PluginError
 from seatunnel_py.plan.pipelines import Pipeline
@@ -29,9 +30,12 @@ from seatunnel_py.runtime.segment_retention import sweep
 from seatunnel_py.runtime.settings import Settings, settings_of
 from seatunnel_py.runtime.shared_job import JOB, PLAN, RECEIPT, SharedJob
 from seatunnel_py.runtime.storages import open_storage
-from seatunnel_py.runtime.takeover import Authority, take_over
+from seatunnel_py.runtime.takeover import SEEN, Authority, Seen, take_over
 from seatunnel_py.runtime.unit_journal import JournalFile
 from seatunnel_py.work.segments import remove_all
+
+GARBAGE_AFTER = 2_000, 10, 10
+"""As often as that it is looked for from then on: there is little to look at, and a stream must not grow."""
 
 
 def drive(
@@ -51,6 +55,7 @@ def drive(
     driver.hears_at(run.desk(plan))
     on_driver(driver)
     gc.freeze()  # a plan lives as long as its driver: to look for garbage in it took a tenth of the time of 200 tables
+    gc.set_threshold(*GARBAGE_AFTER)
     started = time.time()
     tell(_started(job, place, pipelines, started, run.authority.incarnation))
     try:
@@ -98,14 +103,22 @@ class _Run:
 
     def _authority(self, pipelines: Sequence[Pipeline]) -> Authority:
         """The next incarnation; of a job that begins with a savepoint, from there."""
+        if seen := Seen.of(self.place.read(PLAN)):
+            seen.require(self.store, self._where)
         began_with = self.asked.get("savepoint")
         if began_with and not self.store.read().claims:
             savepoint.begin_with(Path(began_with), self.store)
         return take_over(self.store, keys(pipelines))
 
+    @property
+    def _where(self) -> str:
+        """The place of the store, for people."""
+        return redacted_text(self.job.file.env.checkpoint_location or str(self.place.checkpoints))
+
     def publish(self, plan: Mapping[str, Any]) -> None:
         """What a later run, here or elsewhere, compares its own plan with."""
-        self.place.keep_plan(plan)
+        authority = self.authority
+        self.place.keep_plan({**plan, SEEN: asdict(Seen(authority.lineage, authority.incarnation, self._where))})
         self.tell_others(JOB, self.asked)
         self.tell_others(PLAN, plan)
 

@@ -279,17 +279,22 @@ def root(
 
 def main() -> None:
     """Entry point: errors of ours are told, not traced, and so is a full disk; anything else is a bug and keeps its
-    trace."""
+    trace. Whoever has asked for JSON gets that, also of an error."""
     debugging.take(sys.argv)
+    as_json = "--json" in sys.argv
     gc.set_threshold(GARBAGE_AFTER)
     try:
         app(color=False if os.environ.get("NO_COLOR") else None)
     except JobFileError as error:
-        from seatunnel_py.cli.problems import tell_problems
+        from seatunnel_py.cli.problems import tell_plain, tell_problems
 
-        sys.exit(tell_problems(error))
+        sys.exit(tell_plain(error) if as_json else tell_problems(error))
     except SeaTunnelError as error:
         debugging.tell(error)
+        if as_json:
+            from seatunnel_py.cli.problems import tell_refused
+
+            sys.exit(tell_refused(error))
         typer.echo(f"error: {error}", err=True)
         sys.exit(1)
     except OSError as error:

@@ -10,7 +10,8 @@ from typing import Any
 import typer
 
 from seatunnel_py.cli import debugging
-from seatunnel_py.errors import JobFileError, Problem, UnreachableError
+from seatunnel_py.errors import JobFileError, Problem, SeaTunnelError, UnreachableError
+from seatunnel_py.runtime.job_changes import ChangesRefused
 from seatunnel_py.runtime.receipt import ExitCode
 
 
@@ -27,8 +28,18 @@ def failed_plain(error: JobFileError) -> dict[str, Any]:
 
 def tell_plain(error: JobFileError) -> int:
     """Print it as a command does that prints JSON; returns the exit code."""
+    debugging.tell(error)
     typer.echo(json.dumps(failed_plain(error), indent=1))
     return exit_code(error)
+
+
+def tell_refused(error: SeaTunnelError) -> int:
+    """Print an error as a command does that prints JSON; returns the exit code."""
+    told: dict[str, Any] = {"state": "FAILED", "message": error.message, "remedy": error.remedy}
+    if isinstance(error, ChangesRefused):  # people were told of them before
+        told["changes"] = list(error.changes)
+    typer.echo(json.dumps(told, indent=1))
+    return ExitCode.FAILED
 
 
 def tell_problems(error: JobFileError) -> int:

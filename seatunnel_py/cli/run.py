@@ -18,12 +18,11 @@ import typer
 from seatunnel_py import app
 from seatunnel_py.cli import debugging
 from seatunnel_py.cli.arenas import keep_small
-from seatunnel_py.cli.problems import tell_plain, tell_problems
+from seatunnel_py.cli.problems import tell_plain, tell_problems, tell_refused
 from seatunnel_py.cli.progress import progress
 from seatunnel_py.cli.receipt_view import receipt_text
 from seatunnel_py.errors import JobFileError, SeaTunnelError
 from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.job_changes import ChangesRefused
 from seatunnel_py.runtime.receipt import ExitCode, Receipt
 
 NOTHING_STARTED = "stopped before anything was started"
@@ -95,11 +94,7 @@ def performed(home: Home, perform: Callable[[Any, Any], Receipt], again: Callabl
     except SeaTunnelError as error:
         if not as_json:
             raise
-        failed: dict[str, Any] = {"state": "FAILED", "message": error.message, "remedy": error.remedy}
-        if isinstance(error, ChangesRefused):  # people were told of them before
-            failed["changes"] = list(error.changes)
-        typer.echo(json.dumps(failed, indent=1))
-        return ExitCode.FAILED
+        return tell_refused(error)
     typer.echo(json.dumps(receipt.to_plain(), indent=1) if as_json else receipt_text(receipt, home))
     if debugging.wanted():
         debugging.tell_traces(home.job(receipt.job_id).events)

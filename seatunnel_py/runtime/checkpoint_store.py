@@ -61,10 +61,15 @@ class CheckpointStore:
         self._wanted: dict[str, set[tuple[str, int]]] = {}
         self._writes = 0
 
-    def read(self) -> Contents:
+    def owner(self) -> tuple[int, str]:
+        """The newest incarnation, and the lineage of the job; 0 where nobody has begun it."""
         owner, lineage = 0, ""
         for name in self._numbered("incarnations"):
             owner, lineage = int(name), self._parsed(f"incarnations/{name}", str) or lineage
+        return owner, lineage
+
+    def read(self) -> Contents:
+        owner, lineage = self.owner()
         claims: dict[str, list[Claim]] = {}
         for name in self._numbered("claims"):
             for pipeline, claim in self._parsed(f"claims/{name}", _claims).items():

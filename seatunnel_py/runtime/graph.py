@@ -60,6 +60,16 @@ def graph_of(pipeline: Pipeline, retain: Retain = Retain.AUTO) -> Graph:
     return Graph(Topology(vertices, edges), channels, members)
 
 
+def promised(topology: Topology) -> list[list[object]]:
+    """What vertices are to each other, beside how many subtasks they have, as plain data: a record of a graph that
+    promised something else is of no use for this one."""
+    vertices: list[list[object]] = [
+        [one.id, one.determinism.value, one.sink.value, one.replayable, one.commit_scope] for one in topology.vertices
+    ]
+    edges: list[list[object]] = [[edge.sender, edge.receiver, edge.retained] for edge in topology.edges]
+    return [*vertices, *edges]
+
+
 def _vertex(vertex: Vertex, scopes: Mapping[str, str]) -> protocol.Vertex:
     source = vertex.source
     return protocol.Vertex(

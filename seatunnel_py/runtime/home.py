@@ -115,11 +115,20 @@ class JobPlace:
         if self._ours():
             _write_json(self.path / "plan.json", dict(plan))
 
-    def clear(self, *, finished: bool = True, rows: bool = True) -> None:
-        """Remove what only a job needs that runs or can go on: its store, and the ``rows`` that it has exchanged."""
+    @property
+    def has_plan(self) -> bool:
+        """Whether a driver of this job has begun here."""
+        return (self.path / "plan.json").exists()
+
+    def clear(self, *, finished: bool = True, rows: bool = True, plan: bool = False) -> None:
+        """Remove what only a job needs that runs or can go on: its store, and the ``rows`` that it has exchanged;
+        ``plan``: nothing was begun, so that there is nothing to compare with either."""
         unwanted = [*([self.checkpoints, self.journal] if finished else []), *([self.exchange] if rows else [])]
-        for path in unwanted if self._ours() else ():
-            shutil.rmtree(path, ignore_errors=True)
+        if self._ours():
+            for path in unwanted:
+                shutil.rmtree(path, ignore_errors=True)
+            if plan:
+                (self.path / "plan.json").unlink(missing_ok=True)
         self._let_go()
 
     def forget(self) -> None:

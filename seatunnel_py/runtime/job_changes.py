@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_py.api.capabilities import Guarantee
+from seatunnel_py.api.redaction import is_sensitive
 from seatunnel_py.config import shade
 from seatunnel_py.errors import SeaTunnelError
 
@@ -66,6 +68,8 @@ class ChangesRefused(SeaTunnelError):
 
 def described(job: Job, pipelines: Mapping[str, Pipeline]) -> Described:
     """What the next run compares itself with, as plain data without secrets."""
+    from seatunnel_py.runtime.graph import graph_of, promised  # who only reads job files has no graph
+
     steps = {
         step.id: {
             "kind": step.kind.value,
@@ -78,6 +82,7 @@ def described(job: Job, pipelines: Mapping[str, Pipeline]) -> Described:
         key: {
             "vertices": {vertex.id: vertex.parallelism for vertex in pipeline.vertices},
             "sinks": {node.id: node.sink.target for node in pipeline.sinks},
+            "graph": promised(graph_of(pipeline, job.file.env.channel_retain).topology),
             "promises": {node.id: node.capabilities.guarantee.name for node in pipeline.sinks},
             "columns": {
                 str(vertex.source.table.schema.path): [
@@ -144,14 +149,30 @@ def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
         if before != target:
             follows = f"rows up to here are in {before}, the others would be in {target}"
             yield Change(f"sink {node}", Fate.CHANGED, follows, Needs.FRESH)
+    yield from _promises(key, old, new)
     for table, columns in new["columns"].items():
         before = old["columns"].get(table, columns)
         more = [column for column in columns if column not in before]
         less = [column for column in before if column not in columns]
-        if more or less:
+        if columns != before:
             words = ", ".join([*(f"+ {one}" for one in more), *(f"- {one}" for one in less)])
+            words = words or f"in another order, {', '.join(columns)}"
             follows = f"its columns: {words}; the target is not changed by that"
             yield Change(f"table {table}", Fate.CHANGED, follows, Needs.ACCEPTANCE)
+
+
+def _promises(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    """A record is of no use where something else was promised: rows were staged for that, or could be made again."""
+    said = False
+    for node, promise in new["promises"].items():
+        before = old["promises"].get(node, promise)
+        if before != promise:
+            said = True
+            follows = f"it was {Guarantee[before].text} and is {Guarantee[promise].text}: its checkpoints are of no use"
+            yield Change(f"sink {node}", Fate.CHANGED, follows, Needs.FRESH)
+    if not said and old["vertices"].keys() == new["vertices"].keys() and old.get("graph", new["graph"]) != new["graph"]:
+        follows = "rows can be made again, or are kept for it, in another way: its checkpoints are of no use"
+        yield Change(f"the steps of {key}", Fate.CHANGED, follows, Needs.FRESH)
 
 
 def _steps(old: Mapping[str, Any], new: Mapping[str, Any], added: int, dropped: int) -> Iterator[Change]:
@@ -161,7 +182,7 @@ def _steps(old: Mapping[str, Any], new: Mapping[str, Any], added: int, dropped: 
         elif old[name]["plugin"] != step["plugin"]:
             follows = f"it was {old[name]['plugin']}, and is {step['plugin']} now"
             yield Change(f"{step['kind']} {name}", Fate.CHANGED, follows, Needs.FRESH)
-        elif keys := _different(old[name]["options"], step["options"], added, dropped):
+        elif keys := _different(old[name]["options"], step, added, dropped):
             yield Change(f"{step['kind']} {name}", Fate.CHANGED, f"{', '.join(keys)}; {_FOLLOWS[step['kind']]}",
                          Needs.ACCEPTANCE)  # fmt: skip
     for name, step in old.items():
@@ -176,21 +197,26 @@ _FOLLOWS = {
 }
 
 
-def _different(old: Mapping[str, Any], new: Mapping[str, Any], added: int, dropped: int) -> list[str]:
+def _different(old: Mapping[str, Any], step: Mapping[str, Any], added: int, dropped: int) -> list[str]:
     """The options that are not the same. A list in which tables are named may have grown and shrunk by as many entries
-    as there are tables more and fewer."""
-    found = []
+    as there are tables more and fewer: any list of a source, elsewhere one of tables with options. The other lists are
+    of columns. Who gets in has no part in what is read and written."""
+    new, found = step["options"], []
     for key in sorted(old.keys() | new.keys()):
         before, after = old.get(key), new.get(key)
-        if before == after or key in WIRING:
+        if before == after or key in WIRING or is_sensitive(key):
             continue
-        if isinstance(before, list) and isinstance(after, list):
+        if isinstance(before, list) and isinstance(after, list) and _names_tables(step, before, after):
             more = sum(one not in before for one in after)
             less = sum(one not in after for one in before)
             if (more, less) == (added, dropped):
                 continue
         found.append(key)
     return found
+
+
+def _names_tables(step: Mapping[str, Any], *lists: list[Any]) -> bool:
+    return step["kind"] == "source" or all(isinstance(one, Mapping) for entries in lists for one in entries)
 
 
 def _flat(options: Any, prefix: str = "") -> dict[str, Any]:

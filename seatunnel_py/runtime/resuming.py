@@ -28,6 +28,7 @@ from seatunnel_py.protocol.topology import Topology
 from seatunnel_py.runtime import effects
 from seatunnel_py.runtime.chains import JobIdentity
 from seatunnel_py.runtime.effects import Prepared
+from seatunnel_py.runtime.graph import promised
 from seatunnel_py.runtime.reading import Round
 from seatunnel_py.runtime.rescaling import rescaled
 from seatunnel_py.runtime.unit_journal import Journal
@@ -125,15 +126,9 @@ def _changes(before: Topology, now: Topology) -> list[str]:
     old, new = before.by_id, now.by_id
     found = [f"the step {name} is gone" for name in old if name not in new]
     found += [f"the step {name} is new" for name in new if name not in old]
-    if not found and _promised(before) != _promised(now):
+    if not found and promised(before) != promised(now):
         found.append("its steps are connected in another way, or promise something else")
     return found
-
-
-def _promised(topology: Topology) -> tuple[object, ...]:
-    return [replace(one, parallelism=1) for one in topology.vertices], [
-        (edge.sender, edge.receiver, edge.retained) for edge in topology.edges
-    ]
 
 
 def _fitted(pipeline: Pipeline, record: CheckpointRecord, topology: Topology, before: Prepared) -> CheckpointRecord:

@@ -3,7 +3,9 @@
 Rules. (1) The incarnation is taken first: from then on nobody else's write counts (I34). (2) What is read afterwards is
 therefore all there is. (3) The claim that says from where it goes on is durable before anything is done. (4) What older
 drivers left is of no use then: records that are no savepoint and not gone on from are deleted, but those at which sinks
-stand that were left out. (5) What finishes these is a pipeline with a claim and records of its own.
+stand that were left out. (5) What finishes these is a pipeline with a claim and records of its own. (6) A store that
+knows less of the job than the machine that ran it (emptied, an older copy, another place) is none to go on from: rows
+would come again.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.protocol.apart import scopes_left_out
@@ -19,11 +22,41 @@ from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.runtime import crash_points
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore
 
+SEEN = "store"  # the key in a plan that is kept
 TRIES_MAX = 20  # each lost race means that another driver has just started
 
 
 class NotRestored(SeaTunnelError):
     """The job cannot go on from its store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a machine remembers of the store that the last driver there had: whose it was, how many drivers it knew, and
+    where it was, for people."""
+
+    lineage: str
+    driver: int
+    where: str = ""
+
+    @classmethod
+    def of(cls, plan: Mapping[str, Any] | None) -> Seen | None:
+        """As it stands beside a plan; None where the job has not run here, or an older version has run it."""
+        found = (plan or {}).get(SEEN)
+        return cls(str(found["lineage"]), int(found["driver"]), str(found["where"])) if found else None
+
+    def require(self, store: CheckpointStore, where: str) -> None:
+        """Raises NotRestored where the store knows less. One that another machine has begun anew is another job's."""
+        owner, lineage = store.owner()
+        if lineage not in ("", self.lineage) or owner >= self.driver:
+            return
+        knows = f"only driver {owner}" if owner else "nothing"
+        moved = "" if self.where == where else f"; that one was {self.where}"
+        raise NotRestored(
+            f"{where} knows {knows} of the job, of which driver {self.driver} has run here: it is not the store that "
+            f"the job had, or has lost something{moved}; going on would read rows again that have arrived",
+            "give the store back, whole, or checkpoint.location its old value; or begin anew with --fresh",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,8 +187,8 @@ def test_messages_that_retention_took_are_an_error(kafka: KafkaServer, topic: st
     send(kafka, topic, [row(seq) for seq in range(10)])
     made = source(kafka, topic, streaming=True)
     [split] = splits_of(made)
-    read = made.reader(made.tables()[0]).read(split, None)
-    position = next(element.end for element in read if isinstance(element, Batch))  # a slow broker is waited for
+    elements = made.reader(made.tables()[0]).read(split, None)
+    position = next(element.end for element in elements if isinstance(element, Batch))  # a slow broker is waited for
     send(kafka, topic, [row(seq) for seq in range(10, 30)])
     delete_before(kafka, topic, 20)
     close_all()

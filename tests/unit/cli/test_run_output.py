@@ -127,3 +127,35 @@ def test_a_wrong_job_file_is_json_whatever_command_reads_it(
     assert exit.value.code == ExitCode.JOB_FILE_WRONG
     assert told["state"] == "JOB_FILE_WRONG"
     assert "row.num" in [problem["suggestion"] for problem in told["problems"]]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["jobs", "show", "nope"],
+        ["jobs", "cancel", "nope"],
+        ["state", "show", "nope"],
+        ["quarantine", "show", "nope"],
+        ["discover", "Nope"],
+        ["jobs", "savepoint", "nope"],
+        ["run", "job.conf", "--restore", "latest"],
+    ],
+)
+def test_what_is_refused_is_json_whatever_command_was_asked_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    """A program that reads stdout finds there what it would have been told on a terminal."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SEATUNNEL_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("sys.argv", ["seatunnel", *words, "--json"])
+    Path("job.conf").write_text(
+        "source { FakeSource { row.num = 1, schema { fields { id = int } } } }\nsink { Console {} }\n"
+    )
+
+    with pytest.raises(SystemExit) as exit:
+        main()
+
+    told: Mapping[str, Any] = json.loads(capsys.readouterr().out)
+    assert exit.value.code not in (0, None)
+    assert told["state"] in ("FAILED", "JOB_FILE_WRONG")
+    assert told.get("message") or told.get("problems")

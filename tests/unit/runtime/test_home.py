@@ -220,3 +220,15 @@ def test_a_random_id_is_given_when_none_is_asked_for(tmp_path: Path) -> None:
     home = Home(tmp_path)
 
     assert len({claim(home, None).job_id for _ in range(20)}) == 20
+
+
+def test_what_began_nothing_leaves_no_plan_to_go_on_from(tmp_path: Path) -> None:
+    """A store that was removed with it is not missed by the next run."""
+    home = Home(tmp_path / "home")
+    place = claim(home)
+    place.keep_plan({"steps": {}})
+    place.clear(finished=False, rows=False)
+    assert place.has_plan
+
+    place.clear(plan=True)
+    assert not place.has_plan

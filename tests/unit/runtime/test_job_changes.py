@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,16 @@ def job(
 
 
 BEFORE = {"a": 5, "b": 5}
+
+
+def with_sink(sink: str, source: str = f"FakeSource {TABLE.format('a', 5)}") -> Described:
+    """As it is read again by the next run: it was written down as JSON."""
+    text = f"source {{ {source} }}\nsink {{ {sink} }}"
+    understood = understand(loads(text), installed())
+    plain: Described = json.loads(
+        json.dumps(described(understood, keys(pipelines.divide(flows.build(understood, None)))))
+    )
+    return plain
 
 
 def found(now: Described) -> list[Change]:
@@ -101,3 +112,71 @@ def test_another_target_is_refused_whatever_was_accepted() -> None:
         refuse(found(job(BEFORE, out=str(Path("other")))), accepted=True)
     assert "the others would be in" in "\n".join(refused.value.changes)
     assert "--fresh" in refused.value.remedy
+
+
+def test_another_promise_is_refused_before_anything_happens(tmp_path: Path) -> None:
+    """Its checkpoints cannot be gone on from: to offer --accept-changes would be a lie."""
+    table = f'Jdbc {{ url = "jdbc:sqlite:{tmp_path / "t.db"}", generate_sink_sql = true, table = t }}'
+    exactly, loosely = with_sink(table.replace(" }", ", is_exactly_once = true }")), with_sink(table)
+    changed = [change for change in changes(exactly, loosely) if change.needs is Needs.FRESH]
+
+    assert "two-phase" in str(changed[0]) and "at-least-once" in str(changed[0])
+    assert [one.fate for one in changes(exactly, exactly)] == [Fate.KEPT]
+
+
+def test_a_plan_of_an_older_version_says_nothing_of_promises() -> None:
+    before = job(BEFORE)
+    older = {
+        **before,
+        "pipelines": {
+            name: {key: value for key, value in one.items() if key != "graph"}
+            for name, one in before["pipelines"].items()
+        },
+    }
+
+    assert changes(older, job(BEFORE)) == (Change("2 tables", Fate.KEPT, "go on where they stood"),)
+
+
+def test_columns_in_another_order_are_other_columns(tmp_path: Path) -> None:
+    """Files of text are read by place: what was a name would be a town from here on."""
+    (tmp_path / "in.csv").write_text("a,b\n")
+
+    def reading(fields: str) -> Described:
+        options = f'path = "{tmp_path}", file_format_type = csv, schema {{ fields {{ {fields} }} }}'
+        return with_sink("Console {}", f"LocalFile {{ {options} }}")
+
+    [said] = [
+        one
+        for one in changes(reading("name = string, town = string"), reading("town = string, name = string"))
+        if one.fate is not Fate.KEPT
+    ]
+
+    assert said.needs is Needs.ACCEPTANCE
+    assert "in another order, town string, name string" in str(said)
+
+
+def test_a_list_of_columns_does_not_grow_with_the_tables(tmp_path: Path) -> None:
+    """Among so many entries more as there are tables more, only lists that name tables are no change."""
+
+    def job_of(tables: str, keys: str) -> Described:
+        to = f'url = "jdbc:sqlite:{tmp_path / "t.db"}", generate_sink_sql = true, table = "${{table_name}}"'
+        return with_sink(f"Jdbc {{ {to}, primary_keys = {keys} }}", f"FakeSource {{ tables_configs = [{tables}] }}")
+
+    one, two = TABLE.format("a", 5), f"{TABLE.format('a', 5)}, {TABLE.format('b', 5)}"
+    said = list(map(str, changes(job_of(one, "[id]"), job_of(two, "[id, name]"))))
+
+    assert any("primary_keys" in words for words in said), said
+    assert not any("tables_configs" in words for words in said), said
+
+
+@pytest.mark.parametrize("now", ['username = "b", password = "secret"', 'username = "${env:HOME}"', ""])
+def test_who_gets_in_is_no_change_of_what_is_written(tmp_path: Path, now: str) -> None:
+    """A password that was changed, or moved into the environment, is no reason to ask anybody."""
+
+    def to(who: str) -> Described:
+        return with_sink(
+            f'Jdbc {{ url = "jdbc:sqlite:{tmp_path / "t.db"}", generate_sink_sql = true, table = t, {who} }}'
+        )
+
+    found = changes(to('username = "a"'), to(now))
+    assert [one.fate for one in found] == [Fate.KEPT]

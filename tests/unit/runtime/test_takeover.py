@@ -19,7 +19,7 @@ from seatunnel_py.runtime.events import JobEvent, TableChanged
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.receipt import TableState
-from seatunnel_py.runtime.takeover import TRIES_MAX, Authority, NotRestored, take_over
+from seatunnel_py.runtime.takeover import SEEN, TRIES_MAX, Authority, NotRestored, Seen, take_over
 
 
 def record(checkpoint: int, incarnation: int) -> CheckpointRecord:
@@ -217,3 +217,20 @@ def test_of_several_at_once_one_wins_each_number(tmp_path: Path) -> None:
     assert {authority.lineage for authority in won} == {found.lineage}
     claims: Mapping[str, tuple[Claim, ...]] = found.claims
     assert {claim.incarnation for claim in claims["x"]} >= set(numbers)
+
+
+def test_a_store_that_knows_less_than_the_machine_is_not_gone_on_from(tmp_path: Path) -> None:
+    """Emptied, an older copy, or another place: what has arrived would be read again. Begun anew elsewhere: another
+    job, of which this machine knows nothing."""
+    store, first = driver(tmp_path / "one")
+    seen = Seen.of({SEEN: {"lineage": first.lineage, "driver": 2, "where": "one"}})
+    assert seen is not None
+
+    with pytest.raises(NotRestored, match=r"two knows nothing of the job, .* that one was one"):
+        seen.require(CheckpointStore(LocalStorage(tmp_path / "two")), "two")
+    with pytest.raises(NotRestored, match=r"one knows only driver 1 of the job, of which driver 2 has run here"):
+        seen.require(store, "one")
+    driver(tmp_path / "one")
+    seen.require(store, "one")
+    seen.require(driver(tmp_path / "anew")[0], "one")
+    assert Seen.of(None) is None and Seen.of({"steps": {}}) is None, "not begun here, or by an older version"
