@@ -10,7 +10,7 @@ import pytest
 
 from e2e.conftest import Databases
 from e2e.stream import ROWS, Stream
-from e2e.support import finish, kill_driver, seatunnel, start, wait_alive
+from e2e.support import IN_PROCESS, finish, kill_driver, seatunnel, start, wait_alive
 from e2e.test_killed_driver import Job
 
 
@@ -107,3 +107,28 @@ def test_a_changed_job_file_is_announced_and_refused(stream: Stream) -> None:
         found = {row[0] for row in connection.execute("SELECT DISTINCT name FROM events")}
         (twice,) = connection.execute("SELECT count(*) - count(DISTINCT id) FROM events").fetchone() or (0,)
     assert {"old", "new"} <= found and twice == 0
+
+
+@pytest.mark.parametrize("recipe", ["direct", "staged", "prepared"])
+def test_a_savepoint_that_the_target_has_gone_on_from_is_refused(stream: Stream, recipe: str) -> None:
+    """However the rows got there: what came since would be there twice, in a table without a key."""
+    stream.write(1)
+    job = stream.home / "job.conf"
+    once = f"is_exactly_once = true, exactly_once_recipe = {recipe}, database ="
+    slowly = "job.mode = STREAMING, unit.rows = 200, read_limit.rows_per_second = 1000"
+    job.write_text(job.read_text().replace("database =", once).replace("job.mode = STREAMING", slowly))
+    first = start(stream.home, "run", "job.conf", "--job-id", "one", program=IN_PROCESS)
+    stream.processes.append(first)
+    stream.until_more(first)
+    assert stream.ask("savepoint", "one", "--name", "before").code == 0
+    stream.until_more(first)
+    first.terminate()
+    assert finish(first).code == 143
+    arrived = stream.count()
+
+    again = finish(start(stream.home, "run", "job.conf", "--restore", "before", "--json", program=IN_PROCESS))
+
+    assert again.code == 1, again.out + again.err
+    [cause] = [table["cause"] for table in again.receipt["tables"]]
+    assert "the job has gone on since the savepoint" in cause["message"]
+    assert stream.count() == arrived

@@ -171,8 +171,9 @@ def resume(
         if committed is not None and committed > newest:
             raise NoWayOn(
                 f"{node.sink.target} holds checkpoint {committed} of this job, its store only {newest}: the store has "
-                "lost something",
-                "give the store back what is missing, or begin anew with --fresh and another target",
+                "lost something, or the job has gone on since the savepoint that this one began with",
+                "go on with the job that wrote there last, or give the store back whole, as it was before this run; or "
+                "begin anew with --fresh and another target",
             )
     crash_points.FENCED.hit()
     if record.kind is RecordKind.FINAL:

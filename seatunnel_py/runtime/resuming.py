@@ -105,8 +105,9 @@ def _start(
     before = _with_found(effects.prepared_of(past.record.plan), past.found)
     record = _fitted(pipeline, past.record, topology, before)
     out = {node.id for one in pipeline.vertices if one.id in record.topology.detached for node in one.sinks}
+    set_up = past.done | record.set_up  # a job that begins with a savepoint has no journal yet
     made = tuple(  # the others' ledgers may not be there
-        group for name, group in groups.items() if name in past.done and group[0].id not in out
+        group for name, group in groups.items() if name in set_up and group[0].id not in out
     )
     if record.kind is RecordKind.FINAL or past.per_split or not _of_one_moment(before):
         prepared = effects.resume(pipeline, before, made, job, record)

@@ -21,7 +21,9 @@ MODULES = {
     "sqlalchemy": "seatunnel_connectors.jdbc.generic.dialect",
 }
 
-PLANNED_ANEW = "if the table was changed while the job ran, run it again: it is planned anew"
+PLANNED_ANEW = (
+    "if the table was changed while the job ran, change it back and go on, or run it again with --fresh, planned anew"
+)
 """What helps where a table is not any more what it was when the job was planned."""
 
 

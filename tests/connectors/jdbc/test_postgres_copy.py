@@ -165,6 +165,16 @@ def test_missing_target_is_an_error_where_the_mode_says_so(pg: PostgresPlace) ->
             copy_tables(pg.source(table_path="a.t"), pg.sink(table="b.t", schema_save_mode=mode))
 
 
+def test_a_schema_without_a_table_is_not_said_to_be_missing(pg: PostgresPlace) -> None:
+    """Its last table was dropped: that one is missing."""
+    fill(pg)
+    pg.db.execute("CREATE SCHEMA empty")
+
+    with pytest.raises(FatalError, match="does not exist") as refused:
+        copy_tables(pg.source(table_path="empty.t"), pg.sink(table="b.t"))
+    assert "there is no schema" not in refused.value.message
+
+
 def test_data_modes(pg: PostgresPlace) -> None:
     fill(pg)
     pg.db.execute("CREATE TABLE b.t (id int PRIMARY KEY, name text); INSERT INTO b.t VALUES (99, 'old')")

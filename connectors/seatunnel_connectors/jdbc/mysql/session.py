@@ -15,6 +15,7 @@ from urllib.parse import quote as url_quote
 import pymysql
 from pymysql.connections import LoadLocalPacketWrapper, MySQLResult
 
+from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
 from seatunnel_connectors.jdbc.statements.flavor import Row, Session
 from seatunnel_connectors.jdbc.url import Address, report_unknown
 from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow
@@ -193,7 +194,8 @@ _REMEDIES = {
     1049: "correct the database in the url, or create it",
     1062: "set primary_keys and enable_upsert = true, or remove the duplicates",
     1142: "grant the user the privilege that is missing",
-    1146: "correct the name of the table",
+    1054: f"correct the name of the column; {PLANNED_ANEW}",
+    1146: f"correct the name of the table; {PLANNED_ANEW}",
     1264: "widen the target column",
     1406: "widen the target column",
 }

@@ -224,11 +224,11 @@ def name_of(db: Statements, oid: int) -> tuple[str, str] | None:
 def near_names(db: Statements, missing: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """For each missing table the nearest name that exists, where one is near."""
     known: dict[str, list[str]] = defaultdict(list)
-    for schema, name in db.execute(
-        "SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
-        "WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')"
+    for schema, name in db.execute(  # a schema without a table is one all the same
+        "SELECT n.nspname, c.relname FROM pg_namespace n "
+        "LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind IN ('r', 'p', 'v', 'm', 'f')"
     ):
-        known[schema].append(name)
+        known[schema] += [name] if name is not None else []
     near = {}
     for schema, name in missing:
         if schema not in known:

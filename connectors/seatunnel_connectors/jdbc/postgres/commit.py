@@ -13,7 +13,7 @@ import psycopg
 from seatunnel_connectors.jdbc import crash_points
 from seatunnel_connectors.jdbc.postgres import ddl, prepared, staged
 from seatunnel_connectors.jdbc.postgres.bookkeeping import entry_of, fenced_off, keep
-from seatunnel_connectors.jdbc.postgres.ledger import Books
+from seatunnel_connectors.jdbc.postgres.ledger import LEDGER, Books
 from seatunnel_connectors.jdbc.postgres.merge import on_conflict
 from seatunnel_connectors.jdbc.postgres.plan import PREPARED, SHADOW, STAGED, TABLE, Load, load_of
 from seatunnel_connectors.jdbc.postgres.session import Statements, explained, literal, quote, statements
@@ -142,7 +142,13 @@ class PostgresCommitter(Committer):
             return None
         books = self._books(load)
         with explained(f"reading the ledger of {load.schema}.{load.table}"), statements(self.address) as db:
-            row = db.execute(books.lock(context.lineage, context.step).encode()).fetchone()
+            try:
+                row = db.execute(books.lock(context.lineage, context.step).encode()).fetchone()
+            except psycopg.errors.UndefinedTable:
+                raise FatalError(
+                    f"{load.schema}.{LEDGER} is gone, which says what of this job is in {load.schema}.{load.table}",
+                    "give it back with its rows; or empty the target and begin anew with --fresh",
+                ) from None
             db.execute(
                 books.raise_fence(context.job_id, context.lineage, context.step, context.incarnation, 0).encode()
             )

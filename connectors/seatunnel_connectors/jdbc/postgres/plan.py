@@ -263,11 +263,18 @@ def _native_of(full: str) -> Native:
 
 
 def takes_directly(load: Load, table: TableSchema) -> list[Any]:
-    """For each column the Arrow type that COPY takes, or None where the value goes through text."""
+    """For each column the Arrow type that COPY takes, or None where the value goes through text. FatalError where the
+    rows have lost a column since the target was set up: a run that goes on does not set it up again."""
     found = []
     for column in load.columns:
         source = table.column(column.source)
-        assert source is not None
+        if source is None:
+            raise FatalError(
+                f"{load.schema}.{load.table} was set up for a column {column.source!r}, which rows of {table.path} do "
+                "not have any more",
+                "give it back, in the source or with a transform, and go on with --restore latest; or begin anew with "
+                "--fresh",
+            )
         found.append(direct_type(column.native, column.element, to_arrow(source.dtype)))
     return found
 

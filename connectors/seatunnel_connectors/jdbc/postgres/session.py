@@ -221,6 +221,7 @@ REMEDIES = {
     "3F": "create the schema, or correct the name",
     "42P01": f"correct the name of the table; {PLANNED_ANEW}",
     "42703": f"correct the name of the column; {PLANNED_ANEW}",
+    "42P10": "give the target back the unique key that rows are merged by, and go on; or set enable_upsert = false",
     TABLE_CHANGED: "run the job again: it is planned anew",
     "54011": "leave columns out with the Filter transform",
     "53100": "make room on the disk of the server",
