@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -101,6 +101,15 @@ class Call:
     def plain(self, name: str) -> str:
         """The call under another name, arguments unchanged."""
         return f"{name}({', '.join(arg.sql for arg in self.args)})"
+
+
+def mixed(results: Sequence[Argument]) -> str | None:
+    """What is wrong with results of which only some are texts: Spark would make numbers of the texts, and fail with
+    the first row whose text is none."""
+    kinds = [(result.sql, "string" if result.text is not None else result.type) for result in results]
+    texts = [sql for sql, dtype in kinds if dtype == "string"]
+    others = [sql for sql, dtype in kinds if dtype not in ("string", "void", "")]
+    return f"gives a text ({texts[0]}) or something else ({others[0]}); cast one of them" if texts and others else None
 
 
 Translation: TypeAlias = Callable[[Call], str]

@@ -21,11 +21,11 @@ from sqlglot.generator import Generator
 from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.plan.sql_parse import ANY_TABLE, SPARK, Peer, SqlError, at, input_tables, parse_query, table_name
 from seatunnel_py.spark import sql_arithmetic
-from seatunnel_py.spark.sql_call import Argument, Call
+from seatunnel_py.spark.sql_call import Argument, Call, mixed
 from seatunnel_py.spark.sql_functions import FUNCTIONS
 from seatunnel_py.spark.sql_other_functions import cast
 from seatunnel_py.spark.sql_scope import Scopes, TypeOracle, prepare
-from seatunnel_py.spark.sql_time_functions import EXTRACT_FIELDS
+from seatunnel_py.spark.sql_time_functions import EXTRACT_FIELDS, FIELDS_OF_TIMES
 from seatunnel_py.spark.sql_types import quoted, text
 
 Type = exp.DataType.Type
@@ -170,6 +170,10 @@ class _Writer(Generator):
                     if self.argument(branch.this).type != "boolean":
                         branch.set("this", exp.EQ(this=operand.copy(), expression=branch.this.copy()))
                 node.set("this", None)
+        results = [branch.args["true"] for branch in node.args["ifs"]]
+        results += [node.args["default"]] if node.args.get("default") else []
+        if (mixture := mixed([self.argument(result) for result in results])) is not None:
+            raise at(node, f"CASE {mixture}")
         return str(super().case_sql(node))
 
     def cast_sql(self, node: exp.Cast, safe_prefix: str | None = None) -> str:
@@ -198,7 +202,10 @@ class _Writer(Generator):
         form = EXTRACT_FIELDS.get(field)
         if form is None:
             raise at(node, f"EXTRACT does not know {field}; it knows {', '.join(EXTRACT_FIELDS)}")
-        return form.format(self.sql(node, "expression"))
+        value = self.argument(node.args["expression"])
+        if field not in FIELDS_OF_TIMES and value.type.startswith("time("):
+            raise at(node, f"EXTRACT({field} FROM {value.sql}): a time has no date")
+        return form.format(value.sql)
 
     def attimezone_sql(self, node: exp.AtTimeZone) -> str:
         # A moment is the same in every zone, and a column of moments keeps no zone.

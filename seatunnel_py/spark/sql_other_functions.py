@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from seatunnel_py.spark import sql_des
-from seatunnel_py.spark.sql_call import INTEGERS, Argument, Call, Translation
+from seatunnel_py.spark.sql_call import INTEGERS, Argument, Call, Translation, mixed
 from seatunnel_py.spark.sql_types import text
 
 _AES_BLOCK = 16
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 
 
 # ------------------------------------------------------------------ casts
@@ -28,7 +29,24 @@ def cast(value: Argument, target: str, *, safe: bool) -> str:
         return f"{'try_' if safe else ''}to_time(lpad(CAST({x} AS STRING), 6, '0'), 'HHmmss')"
     if target == "BINARY" and dtype not in ("binary", "string", ""):
         return f"CAST(CAST({value.sql} AS STRING) AS BINARY)"
+    if target == "BOOLEAN" and (dtype == "string" or dtype.startswith(_NUMBERS)):
+        return _as_boolean(value, dtype, safe=safe)
     return f"{function}({value.sql} AS {target})"
+
+
+def _as_boolean(value: Argument, dtype: str, *, safe: bool) -> str:
+    """Only true, false, 1 and 0 are one. Spark would take any other number, and words such as yes, for true."""
+    x = value.sql
+    yes, no = (
+        (f"lower({x}) IN ('true', '1')", f"lower({x}) IN ('false', '0')")
+        if dtype == "string"
+        else (
+            f"({x}) = 1",
+            f"({x}) = 0",
+        )
+    )
+    other = "NULL" if safe else f"raise_error(concat('cannot be cast to BOOLEAN: ', {x}))"
+    return f"CASE WHEN {yes} THEN TRUE WHEN {no} THEN FALSE WHEN ({x}) IS NOT NULL THEN {other} END"
 
 
 # ------------------------------------------------------------------ choices
@@ -56,6 +74,8 @@ def _multi_if(call: Call) -> str:
     if len(call) < 3 or len(call) % 2 == 0:
         raise call.error("takes conditions with their values and one value more, such as MULTI_IF(a > 1, 'x', 'y')")
     pairs = zip(call.args[:-1:2], call.args[1:-1:2], strict=True)
+    if (mixture := mixed([*call.args[1:-1:2], call.args[-1]])) is not None:
+        raise call.error(mixture)
     branches = " ".join(f"WHEN {condition.sql} THEN {value.sql}" for condition, value in pairs)
     return f"CASE {branches} ELSE {call.args[-1].sql} END"
 

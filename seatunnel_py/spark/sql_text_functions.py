@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from seatunnel_py.spark.sql_call import INTEGERS, Argument, Call, Translation, cast_to, refused, renamed
+from seatunnel_py.spark.sql_patterns import pattern
 from seatunnel_py.spark.sql_types import text
 
 REGEXP_FLAGS = "icnm"
@@ -199,7 +200,7 @@ def _to_char(call: Call) -> str:
     dtype, form = call[0].type, call.given(1)
     temporal = dtype.startswith(("date", "time")) or not dtype
     if form is not None and temporal:
-        return f"date_format({call[0].sql}, {form.sql})"
+        return f"date_format({call[0].sql}, {pattern(call, 1)})"
     return f"CAST({call[0].sql} AS STRING)"
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from seatunnel_py.spark.sql_call import Call, Translation, renamed
+from seatunnel_py.spark.sql_patterns import pattern
 from seatunnel_py.spark.sql_types import text
 
 _DATE_UNITS = frozenset({"YEAR", "MONTH", "WEEK", "DAY"})
@@ -41,6 +42,9 @@ EXTRACT_FIELDS: Mapping[str, str] = {
     "CENTURY": "CAST(ceil(year({0}) / 100) AS INT)",
     "MILLENNIUM": "CAST(ceil(year({0}) / 1000) AS INT)",
 }
+
+FIELDS_OF_TIMES = frozenset(("HOUR", "MINUTE", "SECOND", "MILLISECOND", "MILLISECONDS", "MICROSECOND", "MICROSECONDS"))
+"""What a time without a day has. Spark would give it today's day, and another value tomorrow."""
 
 
 def _add(call: Call) -> str:
@@ -95,13 +99,13 @@ def _trunc(call: Call) -> str:
 
 def _format(call: Call) -> str:
     call.takes(2)
-    return f"date_format({call[0].sql}, {call[1].sql})"
+    return f"date_format({call[0].sql}, {pattern(call, 1)})"
 
 
-def _named(pattern: str) -> Translation:
+def _named(form: str) -> Translation:
     def translate(call: Call) -> str:
         call.takes(1)
-        return f"date_format({call[0].sql}, '{pattern}')"
+        return f"date_format({call[0].sql}, '{form}')"
 
     return translate
 
@@ -121,13 +125,13 @@ def _week(call: Call) -> str:
 
 def _pattern_kind(call: Call, index: int) -> str:
     """What a pattern describes: ``timestamp``, ``date`` or ``time``."""
-    pattern = call[index].text
-    if pattern is None:
+    given = call[index].text
+    if given is None:
         raise call.error("wants its pattern as a text, for the type of the result depends on it")
-    letters = set(re.sub(r"'[^']*'", "", pattern))
+    letters = set(re.sub(r"'[^']*'", "", given))
     has_date, has_time = bool(letters & set("yuMLdDQq")), bool(letters & set("HhKkmsSa"))
     if not has_date and not has_time:
-        raise call.error(f"the pattern {pattern!r} names neither a date nor a time")
+        raise call.error(f"the pattern {given!r} names neither a date nor a time")
     return "timestamp" if has_date and has_time else "date" if has_date else "time"
 
 
@@ -136,13 +140,13 @@ def _parse(call: Call) -> str:
         return f"to_date({call[0].sql})"
     call.takes(2)
     function = {"timestamp": "to_timestamp_ntz", "date": "to_date", "time": "to_time"}[_pattern_kind(call, 1)]
-    return f"{function}({call[0].sql}, {call[1].sql})"
+    return f"{function}({call[0].sql}, {pattern(call, 1, parses=True)})"
 
 
 def _is_date(call: Call) -> str:
     call.takes(2)
     function = "try_to_time" if _pattern_kind(call, 1) == "time" else "try_to_timestamp"
-    return f"({function}({call[0].sql}, {call[1].sql}) IS NOT NULL)"
+    return f"({function}({call[0].sql}, {pattern(call, 1, parses=True)}) IS NOT NULL)"
 
 
 def _from_unixtime(call: Call) -> str:
@@ -151,7 +155,7 @@ def _from_unixtime(call: Call) -> str:
     moment = f"timestamp_seconds({call[0].sql})"
     if zone is not None:
         moment = f"from_utc_timestamp({moment}, {zone.sql})"
-    return f"date_format({moment}, {form.sql if form else text(_DEFAULT_FORMAT)})"
+    return f"date_format({moment}, {pattern(call, 1) if form else text(_DEFAULT_FORMAT)})"
 
 
 TIME_FUNCTIONS: Mapping[str, Translation] = {
