@@ -3,6 +3,8 @@ which table and column it was; other tables arrive all the same, and the job goe
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -191,6 +193,50 @@ def test_what_is_missing_between_two_runs_is_named_with_the_way_on(
     assert all(word in cause["message"] for word in words), cause
     assert "give" in cause["remedy"], "what is missing can be given back, and the job goes on"
     assert job.databases.count("big") == 0
+
+
+@pytest.mark.parametrize(
+    ("recipe", "more", "words"),
+    [("staged", "", "in another order"), ("direct", "ADD extra bigint DEFAULT 7, ", "extra bigint")],
+    ids=["order", "more"],
+)
+@pytest.mark.parametrize("target", ["sqlite", "mariadb"])
+def test_columns_in_another_order_go_where_they_went(
+    job: Changed, request: pytest.FixtureRequest, target: str, recipe: str, more: str, words: str
+) -> None:
+    """The target is not set up again: its columns get the values of the same names, and those that are new nothing."""
+    job.make()
+    there, url = job.databases.source, f"jdbc:sqlite:{job.home / 't.db'}"
+    if target == "mariadb":
+        url = request.getfixturevalue("mariadb").jdbc_url("test")
+    write_job(
+        job.home,
+        f"""
+        env {{ source.consistency = per-split, unit.rows = 250 }}
+        source {{ Jdbc {{ {job.databases.jdbc(there)}, table_path = "{there}.public.big", split.size = 500 }} }}
+        sink {{ Jdbc {{ url = "{url}", username = root, generate_sink_sql = true, database = test, table = "{there}",
+                        is_exactly_once = true, exactly_once_recipe = {recipe} }} }}""",
+    )
+    points = {"SEATUNNEL_FAILPOINT": f"{BEGAN}:kill@3", "SEATUNNEL_FAILPOINT_DIR": str(job.home)}
+    killed = start(job.home, "run", "job.conf", "--job-id", "j", program=IN_PROCESS, env=points)
+    assert finish(killed).code < 0
+    job.ddl(there, f"ALTER TABLE big DROP amount, {more}ADD amount bigint")
+    job.ddl(there, "UPDATE big SET amount = id * 10")
+
+    told = job.again("--restore", "latest")
+    assert told.code == 1 and words in told.out
+    ended = job.again("--restore", "latest", "--accept-changes")
+
+    assert ended.code == 0, ended.out + ended.err
+    wanted = [(n, n * 10, "old") for n in range(1, ROWS + 1)]
+    if target == "sqlite":
+        with contextlib.closing(sqlite3.connect(job.home / "t.db")) as connection:
+            assert connection.execute(f"SELECT id, amount, note FROM {there} ORDER BY id").fetchall() == wanted
+        return
+    with contextlib.closing(pymysql.connect(**request.getfixturevalue("mariadb").connection())) as connection:
+        cursor = connection.cursor()
+        cursor.execute(f"SELECT id, amount, note FROM {there} ORDER BY id")
+        assert list(cursor.fetchall()) == wanted
 
 
 @pytest.mark.parametrize(

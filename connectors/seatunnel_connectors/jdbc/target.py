@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc.options import DataSaveMode, FieldCase, JdbcSinkOptions, SchemaSaveMode
@@ -226,3 +227,17 @@ for _kind in INTEGERS:
 
 def _storable(source: Kind, target: Kind) -> bool:
     return target in _STORABLE.get(source, {target, Kind.STRING})
+
+
+def places_of(shown: str, columns: Sequence[str], table: TableSchema) -> list[int]:
+    """Where the columns that a target was set up for lie in rows of this table. A run that goes on does not set it up
+    again: columns in another order go where they went, new ones nowhere, and one that is gone is a FatalError."""
+    there = {column.name: at for at, column in enumerate(table.columns)}
+    for name in columns:
+        if name not in there:
+            raise FatalError(
+                f"{shown} was set up for a column {name!r}, which rows of {table.path} do not have any more",
+                "give it back, in the source or with a transform, and go on with --restore latest; or begin anew with "
+                "--fresh",
+            )
+    return [there[name] for name in columns]

@@ -90,7 +90,7 @@ class MysqlWriter(StatementWriter):
 
     def _load(self, relation: str, data: pa.RecordBatch, marks: tuple[str, ...] = ()) -> tuple[int, int]:
         columns, assignments, texts = [], list(marks), []
-        for at, (column, name) in enumerate(zip(self.table.columns, self.load.names, strict=True)):
+        for at, (column, name) in enumerate(zip(self.columns, self.load.names, strict=True)):
             try:
                 texts.append(wire.field_texts(data.column(at), column))
             except (ValueError, pa.ArrowInvalid) as error:

@@ -23,6 +23,7 @@ from seatunnel_connectors.jdbc.target import (
     key_is_proved,
     key_of,
     misfits,
+    places_of,
     target_name,
 )
 from seatunnel_py.api import Effect, FatalError, JobMode, Plain, Setup, TableSchema, Visible, WriteContext, to_arrow
@@ -263,20 +264,12 @@ def _native_of(full: str) -> Native:
 
 
 def takes_directly(load: Load, table: TableSchema) -> list[Any]:
-    """For each column the Arrow type that COPY takes, or None where the value goes through text. FatalError where the
-    rows have lost a column since the target was set up: a run that goes on does not set it up again."""
-    found = []
-    for column in load.columns:
-        source = table.column(column.source)
-        if source is None:
-            raise FatalError(
-                f"{load.schema}.{load.table} was set up for a column {column.source!r}, which rows of {table.path} do "
-                "not have any more",
-                "give it back, in the source or with a transform, and go on with --restore latest; or begin anew with "
-                "--fresh",
-            )
-        found.append(direct_type(column.native, column.element, to_arrow(source.dtype)))
-    return found
+    """For each column the Arrow type that COPY takes, or None where the value goes through text."""
+    places = places_of(f"{load.schema}.{load.table}", [column.source for column in load.columns], table)
+    return [
+        direct_type(column.native, column.element, to_arrow(table.columns[at].dtype))
+        for column, at in zip(load.columns, places, strict=True)
+    ]
 
 
 def _effects(

@@ -22,7 +22,8 @@ class Load:
     target). ``renew`` are the statements that destroy what was there, ``prepare`` those that may be repeated at will;
     ``at_end`` says that staged rows wait for the last checkpoint, ``booked`` that there was a ledger before;
     ``versioned_by``: see ``versions``. ``replaces`` says what a shadow makes of a table that is there (EMPTIED,
-    RECREATED; empty: there is none), ``comment`` is what people will read about the table."""
+    RECREATED; empty: there is none), ``comment`` is what people will read about the table. ``sources`` are the columns
+    of the rows that go into ``names``; empty in what an older version has set up."""
 
     database: str
     table: str
@@ -40,6 +41,7 @@ class Load:
     versioned_by: str = ""
     replaces: str = ""
     comment: str = ""
+    sources: tuple[str, ...] = ()
 
     @property
     def into(self) -> str:
@@ -60,6 +62,6 @@ class Load:
 def load_of(data: Any) -> Load:
     """Read back what ``Load.to_plain`` wrote."""
     fields = {key: value for key, value in dict(data).items() if key != "version"}
-    for name in ("names", "key", "renew", "prepare"):
-        fields[name] = tuple(fields[name])
+    for name in ("names", "key", "renew", "prepare", "sources"):
+        fields[name] = tuple(fields.get(name, ()))
     return Load(**fields)

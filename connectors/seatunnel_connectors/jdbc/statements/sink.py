@@ -111,6 +111,7 @@ class StatementSink(Sink):
             options.enable_upsert, books, how=self._how(shown, target, chosen, key, books=books),
             staging=f"{target.table[:STAGING_NAME_MAX]}__st_{token}", at_end=self.request.mode is JobMode.BATCH,
             booked=target.has_books, versioned_by=versions.versioned_by(options, names),
+            sources=tuple(names),
         )  # fmt: skip
         load = self._as_shadow(load, target, chosen) if load.how == SHADOW else load
         effects, renew, prepare = self._effects(target, chosen, shown, relation, names, key, load)

@@ -15,6 +15,7 @@ from seatunnel_connectors.jdbc.statements.books import Books
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Row, Session
 from seatunnel_connectors.jdbc.statements.load import SHADOW, Load
 from seatunnel_connectors.jdbc.statements.staged import Staged
+from seatunnel_connectors.jdbc.target import places_of
 from seatunnel_py.api import BadRows, Batch, FatalError, Piece, Position, Reached, RowKind, WriteContext, Writer
 
 BLOCK_ROWS = 20_000  # rows as Python values are held only this many at a time
@@ -27,6 +28,10 @@ class StatementWriter(Writer):
         self.flavor = flavor
         self.table = request.table
         self.load = load
+        places = places_of(f"table {load.table}", load.sources, request.table) if load.sources else None
+        in_place = places is None or places == [*range(len(request.table.columns))]
+        self.places = None if in_place else places
+        self.columns = request.table.columns if places is None else [request.table.columns[at] for at in places]
         self.context = context
         self.relation = flavor.quote(*filter(None, (load.database, load.into)))
         self.what = f"writing table {load.table}"
@@ -82,10 +87,11 @@ class StatementWriter(Writer):
         self.bytes += batch.data.nbytes
         if self.recorded is not None:
             return
+        data = batch.data if self.places is None else batch.data.select(self.places)
         with self.flavor.explained(self.what):
             for start in range(0, batch.rows, BLOCK_ROWS):
                 part = None if batch.kinds is None else batch.kinds.slice(start, BLOCK_ROWS)
-                self._block(batch.data.slice(start, BLOCK_ROWS), part)
+                self._block(data.slice(start, BLOCK_ROWS), part)
 
     def ends_at(self, reached: Reached) -> None:
         self.end, self.read = reached.end, reached.rows
@@ -175,7 +181,7 @@ class StatementWriter(Writer):
 
     def _rows(self, data: pa.RecordBatch) -> Sequence[Row]:
         columns = []
-        for column, array in zip(self.table.columns, data.columns, strict=True):
+        for column, array in zip(self.columns, data.columns, strict=True):
             try:
                 columns.append(self.flavor.values(array, column))
             except ValueError as error:
