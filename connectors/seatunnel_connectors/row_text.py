@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from base64 import b64encode
 from datetime import UTC, time
 from decimal import Decimal
 from typing import Any
@@ -72,20 +73,44 @@ def _listed(parts: Any) -> str:
 
 def _map(value: Any, dtype: DataType) -> str:
     pairs = value.items() if isinstance(value, dict) else value
-    key = dtype.key or DataType(Kind.INT)
-    return json.dumps(
-        {text_of(name, key): _jsonable(item) for name, item in pairs}, ensure_ascii=False, separators=(",", ":")
-    )
+    key, item = dtype.key or DataType(Kind.INT), dtype.element or DataType(Kind.FLOAT)
+    return "{" + ",".join(f"{_quoted(text_of(name, key))}:{_json(inner, item)}" for name, inner in pairs) + "}"
 
 
-def _jsonable(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(name): _jsonable(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_jsonable(item) for item in value]
-    if isinstance(value, Decimal):
-        return float(value)
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+def _json(value: Any, dtype: DataType) -> str:
+    """A value inside of a map, in JSON. Its type says what it is: a map's pairs are a list of Python's like others."""
+    if value is None:
+        return "null"
+    match dtype.kind:
+        case Kind.MAP | Kind.SPARSE_FLOAT_VECTOR:
+            return _map(value, dtype)
+        case Kind.ARRAY | Kind.FLOAT_VECTOR | Kind.FLOAT16_VECTOR:
+            inner = dtype.element or DataType(Kind.FLOAT)
+            return "[" + ",".join(_json(item, inner) for item in value) + "]"
+        case Kind.ROW:
+            parts = (f"{_quoted(name)}:{_json(value[name], inner)}" for name, inner in dtype.fields)
+            return "{" + ",".join(parts) + "}"
+        case Kind.BYTES | Kind.BINARY_VECTOR | Kind.BFLOAT16_VECTOR:
+            return _quoted(b64encode(value).decode())
+        case Kind.FLOAT | Kind.DOUBLE if not math.isfinite(value):
+            return _quoted(text_of(value, dtype))
+        case (
+            Kind.BOOLEAN
+            | Kind.TINYINT
+            | Kind.SMALLINT
+            | Kind.INT
+            | Kind.BIGINT
+            | Kind.FLOAT
+            | Kind.DOUBLE
+            | Kind.DECIMAL
+        ):
+            return text_of(value, dtype)
+        case _:
+            return _quoted(text_of(value, dtype))
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _clock(value: time) -> str:

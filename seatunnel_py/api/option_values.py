@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -91,3 +92,14 @@ def _flattened(data: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]
             yield from _flattened(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value
+
+
+def of_older_spelling(rules: Any, keys: Iterable[str]) -> Any:
+    """The rules of ``table_transform`` with keys as they are written now; older job files say ``tablePath``."""
+    if not isinstance(rules, Sequence) or isinstance(rules, str):
+        return rules
+    older = {re.sub("_([a-z])", lambda letter: letter[1].upper(), key): key for key in keys}
+    return tuple(
+        {older.get(key, key): value for key, value in rule.items()} if isinstance(rule, Mapping) else rule
+        for rule in rules
+    )

@@ -37,7 +37,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticUndefined
 
-from seatunnel_py.api.option_values import SEQUENCES, adapted, alternatives, folded
+from seatunnel_py.api.option_values import SEQUENCES, adapted, alternatives, folded, of_older_spelling
 from seatunnel_py.api.redaction import redacted_value
 
 Secret = SecretStr
@@ -363,6 +363,8 @@ class TransformOptions(Options):
         """Where ``table_transform`` says everything, only the tables that it names are transformed."""
         if not isinstance(data, Mapping) or not data.get("table_transform"):
             return handler(data)
+        keys = {"table_path"} | {key for info in describe(cls) for key in (info.key, *info.fallback)}
+        data = {**data, "table_transform": of_older_spelling(data["table_transform"], keys)}
         common = {key for info in describe(TransformOptions) for key in (info.name, info.key, *info.fallback)}
         first = data["table_transform"][0] if isinstance(data["table_transform"], Sequence) else None
         if data.keys() <= common and isinstance(first, Mapping):

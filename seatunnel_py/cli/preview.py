@@ -23,11 +23,17 @@ def preview(path: Path, variables: Mapping[str, str], rows: int) -> int:
     console = Console(markup=False, highlight=False)  # names and values hold brackets
     for step in app.preview(path, variables, rows):
         # Not as the table's title, which would be folded to the width of a narrow table.
-        console.print(f"{step.node}  ({step.plugin})", style="italic", soft_wrap=True)
+        console.print(f"{_heading(step)}  ({step.plugin})", style="italic", soft_wrap=True)
         console.print(_table(step))
         for reason in step.rejected:
             console.print(f"  rejected: {reason}", style="yellow")
     return ExitCode.SUCCESS
+
+
+def _heading(step: StepRows) -> str:
+    """A step is named after the table that it reads; what it makes may be called otherwise, or be a second table."""
+    made = str(step.table.path)
+    return step.node if step.node.endswith(f"[{made}]") else f"{step.node} -> {made}"
 
 
 def _table(step: StepRows) -> Table:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from seatunnel_py.api.options import Options
-from seatunnel_py.config.variables import RESERVED, VARIABLE, replaced
+from seatunnel_py.config.variables import COMMENT, RESERVED, VARIABLE, replaced
 
 T = TypeVar("T")
 O = TypeVar("O", bound=Options)  # noqa: E741 - O for options
@@ -25,6 +25,7 @@ class Names:
     unique_key: tuple[str, ...] = ()
     field_names: tuple[str, ...] = ()
     partition_keys: tuple[str, ...] = ()
+    comment: str = ""
 
     def text(self, placeholder: str) -> str:
         """What a placeholder stands for: names joined by dots, columns by commas, or nothing."""
@@ -34,6 +35,7 @@ class Names:
             "table_name": self.table,
             "schema_full_name": ".".join(filter(None, (self.database, self.schema))),
             "table_full_name": ".".join(filter(None, (self.database, self.schema, self.table))),
+            COMMENT: self.comment,
         }
         return texts.get(placeholder) or ",".join(self.columns(placeholder))
 
@@ -86,6 +88,6 @@ def _columns(items: list[Any] | tuple[Any, ...], names: Names) -> tuple[str, ...
 
 def _replacement(match: re.Match[str], names: Names) -> str:
     placeholder = match[1].strip()
-    if placeholder not in RESERVED:
+    if placeholder not in RESERVED and placeholder != COMMENT:
         return match[0]
     return names.text(placeholder) or (match[0] if match[2] is None else match[2][1:].strip())

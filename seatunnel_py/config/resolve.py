@@ -20,7 +20,7 @@ from seatunnel_py.api.options import JOB_FILE, Options, SinkOptions, SourceOptio
 from seatunnel_py.api.redaction import is_sensitive
 from seatunnel_py.config.shade import Secrets
 from seatunnel_py.config.tree import Node, Place
-from seatunnel_py.config.variables import RESERVED, references
+from seatunnel_py.config.variables import COMMENT, RESERVED, references
 from seatunnel_py.errors import Problem
 
 PROBLEMS_MAX = 50
@@ -210,15 +210,16 @@ def _without_value(node: Node, model: type[Options], path: str) -> Iterable[Prob
     its own fills them in itself."""
     for info in describe(model):
         own = {match[1] for match in references(info.doc)} - RESERVED
+        filled = RESERVED | {COMMENT} if issubclass(model, SinkOptions) else RESERVED
         for key in () if own or info.secret else (info.key, *info.fallback):
             for text in _texts(found, key) if (found := node.find(key)) else ():
                 for match in references(str(text.value)):
                     name = match[1].strip()
-                    if match[2] is None and name not in RESERVED and _NAME.fullmatch(name):
+                    if match[2] is None and name not in filled and _NAME.fullmatch(name):
                         remedy = f"give it with -i {name}=..., or write ${{{name}:default}}"
                         yield text.place.problem(
                             f"${{{name}}} has no value and stays as it is written", path=f"{path}.{key}",
-                            remedy=remedy, suggestion=nearest(name, sorted(RESERVED)),
+                            remedy=remedy, suggestion=nearest(name, sorted(filled)),
                         )  # fmt: skip
 
 

@@ -29,6 +29,9 @@ RESERVED = frozenset(
 )
 """Placeholders that a sink fills in for each of its tables."""
 
+COMMENT = "comment"
+"""A placeholder too, the table's comment, but the name stays free for a variable, which wins."""
+
 SECRET_SCHEMES = frozenset({"env", "file"})
 """``${env:NAME}`` and ``${file:path}`` are references to secrets, not variables with a default."""
 

@@ -382,4 +382,5 @@ def _names(table: TableSchema) -> Names:
         ),
         field_names=table.names,
         partition_keys=table.partition_keys,
+        comment=table.comment,
     )

@@ -28,12 +28,20 @@ from seatunnel_py.api import (
     TableSchema,
 )
 
+SECONDS_OF_A_DAY = 86_400
 EXTRAS = {"postgres": "postgres", "mysql": "mysql", "sqlalchemy": "sqlalchemy"}  # SQLite comes with Python
 
 
 def _address(options: JdbcSourceOptions | JdbcSinkOptions) -> Address:
     found = resolve(options.url, options.username, options.password, options.properties, options.dialect)
-    return replace(found, connect_seconds=options.connection_check_timeout_sec)
+    return replace(found, connect_seconds=_connect_seconds(options))
+
+
+def _connect_seconds(options: JdbcSourceOptions | JdbcSinkOptions) -> int:
+    """Drivers count whole seconds, and some take 0 for none at all."""
+    if options.connect_timeout_ms is None:
+        return options.connection_check_timeout_sec
+    return min(-(-options.connect_timeout_ms // 1000), SECONDS_OF_A_DAY) or SECONDS_OF_A_DAY
 
 
 def _extras(options: JdbcSourceOptions | JdbcSinkOptions) -> tuple[str, ...]:

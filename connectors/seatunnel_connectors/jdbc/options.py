@@ -99,6 +99,8 @@ class JdbcSourceOptions(SourceOptions):
     compatible_mode: str | None = option(None, doc="accepted; `dialect` and the url say how to talk to a database")
     dialect: str | None = option(None, doc="dialect to use where the url does not say it")
     connection_check_timeout_sec: int = option(30, ge=1, doc="how long a connection attempt may take")
+    connect_timeout_ms: int | None = option(None, ge=0, doc="the same in milliseconds, and wins; 0 waits for a day")
+    socket_timeout_ms: int | None = option(None, ge=0, doc="accepted; a statement may take as long as it takes")
     fetch_size: int = option(0, ge=0, doc="accepted; rows are fetched by their size in bytes")
     server_time_zone: str | None = option(None, doc="accepted; moments are read and written in UTC, whatever the zone")
     copy_enabled: bool = option(True, key="copy.enabled", doc="accepted; PostgreSQL is always read by COPY")
@@ -217,6 +219,8 @@ class JdbcSinkOptions(SinkOptions):
     compatible_mode: str | None = option(None, doc="accepted; `dialect` and the url say how to talk to a database")
     dialect: str | None = option(None, doc="dialect to use where the url does not say it")
     connection_check_timeout_sec: int = option(30, ge=1, doc="how long a connection attempt may take")
+    connect_timeout_ms: int | None = option(None, ge=0, doc="the same in milliseconds, and wins; 0 waits for a day")
+    socket_timeout_ms: int | None = option(None, ge=0, doc="accepted; a statement may take as long as it takes")
     table_prefix: str = option("", key="tablePrefix", fallback=("table_prefix",))
     table_suffix: str = option("", key="tableSuffix", fallback=("table_suffix",))
     table_options: dict[str, str] = option(

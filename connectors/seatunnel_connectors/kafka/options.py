@@ -147,6 +147,10 @@ class KafkaSourceOptions(SourceOptions, TopicOptions):
     kafka_config: KafkaSettings = option({}, key="kafka.config", doc="settings of the client, by Kafka's names")
     commit_on_checkpoint: bool = option(True, doc="tell the group's offsets to the broker, for people to look at")
     poll_timeout: int = option(10000, key="poll.timeout", ge=0, doc="accepted for older job files")
+    reader_cache_queue_size: int = option(2, ge=1, doc="accepted; what is read ahead is bounded by its bytes")
+    ignore_no_leader_partition: bool = option(
+        False, doc="accepted; a partition without a leader is waited for, and no record of it is left out"
+    )
     discovery_millis: int = option(
         -1, key="partition-discovery.interval-millis", doc="how often to look for new topics and partitions; -1: never"
     )

@@ -6,6 +6,7 @@ import pytest
 
 from seatunnel_py.api.options import Secret, SinkOptions, option
 from seatunnel_py.config import Names, expand, expand_options
+from seatunnel_py.config.variables import Variables
 
 NAMES = Names("db", "s", "t", primary_key=("id", "k"), field_names=("id", "k", "v"))
 
@@ -21,6 +22,7 @@ NAMES = Names("db", "s", "t", primary_key=("id", "k"), field_names=("id", "k", "
         ("${unique_key: u }", "u"),
         ("${table_name:x}", "t"),
         ("${other}", "${other}"),
+        ("${comment}", "${comment}"),
         ("${now}-${database_name}", "${now}-db"),
         (["${primary_key}"], ["id", "k"]),
         (("${field_names}",), ("id", "k", "v")),
@@ -56,3 +58,8 @@ def test_options_are_expanded_and_secrets_left_alone() -> None:
     assert (expanded.table, expanded.keys) == ("t", ("id", "k"))
     assert expanded.password.get_secret_value() == "${table_name}"
     assert options.table == "${table_name}"
+
+
+def test_a_tables_comment_is_a_placeholder_whose_name_stays_free() -> None:
+    assert expand("of ${comment}", Names(table="t", comment="orders")) == "of orders"
+    assert Variables({"comment": "mine"}, {}).substitute("of ${comment}") == "of mine"

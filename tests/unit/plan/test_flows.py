@@ -162,6 +162,13 @@ def test_rules_for_single_tables_may_be_all_that_a_step_says(wiring: str) -> Non
     }
 
 
+def test_rules_in_the_older_spelling_are_the_same_rules() -> None:
+    transform = """FieldMapper {
+        table_transform = [{ tablePath = "d.b", fieldMapper { name = n } }, { tablePath = "d.c", fieldMapper { id = i } }] }"""
+
+    assert columns_behind(transform) == {"a": ("id", "name"), "b": ("n",), "c": ("i",)}
+
+
 def test_a_rule_that_lacks_an_option_is_named() -> None:
     with pytest.raises(PlanError, match="table_transform for d.b: pattern"):
         columns_behind(

@@ -98,6 +98,14 @@ def test_rows_can_be_switched_off(capsys: pytest.CaptureFixture[str]) -> None:
         ("array<string>", ["a", None], "[a, null]"),
         ("{a = int, b = string}", {"a": 1, "b": None}, "[1, null]"),
         ("map<int, double>", [(1, 0.5)], '{"1":0.5}'),
+        ("map<string, map<string, int>>", [("a", [("b", 1)]), ("c", None)], '{"a":{"b":1},"c":null}'),
+        ("map<int, array<map<string, string>>>", [(1, [[("a", "b")], []])], '{"1":[{"a":"b"},{}]}'),
+        (
+            "map<string, {d = decimal(30, 8), at = timestamp}>",
+            [("k", {"d": Decimal("2924137191386439303744.39292216"), "at": datetime(2024, 1, 2, 3, 4)})],  # noqa: DTZ001 - a moment without a zone
+            '{"k":{"d":2924137191386439303744.39292216,"at":"2024-01-02T03:04"}}',
+        ),
+        ("map<string, bytes>", [("k", b"a")], '{"k":"YQ=="}'),
     ],
 )
 def test_values_are_written_as_java_writes_them(kind: str, value: Any, text: str) -> None:
