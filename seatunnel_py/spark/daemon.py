@@ -14,6 +14,8 @@ import os
 import sys
 import types
 import warnings
+from collections.abc import Sequence
+from pathlib import Path
 
 PRELOAD_VARIABLE = "SEATUNNEL_PRELOAD"  # module names, separated by commas
 PANDAS_VARIABLE = "SEATUNNEL_PANDAS"  # "1" where the job has queries, whose stages may want it
@@ -35,6 +37,26 @@ def preload() -> None:
     gc.freeze()  # modules are no garbage: a worker that looked for it among them spent a tenth of its time on that
 
 
+def from_directories(path: Sequence[str]) -> list[str]:
+    """Python's path without the zips of sources that Spark puts in front, where the same lies beside them in
+    directories: out of a zip all of pyspark is compiled anew in every daemon, for which a job waits a second."""
+    found: list[str] = []
+    for entry in path:
+        where = Path(entry)
+        if where.suffix == ".jar" and where.name.startswith("spark-core_"):
+            continue  # no Python is in it, and to see that 6,000 names are read
+        if where.suffix != ".zip" or where.parts[-3:-1] != ("python", "lib"):
+            found.append(entry)
+            continue
+        home, package = where.parents[2], where.name.partition("-")[0].removesuffix(".zip")
+        installed = home.name == "pyspark" and str(home.parent) in path  # by pip: beside the other packages
+        if installed and (home.parent / package / "__init__.py").is_file():
+            continue
+        unpacked = (home / "python" / package / "__init__.py").is_file()  # Spark's own distribution
+        found.append(str(home / "python") if unpacked else entry)
+    return found
+
+
 def arrow_without_pandas() -> None:
     """Arrow looks for pandas at its first conversion from Python and imports it: half a second and 60 MB a worker,
     for nothing that a unit does. It looks once; that one time there is none to be found."""
@@ -54,6 +76,8 @@ def arrow_without_pandas() -> None:
 
 
 if __name__ == "__main__":
+    sys.path[:] = from_directories(sys.path)
+
     from pyspark.daemon import manager
 
     preload()

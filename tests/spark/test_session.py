@@ -12,6 +12,7 @@ import pyspark
 import pytest
 
 from seatunnel_py.errors import EngineError
+from seatunnel_py.spark.daemon import from_directories
 from seatunnel_py.spark.jvm import OPENED, find_java
 from seatunnel_py.spark.session import SparkApplication, master_of
 
@@ -105,11 +106,33 @@ def test_workers_are_forked_with_everything_loaded(spark: SparkApplication) -> N
         import sys
 
         main = sys.modules["__main__"].__spec__
-        return [main and main.name, {"pyarrow", "seatunnel_py.work.run"} <= set(sys.modules)]
+        zipped = [name for name, module in sys.modules.items() if ".zip/" in (getattr(module, "__file__", "") or "")]
+        return [main and main.name, {"pyarrow", "seatunnel_py.work.run"} <= set(sys.modules), zipped]
 
     found = spark.context.parallelize([0], 1).mapPartitions(look).collect()
 
-    assert found == ["seatunnel_py.spark.daemon", True]
+    assert found == ["seatunnel_py.spark.daemon", True, []]  # out of zips all would be compiled anew
+
+
+def test_spark_is_imported_from_directories_where_there_are_any(tmp_path: Path) -> None:
+    """Of pip, beside other packages that Python looks at; of Spark's distribution, beside its zips; else from zips."""
+    pip, other, spark, bare = (tmp_path / name for name in ("pip/pyspark", "other/pyspark", "spark", "bare"))
+    for place in (pip, pip.parent / "py4j", other, spark / "python" / "pyspark"):
+        place.mkdir(parents=True)
+        (place / "__init__.py").touch()
+    zips = {home: [f"{home}/python/lib/{name}" for name in ("pyspark.zip", "py4j-0.10-src.zip")] for home in (
+        pip, other, spark, bare
+    )}  # fmt: skip
+
+    def path(home: Path) -> list[str]:
+        jar = f"{home}/jars/spark-core_2.13-4.3.0.jar"
+        return from_directories(["here", *zips[home], jar, "graphs.jar", str(pip.parent), "code.zip"])
+
+    rest = ["graphs.jar", str(pip.parent), "code.zip"]
+    assert path(pip) == ["here", *rest]
+    assert path(other) == ["here", *zips[other], *rest]
+    assert path(spark) == ["here", f"{spark}/python", zips[spark][1], *rest]
+    assert path(bare) == ["here", *zips[bare], *rest]
 
 
 @pytest.mark.spark
