@@ -17,6 +17,8 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+from seatunnel_py.spark.early_daemon import CALLED, hand_over, serve
+
 PRELOAD_VARIABLE = "SEATUNNEL_PRELOAD"  # module names, separated by commas
 PANDAS_VARIABLE = "SEATUNNEL_PANDAS"  # "1" where the job has queries, whose stages may want it
 ALWAYS = ("pyspark.worker", "seatunnel_py.spark.pack_task", "seatunnel_py.work.segments")
@@ -75,10 +77,21 @@ def arrow_without_pandas() -> None:
         del sys.modules["pandas"]
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Spark's daemon, or the early one that Spark's will hand its work to."""
+    early = sys.argv[1:] == [CALLED]
+    if not early and hand_over():
+        return
     sys.path[:] = from_directories(sys.path)
 
     from pyspark.daemon import manager
 
-    preload()
+    if early:
+        serve(preload)
+    else:
+        preload()
     manager()
+
+
+if __name__ == "__main__":
+    main()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_py.api import failpoints
 from seatunnel_py.errors import EngineError
 from seatunnel_py.spark.daemon import PANDAS_VARIABLE, PRELOAD_VARIABLE
+from seatunnel_py.spark.early_daemon import NAME_VARIABLE, EarlyDaemon
 from seatunnel_py.spark.jvm import Jvm, JvmRequest, start_jvm
 from seatunnel_py.spark.probe import insist, probe
 from seatunnel_py.spark.ship import shipment
@@ -24,12 +25,13 @@ if TYPE_CHECKING:
 
 REDACTED = "(?i)secret|password|token|access[._-]?key|api[._-]?key|credential|auth"
 
+DAEMON = "seatunnel_py.spark.daemon"
 _ALWAYS = {
     # A task that Spark repeats would apply its finished units again: attempts are ours (design, section 4.3).
     "spark.task.maxFailures": "1",
     "spark.speculation": "false",
     "spark.python.worker.reuse": "true",
-    "spark.python.daemon.module": "seatunnel_py.spark.daemon",
+    "spark.python.daemon.module": DAEMON,
     "spark.redaction.regex": REDACTED,
     # A larger closure would go through a file, and a pack's closure holds the secrets of its steps.
     "spark.broadcast.UDFCompressionThreshold": "1g",
@@ -96,6 +98,7 @@ class SparkApplication:
     slots: int
     local: bool
     residents: int = 0
+    early: EarlyDaemon | None = None
 
     def session(self) -> SparkSession:
         """The SQL side of the application, made on first use."""
@@ -107,6 +110,8 @@ class SparkApplication:
         """End the application; its JVM ends by itself. Idempotent."""
         from pyspark import SparkContext
 
+        if self.early is not None:
+            self.early.stop()
         if SparkContext._active_spark_context is self.context:
             # The end of the JVM is no error to its listener, which would print one on the terminal.
             vars(self.context._accumulatorServer)["handle_error"] = lambda *_: None
@@ -141,7 +146,15 @@ def start(settings: SparkSettings) -> SparkApplication:
     memory = settings.given.get("driver.memory", "1g")
     quick = not settings.catalyst
     log = settings.place / "job.log"
-    jvm = start_jvm(JvmRequest(log, settings.cache, memory, quick))
+    early = _early_daemon(settings.given) if local else None
+    try:
+        jvm = start_jvm(JvmRequest(log, settings.cache, memory, quick))
+    except BaseException:
+        if early is not None:
+            early.stop()
+        raise
+    finally:
+        os.environ.pop(NAME_VARIABLE, None)
     os.environ["PYSPARK_GATEWAY_PORT"] = str(jvm.port)
     os.environ["PYSPARK_GATEWAY_SECRET"] = jvm.secret
     residents = settings.residents
@@ -168,7 +181,17 @@ def start(settings: SparkSettings) -> SparkApplication:
         cores = int(context.defaultParallelism)
         residents = min(residents, cores // 2) if cores >= CORES_FOR_RESIDENTS else 0
         slots = cores - residents
-    return SparkApplication(context, jvm, slots, local, residents)
+    return SparkApplication(context, jvm, slots, local, residents, early)
+
+
+def _early_daemon(given: Mapping[str, str]) -> EarlyDaemon | None:
+    """Started with what Spark would set for a daemon before it imports; the JVM inherits under which name it waits."""
+    named = {key.removeprefix("executorEnv."): value for key, value in given.items() if key.startswith("executorEnv.")}
+    threads = {"OMP_NUM_THREADS": given.get("task.cpus", "1")}
+    early = EarlyDaemon.start(DAEMON, {**os.environ, **threads, **named})
+    if early is not None:
+        os.environ[NAME_VARIABLE] = early.name
+    return early
 
 
 def _warm_up(context: SparkContext, slots: int) -> None:
