@@ -33,10 +33,13 @@ def job(databases: Databases, place: str, *, port: int | None = None, ui: int | 
     if place == "url":
         address += f"?password={CANARY}"
     spark = f"spark.ui.enabled = true, spark.ui.port = {ui}" if ui else ""
+    # Slow enough for Spark's UI to be looked at while rows are read.
+    slowly = 'query = "SELECT id, text, pg_sleep(0.5)::text AS slept FROM orders"'
+    read = slowly if ui else f'table_path = "{databases.source}.public.orders"'
     return f"""
     env {{ job.retry.times = 0, {spark} }}
     source {{ Jdbc {{ url = "{address}", driver = "org.postgresql.Driver", user = "postgres", {PLACES[place]}
-                      table_path = "{databases.source}.public.orders" }} }}
+                      {read} }} }}
     sink {{ LocalFile {{ path = "out", file_format_type = json }} }}
     """
 
@@ -92,7 +95,7 @@ def test_a_secret_appears_nowhere_in_a_run(tmp_path: Path, databases: Databases)
     shown = seatunnel(home, "jobs", "show", run.receipt["job_id"], "--json")
 
     assert run.code == 0, run.err
-    assert any("environment" in text.lower() for text in seen), "Spark's UI was never seen"
+    assert any("<title>" in text and "Environment" in text for text in seen), "Spark's UI was never seen"
     assert leaks(home, run.out, run.err, shown.out, *seen) == []
 
 
