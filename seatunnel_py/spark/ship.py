@@ -1,7 +1,8 @@
 """What travels with a job to a cluster: our packages and the plugins' as one zip, their libraries as an archive.
 
 Executors then need nothing but Spark and the same minor version of Python. Both files are made once per set of
-versions and kept. A job that brings an environment of its own (``spark.archives``) gets no archive from us.
+versions and kept. Compiled modules travel too: an executor would compile them all before its first row. A job that
+brings an environment of its own (``spark.archives``) gets no archive from us.
 """
 
 from __future__ import annotations
@@ -10,9 +11,13 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import os
+import py_compile
 import re
+import sys
+import tempfile
+import warnings
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 CODE = "seatunnel-code.zip"
@@ -22,7 +27,7 @@ WORKER_BASE = ("pydantic", "pyarrow", "numpy")
 CATALYST_BASE = ("pandas",)
 NOT_SHIPPED = frozenset({"pyspark", "py4j", "seatunnel-py", "grpcio-tools"})
 """Spark brings its own Python side; a compiler has done its work when workers begin."""
-_OF_NO_USE = ("/tests/", "/include/")
+_OF_NO_USE = re.compile(r"/tests/|/include/|[.](pyx|pxd|pxi|pyi|pyc|cc|hpp)$")
 
 
 def shipment(modules: Iterable[str], extras: Iterable[str], cache: Path, *, catalyst: bool) -> dict[str, str]:
@@ -33,10 +38,12 @@ def shipment(modules: Iterable[str], extras: Iterable[str], cache: Path, *, cata
     """
     packages = sorted({*OURS, *(module.partition(".")[0] for module in modules)})
     cache.mkdir(parents=True, exist_ok=True, mode=0o700)
-    code = _zip(_code_files(packages), cache / "code", CODE)
+    code = _zip(_code_files(packages), cache / "code", CODE, lambda name: f"{name}c")
     settings = {"files": code.as_uri(), "executorEnv.PYTHONPATH": f"{CODE}{os.pathsep}{LIBRARIES}"}
     distributions = _distributions(packages, extras, catalyst=catalyst)
-    archive = _zip(_library_files(distributions), cache / "libraries", f"{LIBRARIES}.zip")
+    archive = _zip(
+        _library_files(distributions), cache / "libraries", f"{LIBRARIES}.zip", importlib.util.cache_from_source
+    )
     return {**settings, "archives": f"{archive.as_uri()}#{LIBRARIES}"}
 
 
@@ -60,7 +67,8 @@ def _code_files(packages: Iterable[str]) -> Iterator[tuple[Path, str]]:
 def _distributions(packages: Iterable[str], extras: Iterable[str], *, catalyst: bool) -> list[str]:
     """Everything that the packages need on a worker, as far as it is installed here, sorted."""
     owners = importlib.metadata.packages_distributions()
-    waiting = [*WORKER_BASE, *(CATALYST_BASE if catalyst else ()), *_required("seatunnel-py", frozenset(extras))]
+    waiting = [*WORKER_BASE, *(CATALYST_BASE if catalyst else ())]
+    waiting += _required("seatunnel-py", frozenset(extras)) if extras else ()  # without: what the command line needs
     waiting += [name for package in packages if package not in OURS for name in owners.get(package, ())]
     found: set[str] = set()
     seen: set[str] = set()
@@ -94,7 +102,7 @@ def _library_files(distributions: Iterable[str]) -> Iterator[tuple[Path, str]]:
     for name in distributions:
         for file in _files(name):
             path = Path(str(file.locate()))
-            wanted = file.suffix != ".pyc" and not any(part in str(file) for part in _OF_NO_USE)
+            wanted = not _OF_NO_USE.search(str(file))
             if wanted and not str(file).startswith("..") and path.is_file():
                 yield path, str(file)
 
@@ -106,10 +114,11 @@ def _files(distribution: str) -> list[importlib.metadata.PackagePath]:
         return []  # of another platform
 
 
-def _zip(files: Iterable[tuple[Path, str]], directory: Path, name: str) -> Path:
-    """A zip of the files, kept under a name that changes whenever one of them does."""
+def _zip(files: Iterable[tuple[Path, str]], directory: Path, name: str, compiled: Callable[[str], str]) -> Path:
+    """A zip of the files, kept under a name that changes whenever one of them does. ``compiled``: where Python looks
+    for what a module was compiled to, which is not the same in a zip and in directories."""
     listed = sorted(files, key=lambda pair: pair[1])
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(f"compiled {sys.implementation.cache_tag}\n".encode())
     for path, inside in listed:
         stat = path.stat()
         digest.update(f"{inside} {stat.st_size} {stat.st_mtime_ns}\n".encode())
@@ -120,5 +129,23 @@ def _zip(files: Iterable[tuple[Path, str]], directory: Path, name: str) -> Path:
         with zipfile.ZipFile(half, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             for path, inside in listed:
                 archive.write(path, inside)
+                code = _compiled(path, inside) if path.suffix == ".py" else None
+                if code is not None:
+                    archive.writestr(compiled(inside), code)
         half.rename(target)
     return target
+
+
+def _compiled(source: Path, shown: str) -> bytes | None:
+    """The module as Python keeps it, never checked against the source's time, which an archive does not keep. None
+    for what is no module of this Python: templates, and code for other versions."""
+    with tempfile.TemporaryDirectory(prefix="seatunnel-") as directory:
+        target = Path(directory) / "module.pyc"
+        mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                py_compile.compile(str(source), str(target), shown, doraise=True, invalidation_mode=mode)
+        except (py_compile.PyCompileError, UnicodeDecodeError):
+            return None
+        return target.read_bytes()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import textwrap
 import zipfile
 from pathlib import Path
 
@@ -34,6 +38,38 @@ def test_what_only_a_driver_needs_stays_there() -> None:
     found = _distributions(OURS, ("kafka", "protobuf"), catalyst=False)
     assert {"confluent-kafka", "protobuf"} <= set(found)
     assert not {"grpcio-tools", "grpcio", "setuptools"} & set(found)
+
+
+def test_what_only_the_command_line_needs_stays_there() -> None:
+    for extras in ((), ("kafka",)):
+        found = _distributions(OURS, extras, catalyst=False)
+        assert {"pyarrow", "pydantic"} <= set(found)
+        assert not {"typer", "rich", "pygments", "pluggy"} & set(found)
+
+
+def test_modules_travel_compiled(tmp_path: Path) -> None:
+    """Nothing is compiled out there, in the zip and in the directory that the archive becomes."""
+    settings = shipment(("seatunnel_connectors.jdbc.factory",), (), tmp_path / "cache", catalyst=False)
+    code, libraries = (Path(settings[key].partition("#")[0].removeprefix("file://")) for key in ("files", "archives"))
+    with zipfile.ZipFile(libraries) as archive:
+        archive.extractall(tmp_path / "libraries")
+    look = """
+        import builtins, sys
+        compiled = []
+        real = builtins.compile
+        builtins.compile = lambda source, name, *more, **others: compiled.append(str(name)) or real(
+            source, name, *more, **others)
+        import seatunnel_connectors.jdbc.factory, seatunnel_py.work.run, pyarrow, pydantic
+        home = sys.argv[1]
+        assert pyarrow.__file__.startswith(home), pyarrow.__file__
+        print([name for name in compiled if name.startswith(home)])
+    """
+    environment = {"PYTHONPATH": os.pathsep.join([str(code), str(tmp_path / "libraries")]), "PYTHONVERBOSE": ""}
+    command = [sys.executable, "-S", "-B", "-c", textwrap.dedent(look), str(tmp_path)]
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
+
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == "[]\n"
 
 
 def test_extras_of_libraries_travel_too(shipped: dict[str, set[str]]) -> None:
