@@ -120,6 +120,16 @@ class SparkApplication:
             SparkContext._active_spark_context = None
             SparkContext._gateway = None
             SparkContext._jvm = None
+            _forget_sessions()
+
+
+def _forget_sessions() -> None:
+    """pyspark would hand the sessions of this application to the next one of the process."""
+    sql = sys.modules.get("pyspark.sql")
+    if sql is not None:
+        sql.SparkSession._instantiatedSession = None
+        sql.SparkSession._activeSession = None
+        sql.SQLContext._instantiatedContext = None
 
 
 def master_of(given: Mapping[str, str]) -> str:

@@ -114,6 +114,27 @@ def test_workers_are_forked_with_everything_loaded(spark: SparkApplication) -> N
     assert found == ["seatunnel_py.spark.daemon", True, []]  # out of zips all would be compiled anew
 
 
+@pytest.mark.spark
+def test_one_process_runs_jobs_with_queries_one_after_another(tmp_path: Path) -> None:
+    """pyspark keeps the sessions of an application beyond its end."""
+    rows = "FakeSource { row.num = 4, plugin_output = a, schema { fields { id = bigint } } }"
+    query = 'Sql { plugin_input = a, plugin_output = b, query = "select id from a" }'
+    sink = "LocalFile { plugin_input = b, path = out, file_format_type = json }"
+    (tmp_path / "job.conf").write_text(f"source {{ {rows} }}\ntransform {{ {query} }}\nsink {{ {sink} }}")
+    twice = """
+        from pathlib import Path
+        from seatunnel_py import app
+        from seatunnel_py.runtime.home import Home
+        for _ in range(2):
+            made = app.run(Path("job.conf"), app.RunOptions({}), Home(Path("home").absolute()), lambda _: None, lambda _: None)
+            print(made.exit_code, made.to_plain()["totals"]["rows_written"])
+    """
+    command = [sys.executable, "-c", textwrap.dedent(twice)]
+    shown = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+
+    assert shown.stdout.split() == ["0", "4", "0", "4"], shown.stderr
+
+
 def test_spark_is_imported_from_directories_where_there_are_any(tmp_path: Path) -> None:
     """Of pip, beside other packages that Python looks at; of Spark's distribution, beside its zips; else from zips."""
     pip, other, spark, bare = (tmp_path / name for name in ("pip/pyspark", "other/pyspark", "spark", "bare"))
