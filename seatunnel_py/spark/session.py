@@ -197,6 +197,7 @@ def start(settings: SparkSettings) -> SparkApplication:
 def _early_daemon(given: Mapping[str, str]) -> EarlyDaemon | None:
     """Started with what Spark would set for a daemon before it imports; the JVM inherits under which name it waits."""
     named = {key.removeprefix("executorEnv."): value for key, value in given.items() if key.startswith("executorEnv.")}
+    named["PYTHONPATH"] = os.pathsep.join(filter(None, (named.get("PYTHONPATH"), os.environ["PYTHONPATH"])))
     threads = {"OMP_NUM_THREADS": given.get("task.cpus", "1")}
     early = EarlyDaemon.start(DAEMON, {**os.environ, **threads, **named})
     if early is not None:

@@ -34,13 +34,13 @@ APPLICATION = """
     from seatunnel_py.spark import session
 
     place = Path(sys.argv[1])
-    given = {"master": "local[2]", "executorEnv.OF_THE_JOB": "1"}
+    given = {"master": "local[2]", "executorEnv.OF_THE_JOB": "1", "executorEnv.PYTHONPATH": str(place)}
     spark = session.start(session.SparkSettings("tests", given, place, place / "cache"))
 
     def look(rows):
         names = ("SPARK_REUSE_WORKER", "OMP_NUM_THREADS", "OF_THE_JOB")
         words = Path(f"/proc/{os.getppid()}/cmdline").read_text().split(chr(0))
-        return [[os.getppid(), words, [os.environ.get(name) for name in names]]]
+        return [[os.getppid(), words, [*[os.environ.get(name) for name in names], str(place) in sys.path]]]
 
     def worker(attempts=1):
         try:
@@ -69,7 +69,7 @@ def test_workers_fork_from_it_and_from_sparks_own_when_it_is_killed(tmp_path: Pa
     early, (first, words_of_first, known), (second, words_of_second, known_to_second) = json.loads(ended.stdout)
     assert first == early
     assert CALLED in words_of_first
-    assert known == known_to_second == ["1", "1", "1"]
+    assert known == known_to_second == ["1", "1", "1", True]
     assert second != first
     assert DAEMON in words_of_second
     assert CALLED not in words_of_second
