@@ -46,10 +46,15 @@ def task(pack: Pack) -> partial[Iterator[str]]:
     return partial(run_pack, pack.units, pickled(pack.chains), str(pack.journal))
 
 
+def take_all(rows: Iterable[Any]) -> None:
+    """A worker whose input was not read to its end is thrown away by Spark, with its connections."""
+    for _ in rows:
+        pass
+
+
 def run_pack(units: tuple[Unit, ...], sent: bytes, journal: str, rows: Iterable[Any]) -> Iterator[str]:
     """Run the units one after the other; yields each result as JSON."""
-    for _ in rows:
-        pass  # a worker whose input was not read to its end is thrown away by Spark, with its connections
+    take_all(rows)
     written = JournalWriter(Path(journal))
     try:
         chains = chains_of(sent)

@@ -14,7 +14,7 @@ from functools import partial
 from multiprocessing.connection import Client, Connection
 from typing import Any
 
-from seatunnel_py.spark.pack_task import chains_of, pickled, result_of
+from seatunnel_py.spark.pack_task import chains_of, pickled, result_of, take_all
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.residence import Residence
 from seatunnel_py.work.unit import Unit, UnitResult
@@ -29,8 +29,7 @@ def resident(chain: Chain, address: tuple[str, int], key: bytes, name: str) -> p
 
 def run_resident(sent: bytes, address: tuple[str, int], key: bytes, name: str, rows: Iterable[Any]) -> Iterator[str]:
     """Run units until nobody sends any; yields nothing. ``key`` proves both ends to each other."""
-    for _ in rows:
-        pass  # a worker whose input was not read to its end is thrown away by Spark, with its connections
+    take_all(rows)
     residence = Residence()
     with Client(address, authkey=key) as line:
 

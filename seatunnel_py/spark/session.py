@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -207,12 +207,9 @@ def _early_daemon(given: Mapping[str, str]) -> EarlyDaemon | None:
 
 def _warm_up(context: SparkContext, slots: int) -> None:
     """Start the daemon and a worker per slot while the driver is still planning."""
-    context.parallelize(range(slots), slots).foreachPartition(_take_all)
+    from seatunnel_py.spark.pack_task import take_all  # a module that workers have
 
-
-def _take_all(rows: Iterable[Any]) -> None:
-    for _ in rows:
-        pass  # a worker whose input was not read to its end is thrown away
+    context.parallelize(range(slots), slots).foreachPartition(take_all)
 
 
 def _worker_modules(settings: SparkSettings) -> tuple[str, ...]:
