@@ -19,11 +19,14 @@ Seconds = Mapping[str, Sequence[float]]
 
 
 def interleave(ways: Mapping[str, Way], rounds: int) -> dict[str, list[float]]:
-    """Run every way once per round, in turn; each returns the seconds that count for it."""
+    """Run every way once per round, in turn; each returns the seconds that count for it. Each round begins with another
+    one: whoever always followed the same way would always find the machine as that one left it."""
     seconds: dict[str, list[float]] = {name: [] for name in ways}
+    names = list(ways)
     for number in range(1, rounds + 1):
-        for name, way in ways.items():
-            taken = way()
+        first = (number - 1) % len(names)
+        for name in names[first:] + names[:first]:
+            taken = ways[name]()
             seconds[name].append(taken)
             print(f"  round {number}/{rounds}  {name}: {taken:.3f} s", file=sys.stderr, flush=True)
     return seconds
