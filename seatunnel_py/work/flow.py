@@ -32,7 +32,7 @@ from seatunnel_py.work.chain import Chain, ChainChannel, ChainSink, ChainSource,
 from seatunnel_py.work.closing import quietly
 from seatunnel_py.work.given import Given, made, piece_given
 from seatunnel_py.work.passage import write_context
-from seatunnel_py.work.reached import no_further
+from seatunnel_py.work.reached import no_further, up_to
 from seatunnel_py.work.residence import Opened, Residence
 from seatunnel_py.work.unit import SinkPiece, Slice, StepCount, Unit
 
@@ -190,6 +190,7 @@ class Flow:
     def _not_again(self, element: Element) -> Element:
         """Of what was tried before never more than some target holds of it, where one does. Who only hears that nothing
         came looks at no target: writers that stage nothing would leave word that the rows from here on were done."""
+        element = self._as_before(element)
         if self._first_time or (isinstance(element, Heartbeat) and element.end == self.unit.start):
             return element
         if not self._looked_back:
@@ -197,6 +198,14 @@ class Flow:
             found = [self._opened(index, bound).writer.reached for index, bound in self._marking()]
             self._reached = next((one for one in found if one is not None), None)
         return element if self._reached is None else no_further(element, self.rows, self._reached)
+
+    def _as_before(self, element: Element) -> Element:
+        """What an earlier life has shown ends again where it ended."""
+        unit, head = self.unit, self.chain.head
+        if unit.until is None or unit.until_rows is None or not isinstance(head, ChainSource):
+            return element
+        self.step = head.step
+        return up_to(element, self.rows, Reached(unit.until_rows, unit.until), ordered=head.ordered)
 
     def _marking(self) -> list[tuple[int, ChainSink]]:
         return [one for one in enumerate(self.chain.sinks) if one[1].sink.marks_units(one[1].setup)]
