@@ -97,7 +97,9 @@ class Unwordable(Exception):
         raise RuntimeError("no text")
 
 
-@pytest.mark.parametrize("error", [Unwordable(), SystemExit(7), asyncio.CancelledError(), GeneratorExit()])
+@pytest.mark.parametrize(
+    "error", [Unwordable(), SystemExit(7), KeyboardInterrupt(), asyncio.CancelledError(), GeneratorExit()]
+)
 def test_whatever_is_raised_is_the_units_result(tmp_path: Path, error: BaseException) -> None:
     """Also what has no text, and what is meant to end a process."""
 
