@@ -9,7 +9,7 @@ and nothing that they raise but errors of ours passes without their names (``Unf
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -21,6 +21,7 @@ from seatunnel_py.api.transform import Transform
 from seatunnel_py.errors import SeaTunnelError, worded
 from seatunnel_py.plan.registry import BrokenPluginError, missing_extra
 from seatunnel_py.plan.steps import Job, Step
+from seatunnel_py.work.given import not_plain
 
 T = TypeVar("T")
 
@@ -192,19 +193,7 @@ def _shown(answer: object) -> str:
     return "None" if answer is None else f"a {type(answer).__name__}"
 
 
-def _plain(step: Step, method: str, value: object, place: str = "") -> None:
-    """A checkpoint holds JSON: anything else would be refused there, or come back as something else."""
-    match value:
-        case None | bool() | int() | float() | str():
-            return
-        case Mapping() if all(isinstance(key, str) for key in value):
-            for key, inner in value.items():
-                _plain(step, method, inner, f"{place}[{key!r}]")
-        case list() | tuple():
-            for at, inner in enumerate(value):
-                _plain(step, method, inner, f"{place}[{at}]")
-        case _:
-            text = f"returns data that no checkpoint can hold: {_shown(value)}{f' at {place}' if place else ''}"
-            raise _mistake(
-                step, method, f"{text}; plain data are dict with text keys, list, str, int, float, bool, None"
-            )
+def _plain(step: Step, method: str, value: object) -> None:
+    odd = not_plain(value)
+    if odd is not None:
+        raise _mistake(step, method, f"returns {odd}")

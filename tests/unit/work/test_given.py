@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,19 @@ import pyarrow as pa
 import pytest
 from seatunnel_example import Countdown, CountdownReader, Double, Lines
 
-from seatunnel_py.api import Batch, Piece, Position, Reader, Rejected, SourceTable, Split, WriteContext, Writer
+from seatunnel_py.api import (
+    Batch,
+    Heartbeat,
+    Piece,
+    Position,
+    Reader,
+    ReaderEvent,
+    Rejected,
+    SourceTable,
+    Split,
+    WriteContext,
+    Writer,
+)
 from seatunnel_py.work.chain import Chain, ChainSink, ChainSource, ChainTransform
 from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.unit import Unit, UnitId, UnitResult
@@ -67,6 +80,7 @@ WRONG: dict[str, tuple[Callable[[Batch], Any], str]] = {
     ),
     "kinds": (lambda batch: replace(batch, kinds=pa.array([0], pa.uint8())), "3 rows, but 1 kinds"),
     "reasons": (lambda batch: Rejected(batch.table, batch.data, ("one",)), "3 rows of countdown with 1 reasons"),
+    "a date": (lambda batch: replace(batch, end=Position({"at": [date.min]})), "can hold: a date at ['at'][0]"),
     "an end": (lambda batch: replace(batch, end={"left": 0}), "gives a dict as the end"),  # type: ignore[arg-type]
 }
 
@@ -79,6 +93,22 @@ def test_what_no_reader_may_yield_fails_the_unit(tmp_path: Path, change: Callabl
     assert failure is not None
     assert (failure.step, said in failure.message) == ("in", True), failure.message
     assert failure.message.startswith("read of Changed ")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        (ReaderEvent({"seen": {1}}), "reports data that no checkpoint can hold: a set at ['seen']"),
+        (Heartbeat(None), "gives a Heartbeat without a position"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_word_of_a_reader_that_nobody_can_keep_fails_the_unit(tmp_path: Path, item: Any, said: str) -> None:
+    """The worker could not tell its result, and was taken for lost; what it had written came again and again."""
+    failure = ran(tmp_path, Changed(3, 3, lambda batch: item)).failure
+
+    assert failure is not None
+    assert said in failure.message
     assert not list(tmp_path.iterdir())
 
 
@@ -141,6 +171,11 @@ class OddWriter(Writer):
     [
         (None, "open of Odd returns None instead of a Writer"),
         (3, "stage of OddWriter returns a int instead of a Piece"),
+        (
+            Piece(3, data={"file": {"a"}}),
+            "stage of OddWriter returns a Piece with data that no checkpoint can hold: a set",
+        ),
+        (Piece("3"), "returns a Piece whose rows are a str instead of a number"),  # type: ignore[arg-type]
         (Piece(2), "was given 3 rows of countdown, but confirmed 2"),
     ],
 )
