@@ -30,7 +30,7 @@ from seatunnel_py.work import crash_points
 from seatunnel_py.work.balance import Balance
 from seatunnel_py.work.chain import Chain, ChainChannel, ChainSink, ChainSource, ChainTransform
 from seatunnel_py.work.closing import quietly
-from seatunnel_py.work.given import Given, made, piece_given
+from seatunnel_py.work.given import Given, made, piece_given, several
 from seatunnel_py.work.passage import write_context
 from seatunnel_py.work.reached import no_further, up_to
 from seatunnel_py.work.residence import Opened, Residence
@@ -170,7 +170,8 @@ class Flow:
         reader.with_metadata = self.tolerant or bool(self.chain.transforms) or self.chain.output is not None
         reader.until = self.unit.until
         try:
-            return Opened(reader, iter(reader.read(split, self.unit.start)))
+            elements = several(f"read of {type(reader).__name__}", reader.read(split, self.unit.start))
+            return Opened(reader, iter(elements))
         except BaseException:
             quietly(reader.close)
             raise
@@ -258,7 +259,8 @@ class Flow:
         tally = self.balance.at(bound.step, bound.table)
         tally.rows_in += batch.rows
         self.step = bound.step
-        for item in self._attributed(bound.step, bound.transform.apply(batch)):
+        items = several(f"apply of {type(bound.transform).__name__}", bound.transform.apply(batch))
+        for item in self._attributed(bound.step, items):
             self._given_by(index, bound).element(item, (Batch, Rejected))
             if isinstance(item, Rejected):
                 raise refusal(item, bound.step)

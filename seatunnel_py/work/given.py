@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.batch import Batch, Heartbeat, Position, ReaderEvent, Rejected, SchemaChange, TransactionEnd
 from seatunnel_py.api.schema import TablePath, TableSchema
@@ -129,6 +129,13 @@ def not_plain(value: object, place: str = "") -> str | None:
                 "plain data are dict with text keys, list, str, int, float, bool, None"
             )
     return next((odd for odd in (not_plain(one, at) for at, one in inner) if odd is not None), None)
+
+
+def several(who: str, items: object) -> Iterable[Any]:
+    """What gives elements: who forgets ``yield`` gives None."""
+    if not isinstance(items, Iterable):
+        raise FatalError(f"{who} returns {_shown(items)} where Batches belong, one after the other", MEND)
+    return items
 
 
 def made(who: str, made: object, kind: type) -> None:

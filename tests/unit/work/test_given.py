@@ -55,10 +55,17 @@ class ChangedDouble(Double):
         return [self.change(batch)]
 
 
-def ran(folder: Path, source: Countdown, sink: Lines | None = None, **transform: Callable[[Batch], Any]) -> UnitResult:
+def ran(
+    folder: Path,
+    source: Countdown,
+    sink: Lines | None = None,
+    step: type[Double] = ChangedDouble,
+    **transform: Callable[[Batch], Any],
+) -> UnitResult:
     table = source.tables()[0]
     path = table.schema.path
-    transforms = (ChainTransform("double", path, ChangedDouble("n", table.schema, **transform)),) if transform else ()
+    double = step("n", table.schema, **transform) if transform or step is not ChangedDouble else None
+    transforms = (ChainTransform("double", path, double),) if double is not None else ()
     sink = sink or Lines(str(folder))
     chain = Chain("v", "job", "l", 1, ChainSource("in", source, table), transforms, (ChainSink("out", path, sink),))
     return run_unit(Unit(UnitId("v", 1), Split("all", path)), chain)
@@ -140,6 +147,28 @@ def test_whatever_is_raised_is_the_units_result(tmp_path: Path, error: BaseExcep
 
     assert failure is not None
     assert (failure.step, failure.message.partition(":")[0]) == ("double", type(error).__name__)
+
+
+class Forgetful(Countdown):
+    def reader(self, table: SourceTable) -> Reader:
+        reader = CountdownReader(self)
+        reader.read = lambda split, start: None  # type: ignore[method-assign,assignment,return-value]
+        return reader
+
+
+@dataclass(frozen=True)
+class Silent(Double):
+    def apply(self, batch: Batch) -> Any:
+        return None
+
+
+def test_a_yield_that_was_forgotten_is_named(tmp_path: Path) -> None:
+    """`TypeError: 'NoneType' object is not iterable` names neither method nor plugin."""
+    read = ran(tmp_path, Forgetful(3, 3)).failure
+    applied = ran(tmp_path, Countdown(3, 3), step=Silent).failure
+
+    assert read is not None and "read of CountdownReader returns None where Batches belong" in read.message
+    assert applied is not None and "apply of Silent returns None where Batches belong" in applied.message
 
 
 @dataclass(frozen=True)
