@@ -1,28 +1,52 @@
-"""What plugins are asked on the driver before any row moves, and whether they answer as the interface says.
+"""What plugins are asked on the driver, and whether they answer as the interface says.
 
 Rules. (1) A ValueError and every error of ours is a plugin's own refusal, and passes as it is. (2) Whatever else it
 raises, and every answer of another kind, is a mistake of its author: BrokenPluginError names plugin, method and cause.
-(3) A person's Ctrl-C is nobody's mistake.
+(3) A person's Ctrl-C is nobody's mistake. (4) Once a job runs, plugins are asked on threads that no Ctrl-C comes to,
+and nothing that they raise but errors of ours passes without their names (``Unforeseen``).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
 from seatunnel_py.api.schema import TableSchema
-from seatunnel_py.api.sink import Committer, Piece, Setup, Sink
+from seatunnel_py.api.sink import CommitContext, Committer, Piece, Setup, Sink
 from seatunnel_py.api.source import Enumerator, Source, SourceTable, Split
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.errors import SeaTunnelError, worded
 from seatunnel_py.plan.registry import BrokenPluginError, missing_extra
 from seatunnel_py.plan.steps import Job, Step
+from seatunnel_py.work.given import not_plain
 
 T = TypeVar("T")
 
 MEND = "its author has to mend it; --debug shows where it happened"
+
+
+class Unforeseen(Exception):
+    """What a plugin raised while its job runs and the interface does not foresee; ``step`` is whose it is."""
+
+    def __init__(self, step: str, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.step, self.message, self.remedy = step, message, remedy
+
+
+@contextmanager
+def named(step: Step, method: str) -> Iterator[None]:
+    """Around what the plugin of this step is asked while its job runs (4)."""
+    try:
+        yield
+    except (SeaTunnelError, Unforeseen):
+        raise
+    except ImportError as error:
+        raise missing_extra(step.factory, error) from error
+    except BaseException as error:
+        raise Unforeseen(step.id, _failed(step, method, error), f"unless that says what to do, {MEND}") from error
 
 
 def source_of(step: Step, job: Job) -> tuple[Source, tuple[SourceTable, ...], SourceCapabilities]:
@@ -60,33 +84,62 @@ def sink_of(step: Step, options: Any, table: TableSchema, job: Job) -> tuple[Sin
     return sink, _one(step, "capabilities", able, SinkCapabilities)
 
 
+def committer_of(step: Step, sink: Sink) -> Committer:
+    """Who finishes what the sink's writers have staged."""
+    with named(step, "committer"):
+        return _one(step, "committer", sink.committer(), Committer)
+
+
+def renewed_by(step: Step, enumerator: Enumerator, splits: Sequence[Split]) -> tuple[Split, ...]:
+    """The same splits under what is valid now: none may be missing, for it would never be read to its end."""
+    with named(step, "renew"):
+        found = _all(step, "renew", enumerator.renew(splits), Split)
+    if [one.id for one in found] != [one.id for one in splits]:
+        raise _mistake(step, "renew", "returns other splits than it was given")
+    return found
+
+
 # What follows is asked of each table by itself, and what is raised there is that table's failure, typed as it is.
 
 
 def setup_of(step: Step, sink: Sink) -> Setup:
     """What a sink is going to do to its target."""
-    setup = _one(step, "plan_setup", sink.plan_setup(), Setup)
+    with named(step, "plan_setup"):
+        setup = _one(step, "plan_setup", sink.plan_setup(), Setup)
     _plain(step, "plan_setup", setup.data)
     return setup
 
 
 def combined_by(step: Step, committer: Committer, pieces: Sequence[Piece]) -> tuple[Piece, ...]:
     """What a committer makes of the pieces of a checkpoint: none of their rows may be left out."""
-    found = _all(step, "combine", committer.combine(pieces), Piece)
+    with named(step, "combine"):
+        found = _all(step, "combine", committer.combine(pieces), Piece)
     rows, staged = (sum(piece.rows for piece in some) for some in (found, pieces))
     if rows != staged:
         raise _mistake(step, "combine", f"returns pieces of {rows} rows for those of {staged}")
     return found
 
 
+def recovered_by(step: Step, sink: Sink, context: CommitContext) -> int | None:
+    """The last checkpoint that the target knows of."""
+    committer = committer_of(step, sink)
+    with named(step, "recover"):
+        found = committer.recover(context)
+    if found is not None and not isinstance(found, int):
+        raise _mistake(step, "recover", f"returns {_shown(found)} instead of the number of a checkpoint")
+    return found
+
+
 def enumerator_of(step: Step, source: Source, table: SourceTable, state: Any) -> Enumerator:
     """The enumerator of one table."""
-    return _one(step, "enumerator", source.enumerator([table], state), Enumerator)
+    with named(step, "enumerator"):
+        return _one(step, "enumerator", source.enumerator([table], state), Enumerator)
 
 
 def splits_of(step: Step, ask: Callable[[], Iterable[Split]], method: str = "discover") -> tuple[Split, ...]:
     """What an enumerator has found: two splits of one id would be read as one, and rows lost without a word."""
-    found = _all(step, method, ask(), Split)
+    with named(step, method):
+        found = _all(step, method, ask(), Split)
     for split, times in Counter(one.id for one in found).items():
         if times > 1:
             raise _mistake(step, method, f"gives {times} splits the id {split!r}, which has to name one")
@@ -97,7 +150,8 @@ def splits_of(step: Step, ask: Callable[[], Iterable[Split]], method: str = "dis
 
 def snapshot_of(step: Step, enumerator: Enumerator) -> Any:
     """The enumerator's state, which a checkpoint has to hold."""
-    state = enumerator.snapshot()
+    with named(step, "snapshot"):
+        state = enumerator.snapshot()
     _plain(step, "snapshot", state)
     return state
 
@@ -111,8 +165,11 @@ def _told(step: Step, method: str, ask: Callable[[], T]) -> T:
     except (SeaTunnelError, ValueError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        text = f"{method} of the plugin {step.plugin} failed: {worded(error)}"
-        raise BrokenPluginError(text, f"unless that says what to do, {MEND}") from error
+        raise BrokenPluginError(_failed(step, method, error), f"unless that says what to do, {MEND}") from error
+
+
+def _failed(step: Step, method: str, error: BaseException) -> str:
+    return f"{method} of the plugin {step.plugin} failed: {worded(error)}"
 
 
 def _one(step: Step, method: str, answer: T, kind: type) -> T:
@@ -136,19 +193,7 @@ def _shown(answer: object) -> str:
     return "None" if answer is None else f"a {type(answer).__name__}"
 
 
-def _plain(step: Step, method: str, value: object, place: str = "") -> None:
-    """A checkpoint holds JSON: anything else would be refused there, or come back as something else."""
-    match value:
-        case None | bool() | int() | float() | str():
-            return
-        case Mapping() if all(isinstance(key, str) for key in value):
-            for key, inner in value.items():
-                _plain(step, method, inner, f"{place}[{key!r}]")
-        case list() | tuple():
-            for at, inner in enumerate(value):
-                _plain(step, method, inner, f"{place}[{at}]")
-        case _:
-            text = f"returns data that no checkpoint can hold: {_shown(value)}{f' at {place}' if place else ''}"
-            raise _mistake(
-                step, method, f"{text}; plain data are dict with text keys, list, str, int, float, bool, None"
-            )
+def _plain(step: Step, method: str, value: object) -> None:
+    odd = not_plain(value)
+    if odd is not None:
+        raise _mistake(step, method, f"returns {odd}")

@@ -72,7 +72,7 @@ def _splits(node: SourceNode) -> dict[str, Any]:
 
 
 def _problem(error: Exception) -> dict[str, Any]:
-    if isinstance(error, SeaTunnelError):
+    if isinstance(error, SeaTunnelError | asked.Unforeseen):
         return {"problem": error.message, "remedy": error.remedy}
     return {"problem": worded(error), "remedy": ""}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from seatunnel_py.api.capabilities import Determinism
 from seatunnel_py.api.sink import Setup
 from seatunnel_py.plan.flows import SinkNode, SourceNode, SqlNode, TransformNode
 from seatunnel_py.plan.pipelines import Vertex
@@ -66,7 +67,8 @@ def _head(vertex: Vertex, exchange: str) -> ChainSource | ChainChannel | ChainQu
     first = vertex.nodes[0]
     if isinstance(first, SourceNode):
         resident = first.capabilities.resident and vertex.retry is None
-        return ChainSource(first.step.id, first.source, first.table, resident)
+        ordered = first.capabilities.determinism is Determinism.DETERMINATE
+        return ChainSource(first.step.id, first.source, first.table, resident, ordered)
     if vertex.query is not None:
         schemas = dict(vertex.query.inputs)
         inputs = tuple((channel.id, channel.name, schemas[channel.name]) for channel in vertex.inputs)

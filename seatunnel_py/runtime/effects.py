@@ -100,7 +100,9 @@ def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity) -> Prepared:
     for group in groups:
         node = group[0]
         context = context_of(node, setups[node.id].data, job, 0, final=False)
-        other = node.sink.committer().begin(context, fresh=job.fresh)
+        committer = asked.committer_of(node.step, node.sink)
+        with asked.named(node.step, "begin"):
+            other = committer.begin(context, fresh=job.fresh)
         if other is not None:
             raise NoWayOn(
                 f"{node.sink.target} remembers the job {job.job_id} under the lineage {other[:8]}, of which its store "
@@ -137,8 +139,8 @@ def _first_round(_: tuple[Round, ...], enumerator: Enumerator, node: SourceNode)
     return (Round(splits, asked.snapshot_of(node.step, enumerator)),)
 
 
-def _renewed(known: tuple[Round, ...], enumerator: Enumerator, _: SourceNode) -> tuple[Round, ...]:
-    return tuple(Round(tuple(enumerator.renew(one.splits)), one.state) for one in known)
+def _renewed(known: tuple[Round, ...], enumerator: Enumerator, node: SourceNode) -> tuple[Round, ...]:
+    return tuple(Round(asked.renewed_by(node.step, enumerator, one.splits), one.state) for one in known)
 
 
 def reopen(vertex: Vertex, before: Prepared) -> Prepared:
@@ -167,7 +169,7 @@ def resume(
     for group in groups:
         node = group[0]
         context = context_of(node, before.setups[node.id].data, job, newest, final=False)
-        committed = node.sink.committer().recover(context)
+        committed = asked.recovered_by(node.step, node.sink, context)
         if committed is not None and committed > newest:
             raise NoWayOn(
                 f"{node.sink.target} holds checkpoint {committed} of this job, its store only {newest}: the store has "
@@ -185,7 +187,8 @@ def set_up(nodes: Sequence[SinkNode], setups: Mapping[str, Setup]) -> None:
     """Perform the start effects of a group of sinks."""
     crash_points.BEFORE_SET_UP.hit()
     for node in nodes:
-        node.sink.setup(setups[node.id])
+        with asked.named(node.step, "setup"):
+            node.sink.setup(setups[node.id])
     crash_points.SET_UP.hit()
 
 
@@ -231,7 +234,9 @@ def _of(node: SinkNode, pieces: Iterable[SinkPiece]) -> list[Piece]:
 
 
 def _abort(node: SinkNode, pieces: list[Piece], context: CommitContext) -> None:
-    node.sink.committer().abort(pieces, context)
+    committer = asked.committer_of(node.step, node.sink)
+    with asked.named(node.step, "abort"):
+        committer.abort(pieces, context)
 
 
 def context_of(
@@ -258,6 +263,10 @@ def piece_of(staged: StagedPiece) -> SinkPiece:
 
 def as_failure(error: BaseException, step: str = "") -> UnitFailure:
     """Any exception as a typed failure."""
+    trace = "".join(traceback.format_exception(error))
+    if isinstance(error, asked.Unforeseen):
+        kind, cause = FailureKind.UNEXPECTED, type(error.__cause__).__name__
+        return UnitFailure(kind, error.message, error.remedy, step or error.step, cause, trace)
     kind = FailureKind.UNEXPECTED
     if isinstance(error, RetriableError):
         kind = FailureKind.RETRIABLE
@@ -265,5 +274,4 @@ def as_failure(error: BaseException, step: str = "") -> UnitFailure:
         kind = FailureKind.FATAL
     message = error.message if isinstance(error, SeaTunnelError) else worded(error)
     remedy = error.remedy if isinstance(error, SeaTunnelError) else ""
-    trace = "".join(traceback.format_exception(error))
     return UnitFailure(kind, message, remedy, step, type(error).__name__, trace)

@@ -122,7 +122,7 @@ class Enumerating:
             return
         enumerator = self._enumerators[vertex]
         if vertex in self._untold:
-            tell = partial(enumerator.on_checkpoint_complete, self._untold.pop(vertex))
+            tell = partial(_tell, self._sources[vertex], enumerator, self._untold.pop(vertex))
             self._busy.add(vertex)
             self._life.aside(
                 "acknowledge", tell, partial(self._told, vertex), partial(self._not_told, vertex), retried=False
@@ -224,6 +224,11 @@ class Enumerating:
 
 def _listens(enumerator: Enumerator) -> bool:
     return type(enumerator).on_checkpoint_complete is not Enumerator.on_checkpoint_complete
+
+
+def _tell(source: SourceNode, enumerator: Enumerator, positions: Positions) -> None:
+    with asked.named(source.step, "on_checkpoint_complete"):
+        enumerator.on_checkpoint_complete(positions)
 
 
 def _hear(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline_life import PipelineLife
     from seatunnel_py.runtime.subtask_run import SubtaskRun
 
+HANGS_SECONDS = 10.0  # beyond its budget, until a stream's unit is said to hang
 BRIEF_SECONDS = 2.0  # what has been under way for less is not worth asking a target about
 _ASIDES = {"prepare": "a look at its sources and targets", "drop": "dropping what a past life has staged"}
 
@@ -115,7 +116,21 @@ def _units(life: PipelineLife, at: float) -> Iterator[str]:
         if since is None:
             yield f"unit {unit.id}{where} waits for its next attempt"
         else:
-            yield f"unit {unit.id}{attempt} has been at work{where} for {at - since:.0f} s"
+            hangs = _hangs(life, run, at - since)
+            yield f"unit {unit.id}{attempt} has been at work{where} for {at - since:.0f} s{hangs}"
+
+
+def _hangs(life: PipelineLife, run: SubtaskRun, seconds: float) -> str:
+    """A unit of a stream stops where its reader gives something, if only a Heartbeat: without that every checkpoint
+    waits for it."""
+    source, unit = run.vertex.source, run.unit
+    if life.bounded or source is None or unit is None or seconds < unit.budget.seconds + HANGS_SECONDS:
+        return ""
+    what = "its rows" if unit.until is not None else f"{unit.budget.seconds:g} s"
+    return (
+        f"; it was to stop after {what}: the reader of the plugin {source.step.plugin} gives nothing, not even a "
+        "Heartbeat, or a step behind it hangs"
+    )
 
 
 def _checkpoints(life: PipelineLife, at: float) -> Iterator[str]:

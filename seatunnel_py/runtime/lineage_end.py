@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING
 
+from seatunnel_py.api.sink import CommitContext, Committer
 from seatunnel_py.errors import SeaTunnelError, first_line
+from seatunnel_py.plan import asked
 from seatunnel_py.runtime.effects import context_of
 from seatunnel_py.runtime.receipt import TableState
 
@@ -28,14 +30,17 @@ def tell(lives: Iterable[PipelineLife], keep_days: int) -> tuple[str, ...]:
     notes = []
     for life in lives:
         for node, *_ in life.groups.values():
-            committer = node.sink.committer()
             context = context_of(node, life.prepared.setups[node.id].data, life.job, 0, final=True)
-            ledger = committer.ledger(context)
-            if ledger in told:
-                continue
-            told.add(ledger)
             try:
-                committer.lineage_ended(context, keep_days)
-            except SeaTunnelError as error:
+                with asked.named(node.step, "lineage_ended"):
+                    _tell(node.sink.committer(), context, keep_days, told)
+            except (SeaTunnelError, asked.Unforeseen) as error:
                 notes.append(f"the ledger beside {node.sink.target} was not swept: {first_line(error.message)}")
     return tuple(notes)
+
+
+def _tell(committer: Committer, context: CommitContext, keep_days: int, told: set[Hashable]) -> None:
+    ledger = committer.ledger(context)
+    if ledger not in told:
+        told.add(ledger)
+        committer.lineage_ended(context, keep_days)

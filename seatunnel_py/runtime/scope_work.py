@@ -42,7 +42,8 @@ class ScopeSetUp:
     def together(self, others: Sequence[ScopeSetUp]) -> None:
         parts = [self._part, *(one._part for one in others)]
         crash_points.BEFORE_SET_UP.hit()
-        parts[0].sink.set_up_together(parts)
+        with asked.named(self.nodes[0].step, "set_up_together"):
+            parts[0].sink.set_up_together(parts)
         crash_points.SET_UP.hit()
 
 
@@ -64,7 +65,8 @@ class ScopeCommit:
         for group in self.groups:
             part = self._part(group)
             crash_points.BEFORE_COMMIT.hit()
-            part.committer.commit(part.pieces, part.context)
+            with asked.named(group[0].step, "commit"):
+                part.committer.commit(part.pieces, part.context)
             crash_points.COMMITTED.hit()
         bad = [piece_of(piece) for piece in self.pieces if _is_bad(piece)]
         quarantine.commit(bad, self.job, self.checkpoint)
@@ -79,14 +81,15 @@ class ScopeCommit:
     def together(self, others: Sequence[ScopeCommit]) -> None:
         parts = [one._part(one.groups[0]) for one in (self, *others)]
         crash_points.BEFORE_COMMIT.hit()
-        parts[0].committer.commit_together(parts)
+        with asked.named(self.groups[0][0].step, "commit_together"):
+            parts[0].committer.commit_together(parts)
         crash_points.COMMITTED.hit()
 
     def _part(self, group: Sequence[SinkNode]) -> SinkCommit:
         node = group[0]
         tables = {(member.step.id, member.table.path) for member in group}
         own = [piece.piece for piece in map(piece_of, self.pieces) if (piece.step, piece.table) in tables]
-        committer = node.sink.committer()
+        committer = asked.committer_of(node.step, node.sink)
         return SinkCommit(committer, asked.combined_by(node.step, committer, own), self._context(node))
 
     def _context(self, node: SinkNode) -> CommitContext:

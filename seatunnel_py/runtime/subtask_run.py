@@ -252,7 +252,7 @@ class SubtaskRun:
             return replace(result_from_plain(again.result), id=unit)
         if again.rows:
             cost = _cost_of(split, _UNBOUNDED)
-            return Unit(unit, split, again.start, (), _UNBOUNDED, cost, until=again.end)
+            return Unit(unit, split, again.start, (), _UNBOUNDED, cost, until=again.end, until_rows=again.rows)
         reading = reading_of(state.reading).after(split, again.end, done=again.done, bounded=self._bounded)
         return self._done(command, replace(state, reading=reading.to_plain()), ended=self._has_read_all(reading))
 

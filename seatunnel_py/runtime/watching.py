@@ -89,6 +89,6 @@ class Watch:
 def _said(sink: Sink) -> Sequence[str]:
     """A target that cannot be asked says so: that may be the answer."""
     try:
-        return sink.blocked_by()
+        return tuple(sink.blocked_by())
     except Exception as error:  # noqa: BLE001 - told to whoever has asked
         return (f"{sink.target} cannot be asked what keeps it: {first_line(str(error))}",)

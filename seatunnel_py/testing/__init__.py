@@ -20,5 +20,16 @@ from __future__ import annotations
 from seatunnel_py.testing.findings import Finding, Report, Verdict
 from seatunnel_py.testing.sinks import SinkTarget, check_sink
 from seatunnel_py.testing.sources import SourceTarget, check_source
+from seatunnel_py.testing.transforms import TransformTarget, check_transform
 
-__all__ = ["Finding", "Report", "SinkTarget", "SourceTarget", "Verdict", "check_sink", "check_source"]
+__all__ = [
+    "Finding",
+    "Report",
+    "SinkTarget",
+    "SourceTarget",
+    "TransformTarget",
+    "Verdict",
+    "check_sink",
+    "check_source",
+    "check_transform",
+]

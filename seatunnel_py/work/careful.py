@@ -67,7 +67,7 @@ class Careful:
     def _read(self, spool: Spool, known: Decision | None) -> Flow:
         unit = self.unit
         if known is not None:
-            unit = replace(unit, budget=_UNBOUNDED, until=known.end)
+            unit = replace(unit, budget=_UNBOUNDED, until=known.end, until_rows=known.rows)
         self.flow = reading = _Reading(unit, self.chain, spool)
         reading.pump()
         spool.finish()
@@ -137,7 +137,9 @@ class Careful:
             bad.append(BadRowsOf(batch, rows, [found[row] for row in rows]))
         for one in bad:
             self.flow.balance.rejected(_head(self.chain), one.batch.table, one.batch.rows)
-        return quarantine.write(self.limits.location, self.unit, self.chain, bad, end) if bad else None
+        if not bad:
+            return None
+        return quarantine.write(self.limits.location, self.unit, self.chain, bad, end, rows=self.flow.rows)
 
     def _table(self) -> str:
         head = self.chain.head

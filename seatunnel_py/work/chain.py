@@ -16,12 +16,14 @@ from seatunnel_py.work.limits import ErrorLimits
 
 @dataclass(frozen=True, slots=True)
 class ChainSource:
-    """The head of a chain that reads splits; ``resident``: its readers stay open between units."""
+    """The head of a chain that reads splits; ``resident``: its readers stay open between units; ``ordered``: they give
+    the same rows in the same order whenever they are asked."""
 
     step: str
     source: Source
     table: SourceTable
     resident: bool = False
+    ordered: bool = True
 
 
 @dataclass(frozen=True, slots=True)

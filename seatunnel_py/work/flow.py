@@ -30,9 +30,9 @@ from seatunnel_py.work import crash_points
 from seatunnel_py.work.balance import Balance
 from seatunnel_py.work.chain import Chain, ChainChannel, ChainSink, ChainSource, ChainTransform
 from seatunnel_py.work.closing import quietly
-from seatunnel_py.work.given import Given, made, piece_given
+from seatunnel_py.work.given import Given, made, piece_given, several
 from seatunnel_py.work.passage import write_context
-from seatunnel_py.work.reached import no_further
+from seatunnel_py.work.reached import no_further, up_to
 from seatunnel_py.work.residence import Opened, Residence
 from seatunnel_py.work.unit import SinkPiece, Slice, StepCount, Unit
 
@@ -170,7 +170,8 @@ class Flow:
         reader.with_metadata = self.tolerant or bool(self.chain.transforms) or self.chain.output is not None
         reader.until = self.unit.until
         try:
-            return Opened(reader, iter(reader.read(split, self.unit.start)))
+            elements = several(f"read of {type(reader).__name__}", reader.read(split, self.unit.start))
+            return Opened(reader, iter(elements))
         except BaseException:
             quietly(reader.close)
             raise
@@ -190,6 +191,7 @@ class Flow:
     def _not_again(self, element: Element) -> Element:
         """Of what was tried before never more than some target holds of it, where one does. Who only hears that nothing
         came looks at no target: writers that stage nothing would leave word that the rows from here on were done."""
+        element = self._as_before(element)
         if self._first_time or (isinstance(element, Heartbeat) and element.end == self.unit.start):
             return element
         if not self._looked_back:
@@ -197,6 +199,14 @@ class Flow:
             found = [self._opened(index, bound).writer.reached for index, bound in self._marking()]
             self._reached = next((one for one in found if one is not None), None)
         return element if self._reached is None else no_further(element, self.rows, self._reached)
+
+    def _as_before(self, element: Element) -> Element:
+        """What an earlier life has shown ends again where it ended."""
+        unit, head = self.unit, self.chain.head
+        if unit.until is None or unit.until_rows is None or not isinstance(head, ChainSource):
+            return element
+        self.step = head.step
+        return up_to(element, self.rows, Reached(unit.until_rows, unit.until), ordered=head.ordered)
 
     def _marking(self) -> list[tuple[int, ChainSink]]:
         return [one for one in enumerate(self.chain.sinks) if one[1].sink.marks_units(one[1].setup)]
@@ -249,7 +259,8 @@ class Flow:
         tally = self.balance.at(bound.step, bound.table)
         tally.rows_in += batch.rows
         self.step = bound.step
-        for item in self._attributed(bound.step, bound.transform.apply(batch)):
+        items = several(f"apply of {type(bound.transform).__name__}", bound.transform.apply(batch))
+        for item in self._attributed(bound.step, items):
             self._given_by(index, bound).element(item, (Batch, Rejected))
             if isinstance(item, Rejected):
                 raise refusal(item, bound.step)

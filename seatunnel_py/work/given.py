@@ -6,9 +6,9 @@ A look at a batch costs a comparison of two Arrow schemas, not of rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.batch import Batch, Heartbeat, Position, ReaderEvent, Rejected, SchemaChange, TransactionEnd
 from seatunnel_py.api.schema import TablePath, TableSchema
@@ -42,9 +42,21 @@ class Given:
         elif isinstance(item, Rejected) and len(item.reasons) != item.data.num_rows:
             text = f"rejects {item.data.num_rows} rows of {item.table} with {len(item.reasons)} reasons: each needs one"
             raise self._wrong(text)
+        if isinstance(item, ReaderEvent):
+            self._plain(item.event, "reports")
         end = getattr(item, "end", None)
-        if end is not None and not isinstance(end, Position):
+        if end is None:
+            if isinstance(item, Heartbeat | TransactionEnd):
+                raise self._wrong(f"gives {_shown(item)} without a position, which is all that it is for")
+            return
+        if not isinstance(end, Position):
             raise self._wrong(f"gives {_shown(end)} as the end of an element where a Position belongs")
+        self._plain(end.value, "gives as the end of an element")
+
+    def _plain(self, value: object, does: str) -> None:
+        odd = not_plain(value)
+        if odd is not None:
+            raise self._wrong(f"{does} {odd}")
 
     def _batch(self, batch: Batch) -> None:
         import pyarrow as pa
@@ -81,7 +93,49 @@ def piece_given(who: str, piece: object) -> Piece:
     """What a writer has staged."""
     if not isinstance(piece, Piece):
         raise FatalError(f"{who} returns {_shown(piece)} instead of a Piece", MEND)
+    counts = {"rows": piece.rows, "bytes": piece.bytes, "merged": piece.merged, "version": piece.version}
+    for name, count in counts.items():
+        if type(count) is not int:
+            raise FatalError(f"{who} returns a Piece whose {name} are {_shown(count)} instead of a number", MEND)
+    odd = not_plain(piece.data)
+    if odd is not None:
+        raise FatalError(f"{who} returns a Piece with {odd}", MEND)
     return piece
+
+
+_SCALARS = frozenset({type(None), bool, int, float, str})
+
+
+def _plain_item(item: tuple[object, object]) -> bool:
+    return type(item[0]) is str and type(item[1]) in _SCALARS
+
+
+def not_plain(value: object, place: str = "") -> str | None:
+    """What of it is no plain data, for people. A checkpoint holds JSON: anything else would be refused there, or come
+    back as something else."""
+    if type(value) in _SCALARS or (type(value) is dict and all(map(_plain_item, value.items()))):
+        return None
+    match value:
+        case bool() | int() | float() | str():
+            return None
+        case Mapping() if all(isinstance(key, str) for key in value):
+            inner = ((f"{place}[{key!r}]", one) for key, one in value.items())
+        case list() | tuple():
+            inner = ((f"{place}[{at}]", one) for at, one in enumerate(value))
+        case _:
+            where = f" at {place}" if place else ""
+            return (
+                f"data that no checkpoint can hold: {_shown(value)}{where}; "
+                "plain data are dict with text keys, list, str, int, float, bool, None"
+            )
+    return next((odd for odd in (not_plain(one, at) for at, one in inner) if odd is not None), None)
+
+
+def several(who: str, items: object) -> Iterable[Any]:
+    """What gives elements: who forgets ``yield`` gives None."""
+    if not isinstance(items, Iterable):
+        raise FatalError(f"{who} returns {_shown(items)} where Batches belong, one after the other", MEND)
+    return items
 
 
 def made(who: str, made: object, kind: type) -> None:

@@ -52,7 +52,7 @@ class BadRowsOf:
 @dataclass(frozen=True, slots=True)
 class About:
     """Whose rows a file holds. ``step`` is where they enter the pipeline again; ``end`` is how far the unit has read,
-    None: to the end of its split."""
+    None: to the end of its split; ``read`` rows, where that is known."""
 
     job: str
     vertex: str
@@ -61,6 +61,7 @@ class About:
     split: str
     end: Mapping[str, Any] | None
     at: float
+    read: int | None = None
 
 
 def name_of(unit: Unit, chain: Chain) -> str:
@@ -92,13 +93,20 @@ def undecoded(rejected: Rejected, before: int) -> BadRowsOf:
 
 
 def write(
-    location: str, unit: Unit, chain: Chain, bad: Sequence[BadRowsOf], end: Position | None, *, name: str = ""
+    location: str,
+    unit: Unit,
+    chain: Chain,
+    bad: Sequence[BadRowsOf],
+    end: Position | None,
+    *,
+    name: str = "",
+    rows: int | None = None,
 ) -> SinkPiece:
     """Write the file, under the name of its rows unless it has one of its own; a piece that names it."""
     directory = f"{location.rstrip('/')}/{STAGED}"
     split = unit.split.id if unit.split else ""
     far = end.to_plain() if end else None
-    about = About(chain.job_id, chain.vertex, entry_step(chain), str(unit.id), split, far, time.time())
+    about = About(chain.job_id, chain.vertex, entry_step(chain), str(unit.id), split, far, time.time(), rows)
     writer = SegmentWriter(directory, name or name_of(unit, chain), "error.location")
     for one in bad:
         writer.add(_marked(one, about))
@@ -137,10 +145,11 @@ def read(url: str) -> Iterator[tuple[About, BadRowsOf]]:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Which rows of a unit are left out, and how far it was read."""
+    """Which rows of a unit are left out, how far it was read, and how many rows that were (None: an older file)."""
 
     end: Position | None
     bad: tuple[BadRowsOf, ...]
+    rows: int | None = None
 
 
 def decision(location: str, unit: Unit, chain: Chain) -> Decision | None:
@@ -150,8 +159,9 @@ def decision(location: str, unit: Unit, chain: Chain) -> Decision | None:
     if files.get_file_info(path).type is fs.FileType.NotFound:
         return None
     found = tuple(read(url))
-    end = found[0][0].end
-    return Decision(Position(**end) if end else None, tuple(bad for _, bad in found if not bad.raw))
+    about = found[0][0]
+    end = Position(**about.end) if about.end else None
+    return Decision(end, tuple(bad for _, bad in found if not bad.raw), about.read)
 
 
 def make_durable(url: str) -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from seatunnel_py.api.batch import Batch, Element, Heartbeat, Rejected
 from seatunnel_py.api.sink import Reached
+from seatunnel_py.errors import FatalError
 
 
 def no_further(element: Element, rows: int, reached: Reached) -> Element:
@@ -20,6 +21,28 @@ def no_further(element: Element, rows: int, reached: Reached) -> Element:
     if isinstance(element, Batch):
         return element if element.rows < left else _first(element, left, reached)
     return element if left > 0 else Heartbeat(reached.end)
+
+
+def up_to(element: Element, rows: int, until: Reached, *, ordered: bool) -> Element:
+    """What of the next element lies before the place at which an earlier life has stopped. A reader that looks at
+    ``Reader.until`` stops there by itself; any other might never stand there again, and would go on for ever."""
+    end = getattr(element, "end", None)
+    left = until.rows - rows
+    if end is not None and until.end is not None and end.value == until.end.value:
+        return element
+    if left <= 0:
+        return Heartbeat(until.end) if until.end is not None else element
+    if isinstance(element, Batch) and element.rows >= left:
+        if element.rows > left and not ordered:
+            raise FatalError(
+                f"the reader of {element.table} does not stop where it stopped before, and its rows come in any order, "
+                "so that nobody else can tell which of them were read",
+                "the plugin's author has to see to Reader.until; channel.retain = always goes without",
+            )
+        return _first(element, left, until)
+    if isinstance(element, Rejected) and element.data.num_rows >= left:
+        return replace(element, end=until.end)
+    return element
 
 
 def _first(batch: Batch, rows: int, reached: Reached) -> Batch:

@@ -38,9 +38,8 @@ def run_unit(unit: Unit, chain: Chain, residence: Residence | None = None) -> Un
     try:
         crash_points.BEGAN.hit()
         run.run()
-    except KeyboardInterrupt:
-        raise  # a person's
     except BaseException as error:  # noqa: BLE001 - whatever a plugin raises is this unit's result
+        # KeyboardInterrupt too: nobody's Ctrl-C comes to threads, nor to workers, for their daemon leads its own group
         failure = _failure(error, run.flow.step, may_allow=chain.errors is None)
         run.flow.abort()
         seconds = time.perf_counter() - began

@@ -57,7 +57,8 @@ class Slice:
 @dataclass(frozen=True, slots=True)
 class Unit:
     """One atomic piece of work: read ``split`` from ``start`` (or ``slices``), through the vertex's chain. With
-    ``until`` it is read exactly so far, whatever the budget says: an earlier life has shown these rows under a number.
+    ``until`` it is read exactly so far, whatever the budget says: an earlier life has shown these rows under a number,
+    and there were ``until_rows`` of them.
 
     ``cost_seconds`` is the driver's estimate, used for packing only. ``deadline_seconds`` is hard.
     """
@@ -70,6 +71,7 @@ class Unit:
     cost_seconds: float = 0.0
     deadline_seconds: float = 600.0
     until: Position | None = None
+    until_rows: int | None = None
 
     @property
     def data_id(self) -> str:

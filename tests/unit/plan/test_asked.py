@@ -12,10 +12,12 @@ from seatunnel_example import Countdown, CountdownEnumerator, CountdownFactory, 
 
 from seatunnel_py.api import CommitContext, Committer, Enumerator, Piece, Source, SourceTable, Split, StepContext
 from seatunnel_py.config.job_file import loads
-from seatunnel_py.errors import PlanError
+from seatunnel_py.errors import PlanError, RetriableError
 from seatunnel_py.plan import asked, flows
 from seatunnel_py.plan.registry import BrokenPluginError, PluginEntry, PluginKind, Registry, installed
 from seatunnel_py.plan.steps import Job, understand
+from seatunnel_py.runtime.effects import as_failure
+from seatunnel_py.work.unit import FailureKind
 
 
 class Unwordable(Exception):
@@ -172,3 +174,39 @@ def test_pieces_may_become_fewer_when_no_row_is_left_out() -> None:
     one = Piece(5, 50, {"files": ["a", "b"]})
 
     assert asked.combined_by(step, Combines(lambda _: [one]), PIECES) == (one,)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("no"), KeyboardInterrupt("no"), SystemExit("no"), ValueError("no")])
+def test_what_a_plugin_raises_while_its_job_runs_names_it(error: BaseException) -> None:
+    """A receipt that said `RuntimeError: no` of a job with three plugins led nowhere."""
+    (step, _) = job_of(NamedFactory).steps
+
+    with pytest.raises(asked.Unforeseen) as raised, asked.named(step, "commit"):
+        raise error
+
+    failure = as_failure(raised.value)
+    assert failure.message == f"commit of the plugin Named failed: {type(error).__name__}: no"
+    assert (failure.kind, failure.step, failure.error_type) == (FailureKind.UNEXPECTED, step.id, type(error).__name__)
+    assert "its author" in failure.remedy and "Traceback" in failure.trace
+
+
+def test_what_a_plugin_says_of_the_outside_passes_as_it_is() -> None:
+    """With its kind, which decides whether it is tried again."""
+    (step, _) = job_of(NamedFactory).steps
+
+    with pytest.raises(RetriableError, match="the target is away"), asked.named(step, "commit"):
+        raise RetriableError("the target is away")
+    with pytest.raises(BrokenPluginError, match="Named needs the library 'no_such_client'"), asked.named(step, "setup"):
+        import no_such_client  # type: ignore[import-not-found]  # noqa: F401
+
+
+@pytest.mark.parametrize("found", [[], [SPLIT, SPLIT], [replace(SPLIT, id="t")], None])
+def test_splits_that_were_renewed_are_the_same_splits(found: Any) -> None:
+    """One that is missing would never be read to its end."""
+    (step, _) = job_of(NamedFactory).steps
+    enumerator = Finds([])
+    enumerator.renew = lambda splits: found  # type: ignore[method-assign]
+
+    with pytest.raises(BrokenPluginError, match="renew returns"):
+        asked.renewed_by(step, enumerator, [SPLIT])
+    assert asked.renewed_by(step, Finds([]), [SPLIT]) == (SPLIT,)

@@ -11,6 +11,7 @@ import pytest
 from runtime_toys import Target, ToySink, ToySource, forked, straight
 from test_control_desk import Asked
 from test_driver_late import Gate, wait_until
+from test_driver_restarts import unbounded
 
 from seatunnel_py.runtime import explaining, watching
 from seatunnel_py.runtime.control import Wish
@@ -43,6 +44,21 @@ def test_a_unit_that_does_not_end_is_named_with_its_split(tmp_path: Path) -> Non
 
     assert found["busy"] and found["table"] == "x"
     assert any("unit x#2.e0.a0 has been at work on split s0, from n 10," in text for text in found["waits"])
+
+
+def test_a_streams_reader_that_gives_nothing_is_told_to_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The classic of who writes one: it waits for the next row, and no unit of it ends."""
+    monkeypatch.setattr(explaining, "HANGS_SECONDS", -1000.0)
+    stream = unbounded(straight("x", ToySource((30,))))
+    asked = Asked(tmp_path, [stream], lambda unit: unit.id.sequence > 1)
+    asked.job.thread.start()
+    wait_until(lambda: asked.job.engine.held)
+    found = standing(asked)
+    asked.job.driver.stop()
+    asked.go()
+    asked.job.end()
+
+    assert any("the reader of the plugin Toy gives nothing, not even a Heartbeat" in text for text in found["waits"])
 
 
 def test_a_sink_that_hangs_is_the_cause_of_those_who_wait_for_room(tmp_path: Path) -> None:

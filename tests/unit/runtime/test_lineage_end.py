@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import pytest
 from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, failed, straight
 
 from seatunnel_py.api import CommitContext, Committer, FatalError, Piece
@@ -25,7 +26,7 @@ class LedgerSink(ToySink):
 
     ledger: str | None = None
     told: list[tuple[str | None, str, int]] = field(default_factory=list)
-    away: bool = False
+    away: Exception | None = None
 
     def committer(self) -> Committer:
         return _LedgerCommitter(self)
@@ -43,11 +44,13 @@ class _LedgerCommitter(Committer):
 
     def lineage_ended(self, context: CommitContext, keep_days: int) -> None:
         if self._sink.away:
-            raise FatalError("it is away\nfor long")
+            raise self._sink.away
         self._sink.told.append((self._sink.ledger, context.lineage, keep_days))
 
 
-def run(place: Path, ledgers: dict[str, str | None], *, poisoned: str = "", away: bool = False) -> tuple[object, ...]:
+def run(
+    place: Path, ledgers: dict[str, str | None], *, poisoned: str = "", away: Exception | None = None
+) -> tuple[object, ...]:
     """A job of these tables: what the ledgers heard, its lineage, and the notes."""
     told: list[tuple[str | None, str, int]] = []
     lines = [
@@ -79,6 +82,14 @@ def test_no_ledger_hears_anything_while_a_table_is_missing(tmp_path: Path) -> No
     assert (told, notes) == ([], ())
 
 
-def test_a_ledger_that_cannot_be_told_is_a_note_and_no_failure(tmp_path: Path) -> None:
-    _, _, notes = run(tmp_path, {"x": "one", "y": "one"}, away=True)
-    assert notes == ("the ledger beside x was not swept: it is away",)
+@pytest.mark.parametrize(
+    ("away", "why"),
+    [
+        (FatalError("it is away\nfor long"), "it is away"),
+        (OSError("no route"), "lineage_ended of the plugin Toy failed: OSError: no route"),
+    ],
+)
+def test_a_ledger_that_cannot_be_told_is_a_note_and_no_failure(tmp_path: Path, away: Exception, why: str) -> None:
+    """Whatever its plugin raises: the rows have arrived."""
+    _, _, notes = run(tmp_path, {"x": "one", "y": "one"}, away=away)
+    assert notes == (f"the ledger beside x was not swept: {why}",)

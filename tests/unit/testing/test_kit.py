@@ -232,7 +232,7 @@ class CarelessFactory(CountdownFactory):
     ("flaw", "said"),
     [
         ("rows", "gives a RecordBatch where a Batch belongs"),
-        ("position", "no checkpoint can hold a position"),
+        ("position", "as the end of an element data that no checkpoint can hold: a date"),
         ("table", "rows of elsewhere instead of countdown"),
     ],
 )

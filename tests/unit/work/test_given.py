@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,19 @@ import pyarrow as pa
 import pytest
 from seatunnel_example import Countdown, CountdownReader, Double, Lines
 
-from seatunnel_py.api import Batch, Piece, Position, Reader, Rejected, SourceTable, Split, WriteContext, Writer
+from seatunnel_py.api import (
+    Batch,
+    Heartbeat,
+    Piece,
+    Position,
+    Reader,
+    ReaderEvent,
+    Rejected,
+    SourceTable,
+    Split,
+    WriteContext,
+    Writer,
+)
 from seatunnel_py.work.chain import Chain, ChainSink, ChainSource, ChainTransform
 from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.unit import Unit, UnitId, UnitResult
@@ -42,10 +55,17 @@ class ChangedDouble(Double):
         return [self.change(batch)]
 
 
-def ran(folder: Path, source: Countdown, sink: Lines | None = None, **transform: Callable[[Batch], Any]) -> UnitResult:
+def ran(
+    folder: Path,
+    source: Countdown,
+    sink: Lines | None = None,
+    step: type[Double] = ChangedDouble,
+    **transform: Callable[[Batch], Any],
+) -> UnitResult:
     table = source.tables()[0]
     path = table.schema.path
-    transforms = (ChainTransform("double", path, ChangedDouble("n", table.schema, **transform)),) if transform else ()
+    double = step("n", table.schema, **transform) if transform or step is not ChangedDouble else None
+    transforms = (ChainTransform("double", path, double),) if double is not None else ()
     sink = sink or Lines(str(folder))
     chain = Chain("v", "job", "l", 1, ChainSource("in", source, table), transforms, (ChainSink("out", path, sink),))
     return run_unit(Unit(UnitId("v", 1), Split("all", path)), chain)
@@ -67,6 +87,7 @@ WRONG: dict[str, tuple[Callable[[Batch], Any], str]] = {
     ),
     "kinds": (lambda batch: replace(batch, kinds=pa.array([0], pa.uint8())), "3 rows, but 1 kinds"),
     "reasons": (lambda batch: Rejected(batch.table, batch.data, ("one",)), "3 rows of countdown with 1 reasons"),
+    "a date": (lambda batch: replace(batch, end=Position({"at": [date.min]})), "can hold: a date at ['at'][0]"),
     "an end": (lambda batch: replace(batch, end={"left": 0}), "gives a dict as the end"),  # type: ignore[arg-type]
 }
 
@@ -79,6 +100,22 @@ def test_what_no_reader_may_yield_fails_the_unit(tmp_path: Path, change: Callabl
     assert failure is not None
     assert (failure.step, said in failure.message) == ("in", True), failure.message
     assert failure.message.startswith("read of Changed ")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        (ReaderEvent({"seen": {1}}), "reports data that no checkpoint can hold: a set at ['seen']"),
+        (Heartbeat(None), "gives a Heartbeat without a position"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_word_of_a_reader_that_nobody_can_keep_fails_the_unit(tmp_path: Path, item: Any, said: str) -> None:
+    """The worker could not tell its result, and was taken for lost; what it had written came again and again."""
+    failure = ran(tmp_path, Changed(3, 3, lambda batch: item)).failure
+
+    assert failure is not None
+    assert said in failure.message
     assert not list(tmp_path.iterdir())
 
 
@@ -97,7 +134,9 @@ class Unwordable(Exception):
         raise RuntimeError("no text")
 
 
-@pytest.mark.parametrize("error", [Unwordable(), SystemExit(7), asyncio.CancelledError(), GeneratorExit()])
+@pytest.mark.parametrize(
+    "error", [Unwordable(), SystemExit(7), KeyboardInterrupt(), asyncio.CancelledError(), GeneratorExit()]
+)
 def test_whatever_is_raised_is_the_units_result(tmp_path: Path, error: BaseException) -> None:
     """Also what has no text, and what is meant to end a process."""
 
@@ -108,6 +147,28 @@ def test_whatever_is_raised_is_the_units_result(tmp_path: Path, error: BaseExcep
 
     assert failure is not None
     assert (failure.step, failure.message.partition(":")[0]) == ("double", type(error).__name__)
+
+
+class Forgetful(Countdown):
+    def reader(self, table: SourceTable) -> Reader:
+        reader = CountdownReader(self)
+        reader.read = lambda split, start: None  # type: ignore[method-assign,assignment,return-value]
+        return reader
+
+
+@dataclass(frozen=True)
+class Silent(Double):
+    def apply(self, batch: Batch) -> Any:
+        return None
+
+
+def test_a_yield_that_was_forgotten_is_named(tmp_path: Path) -> None:
+    """`TypeError: 'NoneType' object is not iterable` names neither method nor plugin."""
+    read = ran(tmp_path, Forgetful(3, 3)).failure
+    applied = ran(tmp_path, Countdown(3, 3), step=Silent).failure
+
+    assert read is not None and "read of CountdownReader returns None where Batches belong" in read.message
+    assert applied is not None and "apply of Silent returns None where Batches belong" in applied.message
 
 
 @dataclass(frozen=True)
@@ -139,6 +200,11 @@ class OddWriter(Writer):
     [
         (None, "open of Odd returns None instead of a Writer"),
         (3, "stage of OddWriter returns a int instead of a Piece"),
+        (
+            Piece(3, data={"file": {"a"}}),
+            "stage of OddWriter returns a Piece with data that no checkpoint can hold: a set",
+        ),
+        (Piece("3"), "returns a Piece whose rows are a str instead of a number"),  # type: ignore[arg-type]
         (Piece(2), "was given 3 rows of countdown, but confirmed 2"),
     ],
 )

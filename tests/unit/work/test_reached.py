@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 import pytest
-from toys import Numbers, chain, table_of, unit
+from toys import Numbers, _NumbersReader, chain, table_of, unit
 
 from seatunnel_py.api import (
     Batch,
@@ -30,7 +30,7 @@ from seatunnel_py.api import (
     Writer,
 )
 from seatunnel_py.api.capabilities import Cardinality
-from seatunnel_py.work.chain import Chain, ChainSink
+from seatunnel_py.work.chain import Chain, ChainSink, ChainSource
 from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.unit import Budget, UnitId, UnitResult
 
@@ -136,6 +136,20 @@ class _QuietReader(Reader):
         yield Heartbeat(start)
 
 
+class Endless(Numbers):
+    """A log that is never over, and says so whenever there is nothing."""
+
+    def reader(self, table: SourceTable) -> Reader:
+        return _EndlessReader(self)
+
+
+class _EndlessReader(_NumbersReader):
+    def read(self, split: Split, start: Position | None) -> Iterator[Element]:
+        yield from super().read(split, start)
+        while True:
+            yield Heartbeat(Position({"n": 100}))
+
+
 def test_who_has_heard_nothing_leaves_no_word_that_the_rows_were_done(tmp_path: Path) -> None:
     """A later life that is quiet at first reads on from there when rows come: it once took its own silence for them."""
     [before] = life(tmp_path, 0, epoch=0, batch=10, budget=20, stop=1)
@@ -150,3 +164,31 @@ def test_who_has_heard_nothing_leaves_no_word_that_the_rows_were_done(tmp_path: 
     assert (result.failure, result.next, result.pieces) == (None, before.next, ())
     life(tmp_path, 0, epoch=1, batch=10, budget=20)
     assert held(tmp_path) == [n for n in range(100) if n % 2 == 1]
+
+
+def again(directory: Path, source: Numbers, *, until: int, rows: int, ordered: bool = True) -> UnitResult:
+    """What an earlier life has read behind 20, read once more."""
+    made = chain(source, directory)
+    assert isinstance(made.head, ChainSource)
+    made = replace(made, head=replace(made.head, ordered=ordered))
+    here = replace(unit(source), start=Position({"n": 20}), budget=Budget(1 << 62, float("inf")))
+    return run_unit(replace(here, until=Position({"n": until}), until_rows=rows), made)
+
+
+@pytest.mark.parametrize("batch", [1, 5, 7, 15, 33, 100])
+@pytest.mark.parametrize("source", [Numbers, Endless])
+def test_a_reader_that_knows_nothing_of_until_is_stopped_there(
+    tmp_path: Path, batch: int, source: type[Numbers]
+) -> None:
+    """A log has more in it by now, so no batch ends where one ended before: such a unit once went on for ever."""
+    result = again(tmp_path, source(batch=batch), until=35, rows=15)
+
+    assert (result.failure, result.next, result.rows) == (None, Position({"n": 35}), 15)
+
+
+def test_what_comes_in_any_order_is_not_cut(tmp_path: Path) -> None:
+    """Other rows could be on this side of the cut: the unit fails, and says whose mistake it is."""
+    result = again(tmp_path, Numbers(batch=33), until=35, rows=15, ordered=False)
+
+    assert result.failure is not None and "does not stop where it stopped before" in result.failure.message
+    assert again(tmp_path, Numbers(batch=15), until=35, rows=15, ordered=False).failure is None

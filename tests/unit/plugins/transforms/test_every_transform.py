@@ -9,6 +9,7 @@ import pytest
 from transform_cases import EVERY, applied, make, rows, table, values
 
 from seatunnel_py.api import Transform
+from seatunnel_py.testing import TransformTarget, check_transform
 
 SCHEMA = table(key=("id",), id="bigint", s="string", n="int")
 
@@ -53,3 +54,17 @@ def test_two_halves_give_what_the_whole_gives(name: str) -> None:
     ]
 
     assert whole == halves
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_what_it_declares_holds(name: str) -> None:
+    """By the kit that authors of plugins use."""
+    module, factory = name.split(":")
+    found: Any = getattr(importlib.import_module(f"seatunnel_plugins.transforms.{module}"), factory)
+    given = [(1, None, None), (2, "a,b", 3), (3, "", None), (4, "ab", 4), (5, '{"a": 1}', 5), (6, "☃,", -1)]
+
+    report = check_transform(
+        TransformTarget(found(), EVERY[name], SCHEMA, given, new_kinds=name.startswith("row_kind_extractor"))
+    )
+
+    assert not report.broken, report.text
