@@ -26,19 +26,26 @@ ENDED = object()
 
 
 class Streaming(Reading):
-    """``ended``: splits whose readers have said that nothing will ever come."""
+    """``ended``: splits whose readers have said that nothing will ever come. A split is read as a whole once, for each
+    reading waits until it is quiet."""
 
     def __init__(self, target: SourceTarget) -> None:
         super().__init__(target)
         self.ended: set[str] = set()
+        self._whole: dict[str, list[Batch]] = {}
 
     def read(self, split: Split, start: Position | None = None, wanted: int = 0) -> list[Batch]:
+        whole = start is None and not wanted
+        if whole and split.id in self._whole:
+            return self._whole[split.id]
         found: list[Batch] = []
         for element in self.elements(split, start):
             if isinstance(element, Batch):
                 found.append(element)
             if wanted and sum(batch.rows for batch in found) >= wanted:
                 break
+        if whole:
+            self._whole[split.id] = found
         return found
 
     def elements(self, split: Split, start: Position | None = None, until: Position | None = None) -> Iterator[Element]:
