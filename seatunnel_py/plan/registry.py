@@ -16,7 +16,8 @@ from typing import Any
 import pluggy
 
 from seatunnel_py.api.factory import Factory, SinkFactory, SourceFactory, TransformFactory
-from seatunnel_py.errors import SeaTunnelError, worded
+from seatunnel_py.api.options import Options
+from seatunnel_py.errors import SeaTunnelError, first_line, worded
 
 PROJECT = "seatunnel_py"
 HOOKS_GROUP = "seatunnel_py.hooks"
@@ -133,7 +134,9 @@ def _load(entry: PluginEntry) -> Factory:
     what = f"the {entry.kind.value} {entry.name!r} of {entry.distribution}"
     try:
         loaded = entry.factory if entry.entry_point is None else entry.entry_point.load()
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise  # a person's
+    except BaseException as error:  # a module may end the process where it is imported
         raise BrokenPluginError(
             f"{what} cannot be loaded: {worded(error)}",
             f"reinstall it: pip install --force-reinstall {entry.distribution}",
@@ -144,9 +147,28 @@ def _load(entry: PluginEntry) -> Factory:
             f"it must be a subclass of {_CLASSES[entry.kind].__name__} of seatunnel_py.api",
         )
     try:
-        return loaded()
-    except TypeError as error:  # an abstract method is missing, or its constructor wants something
-        raise BrokenPluginError(f"{what} cannot be made: {error}", "its author has to mend it") from error
+        made = loaded()
+    except Exception as error:  # an abstract method is missing, or its constructor wants something
+        text = str(error) if isinstance(error, TypeError) else worded(error)
+        raise BrokenPluginError(f"{what} cannot be made: {text}", "its author has to mend it") from error
+    wrong = _undeclared(made)
+    if wrong:
+        raise BrokenPluginError(f"{what} is not declared as it has to be: {wrong}", "its author has to mend it")
+    return made
+
+
+def _undeclared(factory: Factory) -> str:
+    """What is wrong with its name or its options: they are looked at by everything, and by whoever has not asked."""
+    if not isinstance(getattr(factory, "name", None), str):
+        return "it has no `name`, which has to be a text"
+    options = getattr(factory, "options", None)
+    if not (isinstance(options, type) and issubclass(options, Options)):
+        return f"its `options` have to be a class of SourceOptions, TransformOptions or SinkOptions, not {options!r}"
+    try:
+        options.model_rebuild()
+    except Exception as error:  # noqa: BLE001 - types of a plugin's own are looked up here
+        return f"its options {options.__name__} cannot be understood: {first_line(worded(error))}"
+    return ""
 
 
 _CLASSES: dict[PluginKind, type[Factory]] = {

@@ -14,8 +14,9 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def test_every_python_block_of_the_guide_stands_in_the_example_plugin() -> None:
-    """A guide whose code is not run is wrong soon."""
-    example = (ROOT / "tests" / "plugin_example" / "seatunnel_example.py").read_text()
+    """Or among its tests. A guide whose code is not run is wrong soon."""
+    folder = ROOT / "tests" / "plugin_example"
+    example = "".join((folder / name).read_text() for name in ("seatunnel_example.py", "test_example_plugin.py"))
 
     found = blocks("authors.md", "python")
 

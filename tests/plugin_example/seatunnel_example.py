@@ -1,4 +1,5 @@
-"""A plugin distribution of a third party: a source that counts down, a transform that doubles, a sink of text lines.
+"""A plugin distribution of a third party: a source that counts down, one that follows files, a transform that doubles, a
+sink of text lines.
 
 The author's guide (docs/authors.md) walks through this file; the tests install and run it.
 """
@@ -6,8 +7,10 @@ The author's guide (docs/authors.md) walks through this file; the tests install 
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,6 +22,7 @@ from seatunnel_py.api import (
     Effect,
     Enumerator,
     Guarantee,
+    Heartbeat,
     Piece,
     Plain,
     Position,
@@ -106,6 +110,72 @@ class CountdownFactory(SourceFactory[CountdownOptions]):
 
     def create(self, options: CountdownOptions, context: StepContext) -> Source:
         return Countdown(options.start, options.batch)
+
+
+class FollowOptions(SourceOptions):
+    directory: str = option(doc="its *.log files are followed, as `tail -f` does")
+
+
+@dataclass(frozen=True)
+class Follow(Source):
+    directory: str
+
+    def tables(self) -> Sequence[SourceTable]:
+        return [SourceTable(TableSchema(TablePath.parse("lines"), (Column("line", parse_type("string")),)))]
+
+    def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
+        return FollowEnumerator(self, tables[0], state)
+
+    def reader(self, table: SourceTable) -> Reader:
+        return FollowReader()
+
+
+class FollowEnumerator(Enumerator):
+    """Files that appear later are splits that are found later."""
+
+    interval = 1.0
+
+    def __init__(self, follow: Follow, table: SourceTable, state: Plain) -> None:
+        self._directory, self._path = Path(follow.directory), table.schema.path
+        self._known = {str(name) for name in state} if isinstance(state, list) else set()
+
+    def discover(self) -> Iterable[Split]:
+        found = sorted({path.name for path in self._directory.glob("*.log")} - self._known)
+        self._known.update(found)
+        return [Split(name, self._path, {"file": str(self._directory / name)}) for name in found]
+
+    def snapshot(self) -> Plain:
+        return [*sorted(self._known)]
+
+
+class FollowReader(Reader):
+    def read(self, split: Split, start: Position | None) -> Iterator[Batch | Heartbeat]:
+        """Never ends: an iterator that ends has read its split for good."""
+        at = int(str(start.value["at"])) if start else 0
+        with Path(str(split.payload["file"])).open("rb") as file:
+            while True:
+                file.seek(at)
+                lines = [line for line in islice(file, 1000) if line.endswith(b"\n")]
+                at += sum(map(len, lines))
+                end = Position({"at": at})
+                if lines:
+                    texts = pa.array([line.decode().rstrip("\n") for line in lines])
+                    yield Batch(split.table, pa.record_batch([texts], ["line"]), end=end)
+                else:
+                    time.sleep(0.05)
+                    yield Heartbeat(end)
+
+
+class FollowFactory(SourceFactory[FollowOptions]):
+    name = "Follow"
+    summary = "follows the lines of files"
+    options = FollowOptions
+
+    def capabilities(self, options: FollowOptions, context: StepContext) -> SourceCapabilities:
+        return SourceCapabilities(bounded=False)
+
+    def create(self, options: FollowOptions, context: StepContext) -> Source:
+        return Follow(options.directory)
 
 
 class DoubleOptions(TransformOptions):

@@ -15,16 +15,18 @@ from typing import Any
 
 import psycopg
 import pymysql
-from seatunnel_example import CountdownFactory, LinesFactory
+from seatunnel_example import CountdownFactory, FollowFactory, LinesFactory
 
 from seatunnel_connectors.console.factory import ConsoleSinkFactory
 from seatunnel_connectors.fake.factory import FakeSourceFactory
 from seatunnel_connectors.files.factory import LocalFileSinkFactory, LocalFileSourceFactory
 from seatunnel_connectors.jdbc.factory import JdbcSinkFactory, JdbcSourceFactory
+from seatunnel_connectors.kafka.factory import KafkaSourceFactory
 from seatunnel_connectors.kafka.sink_factory import KafkaSinkFactory
 from seatunnel_py.testing import SinkTarget, SourceTarget
 from seatunnel_py.testing.sinks import HOSTILE_NAMES
 from tests.connectors.kafka.sink_support import records
+from tests.connectors.kafka.support import grow, make_topic, send
 from tests.servers.kafka import KafkaServer
 from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import PostgresServer
@@ -237,6 +239,55 @@ def _database(given: dict[str, Any], ask: Callable[[str], list[tuple[Any, ...]]]
     key = "primary_keys" in given
     names = ("id", "unit", "seq", "text") if "query" in given else HOSTILE_NAMES
     return SinkTarget(JdbcSinkFactory(), given, lambda: ask("SELECT * FROM conformance"), left, key, names)
+
+
+def streams(folder: Path, server: KafkaServer) -> dict[str, SourceTarget]:
+    """Unbounded sources, with a few rows, and more of them when they are asked for."""
+    lines: list[tuple[str]] = []
+
+    def write(name: str, first: int, count: int) -> None:
+        text = [f"line {number}" for number in range(first, first + count)]
+        with (folder / name).open("a") as file:
+            file.writelines(f"{line}\n" for line in text)
+        lines.extend((line,) for line in text)
+
+    sent: list[tuple[int, str]] = []
+
+    def produce(first: int, count: int, partition: int) -> None:
+        found = [(number, f"text {number}") for number in range(first, first + count)]
+        documents = [json.dumps({"id": number, "text": text}).encode() for number, text in found]
+        send(server, "conformance-stream", documents, partition)
+        sent.extend(found)
+
+    def more() -> None:
+        produce(100, 5, 0)
+        grow(server, "conformance-stream", 3)
+        produce(200, 5, 2)
+
+    write("a.log", 0, 30)
+    write("b.log", 100, 3)
+    make_topic(server, "conformance-stream", 2)
+    produce(0, 20, 0)
+    produce(50, 10, 1)
+    kafka = {
+        "topic": "conformance-stream",
+        "bootstrap.servers": server.dsn,
+        "start_mode": "earliest",
+        "partition-discovery.interval-millis": 1000,
+        "format": "json",
+        "schema": {"fields": {"id": "bigint", "text": "string"}},
+    }
+    return {
+        "Kafka, a stream": SourceTarget(
+            KafkaSourceFactory(), kafka, lambda: list(sent), more, streaming=True, quiet=1.0
+        ),
+        "Follow (example)": SourceTarget(
+            FollowFactory(),
+            {"directory": str(folder)},
+            lambda: list(lines),
+            lambda: (write("a.log", 200, 4), write("later.log", 300, 4))[0],
+        ),
+    }
 
 
 def sources(folder: Path, server: PostgresServer, mariadb: MariadbServer) -> dict[str, SourceTarget]:

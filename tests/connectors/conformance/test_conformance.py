@@ -51,8 +51,13 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, R
         found = {name: check_sink(fresh) for name, fresh in sinks.items()}
         with cases.console(folder) as fresh:
             found["Console"] = check_sink(fresh)
-        sources = cases.sources(folder, postgres, mariadb)
+        sources = cases.sources(folder, postgres, mariadb) | cases.streams(_made(folder / "followed"), kafka)
         yield {**found, **{f"source {name}": check_source(target) for name, target in sources.items()}}
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
 
 
 def test_what_is_declared_holds(reports: Mapping[str, Report]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from seatunnel_connectors.kafka.factory import KafkaSourceFactory
 from seatunnel_connectors.kafka.source import KafkaSource
@@ -35,6 +35,12 @@ def make_topic(server: KafkaServer, topic: str, partitions: int = 1, **config: s
     settings = {name.replace("_", "."): value for name, value in config.items()}
     made = admin(server).create_topics([NewTopic(topic, partitions, 1, config=settings)], request_timeout=CALL_SECONDS)
     made[topic].result()
+
+
+def grow(server: KafkaServer, topic: str, partitions: int) -> None:
+    """More partitions than it has."""
+    asked = admin(server).create_partitions([NewPartitions(topic, partitions)], request_timeout=CALL_SECONDS)
+    asked[topic].result()
 
 
 def send(server: KafkaServer, topic: str, values: Sequence[bytes | None], partition: int = 0, **more: Any) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pickle
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import Any
 
 import pluggy
 import pytest
+from seatunnel_example import CountdownFactory
 
+from seatunnel_py.api import SourceOptions, option
 from seatunnel_py.plan import registry
 from seatunnel_py.plan.registry import (
     HOOKS_GROUP,
@@ -150,3 +153,36 @@ def test_broken_hooks_are_told_with_their_distribution(monkeypatch: pytest.Monke
     finally:
         monkeypatch.undo()
         registry.hooks.cache_clear()
+
+
+class Undefined(SourceOptions):
+    at: Nowhere = option(doc="a type that is nowhere")  # type: ignore[name-defined]  # noqa: F821
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        ({"name": None}, "it has no `name`"),
+        ({"options": None}, "its `options` have to be a class"),
+        ({"options": dict}, "its `options` have to be a class of SourceOptions, TransformOptions or SinkOptions"),
+        ({"options": Undefined}, "its options Undefined cannot be understood"),
+    ],
+)
+def test_a_factory_that_declares_too_little_is_named(declared: dict[str, Any], said: str) -> None:
+    """Every command that looked at its options ended with a trace."""
+    factory = type("Odd", (CountdownFactory,), declared)
+    broken = Registry((PluginEntry(SOURCE, "Odd", "odd", factory=factory),))
+
+    with pytest.raises(BrokenPluginError, match="the source 'Odd' of odd") as raised:
+        broken.factory(SOURCE, "Odd")
+    assert said in raised.value.message
+
+
+def test_a_module_that_ends_the_process_is_a_broken_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`plugins list` said `bye` and nothing else, of all plugins."""
+    (tmp_path / "module_that_exits.py").write_text("raise SystemExit('bye')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    point = EntryPoint("Odd", "module_that_exits:Factory", SOURCE.group)
+
+    with pytest.raises(BrokenPluginError, match="cannot be loaded: SystemExit: bye"):
+        Registry((PluginEntry(SOURCE, "Odd", "odd", entry_point=point),)).factory(SOURCE, "Odd")

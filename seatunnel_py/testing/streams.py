@@ -1,0 +1,161 @@
+"""What an unbounded source promises besides: its readers never end for having nothing to give for now, and say so; what
+comes later is read, in splits that were there and in new ones, by whoever goes on from a checkpoint too.
+
+Readers run on threads of their own: one that says nothing while it waits would stop the kit, as it stops a job.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from queue import Empty, Full, Queue
+from threading import Event, Thread
+from typing import Any
+
+from seatunnel_py.api.batch import Batch, Element, Position
+from seatunnel_py.api.source import Enumerator, Reader, Source, Split
+from seatunnel_py.testing.findings import Broken
+from seatunnel_py.testing.reading import Reading, SourceTarget, remembered, rows
+from seatunnel_py.work.given import Given, several
+
+PATIENCE_SECONDS = 5.0
+ENDED = object()
+
+
+class Streaming(Reading):
+    """``ended``: splits whose readers have said that nothing will ever come. A split is read as a whole once, for each
+    reading waits until it is quiet."""
+
+    def __init__(self, target: SourceTarget) -> None:
+        super().__init__(target)
+        self.ended: set[str] = set()
+        self._whole: dict[str, list[Batch]] = {}
+
+    def read(self, split: Split, start: Position | None = None, wanted: int = 0) -> list[Batch]:
+        whole = start is None and not wanted
+        if whole and split.id in self._whole:
+            return self._whole[split.id]
+        found: list[Batch] = []
+        for element in self.elements(split, start):
+            if isinstance(element, Batch):
+                found.append(element)
+            if wanted and sum(batch.rows for batch in found) >= wanted:
+                break
+        if whole:
+            self._whole[split.id] = found
+        return found
+
+    def elements(self, split: Split, start: Position | None = None, until: Position | None = None) -> Iterator[Element]:
+        """Until nothing has come for so long, or the reader has ended."""
+        reader, split, start = self.opened(split, start)
+        reader.until = until
+        given = Given(f"read of {type(self.source).__name__}", ())
+        with_row = time.monotonic()
+        for element in _heard(reader, split, start):
+            if element is ENDED:
+                self.ended.add(split.id)
+                return
+            given.element(element)
+            yield element
+            now = time.monotonic()
+            if isinstance(element, Batch) and element.rows:
+                with_row = now
+            elif now - with_row > self.target.quiet:
+                return
+
+    def says_so(self) -> None:
+        """Whoever gives nothing is found by reading on (``_heard``); whoever ends for now, by what comes later."""
+        for split in self.splits:
+            for element in self.elements(split):
+                if not isinstance(element, Batch) or not element.rows:
+                    break
+
+    def ends_again(self) -> None:
+        for split in self.splits:
+            for batch in self.read(split):
+                end = batch.end
+                if end is not None and not any(one.end == end for one in self._up_to(split, end)):
+                    raise Broken(f"split {split.id}: with until = {end.value} no element ends there")
+
+    def _up_to(self, split: Split, end: Position) -> Iterator[Any]:
+        for element in self.elements(split, until=end):
+            yield element
+            if getattr(element, "end", None) == end:
+                return
+
+    def later(self) -> None:
+        """By the enumerator that is there, and by one that goes on from its snapshot."""
+        assert self.target.more is not None and self.target.rows is not None
+        before: Counter[Any] = Counter()
+        stood: dict[str, Position | None] = {}
+        for split in self.splits:
+            for element in self.elements(split):
+                stood[split.id] = getattr(element, "end", None) or stood.get(split.id)
+                before.update(rows([element]) if isinstance(element, Batch) else ())
+        state = remembered("the snapshot of the enumerator", self.enumerator.snapshot())
+        over = set(self.ended)
+        self.target.more()
+        wanted = Counter(tuple(map(repr, row)) for row in self.target.rows())
+        source: Source = pickle.loads(pickle.dumps(self.source))
+        restored = source.enumerator(list(self.tables.values()), state)
+        try:
+            for who, enumerator in (("", self.enumerator), (", by whoever goes on from the snapshot", restored)):
+                found = before.copy()
+                for split in (*(one for one in self.splits if one.id not in over), *self._new(enumerator)):
+                    found.update(rows(self.read(split, stood.get(split.id))))
+                self._all(
+                    found, wanted, f"{who}{'' if enumerator.interval else '; its interval is None: never asked again'}"
+                )
+        finally:
+            restored.close()
+
+    def _new(self, enumerator: Enumerator) -> list[Split]:
+        """As the engine asks: only where an interval says so, and ids that are known are nothing new."""
+        known = {split.id for split in self.splits}
+        return [one for one in enumerator.discover() if one.id not in known] if enumerator.interval else []
+
+    def _all(self, found: Counter[Any], wanted: Counter[Any], who: str) -> None:
+        if found != wanted:
+            lost, many = (wanted - found).total(), (found - wanted).total()
+            raise Broken(f"{lost} rows are lost, {many} are too many{who}")
+
+
+def _heard(reader: Reader, split: Split, start: Position | None) -> Iterator[Any]:
+    """What the reader gives, and at last ``ENDED``."""
+    heard: Queue[Any] = Queue(100)
+    enough = Event()
+
+    def say(what: object) -> None:
+        while not enough.is_set():
+            with suppress(Full):
+                heard.put(what, timeout=0.05)
+                return
+
+    def read() -> None:
+        try:
+            for element in several(f"read of {type(reader).__name__}", reader.read(split, start)):
+                say(element)
+                if enough.is_set():
+                    break
+            say(ENDED)
+        except BaseException as error:  # noqa: BLE001 - the plugin's own
+            say(error)
+        finally:
+            reader.close()
+
+    Thread(target=read, daemon=True).start()
+    try:
+        while True:
+            try:
+                found = heard.get(timeout=PATIENCE_SECONDS)
+            except Empty:
+                text = f"split {split.id}: its reader gives nothing for {PATIENCE_SECONDS:g} s, not even a Heartbeat"
+                raise Broken(f"{text}: no unit of it ends, and no checkpoint") from None
+            if isinstance(found, BaseException):
+                raise found
+            yield found
+    finally:
+        enough.set()
