@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -179,7 +180,12 @@ def test_a_snapshot_that_never_holds_ends_the_table(tmp_path: Path) -> None:
 
 def test_rows_that_are_seen_already_are_not_read_again(tmp_path: Path) -> None:
     """They would be there twice: the table fails, and says what leads on."""
-    job = Run(tmp_path, ToySink("out"), ["g1"], rows=20 * ROWS, dies=lambda unit: bool(job.target.committed))
+
+    def when_some_are_seen(_: Unit) -> bool:
+        time.sleep(0.001)  # else a busy machine reads them all before it commits any
+        return bool(job.target.committed)
+
+    job = Run(tmp_path, ToySink("out"), ["g1"], rows=400 * ROWS, dies=when_some_are_seen)
     table = job.end()
 
     assert table.state is TableState.FAILED and table.cause is not None and job.epochs == [0]
