@@ -206,12 +206,13 @@ def _distribution(point: importlib.metadata.EntryPoint) -> str:
 
 @cache
 def installed() -> Registry:
-    """The registry of this interpreter."""
-    entries = [
-        PluginEntry(kind, point.name, _distribution(point), entry_point=point)
-        for kind in PluginKind
-        for point in importlib.metadata.entry_points(group=kind.group)
-    ]
+    """The registry of this interpreter. Every question for entry points, and every one for a distribution's name, reads
+    files: each is asked once."""
+    points = importlib.metadata.entry_points()
+    found = [(kind, point) for kind in PluginKind for point in points.select(group=kind.group)]
+    one_of_each = {id(point.dist): point for _, point in found}
+    names = {dist: _distribution(point) for dist, point in one_of_each.items()}
+    entries = [PluginEntry(kind, point.name, names[id(point.dist)], entry_point=point) for kind, point in found]
     registration = Registration()
     hooks().hook.seatunnel_register(registration=registration)
     entries += [
