@@ -227,10 +227,10 @@ class Session:
         began = self._began or time.time()
         job = Job(job.file, job.steps, job.notes, place.job_id)
         from seatunnel_py.drive import drive
+        from seatunnel_py.errors import ExitCode
         from seatunnel_py.plan import selection
         from seatunnel_py.runtime.job_log import JobLog, secrets_of
         from seatunnel_py.runtime.listeners import Listeners, hook_listeners
-        from seatunnel_py.runtime.receipt import ExitCode
 
         ran_before = place.has_plan
         try:

@@ -23,6 +23,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+class ExitCode:
+    """What the shell sees (design, section 8)."""
+
+    SUCCESS = 0
+    FAILED = 1
+    JOB_FILE_WRONG = 2
+    SOME_TABLES_FAILED = 3
+    INTERRUPTED = 130
+    TERMINATED = 143
+
+
 class SeaTunnelError(Exception):
     """Root of the tree. ``remedy`` is one sentence for the person who reads the message, or empty."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from e2e.support import finish, start
 from seatunnel_py.cli.suite import Case, Outcome, Verdict
-from seatunnel_py.runtime.receipt import ExitCode
+from seatunnel_py.errors import ExitCode
 
 DATA_SECONDS = 90.0
 LOOK_SECONDS = 0.5

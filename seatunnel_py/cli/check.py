@@ -11,8 +11,7 @@ import typer
 
 from seatunnel_py import app
 from seatunnel_py.cli.problems import problems_plain, tell_problems
-from seatunnel_py.errors import JobFileError
-from seatunnel_py.runtime.receipt import ExitCode
+from seatunnel_py.errors import ExitCode, JobFileError
 
 
 def check(paths: list[Path], variables: Mapping[str, str], *, as_json: bool) -> int:

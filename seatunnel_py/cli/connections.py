@@ -12,10 +12,9 @@ import typer
 
 from seatunnel_py.cli.asking import Question, understood
 from seatunnel_py.cli.problems import tell_plain
-from seatunnel_py.errors import JobFileError, SeaTunnelError, first_line
+from seatunnel_py.errors import ExitCode, JobFileError, SeaTunnelError, first_line
 from seatunnel_py.plan.registry import missing_extra
 from seatunnel_py.plan.steps import Step
-from seatunnel_py.runtime.receipt import ExitCode
 
 AT_ONCE = 8  # places that are away take their whole time-out, and nobody wants to wait for one after the other
 

@@ -10,10 +10,9 @@ from typing import Any
 import typer
 
 from seatunnel_py.cli.known import KnownJob, Where, known
-from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime.control import Answer, Request, Wish, request_id
 from seatunnel_py.runtime.home import ID_CHARACTERS, Home
-from seatunnel_py.runtime.receipt import ExitCode
 
 LOOK_SECONDS = 0.1
 GRACE_SECONDS = 5.0  # the driver says itself that it gives up; this much later it is not going to

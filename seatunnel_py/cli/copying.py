@@ -22,10 +22,9 @@ from seatunnel_py.api import Plain, Shorthand, SinkFactory, SourceFactory
 from seatunnel_py.cli import run as running
 from seatunnel_py.cli.files import making, writing
 from seatunnel_py.cli.init import STDOUT
-from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.plan.registry import PluginKind, installed
 from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import ExitCode
 
 PARALLELISM_MAX = 4
 PASSWORDS = {PluginKind.SOURCE: "SEATUNNEL_SOURCE_PASSWORD", PluginKind.SINK: "SEATUNNEL_TARGET_PASSWORD"}

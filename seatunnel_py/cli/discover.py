@@ -12,10 +12,9 @@ from seatunnel_py.api import SourceFactory, SourceTable
 from seatunnel_py.cli.asking import Question, understood
 from seatunnel_py.cli.numbers import size
 from seatunnel_py.cli.problems import tell_plain
-from seatunnel_py.errors import JobFileError
+from seatunnel_py.errors import ExitCode, JobFileError
 from seatunnel_py.plan.registry import PluginKind, missing_extra
 from seatunnel_py.plan.steps import Job, Step
-from seatunnel_py.runtime.receipt import ExitCode
 
 
 def discover(question: Question, *, as_json: bool) -> int:

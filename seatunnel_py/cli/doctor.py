@@ -16,8 +16,8 @@ from pathlib import Path
 import typer
 
 from seatunnel_py import __version__
+from seatunnel_py.errors import ExitCode
 from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import ExitCode
 
 MEMORY_MIN_GIB = 2
 DISK_MIN_GIB = 1

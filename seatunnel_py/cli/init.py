@@ -14,8 +14,7 @@ import typer
 from seatunnel_py.cli.files import making, writing
 from seatunnel_py.config.resolve import nearest
 from seatunnel_py.config.variables import RESERVED, references
-from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.runtime.receipt import ExitCode
+from seatunnel_py.errors import ExitCode, SeaTunnelError
 
 CONNECTOR = "connector"
 CONNECTOR_FOLDER = Path("my-connector")

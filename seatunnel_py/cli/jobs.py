@@ -13,10 +13,10 @@ from seatunnel_py.cli.control import explained
 from seatunnel_py.cli.known import KnownJob, Where, known
 from seatunnel_py.cli.numbers import and_more, count, seconds
 from seatunnel_py.cli.timeline_view import timeline_plain, timeline_text
-from seatunnel_py.errors import SeaTunnelError, first_line
+from seatunnel_py.errors import ExitCode, SeaTunnelError, first_line
 from seatunnel_py.runtime import timeline
 from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import ExitCode, stand_text
+from seatunnel_py.runtime.receipt import stand_text
 
 STANDINGS_MAX = 10  # tables under way that are explained on a terminal
 

@@ -12,12 +12,11 @@ import typer
 from seatunnel_py import app
 from seatunnel_py.cli.files import writing
 from seatunnel_py.cli.problems import tell_plain
-from seatunnel_py.errors import JobFileError
+from seatunnel_py.errors import ExitCode, JobFileError
 from seatunnel_py.plan import explain
 from seatunnel_py.plan.picture import svg as draw
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.job_changes import Change, ChangesRefused, refuse
-from seatunnel_py.runtime.receipt import ExitCode
 
 
 def plan(

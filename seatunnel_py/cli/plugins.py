@@ -13,9 +13,8 @@ import typer
 from seatunnel_py.api.options import describe
 from seatunnel_py.cli.files import writing
 from seatunnel_py.config.job_schema import PluginOptions, job_schema
-from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.plan.registry import installed
-from seatunnel_py.runtime.receipt import ExitCode
 
 
 def listing(*, as_json: bool) -> int:

@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from seatunnel_py import app
+from seatunnel_py.errors import ExitCode
 from seatunnel_py.local.preview import StepRows
-from seatunnel_py.runtime.receipt import ExitCode
 
 CELL_CHARACTERS_MAX = 40
 

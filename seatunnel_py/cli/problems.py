@@ -10,9 +10,8 @@ from typing import Any
 import typer
 
 from seatunnel_py.cli import debugging
-from seatunnel_py.errors import JobFileError, Problem, SeaTunnelError, UnreachableError
+from seatunnel_py.errors import ExitCode, JobFileError, Problem, SeaTunnelError, UnreachableError
 from seatunnel_py.runtime.job_changes import ChangesRefused
-from seatunnel_py.runtime.receipt import ExitCode
 
 
 def problems_plain(error: JobFileError) -> list[dict[str, Any]]:

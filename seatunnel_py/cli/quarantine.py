@@ -16,11 +16,10 @@ import typer
 
 from seatunnel_py import replay
 from seatunnel_py.cli.numbers import count
-from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime import quarantine
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.quarantine import Held
-from seatunnel_py.runtime.receipt import ExitCode
 
 VALUE_CHARACTERS_MAX = 40  # a terminal shows what a row is, not all of it; --json shows everything
 

@@ -21,9 +21,9 @@ from seatunnel_py.cli.arenas import keep_small
 from seatunnel_py.cli.problems import tell_plain, tell_problems, tell_refused
 from seatunnel_py.cli.progress import progress
 from seatunnel_py.cli.receipt_view import receipt_text
-from seatunnel_py.errors import JobFileError, SeaTunnelError
+from seatunnel_py.errors import ExitCode, JobFileError, SeaTunnelError
 from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import ExitCode, Receipt
+from seatunnel_py.runtime.receipt import Receipt
 
 NOTHING_STARTED = "stopped before anything was started"
 

@@ -9,7 +9,7 @@ import typer
 
 from seatunnel_py.config import shade
 from seatunnel_py.config.job_file import load
-from seatunnel_py.runtime.receipt import ExitCode
+from seatunnel_py.errors import ExitCode
 
 
 def rewrite(path: Path, *, decrypt: bool) -> int:

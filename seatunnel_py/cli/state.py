@@ -12,9 +12,9 @@ import typer
 from seatunnel_py.cli.control import explained
 from seatunnel_py.cli.known import KnownJob, Where, known
 from seatunnel_py.cli.numbers import and_more, count
-from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime.home import Home, JobIdError
-from seatunnel_py.runtime.receipt import ExitCode, position_text
+from seatunnel_py.runtime.receipt import position_text
 
 if TYPE_CHECKING:
     from seatunnel_py.protocol.records import CheckpointRecord

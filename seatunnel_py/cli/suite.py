@@ -12,11 +12,11 @@ from enum import StrEnum
 from pathlib import Path
 
 from seatunnel_py import app
-from seatunnel_py.errors import JobFileError, SeaTunnelError
+from seatunnel_py.errors import ExitCode, JobFileError, SeaTunnelError
 from seatunnel_py.plan.registry import PluginKind
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.runtime.home import Home, JobPlace
-from seatunnel_py.runtime.receipt import ExitCode, Receipt
+from seatunnel_py.runtime.receipt import Receipt
 
 PROBLEMS_SHOWN = 20  # of one job file
 

@@ -21,9 +21,8 @@ from rich.text import Text
 from seatunnel_py.cli.files import writing
 from seatunnel_py.cli.numbers import seconds
 from seatunnel_py.cli.suite import Case, Outcome, Verdict, outcomes
-from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import ExitCode
 
 SUFFIXES = (".conf", ".json")
 _COLOURS = {Verdict.PASSED: "green", Verdict.FAILED: "red", Verdict.WRONG: "red"}

@@ -17,14 +17,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.protocol.coordinator_commands import CheckpointEnded, CoordinatorCommand, Refused
 from seatunnel_py.protocol.coordinator_events import SavepointRequested
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.control import Answer, Control, Request, Wish
 from seatunnel_py.runtime.events import JobEvent, RequestAnswered
 from seatunnel_py.runtime.explaining import Standing
-from seatunnel_py.runtime.receipt import ExitCode, TableState
+from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.savepoint import settled
 from seatunnel_py.runtime.watching import Watch
 

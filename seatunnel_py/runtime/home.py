@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.runtime.receipt import ExitCode, Receipt
+from seatunnel_py.errors import ExitCode, SeaTunnelError
+from seatunnel_py.runtime.receipt import Receipt
 
 HOME_VARIABLE = "SEATUNNEL_HOME"
 ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")

@@ -22,6 +22,7 @@ from typing import Any, Self
 from pydantic import BaseModel, SecretStr
 
 from seatunnel_py.api.redaction import MASK, redacted_text
+from seatunnel_py.errors import ExitCode
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.runtime.events import (
     ChangesAnnounced,
@@ -39,7 +40,7 @@ from seatunnel_py.runtime.events import (
     UnitRetried,
 )
 from seatunnel_py.runtime.home import naming
-from seatunnel_py.runtime.receipt import ExitCode, TableState
+from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.work.unit import UnitFailure
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")

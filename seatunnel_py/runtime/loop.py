@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from seatunnel_py.errors import EngineError, SeaTunnelError
+from seatunnel_py.errors import EngineError, ExitCode, SeaTunnelError
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.claims import Claim
 from seatunnel_py.protocol.coordinator_events import CoordinatorEvent, PersistFailed
@@ -37,7 +37,7 @@ from seatunnel_py.runtime.orders import perform
 from seatunnel_py.runtime.pipeline_life import PipelineLife
 from seatunnel_py.runtime.ports import Clock, Engine, EngineEvent, EngineLost, UnitFinished, UnitLost
 from seatunnel_py.runtime.read_limit import ReadLimit
-from seatunnel_py.runtime.receipt import ExitCode, TableReceipt, TableState
+from seatunnel_py.runtime.receipt import TableReceipt, TableState
 from seatunnel_py.runtime.resuming import Past, past_of
 from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.runtime.takeover import Authority

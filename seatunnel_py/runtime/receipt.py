@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from seatunnel_py.errors import NoWayOn
+from seatunnel_py.errors import ExitCode, NoWayOn
 from seatunnel_py.work.unit import UnitFailure
 
 
@@ -26,17 +26,6 @@ class TableState(StrEnum):
     @property
     def ended(self) -> bool:
         return self in (TableState.DONE, TableState.FAILED, TableState.ISOLATED, TableState.STOPPED)
-
-
-class ExitCode:
-    """What the shell sees (design, section 8)."""
-
-    SUCCESS = 0
-    FAILED = 1
-    JOB_FILE_WRONG = 2
-    SOME_TABLES_FAILED = 3
-    INTERRUPTED = 130
-    TERMINATED = 143
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,13 @@ from seatunnel_py.api import Setup
 from seatunnel_py.api.capabilities import Determinism
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.config.env import Retain
+from seatunnel_py.errors import ExitCode
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.backoff import Backoff
 from seatunnel_py.protocol.trigger import CheckpointSettings
 from seatunnel_py.runtime.attempts import RetryPolicy
 from seatunnel_py.runtime.events import JobEvent, RegionRestarted, TableChanged
-from seatunnel_py.runtime.receipt import ExitCode, TableReceipt, TableState
+from seatunnel_py.runtime.receipt import TableReceipt, TableState
 from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, Unit
 

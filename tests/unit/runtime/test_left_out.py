@@ -24,13 +24,13 @@ from runtime_toys import (
 from seatunnel_py.api import Setup, TablePath
 from seatunnel_py.api.capabilities import Determinism
 from seatunnel_py.api.sink import Visible
-from seatunnel_py.errors import FatalError
+from seatunnel_py.errors import ExitCode, FatalError
 from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
 from seatunnel_py.protocol.backoff import Backoff
 from seatunnel_py.protocol.trigger import CheckpointSettings
 from seatunnel_py.runtime.attempts import RetryPolicy
 from seatunnel_py.runtime.events import JobEvent, RegionRestarted, SinkLeftOut
-from seatunnel_py.runtime.receipt import ExitCode, Receipt, Seconds, TableReceipt, TableState
+from seatunnel_py.runtime.receipt import Receipt, Seconds, TableReceipt, TableState
 from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, Unit
 

@@ -23,11 +23,12 @@ from seatunnel_py.api import (
     TablePath,
 )
 from seatunnel_py.api.sink import Visible
+from seatunnel_py.errors import ExitCode
 from seatunnel_py.protocol.backoff import Backoff
 from seatunnel_py.protocol.trigger import CheckpointSettings
 from seatunnel_py.runtime.attempts import RetryPolicy
 from seatunnel_py.runtime.events import ANEW, JobEvent, UnitRetried
-from seatunnel_py.runtime.receipt import ExitCode, TableReceipt, TableState
+from seatunnel_py.runtime.receipt import TableReceipt, TableState
 from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitFailure, UnitResult
 

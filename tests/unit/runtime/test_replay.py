@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from seatunnel_py import app, replay
-from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime import quarantine
 from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import ExitCode, Receipt
+from seatunnel_py.runtime.receipt import Receipt
 
 SEVENS = [n for n in range(1, 51) if n % 10 == 7]
 

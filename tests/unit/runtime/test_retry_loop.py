@@ -13,10 +13,11 @@ from seatunnel_plugins.transforms.batches import kept
 from seatunnel_plugins.transforms.data_validator import DataValidator
 from seatunnel_py import app, replay
 from seatunnel_py.api import Batch, Rejected, RetriableError
+from seatunnel_py.errors import ExitCode
 from seatunnel_py.runtime import quarantine
 from seatunnel_py.runtime.events import JobEvent, RegionRestarted
 from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import ExitCode, Receipt
+from seatunnel_py.runtime.receipt import Receipt
 
 ROWS = 60
 
