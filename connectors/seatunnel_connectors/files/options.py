@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from seatunnel_connectors.table_config import SchemaOptions
 from seatunnel_connectors.temporal import compile_pattern
@@ -47,6 +47,28 @@ class CompressCodec(StrEnum):
     BROTLI = "brotli"
     SNAPPY = "snappy"
     ZLIB = "zlib"
+
+
+class SyncMode(StrEnum):
+    FULL = "full"
+    UPDATE = "update"
+
+
+class UpdateStrategy(StrEnum):
+    """When a file of the target's is no longer that of the source."""
+
+    DISTCP = "distcp"
+    STRICT = "strict"
+
+
+class CompareMode(StrEnum):
+    LEN_MTIME = "len_mtime"
+    CHECKSUM = "checksum"
+
+
+class DiscoveryMode(StrEnum):
+    ONCE = "once"
+    CONTINUOUS = "continuous"
 
 
 def _pattern(text: str) -> str:
@@ -149,7 +171,7 @@ class FileReadOptions(Options):
     file_filter_modified_end: MomentText | None = option(None, doc="read only files changed before that time")
     filename_extension: str | None = option(None, doc="read only files whose name ends so")
     recursive_file_scan: bool = option(True, doc="also read what lies in directories below")
-    sort_files_by_modification_time: bool = option(False, doc="oldest file first instead of by name")
+    sort_files_by_modification_time: bool = option(False, doc="newest file first instead of by name")
     compress_codec: CompressCodec = option(
         CompressCodec.NONE, doc="compression; none: judged by .gz, .bz2, .zst, .lz4, .lzo"
     )
@@ -166,11 +188,38 @@ class FileReadOptions(Options):
         None, doc="divide big files; default: text, json, and csv whose quotes allow it"
     )
     file_split_size: int = option(128 * 1024 * 1024, ge=1, doc="bytes of a part")
+    sync_mode: SyncMode = option(
+        SyncMode.FULL, doc="update: read only files that target_path does not have as they are (binary)"
+    )
+    target_path: str | None = option(None, doc="the sink's path, which sync_mode = update compares with")
+    update_strategy: UpdateStrategy = option(
+        UpdateStrategy.DISTCP, doc="distcp: a file of equal size that is not older is as it is; strict: of equal time"
+    )
+    compare_mode: CompareMode = option(
+        CompareMode.LEN_MTIME, doc="checksum: strict looks at sizes and contents instead of times"
+    )
+    update_compare_parallelism: int = option(8, ge=1, le=64, doc="accepted; files are compared as they are listed")
+    update_compare_bulk_threshold: int = option(0, ge=0, doc="accepted; files are compared as they are listed")
+    discovery_mode: DiscoveryMode = option(DiscoveryMode.ONCE, doc="once: what is there at the start is read")
+
+    @model_validator(mode="after")
+    def _modes_fit_together(self) -> FileReadOptions:
+        if self.discovery_mode is DiscoveryMode.CONTINUOUS:
+            raise ValueError(
+                "discovery_mode = continuous is not supported: run the job again from a timer; "
+                "with sync_mode = update it reads only what is new"
+            )
+        if self.sync_mode is SyncMode.UPDATE and self.file_format_type is not FileFormat.BINARY:
+            raise ValueError(f"sync_mode = update compares whole files: only with the format {FileFormat.BINARY}")
+        if self.compare_mode is CompareMode.CHECKSUM and self.update_strategy is not UpdateStrategy.STRICT:
+            raise ValueError("compare_mode = checksum wants update_strategy = strict")
+        return self
 
 
 _TABLE_RULES = (
     required_when("xml_row_tag", other="file_format_type", equals=(FileFormat.XML,)),
     required_when("xml_use_attr_format", other="file_format_type", equals=(FileFormat.XML,)),
+    required_when("target_path", other="sync_mode", equals=(SyncMode.UPDATE,)),
 )
 
 

@@ -14,10 +14,12 @@ from seatunnel_connectors.files.options import (
     CompressCodec,
     FileFormat,
     FileReadOptions,
+    SyncMode,
     java_regex,
     moment_ns,
 )
 from seatunnel_connectors.files.storage import FileEntry, LocalStorage, path_of
+from seatunnel_connectors.files.sync import is_there
 from seatunnel_py.api import FatalError
 
 SUFFIX_CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".br": "brotli", ".lzo": "lzo"}
@@ -40,8 +42,10 @@ def find_files(storage: LocalStorage, options: FileReadOptions) -> list[FileEntr
         found = [entry for entry in storage.walk(root) if _is_wanted(root, entry, options)]
     else:
         raise FatalError(f"there is no file or directory {root}", "correct the option path")
-    if options.sort_files_by_modification_time:
-        found.sort(key=lambda entry: (entry.mtime_ns, entry.path))
+    if options.sync_mode is SyncMode.UPDATE:
+        found = [entry for entry in found if not is_there(storage, options, root, entry)]
+    if options.sort_files_by_modification_time:  # newest first: where no schema is given, its columns are the table's
+        found.sort(key=lambda entry: (-entry.mtime_ns, entry.path))
     return found
 
 

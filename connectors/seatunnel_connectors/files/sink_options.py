@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import model_validator
+from pydantic import AfterValidator, model_validator
 
 from seatunnel_connectors.files.options import (
     CompressCodec,
@@ -64,6 +65,20 @@ CODECS: dict[FileFormat, frozenset[CompressCodec]] = {
 """What each format can compress with; the text formats take STREAM_CODECS."""
 
 
+EXTENSION_MAX = 20  # characters; names have room for no more
+
+
+def _extension(text: str) -> str:
+    """``.dat``, also where a job file writes ``dat``."""
+    bare = text.strip().removeprefix(".")
+    if not bare or "/" in bare or "\0" in bare or len(bare.encode()) > EXTENSION_MAX:
+        raise ValueError(f"{text!r} cannot end a file's name: give up to {EXTENSION_MAX} characters, such as .dat")
+    return f".{bare}"
+
+
+ExtensionText = Annotated[str, AfterValidator(_extension)]
+
+
 class FileWriteOptions(Options):
     """Options of a table that is written to files; the same for every kind of storage."""
 
@@ -77,6 +92,9 @@ class FileWriteOptions(Options):
         TRANSACTION, min_length=1, doc="file name; ${transactionId}, ${now} and ${uuid} are replaced"
     )
     filename_time_format: PatternText = option("yyyy.MM.dd", doc="Java pattern of ${now}")
+    filename_extension: ExtensionText | None = option(
+        None, doc="end of the files' names instead of the format's own; a codec's end (.gz) still follows"
+    )
     is_enable_transaction: bool = option(True, doc="the name must contain ${transactionId}")
     batch_size: int = option(1_000_000, ge=1, doc="rows per file")
     field_delimiter: DelimiterText | None = option(
@@ -131,6 +149,8 @@ class FileWriteOptions(Options):
             raise ValueError(f"{self.file_format_type} cannot be written with {codec}; it knows {choices}")
         if self.single_file_mode and self.file_format_type is FileFormat.BINARY:
             raise ValueError("single_file_mode does not go with the format binary, which keeps its files' names")
+        if self.filename_extension and self.file_format_type is FileFormat.BINARY:
+            raise ValueError("filename_extension does not go with the format binary, which keeps its files' names")
         if self.parquet_avro_write_fixed_as_int96:
             raise ValueError("parquet_avro_write_fixed_as_int96 is not supported; write the column as timestamp")
         return self

@@ -180,8 +180,9 @@ _EXTENSIONS = {FileFormat.TEXT: "txt", FileFormat.EXCEL: "xlsx", FileFormat.BINA
 def name_ending(options: FileWriteOptions) -> str:
     """What follows the file name: codec and extension, in the order that other tools go by."""
     extension = _EXTENSIONS.get(options.file_format_type, options.file_format_type.value)
+    given = options.filename_extension
     if options.compress_codec is CompressCodec.NONE:
-        return f".{extension}" if extension else ""
+        return given or (f".{extension}" if extension else "")
     if options.file_format_type in (FileFormat.PARQUET, FileFormat.ORC):
-        return f".{options.compress_codec.value}.{extension}"
-    return f".{extension}{STREAM_CODECS[options.compress_codec]}"
+        return given or f".{options.compress_codec.value}.{extension}"
+    return (given or f".{extension}") + STREAM_CODECS[options.compress_codec]

@@ -440,3 +440,28 @@ def test_a_full_disk_is_tried_again_and_says_what_to_do(tmp_path: Path, monkeypa
 
     with pytest.raises(RetriableError, match=r"cannot write .*\.part: No space left on device\n.*make room"):
         stage(made, [batch(1)])
+
+
+@pytest.mark.parametrize(
+    ("options", "ending"),
+    [
+        ({"filename_extension": ".dat"}, ".dat"),
+        ({"filename_extension": "dat", "compress_codec": "gzip"}, ".dat.gz"),
+        ({"filename_extension": "dat", "file_format_type": "parquet", "compress_codec": "gzip"}, ".dat"),
+        ({"filename_extension": "json", "single_file_mode": True, "file_name_expression": "all"}, "/all.json"),
+    ],
+)
+def test_files_end_as_filename_extension_says(options: dict[str, Any], ending: str, tmp_path: Path) -> None:
+    write(TABLE, [batch(1, 2)], path=str(tmp_path), **options)
+
+    [file] = [path for path in tmp_path.rglob("*") if path.is_file() and ".seatunnel" not in path.parts]
+    assert str(file).endswith(ending)
+    assert ".csv" not in file.name and ".parquet" not in file.name
+
+
+def test_an_extension_that_no_name_can_have_is_refused(tmp_path: Path) -> None:
+    for wrong in ("", ".", "a/b", "x" * 21):
+        with pytest.raises(ValueError, match=r"give up to 20 characters, such as \.dat"):
+            sink(TABLE, path=str(tmp_path), filename_extension=wrong)
+    with pytest.raises(ValueError, match="does not go with the format binary"):
+        sink(TABLE, path=str(tmp_path), filename_extension="dat", file_format_type="binary")

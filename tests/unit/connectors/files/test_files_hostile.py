@@ -374,3 +374,61 @@ def test_a_column_that_a_later_file_does_not_have_is_null_there(tmp_path: Path) 
     found = rows(path=str(tmp_path), file_format_type="parquet")
 
     assert [(row["id"], row["a"]) for row in found] == [(1, "x"), (2, None)]
+
+
+# ---------------------------------------------------------------- copying only what is new
+
+
+def copied_anew(source_path: Path, target: Path, **more: Any) -> list[str]:
+    """Names of the files that a job of sync_mode = update would read."""
+    found = rows(path=str(source_path), file_format_type="binary", sync_mode="update", target_path=str(target), **more)
+    return sorted({row["relativePath"] for row in found})
+
+
+def test_an_update_reads_what_the_target_lacks_or_has_older(tmp_path: Path) -> None:
+    """Equal size and no older is enough for distcp; strict wants the same time, or with checksum the same bytes."""
+    mine, theirs = tmp_path / "mine", tmp_path / "theirs"
+    for name, here, there, older_there in (
+        ("sub/missing.bin", b"abc", None, 0),
+        ("longer.bin", b"abcd", b"abc", 0),
+        ("newer.bin", b"abc", b"abc", 100),
+        ("changed.bin", b"abc", b"xyz", -100),
+        ("equal.bin", b"abc", b"abc", 0),
+    ):
+        for root, content, age in ((mine, here, 0), (theirs, there, older_there)):
+            if content is not None:
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_bytes(content)
+                os.utime(root / name, (1_700_000_000 - age, 1_700_000_000 - age))
+
+    lacking = ["longer.bin", "sub/missing.bin"]
+    assert copied_anew(mine, theirs) == sorted([*lacking, "newer.bin"])
+    assert copied_anew(mine, theirs, update_strategy="strict") == sorted([*lacking, "newer.bin", "changed.bin"])
+    by_content = {"update_strategy": "strict", "compare_mode": "checksum"}
+    assert copied_anew(mine, theirs, **by_content) == sorted([*lacking, "changed.bin"])
+    assert copied_anew(mine / "newer.bin", theirs, **by_content) == []
+    assert copied_anew(mine / "newer.bin", tmp_path / "nowhere") == ["newer.bin"]
+
+
+def test_an_update_that_cannot_be_is_refused() -> None:
+    binary = {"path": "/x", "file_format_type": "binary"}
+    with pytest.raises(ValidationError, match="target_path is required"):
+        source(**binary, sync_mode="update")
+    with pytest.raises(ValidationError, match="only with the format binary"):
+        source(path="/x", file_format_type="csv", sync_mode="update", target_path="/y")
+    with pytest.raises(ValidationError, match="wants update_strategy = strict"):
+        source(**binary, sync_mode="update", target_path="/y", compare_mode="checksum")
+    with pytest.raises(ValidationError, match="run the job again from a timer"):
+        source(**binary, discovery_mode="continuous")
+
+
+def test_the_newest_file_is_first_and_names_the_columns(tmp_path: Path) -> None:
+    """As the peer sorts by time of change: of files whose columns grew, the latest says what the table has."""
+    for age, (name, columns) in enumerate((("b", "anm"), ("a", "an"))):
+        file = tmp_path / f"{name}.parquet"
+        pq.write_table(pa.table({column: [name] for column in columns}), file)
+        os.utime(file, (1_700_000_000 - age, 1_700_000_000 - age))
+
+    found = rows(path=str(tmp_path), file_format_type="parquet", sort_files_by_modification_time=True)
+
+    assert found == [{"a": "b", "n": "b", "m": "b"}, {"a": "a", "n": "a", "m": None}]
