@@ -21,12 +21,13 @@ class Stream:
         self.home, self.databases = home, databases
         self.processes: list[subprocess.Popen[str]] = []
 
-    def write(self, parallelism: int, more: str = "") -> None:
+    def write(self, parallelism: int, more: str = "", splits: int = 12, pause: int = 20) -> None:
+        """``pause``: milliseconds from split to split."""
         write_job(
             self.home,
             f"""
             env {{ job.mode = STREAMING, checkpoint.interval = 200, parallelism = {parallelism} }}
-            source {{ FakeSource {{ plugin_output = made, row.num = {ROWS}, split.num = 12, split.read-interval = 20,
+            source {{ FakeSource {{ plugin_output = made, row.num = {ROWS}, split.num = {splits}, split.read-interval = {pause},
                         schema {{ table = "shop.events", fields {{ id = bigint, name = string }} }},
                         bigint.fake.mode = range, auto.increment.enabled = true }} }}
             {more}
