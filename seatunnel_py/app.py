@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_py.api.redaction import redacted_text
 from seatunnel_py.config.job_file import load
 from seatunnel_py.engines import Engines, LocalEngines, SparkEngines, needs_catalyst
-from seatunnel_py.errors import JobFileError, PlanError, Problem, SeaTunnelError
+from seatunnel_py.errors import ExitCode, JobFileError, PlanError, Problem, SeaTunnelError
 from seatunnel_py.plan.registry import hooks, installed
 from seatunnel_py.plan.sql import CatalystFactory
 from seatunnel_py.plan.steps import Job, understand
@@ -227,7 +227,6 @@ class Session:
         began = self._began or time.time()
         job = Job(job.file, job.steps, job.notes, place.job_id)
         from seatunnel_py.drive import drive
-        from seatunnel_py.errors import ExitCode
         from seatunnel_py.plan import selection
         from seatunnel_py.runtime.job_log import JobLog, secrets_of
         from seatunnel_py.runtime.listeners import Listeners, hook_listeners

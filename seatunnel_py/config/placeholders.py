@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from seatunnel_py.api.options import Options
-from seatunnel_py.config.variables import COMMENT, RESERVED, VARIABLE, replaced
+from seatunnel_py.config.variables import COMMENT, FILLED, VARIABLE, replaced
 
 T = TypeVar("T")
 O = TypeVar("O", bound=Options)  # noqa: E741 - O for options
@@ -88,6 +88,6 @@ def _columns(items: list[Any] | tuple[Any, ...], names: Names) -> tuple[str, ...
 
 def _replacement(match: re.Match[str], names: Names) -> str:
     placeholder = match[1].strip()
-    if placeholder not in RESERVED and placeholder != COMMENT:
+    if placeholder not in FILLED:
         return match[0]
     return names.text(placeholder) or (match[0] if match[2] is None else match[2][1:].strip())

@@ -20,7 +20,7 @@ from seatunnel_py.api.options import JOB_FILE, Options, SinkOptions, SourceOptio
 from seatunnel_py.api.redaction import is_sensitive
 from seatunnel_py.config.shade import Secrets
 from seatunnel_py.config.tree import Node, Place
-from seatunnel_py.config.variables import COMMENT, RESERVED, references
+from seatunnel_py.config.variables import FILLED, RESERVED, references
 from seatunnel_py.errors import Problem
 
 PROBLEMS_MAX = 50
@@ -210,7 +210,7 @@ def _without_value(node: Node, model: type[Options], path: str) -> Iterable[Prob
     its own fills them in itself."""
     for info in describe(model):
         own = {match[1] for match in references(info.doc)} - RESERVED
-        filled = RESERVED | {COMMENT} if issubclass(model, SinkOptions) else RESERVED
+        filled = FILLED if issubclass(model, SinkOptions) else RESERVED
         for key in () if own or info.secret else (info.key, *info.fallback):
             for text in _texts(found, key) if (found := node.find(key)) else ():
                 for match in references(str(text.value)):

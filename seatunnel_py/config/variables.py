@@ -32,6 +32,9 @@ RESERVED = frozenset(
 COMMENT = "comment"
 """A placeholder too, the table's comment, but the name stays free for a variable, which wins."""
 
+FILLED = RESERVED | {COMMENT}
+"""Everything that a sink fills in."""
+
 SECRET_SCHEMES = frozenset({"env", "file"})
 """``${env:NAME}`` and ``${file:path}`` are references to secrets, not variables with a default."""
 

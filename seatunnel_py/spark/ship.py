@@ -126,26 +126,26 @@ def _zip(files: Iterable[tuple[Path, str]], directory: Path, name: str, compiled
     if not target.is_file():
         target.parent.mkdir(parents=True, exist_ok=True)
         half = target.with_suffix(f".{os.getpid()}")
-        with zipfile.ZipFile(half, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        with (
+            zipfile.ZipFile(half, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+            tempfile.NamedTemporaryFile(prefix="seatunnel-", suffix=".pyc") as code,
+        ):
             for path, inside in listed:
                 archive.write(path, inside)
-                code = _compiled(path, inside) if path.suffix == ".py" else None
-                if code is not None:
-                    archive.writestr(compiled(inside), code)
+                if path.suffix == ".py" and _compiles(path, inside, code.name):
+                    archive.write(code.name, compiled(inside))
         half.rename(target)
     return target
 
 
-def _compiled(source: Path, shown: str) -> bytes | None:
-    """The module as Python keeps it, never checked against the source's time, which an archive does not keep. None
-    for what is no module of this Python: templates, and code for other versions."""
-    with tempfile.TemporaryDirectory(prefix="seatunnel-") as directory:
-        target = Path(directory) / "module.pyc"
-        mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                py_compile.compile(str(source), str(target), shown, doraise=True, invalidation_mode=mode)
-        except (py_compile.PyCompileError, UnicodeDecodeError):
-            return None
-        return target.read_bytes()
+def _compiles(source: Path, shown: str, target: str) -> bool:
+    """Write the module as Python keeps it, never checked against the source's time, which an archive does not keep.
+    False for what is no module of this Python: templates, and code for other versions."""
+    mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            py_compile.compile(str(source), target, shown, doraise=True, invalidation_mode=mode)
+    except (py_compile.PyCompileError, UnicodeDecodeError):
+        return False
+    return True

@@ -90,11 +90,15 @@ class Reading:
             raise Broken("a bounded source finds more splits the second time")
 
     def whole(self) -> None:
-        assert self.target.rows is not None
         found = Counter(row for split in self.splits for row in rows(self.read(split)))
+        self.are_all(found)
+
+    def are_all(self, found: Counter[tuple[str, ...]], by: str = "") -> None:
+        """Raises Broken where these are not the rows that are there by now; ``by`` whom they were read, for people."""
+        assert self.target.rows is not None
         wanted = Counter(tuple(map(repr, row)) for row in self.target.rows())
         if found != wanted:
-            raise Broken(f"{(wanted - found).total()} rows are lost, {(found - wanted).total()} are too many")
+            raise Broken(f"{(wanted - found).total()} rows are lost, {(found - wanted).total()} are too many{by}")
 
     def fits(self) -> None:
         for split in self.splits:

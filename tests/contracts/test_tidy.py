@@ -14,11 +14,17 @@ PRODUCT = ("seatunnel_py", "connectors", "plugins")
 MODULE_LINES_MAX = 400
 PROTOCOL_LINES_MAX = 300
 FUNCTION_LINES_MAX = 70
+FILE_BYTES_MAX = 1_000_000
 
 
 def tracked(*suffixes: str) -> list[Path]:
     shown = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return [ROOT / line for line in shown.splitlines() if line.endswith(suffixes) and (ROOT / line).is_file()]
+
+
+def test_no_file_is_larger_than_what_people_write() -> None:
+    """What a program has printed belongs to the machine that it ran on."""
+    assert [str(path) for path in tracked("") if path.stat().st_size > FILE_BYTES_MAX] == []
 
 
 def product() -> list[Path]:
