@@ -19,7 +19,8 @@ import subprocess
 import tempfile
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from seatunnel_py.errors import EngineError
@@ -65,12 +66,13 @@ class Java:
 @dataclass(frozen=True, slots=True)
 class JvmRequest:
     """``log`` takes what Spark says; ``cache`` holds class-data archives. ``quick`` compiles with the first compiler
-    only: it starts sooner, and slows down what Catalyst runs for long."""
+    only: it starts sooner, and slows down what Catalyst runs for long. ``environment``: beside ours."""
 
     log: Path
     cache: Path
     memory: str = "1g"
     quick: bool = True
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,7 @@ def start_jvm(request: JvmRequest) -> Jvm:
     archive = request.cache / f"classes-{kind}-{_fingerprint(java, jars)}.jsa"
     with tempfile.TemporaryDirectory(prefix="seatunnel-") as directory:
         handshake = Path(directory) / "connection"
-        environment = {**_FEW_ARENAS, **os.environ}
+        environment = {**_FEW_ARENAS, **os.environ, **request.environment}
         environment |= {"_PYSPARK_DRIVER_CONN_INFO_PATH": str(handshake), "SPARK_HOME": str(spark_home)}
         command = _command(java, request, jars, archive)
         request.log.touch(mode=0o600)  # error texts may hold personal data (S14)

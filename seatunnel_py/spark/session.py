@@ -157,14 +157,13 @@ def start(settings: SparkSettings) -> SparkApplication:
     quick = not settings.catalyst
     log = settings.place / "job.log"
     early = _early_daemon(settings.given) if local else None
+    named = {} if early is None else {NAME_VARIABLE: early.name}  # by which Spark's daemon will find it
     try:
-        jvm = start_jvm(JvmRequest(log, settings.cache, memory, quick))
+        jvm = start_jvm(JvmRequest(log, settings.cache, memory, quick, named))
     except BaseException:
         if early is not None:
             early.stop()
         raise
-    finally:
-        os.environ.pop(NAME_VARIABLE, None)
     os.environ["PYSPARK_GATEWAY_PORT"] = str(jvm.port)
     os.environ["PYSPARK_GATEWAY_SECRET"] = jvm.secret
     residents = settings.residents
@@ -177,6 +176,8 @@ def start(settings: SparkSettings) -> SparkApplication:
             insist(partial(_warm_up, context, slots))
     except Exception as error:
         jvm.stop()
+        if early is not None:
+            early.stop()
         raise EngineError(f"Spark did not start on {master}: {_reason(error)}", f"look at the end of {log}") from error
     finally:
         # Child processes must not inherit the way into this JVM.
@@ -195,14 +196,11 @@ def start(settings: SparkSettings) -> SparkApplication:
 
 
 def _early_daemon(given: Mapping[str, str]) -> EarlyDaemon | None:
-    """Started with what Spark would set for a daemon before it imports; the JVM inherits under which name it waits."""
+    """Started with what Spark would set for a daemon before it imports."""
     named = {key.removeprefix("executorEnv."): value for key, value in given.items() if key.startswith("executorEnv.")}
     named["PYTHONPATH"] = os.pathsep.join(filter(None, (named.get("PYTHONPATH"), os.environ["PYTHONPATH"])))
     threads = {"OMP_NUM_THREADS": given.get("task.cpus", "1")}
-    early = EarlyDaemon.start(DAEMON, {**os.environ, **threads, **named})
-    if early is not None:
-        os.environ[NAME_VARIABLE] = early.name
-    return early
+    return EarlyDaemon.start(DAEMON, {**os.environ, **threads, **named})
 
 
 def _warm_up(context: SparkContext, slots: int) -> None:
