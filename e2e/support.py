@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from seatunnel_py.api.failpoints import DIRECTORY_VARIABLE, VARIABLE
 from tests.servers.process_tree import descendants, parent_of_each, words_of
 
-_MAIN = "from seatunnel_py.cli.main import main; main()"
+_MAIN = "from seatunnel_py.__main__ import main; main()"
 _LOCAL = (
     "from functools import partial; from seatunnel_py import app; app.RunOptions = partial(app.RunOptions, local=True)"
 )
@@ -74,6 +75,19 @@ def finish(process: subprocess.Popen[str], seconds: float = RUN_SECONDS_MAX) -> 
 def seatunnel(home: Path, *arguments: str, env: Mapping[str, str] | None = None) -> Finished:
     """Run the command line to its end."""
     return finish(start(home, *arguments, env=env))
+
+
+def failing(armed: str, points: Path) -> dict[str, str]:
+    """The environment in which these failpoints are armed; ``points`` is the directory of their hits."""
+    points.mkdir(exist_ok=True)
+    return {VARIABLE: armed, DIRECTORY_VARIABLE: str(points)}
+
+
+def events(home: Path, name: str, job: str = "job") -> list[dict[str, Any]]:
+    """What the log of a job says of one kind; a driver may be in the middle of a line."""
+    lines = (home / f".seatunnel/jobs/{job}/events.jsonl").read_text().splitlines(keepends=True)
+    whole = (json.loads(line) for line in lines if line.endswith("\n"))
+    return [event for event in whole if event["event"] == name]
 
 
 def write_job(home: Path, text: str, name: str = "job.conf") -> Path:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import seatunnel, write_job
+from e2e.support import finish, kill9, seatunnel, start, wait_alive, write_job
+from tests.servers.process_tree import jvms_below
 from tests.servers.spark_cluster import SparkCluster, spark_cluster
+
+EXECUTOR_SECONDS_MAX = 180.0  # it starts on a machine that may be busy with other tests
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +84,53 @@ def test_a_join_runs_on_a_cluster(tmp_path: Path, databases: Databases, cluster:
             " GROUP BY p.id, p.name ORDER BY 1"
         ).fetchall()
     assert databases.rows(databases.target, "totals") == expected
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("phase", ["it is there", "it copies"])
+def test_a_killed_executor_costs_only_its_unfinished_units(
+    tmp_path: Path, databases: Databases, cluster: SparkCluster, phase: str
+) -> None:
+    """F9: its JVM, with every Python worker below it, before its first unit or in the middle of one."""
+    with databases.connect(databases.source) as connection:
+        connection.execute("CREATE TABLE orders (id bigint PRIMARY KEY, source text, split int, seq int)")
+        connection.execute("INSERT INTO orders SELECT i, 'orders', i % 4, i / 4 FROM generate_series(1, 2000) i")
+    with databases.connect(databases.target) as connection:
+        connection.execute("CREATE TABLE orders (id bigint PRIMARY KEY, source text, split int, seq int)")
+        connection.execute(
+            "CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN PERFORM pg_sleep(0.005); RETURN new; END $$"
+        )
+        connection.execute("CREATE TRIGGER slowly BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION slowly()")
+    write_job(
+        tmp_path,
+        f"""
+        env {{ parallelism = 2, unit.rows = 400, job.retry.interval.seconds = 1, spark.master = "{cluster.url}" }}
+        source {{ Jdbc {{ {databases.jdbc(databases.source)}, table_path = "{databases.source}.public.orders" }} }}
+        sink {{ Jdbc {{ {databases.jdbc(databases.target)}, generate_sink_sql = true, is_exactly_once = true,
+                        exactly_once_recipe = direct, database = {databases.target}, table = "public.orders" }} }}
+        """,
+    )
+    copies = (
+        "SELECT 1 FROM pg_stat_activity WHERE query ~* 'copy .* from stdin' AND state = 'active' "
+        "AND datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    process = start(tmp_path, "run", "job.conf", "--json")
+
+    def executors() -> list[int]:
+        return [jvm for one in cluster.workers.values() for jvm in jvms_below(one.pid, "CoarseGrainedExecutorBackend")]
+
+    try:
+        with databases.connect(databases.target) as connection:
+            begun = partial(connection.execute, copies if phase == "it copies" else "SELECT 1")
+            wait_alive(process, phase, lambda: executors() and begun().fetchone(), EXECUTOR_SECONDS_MAX)
+        killed = executors()
+        for executor in killed:
+            kill9(executor)
+        ended = finish(process)
+    finally:
+        process.kill()  # where a step above has failed
+
+    assert killed
+    assert ended.code == 0, ended.err + ended.out
+    assert databases.rows(databases.target, "orders") == databases.rows(databases.source, "orders")

@@ -30,7 +30,8 @@ def test_every_failpoint_is_swept() -> None:
 @pytest.mark.parametrize("recipe", list(RECIPES))
 @pytest.mark.parametrize("moment", list(MOMENTS))
 def test_the_driver_dies_at_every_moment_of_every_recipe(recipe: str, moment: str) -> None:
-    """The twelve crash points of a commit, and the driver that is overtaken."""
+    """The twelve crash points of a commit (F7), also between a write and its durability (F25), and the driver that is
+    overtaken (F8)."""
     kills = [
         (kill.victim, f"{kill.point}@{kill.hit}")
         for case in long_form()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import time
@@ -15,7 +14,7 @@ import psycopg
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import finish, kill9, python_workers, start, wait_for, write_job
+from e2e.support import events, finish, kill9, python_workers, start, wait_for, write_job
 from tests.servers.postgres import PostgresServer
 
 ROWS, SPLITS = 6_000, 60
@@ -75,9 +74,7 @@ class Job:
             self.process.communicate()
 
     def events(self, name: str) -> list[dict[str, Any]]:
-        lines = (self.home / ".seatunnel/jobs/job/events.jsonl").read_text().splitlines(keepends=True)
-        whole = (json.loads(line) for line in lines if line.endswith("\n"))
-        return [event for event in whole if event["event"] == name]
+        return events(self.home, name)
 
     @contextmanager
     def outage(self) -> Iterator[None]:
@@ -142,7 +139,7 @@ class Job:
 def test_an_outage_restarts_the_region_of_the_sink_that_it_hits(
     tmp_path: Path, databases: Databases, own: PostgresServer, retain: str, region: set[str]
 ) -> None:
-    """The sink's sessions are killed and its server refuses for longer than one life tries: that sink restarts, and its
+    """F1: the sink's sessions are killed and its server refuses for longer than one life tries: that sink restarts, and its
     source where nothing was retained; the others keep their epoch and go on meanwhile. With retained channels workers
     die beside it."""
     job = Job(tmp_path, databases, own, retain)

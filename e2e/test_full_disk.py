@@ -1,4 +1,4 @@
-"""Disks that are full (F56): under a file sink's target, the exchange, the checkpoint store, the quarantine, the home.
+"""Disks that are full (F22, F56): under a file sink's target, the exchange, the checkpoint store, the quarantine, the home.
 The place is named and so is what helps; with room again ``--restore latest`` goes on, and every row arrives once.
 
 Each place is a file system of its own of a few pages: the rest of the machine has room.
@@ -108,7 +108,7 @@ def test_under_the_exchange(tmp_path: Path) -> None:
 
 
 def test_under_the_store(tmp_path: Path) -> None:
-    """Nor has it room for the receipt, which says why."""
+    """F22: nor has it room for the receipt, which says why."""
     place = tmp_path / "disk"
     with small(place, "24k"):
         job(tmp_path, f'checkpoint.interval = 20, checkpoint.location = "{place}"')

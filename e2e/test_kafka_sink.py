@@ -64,7 +64,7 @@ def job(tmp_path: Path, kafka: KafkaServer) -> Job:
 
 
 def test_a_table_arrives_once_whenever_its_driver_dies(job: Job, databases: Databases) -> None:
-    """Batch, a commit every 200 ms: killed with an open transaction, and between the commit and its answer."""
+    """F45. Batch, a commit every 200 ms: killed with an open transaction, which the next driver ends, and between the commit and its answer."""
     with databases.connect(databases.source) as connection:
         connection.execute("CREATE TABLE numbers (seq bigint PRIMARY KEY, split int NOT NULL)")
         connection.execute(f"INSERT INTO numbers SELECT i, i / 5000 FROM generate_series(0, {TABLE_ROWS} - 1) i")
@@ -93,7 +93,7 @@ def test_a_table_arrives_once_whenever_its_driver_dies(job: Job, databases: Data
 
 
 def test_a_stream_that_is_down_for_longer_than_a_transaction_lives_loses_nothing(job: Job) -> None:
-    """Bar 10: the driver dies with an open transaction, and comes back after three times its time-out."""
+    """F41, bar 10: the driver dies with an open transaction, and comes back after three times its time-out."""
     write_job(
         job.home,
         f"""

@@ -93,6 +93,30 @@ def test_a_batch_reads_what_is_there(tmp_path: Path, kafka: KafkaServer, landing
     assert (table["rows_read"], table["rows_written"]) == (PARTITIONS * ROWS, PARTITIONS * ROWS)
 
 
+@pytest.mark.parametrize("env", ["", "error.max-rows = 5"])
+def test_messages_that_are_skipped_are_in_the_receipt(
+    tmp_path: Path, kafka: KafkaServer, landing: Landing, topic: str, env: str
+) -> None:
+    """Nobody sees otherwise that they were there. With bad rows among them, too: a unit is read again for these."""
+    make_topic(kafka, topic, 1)
+    messages = numbered(topic, 0, range(3_000))
+    bad = [(0, b'{"seq": %d' % number) for number in range(100)]
+    send(kafka, topic, [*messages[:1_000], *bad, *messages[1_000:]])
+    with landing.databases.connect(landing.databases.target) as connection:
+        connection.execute("ALTER TABLE landed ADD CHECK (seq <> 1500)" if env else "SELECT 1")
+    more = "format_error_handle_way = skip"
+    write_job(tmp_path, job(kafka, landing, topic, f"unit.rows = 700, {env}", more))
+
+    run = finish(start(tmp_path, "run", "job.conf", "--json", program=IN_PROCESS))
+
+    assert run.code == 0, run.err + run.out
+    rejected = 1 if env else 0
+    assert landing.partitions() == {(topic, 0): [seq for seq in range(3_000) if not (env and seq == 1500)]}
+    table = run.receipt["tables"][0]
+    counts = [table[name] for name in ("rows_read", "rows_written", "rows_filtered", "rows_rejected")]
+    assert counts == [3_100, 3_000 - rejected, 100, rejected]
+
+
 class Reading:
     """A streaming job that can be killed and gone on with."""
 

@@ -103,7 +103,7 @@ class Led:
                 home,
                 f"""
                 env {{ job.mode = STREAMING, checkpoint.interval = 200, checkpoint.location = "{store}" }}
-                source {{ FakeSource {{ row.num = {ROWS_LED}, split.num = 20, split.read-interval = 200,
+                source {{ FakeSource {{ row.num = {ROWS_LED}, split.num = 40, split.read-interval = 400,
                             schema {{ table = "shop.events", fields {{ id = bigint }} }},
                             bigint.fake.mode = range, auto.increment.enabled = true }} }}
                 sink {{ Jdbc {{ {databases.jdbc(databases.target)}, generate_sink_sql = true,

@@ -137,7 +137,7 @@ def check_set_aside(job: Job) -> None:
 
 
 def test_bad_rows_of_seven_kinds_and_their_replay(job: Job) -> None:
-    """Limits hold, so the job is a success; after a fix each bad row arrives once, however often it is asked for."""
+    """F50: limits hold, so the job is a success; after a fix each bad row arrives once, however often it is asked for."""
     run = job.run()
 
     assert run.code == 0, run.out + run.err

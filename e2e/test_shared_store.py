@@ -1,16 +1,22 @@
-"""Checkpoints in a database: a driver that is killed on one machine is gone on with on another."""
+"""Checkpoints in a database: a driver that is killed on one machine is gone on with on another, and a database that is
+away for a while is waited for."""
 
 from __future__ import annotations
 
+import json
 import subprocess
+import time
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import finish, kill_driver, start, wait_alive, write_job
+from e2e.support import IN_PROCESS, finish, kill_driver, seatunnel, start, wait_alive, write_job
+from tests.servers.postgres import PostgresServer
 
 ROWS = 600_000
+EVENTS, AWAY_SECONDS = 4_000, 5.0
 
 
 class Machines:
@@ -80,3 +86,55 @@ def test_a_job_that_was_killed_on_one_machine_goes_on_on_another(machines: Machi
     assert "not-asked-for" not in "".join(
         file.read_text(errors="replace") for home in machines.homes for file in home.rglob("*.json*")
     )
+
+
+def stored(server: PostgresServer) -> int:
+    """How many records have been written."""
+    query = "SELECT count(*) FROM seatunnel_checkpoint WHERE name LIKE 'records/%'"
+    with psycopg.connect(server.dsn) as connection:
+        try:
+            found = connection.execute(query).fetchone()
+        except psycopg.errors.UndefinedTable:
+            return 0
+    return int(found[0]) if found else 0
+
+
+@pytest.mark.parametrize("mode", ["BATCH", "STREAMING"])
+def test_a_store_that_is_away_for_a_while_ends_nothing(mode: str, tmp_path: Path) -> None:
+    """F22: its server is killed in the middle of a job, and comes back; the job says so, and arrives whole."""
+    out = tmp_path / "out"
+    with PostgresServer.running(durable=True) as server:
+        write_job(
+            tmp_path,
+            f"""
+            env {{ job.mode = {mode}, checkpoint.interval = 200, checkpoint.tolerable-failures = 0,
+                   read_limit.rows_per_second = 400,
+                   checkpoint.location = "postgresql://postgres@127.0.0.1:{server.port}/postgres" }}
+            source {{ FakeSource {{ row.num = {EVENTS}, split.num = 40,
+                        schema {{ fields {{ id = bigint }} }},
+                        bigint.fake.mode = range, auto.increment.enabled = true }} }}
+            sink {{ LocalFile {{ path = "{out}", file_format_type = json }} }}""",
+        )
+        job = start(tmp_path, "run", "job.conf", "--job-id", "job", program=IN_PROCESS)
+        wait_alive(job, "its second checkpoint", lambda: stored(server) >= 3)
+        server.kill9()
+        time.sleep(AWAY_SECONDS)
+        assert job.poll() is None, job.communicate()
+        server.start()
+        wait_alive(job, "all rows", lambda: mode == "BATCH" or len(numbers(out)) >= EVENTS, seconds=60)
+        if mode == "STREAMING":
+            job.terminate()
+        run = finish(job)
+
+    assert run.code == (0 if mode == "BATCH" else 143), run.err + run.out
+    assert sorted(numbers(out)) == list(range(1, EVENTS + 1))
+    assert "waiting for the checkpoint store" in run.err and "the checkpoint store is back after" in run.err
+    # Its server is gone for good now: what this machine knows is shown, and why no more.
+    shown = json.loads(seatunnel(tmp_path, "jobs", "show", "job", "--json").out)
+    [outage] = [one for one in shown["timeline"]["failures"] if one["what"] == "checkpoint store"]
+    assert "the job went on" in outage["follows"]
+    assert shown["receipt"]["totals"]["rows_read"] == EVENTS and "cannot be used" in shown["store_away"]
+
+
+def numbers(out: Path) -> list[int]:
+    return [json.loads(line)["id"] for file in out.glob("*.json") for line in file.read_text().splitlines()]

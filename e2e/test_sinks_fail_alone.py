@@ -11,35 +11,17 @@ from pathlib import Path
 import pytest
 
 from e2e.conftest import Databases
+from e2e.orders import Row, every, in_files, in_table, named
 from e2e.support import IN_PROCESS, SEATUNNEL, Finished, finish, seatunnel, start, write_job
 
 ROWS = 6_000
 SPLITS = 3
-Row = tuple[str, int, int]  # source, split, seq
-EVERY = {("orders", number % SPLITS, number) for number in range(ROWS)}
-
-
-def from_table(databases: Databases, home: Path) -> str:
-    with databases.connect(databases.source) as connection:
-        connection.execute("CREATE TABLE orders (seq bigint PRIMARY KEY, source text NOT NULL, split int NOT NULL)")
-        connection.execute(f"INSERT INTO orders SELECT i, 'orders', i % {SPLITS} FROM generate_series(0, {ROWS - 1}) i")
-    return f'Jdbc {{ {databases.jdbc(databases.source)}, table_path = "{databases.source}.public.orders" }}'
-
-
-def from_files(databases: Databases, home: Path) -> str:
-    place = home / "in"
-    place.mkdir()
-    for split in range(SPLITS):
-        with (place / f"{split}.csv").open("w", newline="") as file:
-            csv.writer(file).writerows([seq, "orders", split] for seq in range(split, ROWS, SPLITS))
-    fields = "fields { seq = bigint, source = string, split = int }"
-    return (
-        f'LocalFile {{ path = "{place}", file_format_type = csv, '
-        f"schema {{ table = orders, {fields}, primaryKey {{ name = pk, columnNames = [seq] }} }} }}"
-    )
-
-
-SOURCES = {"a table": from_table, "files": from_files}
+KEY = ", primaryKey { name = pk, columnNames = [seq] }"
+EVERY = every(ROWS, SPLITS)
+SOURCES = {
+    "a table": lambda databases, _: in_table(databases, ROWS, SPLITS),
+    "files": lambda _, home: in_files(home, ROWS, SPLITS, KEY),
+}
 
 
 class FanOut:
@@ -62,7 +44,7 @@ class FanOut:
             f"""
             env {{ parallelism = 2, checkpoint.interval = 300, unit.rows = 250, job.retry.times = 1,
                    job.retry.interval.seconds = 1 }}
-            source {{ {read.replace("{", "{ plugin_output = orders,", 1)} }}
+            source {{ {named(read)} }}
             sink {{
               {self.table("good", "postgres")}
               {self.table("bad", self.clerk)}

@@ -1,4 +1,4 @@
-"""A connection breaks exactly at a commit, and nobody hears whether it was done (F33, F46): the target is asked.
+"""A connection breaks exactly at a commit, and nobody hears whether it was done (F4, F33, F46): the target is asked.
 
 Rows carry (source, split, seq). Whatever the outcome was that nobody heard, each arrives once where that is promised.
 """
@@ -51,6 +51,5 @@ def test_what_nobody_heard_is_found_out(name: str, seed: int, lane: Lane, tmp_pa
     assert ended.code == 0, ended.out + ended.err
     assert choose.cuts[Fate.CUT_AFTER] > 1, choose.cuts
     found = target.rows(place)
-    problems = judge.content(recipe.wanted(), found) + (judge.order(found) if target.ordered else [])
-    assert problems == [], choose.cuts
+    assert judge.rows(recipe.wanted(), found, ordered=target.ordered) == [], choose.cuts
     assert list(target.left_behind(place)) == []

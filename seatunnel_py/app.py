@@ -238,8 +238,8 @@ class Session:
             with JobLog(place.events, place.job_id, job.file.env.log_level.value, secrets_of(job)) as log:
                 tell = Listeners(log, (*hook_listeners(hooks()), listen))
                 _announce(planned, place, tell, accepted=accept_changes)
-                engine = self._engines.engine(place.exchange)
                 described = _described(planned)
+                engine = self._engines.engine(place.exchange)  # waits for Spark: what can be done before is
                 receipt, resumable = drive(planned.job, described, pipelines, engine, place, tell, on_driver, began)
             receipt = _kept(receipt, place)
             place.clear(finished=receipt.exit_code == ExitCode.SUCCESS, rows=not resumable)

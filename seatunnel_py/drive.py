@@ -6,9 +6,11 @@ import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from seatunnel_py.api.factory import JobMode
 from seatunnel_py.api.redaction import redacted_text
 from seatunnel_py.config.env import RequiredGuarantee
 from seatunnel_py.errors import PluginError
@@ -24,6 +26,7 @@ from seatunnel_py.runtime.graph import keys
 from seatunnel_py.runtime.home import JobPlace
 from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.loop import Driver
+from seatunnel_py.runtime.patient_storage import PatientStorage
 from seatunnel_py.runtime.ports import Engine
 from seatunnel_py.runtime.receipt import Receipt, Seconds
 from seatunnel_py.runtime.segment_retention import sweep
@@ -86,11 +89,12 @@ class _Run:
         if env.guarantee is RequiredGuarantee.EXACTLY_ONCE:
             self.opened.require_exclusive()
         self.shared = SharedJob(self.opened.storage) if env.checkpoint_location else None
-        self.store = CheckpointStore(self.opened.storage)
+        self.storage = PatientStorage(self.opened.storage, endless=env.job_mode is JobMode.STREAMING)
+        self.store = CheckpointStore(self.storage)
         self.settings = self._settings()
         self.authority = self._authority(pipelines)
-        self.journal = JournalFile(self.opened.storage, self.authority.incarnation)
-        sweep(self.settings.exchange, self.authority.incarnation - 1, self.opened.storage, self.journal.journal)
+        self.journal = JournalFile(self.storage, self.authority.incarnation)
+        sweep(self.settings.exchange, self.authority.incarnation - 1, self.storage, self.journal.journal)
 
     def _settings(self) -> Settings:
         env, place = self.job.file.env, self.place
@@ -136,7 +140,7 @@ class _Run:
         return receipt
 
     def driver(self, pipelines: tuple[Pipeline, ...], engine: Engine, tell: Callable[[JobEvent], None]) -> Driver:
-        return Driver(
+        driver = Driver(
             pipelines,
             engine,
             self.place.job_id,
@@ -147,6 +151,8 @@ class _Run:
             _SystemClock(),
             tell,
         )
+        self.storage.begin(lambda event: driver.post(partial(driver.tell, event)))
+        return driver
 
     def desk(self, plan: Mapping[str, Any]) -> Desk:
         """Where requests to this run are heard, on this machine and from others; savepoints stand beside the jobs."""
@@ -174,7 +180,7 @@ class _Run:
                 remove_all(exchange)
             raise
         if driver.resumable:
-            sweep(exchange, incarnation, self.opened.storage, self.journal.journal)
+            sweep(exchange, incarnation, self.storage, self.journal.journal)
             return
         if self.job.file.env.exchange_location:
             remove_all(exchange)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -14,6 +13,8 @@ from seatunnel_py.plan.sql import CatalystFactory, SparkFactory
 from seatunnel_py.plan.steps import Job, Step
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from seatunnel_py.api.factory import SourceFactory
     from seatunnel_py.plan.sql import SqlAnalyst
     from seatunnel_py.runtime.ports import Engine
@@ -69,6 +70,8 @@ class SparkEngines:
             tuple(sorted({extra for job in jobs for step in job.steps for extra in step.factory.extras(step.options)})),
             max(_residents(job) for job in jobs),
         )
+        from concurrent.futures import ThreadPoolExecutor
+
         self._starting = ThreadPoolExecutor(1, thread_name_prefix="spark")
         self._application: Future[SparkApplication] = self._starting.submit(session.start, settings)
 

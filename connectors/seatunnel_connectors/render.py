@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_connectors.float_text import float_text
 from seatunnel_connectors.temporal import format_column
 from seatunnel_connectors.text_columns import SEPARATORS, TextRules
-from seatunnel_py.api import DataType, FatalError, Kind
+from seatunnel_py.api import Column, DataType, FatalError, Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,6 +42,14 @@ def text_values(array: pa.Array, dtype: DataType, rules: TextRules, level: int =
     return scalar_text(array, dtype)
 
 
+def column_text(array: pa.Array, column: Column, rules: TextRules) -> pa.Array:
+    """``text_values`` of a column, which is named where a value has no text."""
+    try:
+        return text_values(array, column.dtype, rules)
+    except FatalError as error:
+        raise FatalError(f"column {column.name!r}: {error.message}", error.remedy) from None
+
+
 def scalar_text(array: pa.Array, dtype: DataType) -> pa.Array:
     """Text of numbers, truth values, strings and bytes."""
     import pyarrow as pa
@@ -57,7 +65,7 @@ def scalar_text(array: pa.Array, dtype: DataType) -> pa.Array:
         except pa.ArrowInvalid:
             raise FatalError(
                 "a value of type bytes is not UTF-8 text, which text formats write bytes as",
-                "use json, parquet or orc, or leave the column out with sink_columns",
+                "use json, parquet or orc, or leave the column out",
             ) from None
     if pa.types.is_floating(array.type):
         return float_text(array)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, model_validator
+from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from seatunnel_py.api import (
     Column,
@@ -56,6 +56,14 @@ TypeOption = Annotated[Any, AfterValidator(read_type)]
 """A :class:`DataType`, however the job file spells it."""
 
 
+def _kind(given: object) -> object:
+    """The peer's pages write ``KEY`` for what its job files call ``INDEX_KEY``."""
+    return ConstraintType.INDEX_KEY if isinstance(given, str) and given.strip().upper() == "KEY" else given
+
+
+ConstraintKind = Annotated[ConstraintType, BeforeValidator(_kind)]
+
+
 class SortType(StrEnum):
     ASC = "ASC"
     DESC = "DESC"
@@ -75,17 +83,27 @@ class ColumnOptions(Options):
 
 class PrimaryKeyOptions(Options):
     name: str = option(doc="name of the key")
-    column_names: tuple[str, ...] = option(key="columnNames", min_length=1, doc="its columns, in order")
+    column_names: tuple[str, ...] = option(
+        key="columnNames", fallback=("columns",), min_length=1, doc="its columns, in order"
+    )
+
+
+_NO_VECTOR_INDEX = "accepted; of a VECTOR_INDEX_KEY, which no sink makes"
 
 
 class ConstraintColumnOptions(Options):
     column_name: str = option(key="columnName", doc="a column of the constraint")
     sort_type: SortType = option(SortType.ASC, key="sortType", doc="sort order of the column")
+    index_name: str | None = option(None, key="indexName", doc=_NO_VECTOR_INDEX)
+    index_type: str | None = option(None, key="indexType", doc=_NO_VECTOR_INDEX)
+    metric_type: str | None = option(None, key="metricType", doc=_NO_VECTOR_INDEX)
 
 
 class ConstraintOptions(Options):
     constraint_name: str = option(key="constraintName", doc="name of the constraint")
-    constraint_type: ConstraintType = option(key="constraintType", doc="kind of the constraint")
+    constraint_type: ConstraintKind = option(
+        ConstraintType.INDEX_KEY, key="constraintType", doc="kind of the constraint; KEY is an INDEX_KEY"
+    )
     constraint_columns: tuple[ConstraintColumnOptions, ...] = option(
         key="constraintColumns", min_length=1, doc="its columns, in order"
     )

@@ -16,13 +16,15 @@ from e2e.crash_sweep.recipes import RECIPES, Recipe
 
 
 class Victim(StrEnum):
-    """``OLDER`` is a driver that is stopped, overtaken by another one, and woken up again."""
+    """``JVM`` is that of an executor (F9); ``OLDER`` a driver that is stopped, overtaken by another one, and woken up
+    again. Where ``NOBODY`` dies the moment raises an error, each time from then on: attempts and lives are used up."""
 
     DRIVER = "driver"
     WORKER = "Python worker"
     JVM = "executor JVM"
     SERVER = "server"
     OLDER = "older driver"
+    NOBODY = "an error"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class Kill:
 
     @property
     def spec(self) -> str:
+        if self.victim is Victim.NOBODY:
+            return f"{self.point}:error@{self.hit}-"
         own = self.victim in (Victim.DRIVER, Victim.WORKER)
         return f"{self.point}:{'kill' if own else 'pause'}@{self.hit}"
 
@@ -63,6 +67,11 @@ class Case:
     def paced(self) -> bool:
         """Whether a driver dies, so that later ones must find something to do."""
         return any(kill.victim in (Victim.DRIVER, Victim.OLDER) for kill in self.kills)
+
+    @property
+    def tried_long(self) -> bool:
+        """Whether what fails is to be tried until it passes."""
+        return all(kill.victim is not Victim.NOBODY for kill in self.kills)
 
 
 # In the order in which a job passes them, so that several can be killed at one after the other.
@@ -158,6 +167,16 @@ def worker_points(recipe: Recipe) -> tuple[str, ...]:
     return (*WORKERS, *(point for target in recipe.targets for point in OF_UNITS[target.recipe]))
 
 
+def errors(recipe: Recipe) -> Case:
+    """A job that fails in each of its units' moments, behind some units, and before its commit; it goes on each time.
+    A unit whose transaction is committed does not fail again: the next attempt finds it."""
+    behind = 1 if recipe.name == "files single" else 2
+    points = [point for point in worker_points(recipe) if not point.endswith(".unit.committed")]
+    units = [Kill(point, Victim.NOBODY, behind) for point in points]
+    commits = [Kill(OF_RECIPE[target.recipe][0], Victim.NOBODY) for target in recipe.targets]
+    return Case(recipe.name, tuple((kill,) for kill in (*units, *commits)), local=True)
+
+
 def long_form() -> Iterator[Case]:
     """All of it, recipe by recipe in turns: wherever a chunk ends, every recipe has had its part."""
     for turn in zip_longest(*map(_of_recipe, RECIPES.values())):
@@ -179,6 +198,8 @@ def _of_recipe(recipe: Recipe) -> Iterator[Case]:
     in_process = not recipe.name.startswith(("sqlite", "mariadb"))
 
     yield Case(recipe.name, tuple((Kill(point),) for point in STAGING), local=True)
+    if len(recipe.targets) == 1:  # of several one that fails is left out, and the others end well
+        yield errors(recipe)
     yield from (Case(recipe.name, chain, local=True) for chain in (*chains, ((HALF_WRITTEN,),)))
     yield from (Case(recipe.name, runs) for runs in (workers[0], *servers[:1]))
     yield Case(recipe.name, older[0], local=in_process)
@@ -198,6 +219,7 @@ def short_form() -> Iterator[Case]:
         points = (*own[:2], COMPOSED, *own[2:]) if recipe == "files single" else own
         yield Case(recipe, tuple((Kill(point),) for point in points), local=True)
     yield Case("fan-out", tuple((Kill(point, hit=2),) for point in CHANNELS))
+    yield errors(RECIPES["postgres direct"])
     for recipe in ("postgres native", "mariadb", "files parquet"):
         yield Case(recipe, (tuple(Kill(point, Victim.WORKER) for point in worker_points(RECIPES[recipe])),))
     yield Case("postgres append", ((Kill("postgres.unit.committed", Victim.JVM, 2),),))

@@ -40,6 +40,11 @@ class Glance:
         return sum(rows for rows, _ in self.splits.values())
 
 
+def rows(wanted: Iterable[Row], found: Sequence[Row], *, ordered: bool) -> list[str]:
+    """What is wrong with the rows of a target."""
+    return content(wanted, found) + (order(found) if ordered else [])
+
+
 def content(wanted: Iterable[Row], found: Sequence[Row]) -> list[str]:
     """Rows that are lost, there more than once, or nobody's."""
     expected, there = Counter(wanted), Counter(found)

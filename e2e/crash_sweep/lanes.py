@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
@@ -56,6 +57,8 @@ class Sweep(Generic[C]):
             thread.start()
         for thread in threads:
             thread.join()
+        with suppress(OSError):  # what was violated keeps its directory, to be looked at
+            self.root.rmdir()
         return not any(outcome.violations for outcome in self.outcomes)
 
     def _lane(self) -> None:

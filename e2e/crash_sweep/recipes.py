@@ -89,11 +89,11 @@ class Recipe:
         """Every row that the source holds."""
         return all_rows(self.rows)
 
-    def job(self, place: Place, paced: bool) -> str:
+    def job(self, place: Place, paced: bool, tries: str = "job.retry.times = 20") -> str:
         """The job file. ``paced``: it reads so slowly that each of its lives has checkpoints to come, on any machine."""
         sinks = "\n".join(target.text(place) for target in self.targets)
         return f"""
-            env {{ checkpoint.interval = 50, checkpoint.max-retained = 1, job.retry.times = 20, {self.env}
+            env {{ checkpoint.interval = 50, checkpoint.max-retained = 1, {tries}, {self.env}
                 {PACE if paced else ""} }}
             source {{ {self.source.text(place)} }}
             sink {{ {sinks} }}"""

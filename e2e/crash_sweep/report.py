@@ -53,7 +53,7 @@ class Damage:
             rows[what] += int(number)
         return cls(
             len(outcomes),
-            sum(len(outcome.killed) for outcome in outcomes),
+            sum(victim != Victim.NOBODY for _, victim, _ in _kills(outcomes)),
             rows["lost"],
             rows["duplicated"],
             sum("left behind" in one for one in said),

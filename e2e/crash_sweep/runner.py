@@ -20,10 +20,10 @@ from e2e.crash_sweep.judge import Glance
 from e2e.crash_sweep.place import Lane, Place
 from e2e.crash_sweep.recipes import RECIPES, Recipe, Target
 from e2e.crash_sweep.report import Outcome
-from e2e.support import IN_PROCESS, SEATUNNEL, below, finish, kill9, start, wait_for, write_job
-from seatunnel_py.api.failpoints import DIRECTORY_VARIABLE, VARIABLE
+from e2e.support import IN_PROCESS, SEATUNNEL, below, failing, finish, kill9, start, wait_for, write_job
 from tests.servers.process_tree import jvms_below
 
+FEW_TRIES = "job.retry.times = 1, job.retry.interval.seconds = 1"
 RESTORES_MAX = 4  # a server that was killed may cost a run or two
 LOOK_SECONDS = 0.1
 GONE_SECONDS = 20.0
@@ -60,7 +60,8 @@ class Run:
         self.recipe.source.prepare(self.place, list(self.recipe.wanted()))
         for target in self.recipe.targets:
             target.prepare(self.place)
-        write_job(self.place.home, self.recipe.job(self.place, self.case.paced))
+        tries = () if self.case.tried_long else (FEW_TRIES,)
+        write_job(self.place.home, self.recipe.job(self.place, self.case.paced, *tries))
 
     def to_the_end(self) -> None:
         for kills in self.case.runs:
@@ -82,8 +83,7 @@ class Run:
         env: Mapping[str, str] = {}
         if kills:
             self._runs += 1
-            self._points.mkdir()
-            env = {VARIABLE: ",".join(kill.spec for kill in kills), DIRECTORY_VARIABLE: str(self._points)}
+            env = failing(",".join(kill.spec for kill in kills), self._points)
         program = IN_PROCESS if self.case.local else SEATUNNEL
         arguments = ("run", "job.conf", "--job-id", "job", "--restore", "latest", "--json")
         return start(self.place.home, *arguments, env=env, program=program)
@@ -113,8 +113,8 @@ class Run:
                 self.killed.append(str(kill))
             else:
                 self.violations.append(f"never passed: {kill}")
-        if kills[-1].victim is Victim.OLDER and code == 0:
-            self.violations.append("a driver that was overtaken says that it has succeeded")
+        if kills[-1].victim in (Victim.OLDER, Victim.NOBODY) and code == 0:
+            self.violations.append(f"a driver says that it has succeeded: {kills[-1]}")
 
     def _while_paused(self, process: subprocess.Popen[str], kill: Kill, act: object) -> None:
         acted = self._points / f"{kill.point}.acted"
@@ -142,9 +142,7 @@ class Run:
 
     def look_at(self, target: Target, looks: list[Glance]) -> None:
         name, wanted, found = type(target).__name__, list(self.recipe.wanted()), target.rows(self.place)
-        problems = judge.content(wanted, found)
-        if target.ordered:
-            problems += judge.order(found)
+        problems = judge.rows(wanted, found, ordered=target.ordered)
         problems += judge.glances(wanted, target.seen, looks)
         left = list(target.left_behind(self.place))
         if left:

@@ -16,6 +16,7 @@ from seatunnel_py.api.batch import (
     Rejected,
     RowKind,
     SchemaChange,
+    Skipped,
     TransactionEnd,
 )
 from seatunnel_py.api.capabilities import (
@@ -77,7 +78,7 @@ from seatunnel_py.api.step_options import SinkOptions, SourceOptions, TransformO
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.api.types import DataType, Kind, from_arrow, parse_type, to_arrow
-from seatunnel_py.errors import BadRows, FatalError, GenerationLost, PluginError, RetriableError
+from seatunnel_py.errors import BadRows, FatalError, GenerationLost, NoWayOn, PluginError, RetriableError
 
 __all__ = [
     "BadRows",
@@ -106,6 +107,7 @@ __all__ = [
     "NativeSink",
     "NativeSource",
     "NativeWriter",
+    "NoWayOn",
     "NothingToCommit",
     "Options",
     "Piece",
@@ -129,6 +131,7 @@ __all__ = [
     "SinkFactory",
     "SinkOptions",
     "SinkSetup",
+    "Skipped",
     "Source",
     "SourceCapabilities",
     "SourceFactory",

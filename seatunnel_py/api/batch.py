@@ -93,6 +93,18 @@ class Rejected:
 
 
 @dataclass(frozen=True, slots=True)
+class Skipped:
+    """Records that a reader leaves out because its options ask for it: read, and counted among the filtered rows.
+
+    Yield it in front of the batch that they stood in, without an end, or with one where no row is left of them.
+    """
+
+    table: TablePath
+    rows: int
+    end: Position | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SchemaChange:
     """The table looks different from here on; ``statement`` is the source's own words, for people."""
 
@@ -129,4 +141,4 @@ class ReaderEvent:
     end: Position | None = None
 
 
-Element: TypeAlias = Batch | Rejected | SchemaChange | Heartbeat | TransactionEnd | ReaderEvent
+Element: TypeAlias = Batch | Rejected | Skipped | SchemaChange | Heartbeat | TransactionEnd | ReaderEvent

@@ -10,16 +10,19 @@ Rules. (1) A name is ``recipe.act.moment``, as in ``files.commit.after``. (2) A 
 into the environment: hit it once a unit, batch or commit, never once a row. (3) Hits are counted in a directory, over
 all processes and drivers of a job, so that an armed point acts once, whoever reaches it.
 
-``SEATUNNEL_FAILPOINT = "worker.stage.after:kill@2"`` (several: with commas) arms it for its second hit, and
-``SEATUNNEL_FAILPOINT_DIR`` is the directory; workers inherit both. *kill* is ``kill -9`` of the own process, *error* a
-RetriableError, and *pause* waits until the file ``NAME.go`` is there (or the parent process is gone): in the meantime a
-test kills somebody else. Whoever acts leaves its process id in ``NAME.acted``.
+``SEATUNNEL_FAILPOINT = "worker.stage.after:kill@2"`` (several: with commas) arms it for its second hit, ``@2-4`` for
+three of them, ``@2-`` for all from there on. ``SEATUNNEL_FAILPOINT_DIR`` is the directory; workers inherit both. *kill*
+is ``kill -9`` of the own process, *error* a RetriableError, and *pause* waits until the file ``NAME.go`` is there (or
+the parent process is gone): in the meantime a test kills somebody else. Whoever acts leaves its process id in
+``NAME.acted``.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -61,9 +64,9 @@ class Failpoint:
         armed = os.environ.get(VARIABLE)
         if armed and self.name in armed:
             for spec in armed.split(","):
-                name, action, at = parsed(spec)
+                name, action, hits = parsed(spec)
                 if name == self.name:
-                    _hit(name, action, at)
+                    _hit(name, action, hits)
 
 
 _declared: dict[str, Failpoint] = {}
@@ -94,11 +97,12 @@ def watched() -> Iterator[list[str]]:
         _watching.remove(seen)
 
 
-def parsed(spec: str) -> tuple[str, Action, int]:
-    """``name:action@hit`` in its parts; without ``@hit`` it is the first."""
+def parsed(spec: str) -> tuple[str, Action, range]:
+    """``name:action@hits`` in its parts; without ``@hits`` it is the first."""
     name, _, rest = spec.strip().partition(":")
-    action, _, at = rest.partition("@")
-    return name, Action(action), int(at or 1)
+    action, _, hits = rest.partition("@")
+    first, several, last = (hits or "1").partition("-")
+    return name, Action(action), range(int(first), int(last or sys.maxsize if several else first) + 1)
 
 
 def environment() -> dict[str, str]:
@@ -106,13 +110,13 @@ def environment() -> dict[str, str]:
     return {name: os.environ[name] for name in (VARIABLE, DIRECTORY_VARIABLE) if name in os.environ}
 
 
-def _hit(name: str, action: Action, at: int) -> None:
+def _hit(name: str, action: Action, hits: range) -> None:
     directory = Path(os.environ[DIRECTORY_VARIABLE])
-    if _number_of_this_hit(directory, name) != at:
+    if _number_of_this_hit(directory, name) not in hits:
         return
-    with (directory / f".{name}.acted").open("w") as file:
-        file.write(str(os.getpid()))
-    (directory / f".{name}.acted").rename(directory / f"{name}.acted")
+    draft = directory / f".{name}.{os.getpid()}.{threading.get_ident()}"
+    draft.write_text(str(os.getpid()))
+    draft.rename(directory / f"{name}.acted")
     match action:
         case Action.KILL:
             os.kill(os.getpid(), signal.SIGKILL)

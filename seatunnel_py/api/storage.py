@@ -15,7 +15,8 @@ from seatunnel_py.errors import FatalError
 
 class Storage(ABC):
     """One job's. Every method may block; only ``create`` is called by several processes under one name. What cannot be
-    done raises RetriableError or FatalError, and never shows a secret of the URL."""
+    done raises RetriableError, where the same call may succeed later (a running job makes it again), or FatalError, and
+    never shows a secret of the URL."""
 
     @abstractmethod
     def create(self, name: str, data: bytes) -> bool:
@@ -25,8 +26,8 @@ class Storage(ABC):
 
     @abstractmethod
     def append(self, name: str, data: bytes) -> None:
-        """Put ``data`` behind what ``name`` holds, durably. A process that dies in the middle may leave a part of
-        it."""
+        """Put ``data`` behind what ``name`` holds, durably. A process that dies in the middle may leave a part of it, a
+        RetriableError all or nothing."""
 
     @abstractmethod
     def get(self, name: str) -> bytes | None:

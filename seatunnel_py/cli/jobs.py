@@ -83,9 +83,12 @@ def show(job_id: str, where: Where, last: int | None, *, as_json: bool) -> int:
     failures = timeline.read(job.place.events, alive=alive, kept=last)
     if as_json:
         plain = {"job": job.read("job"), "state": about["state"], "receipt": receipt, "standing": standing}
-        typer.echo(json.dumps({**plain, "timeline": timeline_plain(failures)}, indent=1))
+        plain |= {"timeline": timeline_plain(failures), "store_away": job.away}
+        typer.echo(json.dumps(plain, indent=1))
         return ExitCode.SUCCESS
     typer.echo(f"{about['job_id']}  {about['state']}  {about['job_file']}")
+    if job.away:
+        typer.echo(f"only what this machine knows: {job.away}")
     for line in (*_arrived(receipt), *_stands(job, standing, silence), *timeline_text(failures)):
         typer.echo(line)
     if job.place.events.exists():

@@ -44,6 +44,7 @@ class KnownJob:
     def __init__(self, place: JobPlace, location: str | None = None) -> None:
         self.place = place
         self.location = location
+        self.away = ""  # why what all share could not be read, so that this is what this machine knows
 
     @property
     def job_id(self) -> str:
@@ -60,7 +61,14 @@ class KnownJob:
             return self.place.read(what)
         from seatunnel_py.runtime.shared_job import SharedJob
 
-        return SharedJob(self.storage).read(what) or self.place.read(what)
+        own = self.place.read(what)
+        try:
+            return SharedJob(self.storage).read(what) or own
+        except SeaTunnelError as error:
+            if own is None:
+                raise
+            self.away = error.message
+            return own
 
     @cached_property
     def storage(self) -> Storage:

@@ -61,11 +61,15 @@ def show(name: str, *, as_json: bool) -> int:
 
 
 def schema(to: Path | None) -> int:
-    """The JSON Schema of jobs that the installed plugins can be told to do."""
+    """The JSON Schema of jobs that the installed plugins can be told to do; one that cannot be loaded is left out."""
     registry = installed()
     plugins = []
     for entry in registry.entries():
-        factory: Any = registry.factory(entry.kind, entry.name)
+        try:
+            factory: Any = registry.factory(entry.kind, entry.name)
+        except SeaTunnelError as error:
+            typer.echo(f"left out: {error}", err=True)
+            continue
         plugins.append(PluginOptions(entry.kind.value, entry.name, factory.summary, factory.options))
     text = json.dumps(job_schema(plugins), indent=1, ensure_ascii=False)
     if to is None:

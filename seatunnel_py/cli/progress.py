@@ -29,6 +29,7 @@ from seatunnel_py.runtime.events import (
     RequestAnswered,
     RowsMoved,
     SinkLeftOut,
+    StoreAway,
     TableChanged,
     UnitGivenUp,
     UnitRetried,
@@ -114,12 +115,8 @@ class _View:
                 return Text(f"{event.name}: attempt {event.attempt}: {self._cause(event)}", "yellow")
             case RegionRestarted():
                 return Text(f"{event.name}: {_restarted(event)}", "yellow")
-            case NothingMoved():
-                return Text("\n".join([f"nothing has moved for {event.seconds:.0f} s:", *event.waits]), "yellow")
-            case ChangesAnnounced():
-                return Text("\n".join(event.changes), "cyan")
-            case RequestAnswered():
-                return Text(f"{event.wish}: {event.text}", "green" if event.done else "yellow")
+            case NothingMoved() | ChangesAnnounced() | RequestAnswered() | StoreAway():
+                return _said(event)
             case UnitGivenUp() | SinkLeftOut():
                 return self._gave_up(event)
             case JobEnded() | CheckpointDone():
@@ -212,6 +209,21 @@ class _Plain:
 
     def _tell(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)  # noqa: T201 - see above
+
+
+def _said(event: NothingMoved | ChangesAnnounced | RequestAnswered | StoreAway) -> Text:
+    """What concerns the whole job."""
+    match event:
+        case NothingMoved():
+            return Text("\n".join([f"nothing has moved for {event.seconds:.0f} s:", *event.waits]), "yellow")
+        case ChangesAnnounced():
+            return Text("\n".join(event.changes), "cyan")
+        case RequestAnswered():
+            return Text(f"{event.wish}: {event.text}", "green" if event.done else "yellow")
+        case StoreAway(message=""):
+            return Text(f"the checkpoint store is back after {event.seconds:.0f} s", "green")
+        case StoreAway():
+            return Text(f"waiting for the checkpoint store: {event.message}", "yellow")
 
 
 def _restarted(event: RegionRestarted) -> str:

@@ -20,5 +20,5 @@ def rewrite(path: Path, *, decrypt: bool) -> int:
         typer.echo("env.shade.identifier names no cipher: nothing is encrypted", err=True)
         return ExitCode.JOB_FILE_WRONG
     convert = shade.decrypted if decrypt else shade.encrypted
-    typer.echo(job.rendered(partial(convert, using=cipher)))
+    typer.echo(job.rendered(partial(convert, using=cipher, more=job.env.shade_options)))
     return ExitCode.SUCCESS

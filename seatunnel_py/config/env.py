@@ -209,6 +209,9 @@ class EnvOptions(Options):
     )
     log_level: LogLevel = option(LogLevel.INFO, key="log.level", doc="least grave messages that are logged")
     shade_identifier: str = option("default", key="shade.identifier", doc="cipher of encrypted options")
+    shade_options: tuple[str, ...] = option(
+        (), key="shade.options", doc="options that are encrypted beside the usual ones; a name, or a dotted path"
+    )
     shade_properties: dict[str, str] = option({}, key="shade.properties", doc="properties of that cipher")
     savemode_location: SaveModeLocation = option(
         SaveModeLocation.CLUSTER, key="savemode.execute.location", doc="accepted; save modes run with the job"
@@ -232,6 +235,9 @@ class EnvOptions(Options):
         return row_errors.allowed((self.error_max_rows, self.error_max_ratio), handlers)
 
 
-WITHOUT_EFFECT = ("flink", "jars", "tag_filter", "execution", "table_park_bytes", "dirty_validator")
+WITHOUT_EFFECT = (
+    "flink", "jars", "tag_filter", "execution", "table_park_bytes", "dirty_validator", "sink_flush_interval",
+    "custom_parameters",
+)  # fmt: skip
 """Attributes that are accepted so that a job file runs as it is, and reported as a note. Changes for an isolated table
 are parked where one reader feeds many tables: no source of ours does that yet."""

@@ -101,7 +101,7 @@ class Evaluation:
         slot = _slot(scope, names[0], entry.place)
         path = (*path, names[0])
         slot.place = entry.place
-        if isinstance(entry.value, Literal):
+        if isinstance(entry.value, Literal) or _joins_text(entry.value):
             _make_room(scope, names[0], slot)
         if entry.append:
             before = Reference(path, True, None, "", (), entry.place)
@@ -308,7 +308,12 @@ def _slot(scope: Scope, name: str, place: Place) -> Slot:
 def _is_plain(slot: Slot | None) -> bool:
     """Whether a value that is no object stands there so far."""
     last = slot.definitions[-1] if slot and slot.definitions else None
-    return isinstance(last, Literal) and last.kind != "null"
+    return (isinstance(last, Literal) and last.kind != "null") or _joins_text(last)
+
+
+def _joins_text(value: Expression | Scope | None) -> bool:
+    """Whether pieces side by side can only be a text: one of them is."""
+    return isinstance(value, Joined) and any(isinstance(part, Literal) and part.text.strip() for part in value.parts)
 
 
 def _make_room(scope: Scope, name: str, slot: Slot) -> None:

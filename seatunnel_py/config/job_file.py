@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -54,7 +55,7 @@ class JobFile:
 
     def redacted(self) -> str:
         """The job as JSON text for logs: it runs like the file, but for the secrets, which are masked."""
-        return self.rendered(shade.redacted)
+        return self.rendered(partial(shade.redacted, more=self.env.shade_options))
 
     def rendered(self, change: Callable[[Node], Node]) -> str:
         """The job as JSON text, each block changed by ``change``; read back, it is the same job."""
@@ -132,11 +133,12 @@ def loads(
     elif problems:
         raise JobFileError(tuple(problems))
     every = tuple(step for kind in KINDS for step in steps[kind])
+    hidden = partial(shade.redacted, more=env.shade_options)
     directories = [root] if root else []
     directories += [Path(named)] if (named := environment.get("SEATUNNEL_SECRETS_DIR")) else []
     return JobFile(
         path=file,
-        digest=hashlib.sha256(_rendered(env_tree, every, shade.redacted).encode()).hexdigest(),
+        digest=hashlib.sha256(_rendered(env_tree, every, hidden).encode()).hexdigest(),
         env=env,
         sources=steps["source"],
         transforms=steps["transform"],
@@ -202,7 +204,9 @@ def _decrypted(
     result = []
     for step in steps:
         try:
-            step = StepNode(step.kind, step.plugin, step.ordinal, shade.decrypted(step.options, cipher))
+            step = StepNode(
+                step.kind, step.plugin, step.ordinal, shade.decrypted(step.options, cipher, env.shade_options)
+            )
         except JobFileError as error:
             problems += error.problems
         result.append(step)

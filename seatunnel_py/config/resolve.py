@@ -26,7 +26,10 @@ from seatunnel_py.errors import Problem
 PROBLEMS_MAX = 50
 """Problems of one step that are spelt out; nobody reads more, and looking for near names takes time."""
 
-_SAFE_KINDS = {"rule", "repeated_key", *get_args(ErrorType)} - {"value_error", "assertion_error"}
+SHORT_SECRET = 4
+"""Secrets with fewer characters are looked for as words."""
+
+_SAFE_KINDS = {"rule", "repeated_key", "unknown_key", *get_args(ErrorType)} - {"value_error", "assertion_error"}
 """Errors whose messages hold no value; others come from a plugin's own code."""
 
 _NAME = re.compile(r"[^\W\d][\w.-]*")
@@ -74,7 +77,16 @@ def _validated(plain: Any, model: type[M]) -> tuple[M | None, list[Any]]:
     try:
         return model.model_validate(plain, context={JOB_FILE: True}), []
     except ValidationError as error:
-        return None, list(error.errors(include_url=False, include_input=False))
+        found = error.errors(include_url=False, include_input=False)
+        return None, [one for one in found if not _follows(one, found)]
+
+
+def _follows(error: Any, errors: Iterable[Any]) -> bool:
+    """A list is too short for pydantic where its entries are wrong: those are the mistake."""
+    loc = error["loc"]
+    return error["type"] == "too_short" and any(
+        len(other["loc"]) > len(loc) and other["loc"][: len(loc)] == loc for other in errors
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +178,18 @@ def _problem(node: Node, model: type[Options], error: Any, path: str, hidden: fr
         choices = re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected", "")))
         message = "must be one of " + ", ".join(choices)
         suggestion = nearest(str(spot.node.value), choices)
-    if kind not in _SAFE_KINDS and any(secret in message for secret in hidden):
+    if kind not in _SAFE_KINDS and any(_shows(message, secret) for secret in hidden):
         message = "not valid; the reason is withheld, for it would show a secret"
     unset = next(references(spot.node.value), None) if spot.given and isinstance(spot.node.value, str) else None
     remedy = f"The variable is not set: give it with -i {unset[1]}=..." if unset else ""
     return spot.place.problem(message, path=spot.path(path), suggestion=suggestion, remedy=remedy)
+
+
+def _shows(message: str, secret: str) -> bool:
+    """One of a few characters stands inside of any word by chance, where it gives nothing away."""
+    if len(secret) >= SHORT_SECRET:
+        return secret in message
+    return re.search(rf"(?<!\w){re.escape(secret)}(?!\w)", message) is not None
 
 
 def _nearest_key(name: str, model: type[Options] | None) -> str:

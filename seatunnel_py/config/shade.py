@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -120,26 +120,26 @@ _COLUMNS = frozenset({"schema", "fields", "columns", "rows"})
 """Below these names an option called ``password`` is a column of the data."""
 
 
-def decrypted(options: Node, using: Cipher) -> Node:
-    """A step's options with every sensitive one decrypted, however deep it stands."""
-    return _converted(options, using, using.decrypt)
+def decrypted(options: Node, using: Cipher, more: Collection[str] = ()) -> Node:
+    """A step's options with every sensitive one decrypted, however deep it stands. ``more``: ``env.shade.options``."""
+    return _converted(options, using, using.decrypt, more)
 
 
-def encrypted(options: Node, using: Cipher) -> Node:
+def encrypted(options: Node, using: Cipher, more: Collection[str] = ()) -> Node:
     """The inverse of ``decrypted``."""
-    return _converted(options, using, using.encrypt)
+    return _converted(options, using, using.encrypt, more)
 
 
-def _converted(options: Node, using: Cipher, convert: Callable[[str], str]) -> Node:
+def _converted(options: Node, using: Cipher, convert: Callable[[str], str], more: Collection[str]) -> Node:
     if isinstance(using, PlainText):
         return options
-    sensitive = {*SENSITIVE_OPTIONS, *using.sensitive_options}
+    sensitive = {*SENSITIVE_OPTIONS, *using.sensitive_options, *more}
     problems: list[Problem] = []
 
     def change(path: str, node: Node) -> Scalar:
         names = path.split(".")
-        is_secret = path in sensitive or names[-1] in sensitive
-        if node.value is None or not is_secret or not _COLUMNS.isdisjoint(names) or REFERENCE.search(str(node.value)):
+        is_secret = path in more or (_COLUMNS.isdisjoint(names) and (path in sensitive or names[-1] in sensitive))
+        if node.value is None or not is_secret or REFERENCE.search(str(node.value)):
             return _scalar(node)
         try:
             return convert(str(node.value))
@@ -221,14 +221,16 @@ class Secrets:
 # ---------------------------------------------------------------- redaction
 
 
-def redacted(options: Node) -> Node:
-    """A tree in which every value that may be a secret is masked; references to secrets may be read."""
+def redacted(options: Node, more: Collection[str] = ()) -> Node:
+    """A tree in which every value that may be a secret is masked; references to secrets may be read. ``more``:
+    ``env.shade.options``."""
 
     def change(path: str, node: Node) -> Scalar:
         value = _scalar(node)
         if value is None or isinstance(value, bool):
             return value
-        if is_sensitive(path) and not REFERENCE.fullmatch(str(value)):
+        secret = is_sensitive(path) or path in more or path.rpartition(".")[2] in more
+        if secret and not REFERENCE.fullmatch(str(value)):
             return MASK
         return redacted_text(value) if isinstance(value, str) else value
 

@@ -5,7 +5,8 @@ stored at a time, the newest complete one first: storing an older one afterwards
 already. (CK3) Nothing is committed and nobody is told before the record is durable (I10, I27). (CK4) While a record
 is being stored its outcome is unknown, so it is neither aborted nor timed out. (CK5) A final checkpoint is final only
 if its record shows that everything has ended (O1.6); otherwise there is another one. (CK6) What a person asked for is
-asked for again when it was aborted for somebody else's sake, and answered when it failed.
+asked for again when it was aborted for somebody else's sake, and answered when it failed. (CK7) The final one waits for
+all rows, and there is no knowing how many are still queued: its time begins again as long as units are done.
 
 May not know: which subtasks fail and restart, and what is done about it (``recovery.py``).
 """
@@ -37,15 +38,7 @@ from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.rejoining import Rejoining
 from seatunnel_py.protocol.retention import Retained, retained, subsumed, to_delete
-from seatunnel_py.protocol.trigger import (
-    Run,
-    TriggerKind,
-    TriggerRequest,
-    TriggerView,
-    Wait,
-    decide,
-    enqueue,
-)
+from seatunnel_py.protocol.trigger import Run, TriggerKind, TriggerRequest, TriggerView, Wait, decide, enqueue
 
 TRIGGER = "trigger"
 EXPIRE = "expire "
@@ -166,9 +159,14 @@ class Checkpoints:
             self.late += 1
 
     def expired(self, number: int, at: float) -> None:
-        """Its time is up (O4.11)."""
+        """Its time is up (O4.11), but for one that waits for rows which come (CK7)."""
         pending = self.pending.get(number)
-        if pending is not None and pending.state is not CheckpointState.STORING:
+        if pending is None or pending.state is CheckpointState.STORING:
+            return
+        if pending.kind is RecordKind.FINAL and self.shared.moved:
+            self.shared.moved = False
+            self.shared.say(SetTimer(f"{EXPIRE}{number}", self.shared.settings.timeout))
+        else:
             self.abort(pending, Reason.EXPIRED, at)
 
     # ---------------------------------------------------------------- ends

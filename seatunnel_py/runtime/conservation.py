@@ -26,14 +26,15 @@ def violation(vertex: Vertex, unit: Unit, result: UnitResult, tally: Tally) -> U
             return _failure(unit, f"{sent} rows were sent to it, and it took {result.rows}")
     if any(_makes_others(node) for node in vertex.nodes):
         return None
+    went_in = result.rows if vertex.source is None else tally.read  # with what its reader skipped, which is filtered
     out = sum(piece.piece.rows for piece in result.pieces if piece.step != QUARANTINE)
     out += sum(one.rows for one in result.slices)
     added = _added(vertex, result)
-    if result.rows + added != out + tally.filtered + tally.rejected:
+    if went_in + added != out + tally.filtered + tally.rejected:
         by_query = f", queries added {added}" if added else ""
         return _failure(
             unit,
-            f"{result.rows} rows went in{by_query}, {out} came out, {tally.filtered} were filtered and "
+            f"{went_in} rows went in{by_query}, {out} came out, {tally.filtered} were filtered and "
             f"{tally.rejected} rejected",
         )
     return None

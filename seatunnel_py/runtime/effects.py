@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Any
 
 from seatunnel_py.api.batch import Plain
+from seatunnel_py.api.capabilities import Guarantee
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import CommitContext, Effect, Piece, Setup, Visible
 from seatunnel_py.api.source import Enumerator, Split
@@ -190,6 +191,19 @@ def set_up(nodes: Sequence[SinkNode], setups: Mapping[str, Setup]) -> None:
         with asked.named(node.step, "setup"):
             node.sink.setup(setups[node.id])
     crash_points.SET_UP.hit()
+
+
+def once_visible(nodes: Iterable[SinkNode], setups: Mapping[str, Setup]) -> set[Visible]:
+    """From when on people see rows that count once. What they see nobody takes back, and a new beginning would show it
+    twice; rows of an at-least-once or keyed sink may come again."""
+    once = (node for node in nodes if node.capabilities.guarantee is Guarantee.TWO_PHASE_COMMIT and node.id in setups)
+    return {setups[node.id].visible for node in once}
+
+
+def remembers_at_once(nodes: Sequence[SinkNode], setups: Mapping[str, Setup]) -> bool:
+    """Whether rows are visible before any checkpoint names them that count once, or whose target knows its units."""
+    counted = {setups[node.id].visible for node in nodes if node.id in setups and setups[node.id].counted}
+    return Visible.STAGED in counted | once_visible(nodes, setups)
 
 
 def release(enumerators: Iterable[Enumerator]) -> None:

@@ -162,6 +162,16 @@ class RequestAnswered:
 
 
 @dataclass(frozen=True, slots=True)
+class StoreAway:
+    """The job's storage cannot be used, and is asked again and again: ``message``; until it answers no checkpoint
+    completes. Or it has answered, after so many ``seconds``: no message."""
+
+    message: str
+    seconds: float
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class JobEnded:
     receipt: Receipt
     at: float
@@ -180,5 +190,6 @@ JobEvent: TypeAlias = (
     | NothingMoved
     | ChangesAnnounced
     | RequestAnswered
+    | StoreAway
     | JobEnded
 )

@@ -3,11 +3,11 @@
 Rules. (1) A pipeline that has ended is over: what finishes a sink that it left out begins behind it, one sink after the
 other, for they read the same sources with the same names. (2) It is made of the vertices that feed the sink, and begins
 with the records that it has; at first with what its pipeline left it (``protocol/apart.py``), or from nothing where
-there was no checkpoint: then everything that the sink had staged was given back. (3) What cannot be finished is not
-dropped silently: the pipeline that left it out says what is missing since when, and what to do. (4) Nobody finishes
-anything beside a pipeline that goes on; a stream does not end, so what it left out has to be loaded anew. (5) Rows that
-are refused on their way to the sink, by vertices that were never left out, are in the quarantine already: they are left
-out again, and not set aside again.
+there was no checkpoint: then everything that the sink had staged was given back, unless it is visible at once. (3) What
+cannot be finished is not dropped silently: the pipeline that left it out says what is missing since when, and what to
+do. (4) Nobody finishes anything beside a pipeline that goes on; a stream does not end, so what it left out has to be
+loaded anew. (5) Rows that are refused on their way to the sink, by vertices that were never left out, are in the
+quarantine already: they are left out again, and not set aside again.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_py.api.sink import Visible
 from seatunnel_py.errors import NoWayOn, first_line
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
 from seatunnel_py.protocol.apart import begin_apart, cannot_be_finished, members, stands_at
 from seatunnel_py.protocol.claims import RestoreRefused
 from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.runtime.effects import once_visible, prepared_of
 from seatunnel_py.runtime.receipt import Stand, stand_text
 from seatunnel_py.runtime.resuming import Past
 from seatunnel_py.runtime.takeover import Authority
@@ -66,6 +68,8 @@ def remainder(pipeline: Pipeline, newest: CheckpointRecord, past: Past, scope: s
     at = stands_at(newest, scope)
     stood, known = past.stood_at, every & frozenset(topology.live)
     if not at:
+        if Visible.STAGED in once_visible(part.sinks, prepared_of(newest.plan).setups):
+            return "some of its rows may be visible already, and no checkpoint says which"
         return part, Past(dropped=True, per_split=past.per_split, epochs=epochs, known_bad=known)
     if at not in stood:
         return f"checkpoint {at}, at which it stands, is not in the store any more"

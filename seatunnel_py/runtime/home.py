@@ -270,7 +270,7 @@ def _write_json(path: Path, data: dict[str, Any]) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     with naming(path), os.fdopen(descriptor, "w") as file:
-        json.dump(data, file, indent=1, default=str)
+        file.write(json.dumps(data, default=str))  # in one line: indented it takes ten times as long
         file.flush()
         os.fsync(file.fileno())
     temporary.rename(path)

@@ -74,7 +74,7 @@ def described(job: Job, pipelines: Mapping[str, Pipeline]) -> Described:
         step.id: {
             "kind": step.kind.value,
             "plugin": step.plugin,
-            "options": _flat(shade.redacted(step.node.options).plain()),
+            "options": _flat(shade.redacted(step.node.options, job.file.env.shade_options).plain()),
         }
         for step in job.steps
     }

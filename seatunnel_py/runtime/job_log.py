@@ -35,6 +35,7 @@ from seatunnel_py.runtime.events import (
     RequestAnswered,
     RowsMoved,
     SinkLeftOut,
+    StoreAway,
     TableChanged,
     UnitGivenUp,
     UnitRetried,
@@ -164,17 +165,29 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
                 return "DEBUG", "checkpoint_completed", which
             why: dict[str, Any] = {"reason": event.reason, "missing": event.missing, "good": event.good}
             return "WARNING", "checkpoint_ended", {**which, **why}
-        case NothingMoved():
-            return "WARNING", "nothing_moved", {"seconds": round(event.seconds, 1), "waits": event.waits}
-        case ChangesAnnounced():
-            return "INFO", "changes_announced", {"changes": event.changes}
-        case RequestAnswered():
-            about = {"request": event.request, "wish": event.wish, "message": event.text}
-            return "INFO" if event.done else "WARNING", "request_answered", {**about, "done": event.done}
+        case NothingMoved() | ChangesAnnounced() | RequestAnswered() | StoreAway():
+            return _line_of_job(event)
         case JobEnded(receipt):
             plain = receipt.to_plain()
             kept = {key: plain[key] for key in ("state", "exit_code", "totals", "seconds")}
             return "INFO" if receipt.exit_code == ExitCode.SUCCESS else "ERROR", "job_ended", kept
+
+
+def _line_of_job(
+    event: NothingMoved | ChangesAnnounced | RequestAnswered | StoreAway,
+) -> tuple[str, str, dict[str, Any]]:
+    """The same, of what concerns no single table."""
+    match event:
+        case NothingMoved():
+            return "WARNING", "nothing_moved", {"seconds": round(event.seconds, 1), "waits": event.waits}
+        case ChangesAnnounced():
+            return "INFO", "changes_announced", {"changes": event.changes}
+        case StoreAway():
+            about = {"message": event.message, "seconds": round(event.seconds, 1)}
+            return ("WARNING", "store_away", about) if event.message else ("INFO", "store_back", about)
+        case RequestAnswered():
+            about = {"request": event.request, "wish": event.wish, "message": event.text}
+            return "INFO" if event.done else "WARNING", "request_answered", {**about, "done": event.done}
 
 
 def _cause(failure: UnitFailure | None) -> dict[str, Any]:

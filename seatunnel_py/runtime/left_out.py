@@ -220,12 +220,20 @@ class LeftOut:
                 positions |= run.positions(record.snapshots[subtask])
         return Stand(checkpoint, {split: dict(at.value) for split, at in sorted(positions.items())})
 
-    def tally(self, run: SubtaskRun) -> Tally:
-        """The sums of one that is out, as the newest record holds them; what nobody sees yet was not written."""
-        newest = self._life.newest
+    def tally(self, run: SubtaskRun, *, done: bool) -> Tally:
+        """The sums of one subtask; of one that is out as the newest record holds them. Unless its pipeline is ``done``
+        what nobody sees yet was not written."""
+        newest, out = self._life.newest, run.subtask.vertex in self.vertices
+        if done and not out:
+            return run.tally(newest)
         snapshot = None if newest is None else newest.snapshots.get(run.subtask)
-        found = tally_of(state_of(None if snapshot is None else snapshot.state).tally)
-        seen = {node: sums for node, sums in found.written.items() if self._shows(node) is not Visible.FINAL}
+        recorded = tally_of(state_of(None if snapshot is None else snapshot.state).tally)
+        found = recorded if out else run.tally(newest)
+        seen = {
+            node: sums if self._shows(node) is Visible.STAGED else recorded.written.get(node, (0, 0))
+            for node, sums in found.written.items()
+            if self._shows(node) is not Visible.FINAL
+        }
         return Tally(found.read, found.filtered, found.rejected, seen)
 
     def not_committed(self) -> dict[str, tuple[str, tuple[int, int]]]:

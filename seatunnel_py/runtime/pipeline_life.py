@@ -5,8 +5,8 @@ over: checkpoint 0, start effects, lives, units, checkpoints, commits, the end. 
 participants never leave the driver: they go through one queue, so that each machine handles one event at a time.
 Whatever ends a pipeline, nothing of it may still be at work when it is closed; it is closed once.
 
-Rule. A pipeline that ends without
-success and has a checkpoint to go on from keeps what that checkpoint names; without one everything staged is dropped.
+Rule. A pipeline that ends without success and has a checkpoint to go on from keeps what that checkpoint names; without
+one everything staged is dropped. Where a target remembers rows that are visible as soon as staged, 0 is one.
 """
 
 from __future__ import annotations
@@ -350,7 +350,11 @@ class PipelineLife:
 
     @property
     def resumable(self) -> bool:
-        return self.newest is not None and self.newest.kind is not RecordKind.ZERO
+        """It has a checkpoint to go on from; checkpoint 0 is one where rows are visible at once."""
+        if self.coordinator is None or self.newest is None or self.newest.kind is not RecordKind.ZERO:
+            return self.newest is not None
+        begun = [node for name in self.coordinator.shared.set_up for node in self.groups[name]]
+        return effects.remembers_at_once(begun, self.prepared.setups)
 
     # ---------------------------------------------------------------- for people
 
@@ -384,13 +388,13 @@ class PipelineLife:
 
     def receipts(self, at: float) -> tuple[TableReceipt, ...]:
         """What became of each of its source tables."""
+        state = self._rest or (self.state if self.state.ended else TableState.STOPPED)
         tallies: dict[str, Tally] = {}
         for subtask, run in self.subtasks.items():
-            tally = self.left_out.tally(run) if subtask.vertex in self.left_out.vertices else run.tally(self.newest)
+            tally = self.left_out.tally(run, done=state is TableState.DONE)
             tallies[subtask.vertex] = tallies.get(subtask.vertex, Tally()).plus(tally)
         for node, (vertex, sums) in self.left_out.not_committed().items():
             tallies[vertex] = tallies[vertex].plus(Tally(written={node: sums}))
-        state = self._rest or (self.state if self.state.ended else TableState.STOPPED)
         seconds = (self.ended_at or at) - self.started_at if self.started_at is not None else 0.0
         left, apart = self.left_out.receipts(), self.left_out.nodes_apart
         return self.counts.receipts(tallies, self.failures, state, seconds, self.failure, left, apart)

@@ -2,10 +2,10 @@
 
 Rules. (1) The budget grows with time, from nothing, and is never saved for longer than ``SAVED_SECONDS``; what a unit
 may read is taken from it before the unit begins. (2) A unit stops between batches only, so it may read more than that:
-this is owed, nobody gets it again, and the reader's next units wait until there is so much to spare. So the whole never
-outruns the limit by more than the first such batch of each reader. (3) What is there is shared between those who have
-read or asked lately: the part of an idle reader goes to the others. (4) Nobody knows the bytes of a row beforehand:
-they are estimated from what was read so far.
+this is owed, and nobody gets it again. Once it has happened twice the reader's next units wait until there is so much
+to spare: the first time may have been all of a small table. So the whole never outruns the limit by more than such a
+batch of each reader. (3) What is there is shared between those who have read or asked lately: the part of an idle
+reader goes to the others. (4) Nobody knows the bytes of a row beforehand: they are estimated from what was read so far.
 """
 
 from __future__ import annotations
@@ -89,8 +89,11 @@ class ReadLimit:
     def used(self, at: float, reader: Hashable, grant: Grant, rows: int, size: int) -> None:
         """A unit has ended: what it did not read goes back, what it read beyond its grant is owed."""
         self._reading[reader] = at + LATELY_SECONDS
-        before = self._beyond.get(reader, (0, 0))
-        self._beyond[reader] = max(before[0], rows - grant.rows), max(before[1], size - grant.bytes)
+        beyond = max(0, rows - grant.rows), max(0, size - grant.bytes)
+        if any(beyond):
+            before = self._beyond.get(reader)
+            # Who has done so once may be at its end, which it only learns by one more unit.
+            self._beyond[reader] = (0, 0) if before is None else (max(before[0], beyond[0]), max(before[1], beyond[1]))
         self._take(reader, rows - grant.rows, size - grant.bytes)
         self._read_rows += rows
         self._read_bytes += size

@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from seatunnel_py.api.capabilities import Guarantee
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.errors import FatalError, NoWayOn
 from seatunnel_py.plan.flows import SinkNode
@@ -112,7 +111,9 @@ def _start(
     if record.kind is RecordKind.FINAL or past.per_split or not _of_one_moment(before):
         prepared = effects.resume(pipeline, before, made, job, record)
         return Start(prepared, record, past.done)
-    if record.snapshots and any(_cannot_be_taken_back(node, before) for node in pipeline.sinks):
+    begun = (node for group in made for node in group)
+    at_commits = record.snapshots and effects.once_visible(pipeline.sinks, before.setups) - {Visible.FINAL}
+    if at_commits or Visible.STAGED in effects.once_visible(begun, before.setups):
         raise NoWayOn(
             f"{pipeline.name} was read as of one moment, and that snapshot has died with the connection that held it; "
             "rows of it are visible already, and would be there twice",
@@ -162,9 +163,3 @@ def _with_found(before: Prepared, found: Mapping[str, Mapping[int, Round]]) -> P
 def _of_one_moment(before: Prepared) -> bool:
     splits: Any = (split for dealt in before.splits.values() for split in dealt)
     return any(split.generation for split in splits)
-
-
-def _cannot_be_taken_back(node: SinkNode, before: Prepared) -> bool:
-    """Rows of an at-least-once or keyed sink may come again; staged ones that nobody has seen are dropped."""
-    once = node.capabilities.guarantee is Guarantee.TWO_PHASE_COMMIT
-    return once and before.setups[node.id].visible is not Visible.FINAL

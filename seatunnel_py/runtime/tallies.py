@@ -2,7 +2,8 @@
 it undoes and no row is counted twice. Pure.
 
 Rules. (1) A row is filtered by a step that lets rows through or not; a step that makes other rows of them (an
-aggregate) filters nothing. (2) Only a source reads: a channel is not a second reading.
+aggregate) filters nothing. (2) Only a source reads: a channel is not a second reading. (3) What a reader skips was
+read, and filtered by it.
 """
 
 from __future__ import annotations
@@ -51,24 +52,28 @@ class Counting:
     """What a result of one vertex adds."""
 
     def __init__(self, vertex: Vertex) -> None:
-        self._reads = vertex.source is not None
+        self._source = None if vertex.source is None else (vertex.source.step.id, vertex.source.table.schema.path)
         self._filters = {key for node in vertex.nodes if (key := _filter(node)) is not None}
         self._sinks = {(node.step.id, node.table.path): node.id for node in vertex.sinks}
 
     def of(self, result: UnitResult) -> Tally:
         """The rows of one unit that ended well."""
-        filtered = rejected = 0
+        filtered = rejected = skipped = 0
         for step in result.counts:
             rejected += step.rejected
-            if (step.step, step.table) in self._filters:
-                filtered += max(0, step.rows_in - step.rows_out - step.rejected)
+            less = max(0, step.rows_in - step.rows_out - step.rejected)
+            if (step.step, step.table) == self._source:
+                skipped = less
+            elif (step.step, step.table) in self._filters:
+                filtered += less
         written = Tally()
         for piece in result.pieces:
             if piece.step == QUARANTINE:
                 continue
             node = self._sinks[(piece.step, piece.table)]
             written = written.plus(Tally(written={node: (piece.piece.rows, piece.piece.bytes)}))
-        return Tally(result.rows if self._reads else 0, filtered, rejected, written.written)
+        read = 0 if self._source is None else result.rows + skipped
+        return Tally(read, filtered + skipped, rejected, written.written)
 
 
 def _filter(node: TableNode) -> tuple[str, TablePath] | None:

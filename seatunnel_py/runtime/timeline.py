@@ -49,6 +49,7 @@ class Timeline:
         self.total = 0
         self._open: dict[str, list[Failure]] = {}  # by pipeline: what nothing has followed yet
         self._left_out_for: set[tuple[str, str]] = set()
+        self._store: Failure | None = None  # the newest outage of the store
         self._drivers: set[int] = set()  # which have begun and not ended
 
     def take(self, line: Mapping[str, Any]) -> None:
@@ -67,6 +68,11 @@ class Timeline:
                 self._restarted(line)
             case "sink_left_out":
                 self._left_out(line)
+            case "store_away":
+                self._store = one = self._add(line, "checkpoint store", "outages of the checkpoint store")
+                one.cause, one.follows = first_line(line["message"]), "it is asked again and again"
+            case "store_back" if self._store:
+                self._store.follows = f"it answered after {line['seconds']:.0f} s, and the job went on"
             case "table_changed" if line.get("cause"):
                 self._changed(line)
             case "checkpoint_ended" if line["checkpoint"]:

@@ -11,14 +11,12 @@ long as what lies behind its newest checkpoint, give or take a few megabytes.
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from zlib import crc32
 
 from seatunnel_py.api.storage import Storage
-from seatunnel_py.errors import RetriableError
 from seatunnel_py.protocol.ids import Channel, Subtask
 from seatunnel_py.protocol.items import Taken
 from seatunnel_py.protocol.records import CheckpointRecord
@@ -26,7 +24,6 @@ from seatunnel_py.runtime.reading import Round, splits_of, splits_plain
 
 FOLDER = "journal"
 ROTATE_BYTES, GROWTH_MAX = 4 * 2**20, 4  # a file shorter than both, or than so many times what it began with, is left
-PAUSES = (0.1, 0.5, 2.0, 8.0, None)  # seconds between tries
 _COMPLETE = "complete"
 
 
@@ -189,16 +186,9 @@ class JournalFile:
         return f"{self._incarnation:08}-{self._generation:08}"
 
     def _append(self, data: bytes) -> None:
-        """Without its journal a driver has to end, so a storage that is away for a moment is waited for. What arrived
-        although nobody heard so stands there twice, which says the same."""
-        for pause in PAUSES if data else ():
-            try:
-                self._storage.append(f"{FOLDER}/{self._name}", data)
-                return
-            except RetriableError:
-                if pause is None:
-                    raise
-                time.sleep(pause)
+        """What arrived although nobody heard so may stand there twice, which says the same."""
+        if data:
+            self._storage.append(f"{FOLDER}/{self._name}", data)
 
 
 def _encoded(line: Mapping[str, Any]) -> bytes:

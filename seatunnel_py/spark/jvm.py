@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from seatunnel_py.errors import EngineError
+from seatunnel_py.spark.kept import drop_unused, held
 
 JAVA_MIN = 17
 START_SECONDS_MAX = 60.0
@@ -163,9 +164,10 @@ def _command(java: Java, request: JvmRequest, jars: list[str], archive: Path) ->
     options += ["-XX:TieredStopAtLevel=1"] if request.quick else []
     options += ["-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off"]
     spark = ["-cp", ":".join(jars), "org.apache.spark.deploy.SparkSubmit", "--name", "seatunnel", "pyspark-shell"]
-    if archive.is_file():
+    if held(archive):
         return [java.program, *options, f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", *spark]
     archive.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    drop_unused(archive.parent.glob("classes-*"))
     half = archive.with_suffix(f".{secrets.token_hex(4)}")
     return [*_KEEPING, str(half), str(archive), java.program, *options, f"-XX:ArchiveClassesAtExit={half}", *spark]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import secrets
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -21,10 +22,14 @@ if TYPE_CHECKING:
 
 
 TRIES = 3
+WAIT_SECONDS_MAX = 600.0
+"""For a first task: a cluster may have to start machines for it. Spark itself waits for ever, also for one that is
+gone."""
+
 T = TypeVar("T")
 
 
-def insist(run: Callable[[], T]) -> T:
+def insist(run: Callable[[], T], unless: Callable[[], bool] = lambda: False) -> T:
     """Run a small job at the start; again, where workers die under it."""
     from py4j.protocol import Py4JJavaError
 
@@ -32,20 +37,41 @@ def insist(run: Callable[[], T]) -> T:
         try:
             return run()
         except Py4JJavaError:
+            if unless():
+                raise
             continue  # what fails for another reason fails again
     return run()
 
 
-def probe(context: SparkContext, modules: tuple[str, ...], exchange: Path) -> None:
+def probe(
+    context: SparkContext, modules: tuple[str, ...], exchange: Path, wait_seconds: float = WAIT_SECONDS_MAX
+) -> None:
     """Run one small task. Raises EngineError that says what is wrong out there and what to do about it."""
     exchange.mkdir(parents=True, exist_ok=True)
+    late = threading.Event()
+
+    def give_up() -> None:
+        late.set()
+        context.cancelAllJobs()
+
+    timer = threading.Timer(wait_seconds, give_up)
+    timer.daemon = True
+    timer.start()
     try:
-        version, missing, fault = insist(partial(_asked, context, modules, exchange))
+        version, missing, fault = insist(partial(_asked, context, modules, exchange), late.is_set)
     except Exception as error:
+        if late.is_set():
+            raise EngineError(
+                f"no worker of {context.master} has run a first task for {wait_seconds:g} s",
+                "look at the master's page whether it is up, and whether its workers have cores and memory free for "
+                "this job (spark.executor.cores, spark.executor.memory) or others hold them",
+            ) from error
         raise EngineError(
             f"the cluster's workers do not run a first task: {first_line(str(error))}",
             "look at the executors' stderr: Spark's own page of the job names the file",
         ) from error
+    finally:
+        timer.cancel()
     ours = f"{sys.version_info.major}.{sys.version_info.minor}"
     if version != ours:
         raise EngineError(

@@ -18,7 +18,7 @@ from seatunnel_py.spark.sql_types import ROW
 from seatunnel_py.work.chain import ChainChannel, ChainSink, ChainSource
 from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.segments import read_slice, read_slices
-from seatunnel_py.work.unit import Budget, Unit, UnitResult
+from seatunnel_py.work.unit import Budget, StepCount, Unit, UnitResult
 
 _NO_LIMIT = Budget(rows=1 << 62, seconds=1e12)  # only the first stage may stop: the others take what comes
 
@@ -53,7 +53,11 @@ class Feed(Source):
         unit = self.stage.unit
         split = unit.split or Split(unit.data_id, self.table.path)
         bridged = BridgedUnit(unit.id, split, None, (), _NO_LIMIT, named=unit.data_id)
-        return run_unit(bridged, chain)
+        result = run_unit(bridged, chain)
+        if any((count.step, count.table) == (self.step, self.table.path) for count in result.counts):
+            return result
+        # No row came out of the query: without a count it would seem that all that went in did.
+        return replace(result, counts=(StepCount(self.step, self.table.path, 0, 0), *result.counts))
 
     def elements(self) -> Iterator[Element]:
         """Batches in their order; then the rows that went round the query."""

@@ -1,8 +1,8 @@
 """What travels with a job to a cluster: our packages and the plugins' as one zip, their libraries as an archive.
 
 Executors then need nothing but Spark and the same minor version of Python. Both files are made once per set of
-versions and kept. Compiled modules travel too: an executor would compile them all before its first row. A job that
-brings an environment of its own (``spark.archives``) gets no archive from us.
+versions and kept (``kept.py``). Compiled modules travel too: an executor would compile them all before its first row.
+A job that brings an environment of its own (``spark.archives``) gets no archive from us.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+
+from seatunnel_py.spark.kept import drop_unused, held
 
 CODE = "seatunnel-code.zip"
 LIBRARIES = "seatunnel-libraries"
@@ -123,7 +125,8 @@ def _zip(files: Iterable[tuple[Path, str]], directory: Path, name: str, compiled
         stat = path.stat()
         digest.update(f"{inside} {stat.st_size} {stat.st_mtime_ns}\n".encode())
     target = directory / digest.hexdigest()[:16] / name
-    if not target.is_file():
+    while not held(target):
+        drop_unused(directory.glob("*/*"))
         target.parent.mkdir(parents=True, exist_ok=True)
         half = target.with_suffix(f".{os.getpid()}")
         with (

@@ -215,15 +215,22 @@ def _translate(call: Call) -> str:
     return f"translate({call[0].as_text}, left({find.sql}, char_length({by.sql})), {by.sql})"
 
 
+CHARSETS = frozenset({"US-ASCII", "ISO-8859-1", "UTF-8", "UTF-16", "UTF-16BE", "UTF-16LE", "UTF-32"})
+"""Those that Spark knows."""
+
+
 def _to_base64(call: Call) -> str:
-    call.takes(1)
-    value = call[0].sql if call[0].type == "binary" else call[0].as_text
-    return f"base64({value})"
+    call.takes(1, 2)
+    if call[0].type == "binary":
+        if len(call) == 2:
+            raise call.error("takes no charset with bytes: they are not encoded")
+        return f"base64({call[0].sql})"
+    return f"base64(encode({call[0].as_text}, {text(call.word(1, 'UTF-8', CHARSETS))}))"
 
 
 def _from_base64(call: Call) -> str:
-    call.takes(1)
-    return f"decode(unbase64({call[0].as_text}), 'UTF-8')"
+    call.takes(1, 2)
+    return f"decode(unbase64({call[0].as_text}), {text(call.word(1, 'UTF-8', CHARSETS))})"
 
 
 def _length(name: str) -> Translation:

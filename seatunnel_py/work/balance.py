@@ -42,6 +42,18 @@ class Balance:
         tally.rows_in += rows
         tally.rejected += rows
 
+    def skipped(self, step: str, table: TablePath, rows: int) -> None:
+        """Rows that went in and were left out."""
+        self.at(step, table).rows_in += rows
+
+    def adopt(self, other: Balance) -> None:
+        """What was counted of the same rows by somebody else."""
+        for key, tally in other._tallies.items():
+            mine = self.at(*key)
+            mine.rows_in += tally.rows_in
+            mine.rows_out += tally.rows_out
+            mine.rejected += tally.rejected
+
     def counts(self) -> Iterator[StepCount]:
         for (step, table), tally in self._tallies.items():
             yield StepCount(step, table, tally.rows_in, tally.rows_out, tally.rejected)

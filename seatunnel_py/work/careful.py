@@ -118,6 +118,7 @@ class Careful:
                     read.bytes,
                 )
                 flow.events = read.events
+                flow.balance.adopt(read.balance)  # what its reader has skipped: the rows themselves are counted here
                 aside = self._set_aside(spool, found, None if read.exhausted else read.position)
                 flow.stage()
                 break

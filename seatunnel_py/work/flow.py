@@ -21,6 +21,7 @@ from seatunnel_py.api.batch import (
     ReaderEvent,
     Rejected,
     SchemaChange,
+    Skipped,
     TransactionEnd,
 )
 from seatunnel_py.api.sink import Reached, WriteContext, Writer
@@ -226,6 +227,9 @@ class Flow:
             case ReaderEvent():
                 assert self.unit.split is not None, "only readers of splits have enumerators"
                 self.events.append((self.unit.split.id, element.event))
+                return element.end
+            case Skipped():
+                self.balance.skipped(head, element.table, element.rows)
                 return element.end
             case Rejected():
                 raise refusal(element, head)

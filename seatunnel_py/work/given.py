@@ -10,7 +10,16 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.api.batch import Batch, Heartbeat, Position, ReaderEvent, Rejected, SchemaChange, TransactionEnd
+from seatunnel_py.api.batch import (
+    Batch,
+    Heartbeat,
+    Position,
+    ReaderEvent,
+    Rejected,
+    SchemaChange,
+    Skipped,
+    TransactionEnd,
+)
 from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.sink import Piece
 from seatunnel_py.api.types import to_arrow
@@ -20,7 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MEND = "the plugin's author has to mend it"
-ELEMENTS = (Batch, Rejected, SchemaChange, Heartbeat, TransactionEnd, ReaderEvent)
+ELEMENTS = (Batch, Rejected, Skipped, SchemaChange, Heartbeat, TransactionEnd, ReaderEvent)
 COLUMNS_SHOWN_MAX = 4
 
 
@@ -42,6 +51,8 @@ class Given:
         elif isinstance(item, Rejected) and len(item.reasons) != item.data.num_rows:
             text = f"rejects {item.data.num_rows} rows of {item.table} with {len(item.reasons)} reasons: each needs one"
             raise self._wrong(text)
+        elif isinstance(item, Skipped) and (type(item.rows) is not int or item.rows < 0):
+            raise self._wrong(f"skips {item.rows!r} records of {item.table}: a number of them is wanted")
         if isinstance(item, ReaderEvent):
             self._plain(item.event, "reports")
         end = getattr(item, "end", None)

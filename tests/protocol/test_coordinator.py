@@ -270,6 +270,30 @@ def test_an_expired_checkpoint_is_aborted_everywhere_and_named() -> None:
     assert talk.said == []
 
 
+def test_the_final_checkpoint_waits_for_rows_that_come() -> None:
+    """CK7: what is queued in front of its barrier may take longer than any time-out; when nothing moves it is over."""
+    talk = Talk().start().progress()
+    number = talk.end(SOURCE).last(cc.SendTrigger).checkpoint
+    for round_ in range(1, 4):
+        talk.progress().forget().timer(f"expire {number}", 100.0 * round_)
+        assert talk.said == [cc.SetTimer(f"expire {number}", talk.coordinator.shared.settings.timeout)]
+
+    talk.timer(f"expire {number}", 1000.0)
+
+    assert talk.last(cc.CheckpointEnded).reason is Reason.EXPIRED
+    assert talk.last(cc.SendTrigger).checkpoint > number, "it is asked for again"
+
+
+def test_rows_that_come_do_not_prolong_another_checkpoint() -> None:
+    """F19: an aligned one that waits behind a full channel ends when its time is up."""
+    talk = Talk().start().progress().timer("trigger", 10.0)
+    number = talk.last(cc.SendTrigger).checkpoint
+
+    talk.progress().timer(f"expire {number}", 70.0)
+
+    assert talk.last(cc.CheckpointEnded).reason is Reason.EXPIRED
+
+
 def test_one_failed_checkpoint_too_many_in_a_row_fails_the_pipeline() -> None:
     """I15: a success in between sets the count back."""
     settings = CheckpointSettings(interval=10.0, tolerable_failures=1, alignment_timeout=None)

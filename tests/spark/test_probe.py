@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -31,7 +34,7 @@ def test_a_library_that_workers_lack_is_named(spark: SparkApplication, tmp_path:
 
 @pytest.mark.spark
 def test_a_worker_that_dies_under_the_first_job_costs_only_time(spark: SparkApplication, tmp_path: Path) -> None:
-    """F5. Found by the soak: a driver ended, because a worker was killed while it began."""
+    """Found by the soak: a driver ended, because a worker was killed while it began."""
     died = tmp_path / "died"
 
     def once(rows: Iterable[int]) -> Iterator[int]:
@@ -54,6 +57,33 @@ def test_workers_that_never_live_end_it(spark: SparkApplication) -> None:
 
     with pytest.raises(Exception, match="Python worker exited"):
         insist(lambda: spark.context.parallelize([7], 1).mapPartitions(never).collect())
+
+
+@pytest.mark.spark
+def test_a_cluster_that_takes_no_task_is_given_up(spark: SparkApplication, tmp_path: Path) -> None:
+    """Spark itself waits for ever, and says so to nobody: for workers that others hold, or a master that is gone."""
+    slots = int(spark.context.defaultParallelism)
+
+    def hold(_: Iterable[int]) -> Iterator[int]:
+        time.sleep(60)
+        yield 0
+
+    def held() -> None:
+        with suppress(Exception):  # it is given up too
+            spark.context.parallelize(range(slots), slots).mapPartitions(hold).collect()
+
+    holder = threading.Thread(target=held)
+    holder.start()
+    while len(spark.context.statusTracker().getActiveJobsIds()) < 1:
+        time.sleep(0.05)
+    time.sleep(1)  # all of it holds a slot
+    try:
+        with pytest.raises(EngineError, match="no worker of local.* has run a first task for 1 s") as refused:
+            probe(spark.context, (), tmp_path, 1.0)
+    finally:
+        spark.context.cancelAllJobs()
+        holder.join()
+    assert "spark.executor.memory" in refused.value.remedy
 
 
 def test_an_exchange_that_a_worker_does_not_see_is_told(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_our_start_opens_what_sparks_own_launcher_opens() -> None:
 
 @pytest.mark.spark
 def test_the_running_application_is_as_we_rely_on(spark: SparkApplication) -> None:
-    """No retries, no speculation, closures of any size in memory, workers that fork from our daemon."""
+    """No retries, no speculation (F12: no two tasks ever do the same), whatever a job file says; closures of any size in memory, workers that fork from our daemon."""
     conf = dict(spark.context.getConf().getAll())
 
     assert conf["spark.task.maxFailures"] == "1"

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import field_validator
 
-from seatunnel_connectors.table_config import SortType, TypeOption
-from seatunnel_py.api import ConstraintType, Options, SinkOptions, at_least_one, option, required_when
+from seatunnel_connectors.table_config import ConstraintKind, SortType, TypeOption
+from seatunnel_py.api import Options, SinkOptions, at_least_one, option, required_when
 
 
 class RowRuleType(StrEnum):
@@ -72,7 +72,7 @@ class ConstraintColumnRule(Options):
 
 class ConstraintRule(Options):
     constraint_key_name: str = option(doc="name of the constraint")
-    constraint_key_type: ConstraintType = option(doc="kind of the constraint")
+    constraint_key_type: ConstraintKind = option(doc="kind of the constraint")
     constraint_key_columns: tuple[ConstraintColumnRule, ...] = option((), doc="its columns")
 
 

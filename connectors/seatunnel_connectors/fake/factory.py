@@ -25,6 +25,8 @@ class FakeSourceFactory(SourceFactory[FakeOptions]):
 
         outer = generation_of(options)
         described = [(options.declared, outer)]
+        if options.declared and options.table_names:
+            described = [(options.declared.model_copy(update={"table": name}), outer) for name in options.table_names]
         if options.tables_configs:
             described = [(entry.declared, outer.model_copy(update=_given(entry))) for entry in options.tables_configs]
         tables = [

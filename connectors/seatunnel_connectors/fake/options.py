@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from seatunnel_connectors.table_config import DeclaredSchema
-from seatunnel_py.api import Options, SourceOptions, exactly_one, option, required_when
+from seatunnel_py.api import Options, SourceOptions, at_most_one, exactly_one, option, required_when
 
 INT32_MAX = 2**31 - 1
 INT64_MAX = 2**63 - 1
@@ -134,5 +134,12 @@ class FakeOptions(FakeGeneration, SourceOptions):
     tables_configs: tuple[FakeTable, ...] | None = option(
         None, min_length=1, doc="several tables, each with options of its own; the outer options are defaults"
     )
+    table_names: tuple[str, ...] = option(
+        (), key="table-names", doc="several tables of the one schema: a table of row.num rows per name"
+    )
 
-    rules = (*FakeGeneration.rules, exactly_one("declared", "tables_configs"))
+    rules = (
+        *FakeGeneration.rules,
+        exactly_one("declared", "tables_configs"),
+        at_most_one("table_names", "tables_configs"),
+    )

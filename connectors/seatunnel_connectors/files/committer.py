@@ -16,7 +16,7 @@ from seatunnel_connectors.files import crash_points
 from seatunnel_connectors.files.names import UnitNames, incarnation_of
 from seatunnel_connectors.files.storage import LocalStorage
 from seatunnel_connectors.files.writer import FileWriter, WritePlan
-from seatunnel_py.api import CommitContext, Committer, FatalError, Piece, WriteContext
+from seatunnel_py.api import CommitContext, Committer, NoWayOn, Piece, WriteContext
 
 READ_BYTES = 4 * 1024 * 1024
 
@@ -124,12 +124,12 @@ def check_done(storage: LocalStorage, file: Mapping[str, Any]) -> None:
     """The unfinished file is gone: an earlier commit must have renamed it."""
     found = storage.stat(file["final"])
     if found is None:
-        raise FatalError(
+        raise NoWayOn(
             f"LOST: the staged file {file['temp']} ({file['rows']} rows) is gone, and {file['final']} is not there",
             "someone removed files of a running job; run the job again with --fresh",
         )
     if found.size != file["size"] or checksum(storage, file["final"]) != file["crc32"]:
-        raise FatalError(
+        raise NoWayOn(
             f"LOST: the staged file {file['temp']} is gone, and {file['final']} is not what was staged",
             "someone changed files of a running job; run the job again with --fresh",
         )

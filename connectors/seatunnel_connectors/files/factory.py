@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.util import find_spec
 
-from seatunnel_connectors.files import shorthand
 from seatunnel_connectors.files.lzop import LZO_LIBRARY
-from seatunnel_connectors.files.options import CompressCodec, FileFormat, LocalFileSourceOptions
-from seatunnel_connectors.files.scan import find_files
-from seatunnel_connectors.files.sink import FileSink, check_table, spelt_as_in
-from seatunnel_connectors.files.sink_options import LocalFileSinkOptions
-from seatunnel_connectors.files.source import FileSource, FileTable
-from seatunnel_connectors.files.storage import LocalStorage, path_of, room_for
-from seatunnel_connectors.table_config import check_unique, table_path
+from seatunnel_connectors.files.options import CompressCodec, LocalFileSourceOptions
+from seatunnel_connectors.files.sink_options import LocalFileSinkOptions, WriteFormat
 from seatunnel_py.api import (
     Guarantee,
     JobMode,
@@ -29,11 +23,19 @@ from seatunnel_py.api import (
     TableSchema,
 )
 
-_READING = {FileFormat.EXCEL: "python_calamine", FileFormat.XML: "lxml"}
-_WRITING = {FileFormat.EXCEL: "xlsxwriter"}
+# By the names of formats, which those that are read and those that are written have in common.
+_ARROWS = {"parquet": "pyarrow.parquet", "orc": "pyarrow.orc"}
+_EXTRAS = {"excel": "excel", "xml": "xml"}
+_READING = {"excel": "python_calamine", "xml": "lxml"}
+_WRITING = {"excel": "xlsxwriter"}
 
 
-def need_library(file_format: FileFormat | None, codec: CompressCodec, libraries: Mapping[FileFormat, str]) -> None:
+def _arrows(file_format: str) -> tuple[str, ...]:
+    """Arrow's own module of a format: it takes a worker longer to import than to write a small file."""
+    return (_ARROWS[file_format],) if file_format in _ARROWS else ()
+
+
+def need_library(file_format: str | None, codec: CompressCodec, libraries: Mapping[str, str]) -> None:
     """Raise ImportError where a format's or codec's library is not installed, before anything starts."""
     name = libraries.get(file_format) if file_format else None
     if name and find_spec(name) is None:
@@ -42,9 +44,9 @@ def need_library(file_format: FileFormat | None, codec: CompressCodec, libraries
         raise ImportError(f"compression with lzo needs the library {LZO_LIBRARY}", name=LZO_LIBRARY)
 
 
-def extras_of(file_format: FileFormat | None, codec: CompressCodec) -> tuple[str, ...]:
+def extras_of(file_format: str | None, codec: CompressCodec) -> tuple[str, ...]:
     """The extras with the libraries of a format and a codec."""
-    named = {FileFormat.EXCEL: "excel", FileFormat.XML: "xml"}.get(file_format) if file_format else None
+    named = _EXTRAS.get(file_format) if file_format else None
     return tuple(filter(None, (named, "lzo" if codec is CompressCodec.LZO else None)))
 
 
@@ -57,6 +59,8 @@ class LocalFileSourceFactory(SourceFactory[LocalFileSourceOptions]):
     options = LocalFileSourceOptions
 
     def from_shorthand(self, end: Shorthand) -> Mapping[str, Plain] | None:
+        from seatunnel_connectors.files import shorthand
+
         return shorthand.reading(end)
 
     def extras(self, options: LocalFileSourceOptions) -> tuple[str, ...]:
@@ -66,7 +70,17 @@ class LocalFileSourceFactory(SourceFactory[LocalFileSourceOptions]):
             for extra in extras_of(table.file_format_type, table.compress_codec)
         )
 
+    def modules(self, options: LocalFileSourceOptions) -> tuple[str, ...]:
+        from seatunnel_connectors.files.formats.registry import reader_module
+
+        formats = {one.file_format_type for one in options.table_options() if one.file_format_type is not None}
+        needed = [name for one in sorted(formats) for name in (reader_module(one), *_arrows(one))]
+        return ("seatunnel_connectors.files.source", *needed)
+
     def test_connection(self, options: LocalFileSourceOptions) -> Mapping[str, str]:
+        from seatunnel_connectors.files.scan import find_files
+        from seatunnel_connectors.files.storage import LocalStorage
+
         found = [entry for table in options.table_options() for entry in find_files(LocalStorage(), table)]
         return {"files": f"{len(found):,}", "bytes": f"{sum(entry.size for entry in found):,}"}
 
@@ -74,6 +88,10 @@ class LocalFileSourceFactory(SourceFactory[LocalFileSourceOptions]):
         return SourceCapabilities()
 
     def create(self, options: LocalFileSourceOptions, context: StepContext) -> Source:
+        from seatunnel_connectors.files.source import FileSource, FileTable
+        from seatunnel_connectors.files.storage import LocalStorage
+        from seatunnel_connectors.table_config import check_unique, table_path
+
         tables = tuple(
             FileTable(entry, table_path(entry.declared, options.plugin_output)) for entry in options.table_options()
         )
@@ -92,18 +110,32 @@ class LocalFileSinkFactory(SinkFactory[LocalFileSinkOptions]):
     options = LocalFileSinkOptions
 
     def from_shorthand(self, end: Shorthand) -> Mapping[str, Plain] | None:
+        from seatunnel_connectors.files import shorthand
+
         return shorthand.writing(end)
 
     def extras(self, options: LocalFileSinkOptions) -> tuple[str, ...]:
         return extras_of(options.file_format_type, options.compress_codec)
 
+    def modules(self, options: LocalFileSinkOptions) -> tuple[str, ...]:
+        from seatunnel_connectors.files.formats.writing import writer_module
+
+        kind = options.file_format_type
+        writers = () if kind is WriteFormat.BINARY else (writer_module(kind),)  # files are copied by the sink's own
+        return ("seatunnel_connectors.files.sink", *writers, *_arrows(kind))
+
     def test_connection(self, options: LocalFileSinkOptions) -> Mapping[str, str]:
+        from seatunnel_connectors.files.storage import path_of, room_for
+
         return room_for(path_of(options.path))
 
     def capabilities(self, options: LocalFileSinkOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
         return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, "files are written aside and renamed at the commit")
 
     def create(self, options: LocalFileSinkOptions, table: TableSchema, context: StepContext) -> Sink:
+        from seatunnel_connectors.files.sink import FileSink, check_table, spelt_as_in
+        from seatunnel_connectors.files.storage import LocalStorage
+
         options = spelt_as_in(table, options)
         check_table(options, table)
         need_library(options.file_format_type, options.compress_codec, _WRITING)

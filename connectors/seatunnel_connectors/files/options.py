@@ -66,6 +66,14 @@ class CompareMode(StrEnum):
     CHECKSUM = "checksum"
 
 
+class PostSync(StrEnum):
+    """What the peer does to a file that a continuous job has read."""
+
+    NONE = "none"
+    DELETE = "delete"
+    BACKUP = "backup"
+
+
 class DiscoveryMode(StrEnum):
     ONCE = "once"
     CONTINUOUS = "continuous"
@@ -140,6 +148,9 @@ DelimiterText = Annotated[str, BeforeValidator(_text)]
 ReadDelimiterText = Annotated[str, BeforeValidator(_unescaped)]
 
 
+_CONTINUOUS_ONLY = "accepted; means something with discovery_mode = continuous only, which is refused"
+
+
 class FileReadOptions(Options):
     """Options of one table that is read from files; the same for every kind of storage."""
 
@@ -201,6 +212,12 @@ class FileReadOptions(Options):
     update_compare_parallelism: int = option(8, ge=1, le=64, doc="accepted; files are compared as they are listed")
     update_compare_bulk_threshold: int = option(0, ge=0, doc="accepted; files are compared as they are listed")
     discovery_mode: DiscoveryMode = option(DiscoveryMode.ONCE, doc="once: what is there at the start is read")
+    scan_interval: str | None = option(None, doc=_CONTINUOUS_ONLY)
+    start_mode: str | None = option(None, doc=_CONTINUOUS_ONLY)
+    post_sync_action: PostSync = option(PostSync.NONE, doc=_CONTINUOUS_ONLY)
+    backup_path: str | None = option(None, doc=_CONTINUOUS_ONLY)
+    retention_max_age: str | None = option(None, doc=_CONTINUOUS_ONLY)
+    retention_check_interval: str | None = option(None, doc=_CONTINUOUS_ONLY)
 
     @model_validator(mode="after")
     def _modes_fit_together(self) -> FileReadOptions:
@@ -209,6 +226,8 @@ class FileReadOptions(Options):
                 "discovery_mode = continuous is not supported: run the job again from a timer; "
                 "with sync_mode = update it reads only what is new"
             )
+        if self.post_sync_action is not PostSync.NONE:
+            raise ValueError(f"post_sync_action = {self.post_sync_action} goes with discovery_mode = continuous only")
         if self.sync_mode is SyncMode.UPDATE and self.file_format_type is not FileFormat.BINARY:
             raise ValueError(f"sync_mode = update compares whole files: only with the format {FileFormat.BINARY}")
         if self.compare_mode is CompareMode.CHECKSUM and self.update_strategy is not UpdateStrategy.STRICT:

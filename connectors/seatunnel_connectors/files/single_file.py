@@ -40,6 +40,7 @@ class HoldingWriter(Writer):
     def write(self, batch: Batch) -> None:
         import pyarrow as pa
 
+        data = kept_rows(self.plan.options, batch)
         if self.stream is None:
             directory = unit_directory(self.plan, self.context)
             self.plan.storage.make_directory(self.plan.root)
@@ -48,10 +49,8 @@ class HoldingWriter(Writer):
             self.file = self.plan.storage.create(self.temp)
             self.counted = Counted(self.file)
             settings = pa.ipc.IpcWriteOptions(compression="lz4")
-            schema = batch.data.schema
-            self.stream = pa.ipc.new_stream(pa.PythonFile(self.counted, "w"), schema, options=settings)
+            self.stream = pa.ipc.new_stream(pa.PythonFile(self.counted, "w"), data.schema, options=settings)
         with outside("write", self.temp):
-            data = kept_rows(self.plan.options, batch)
             self.stream.write_batch(data)
         self.rows += batch.rows
         self.merged += batch.rows - data.num_rows

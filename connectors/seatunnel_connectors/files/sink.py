@@ -12,9 +12,8 @@ from seatunnel_connectors.files.committer import FileCommitter
 from seatunnel_connectors.files.formats.writing import name_ending
 from seatunnel_connectors.files.formats.xml_out import check_names
 from seatunnel_connectors.files.names import STAGING, check_partition_expression
-from seatunnel_connectors.files.options import FileFormat
 from seatunnel_connectors.files.single_file import HoldingWriter, SingleFileCommitter
-from seatunnel_connectors.files.sink_options import DataSaveMode, FileWriteOptions, SchemaSaveMode
+from seatunnel_connectors.files.sink_options import DataSaveMode, FileWriteOptions, SchemaSaveMode, WriteFormat
 from seatunnel_connectors.files.storage import LocalStorage, path_of
 from seatunnel_connectors.files.writer import FileWriter, WritePlan, staging_of
 from seatunnel_connectors.table_config import check_columns
@@ -131,7 +130,7 @@ class FileSink(Sink):
     def open(self, context: WriteContext) -> Writer:
         if self.options.single_file_mode:
             return HoldingWriter(self.plan(context.setup), context)
-        kind = BinaryWriter if self.options.file_format_type is FileFormat.BINARY else FileWriter
+        kind = BinaryWriter if self.options.file_format_type is WriteFormat.BINARY else FileWriter
         return kind(self.plan(context.setup), context)
 
     def committer(self) -> Committer:
@@ -158,10 +157,10 @@ def check_table(options: FileWriteOptions, table: TableSchema) -> None:
     check_columns(options.partitions, table.names, "partition_by")
     check_columns(options.partitions, selected, "partition_by: every column must be in sink_columns, but")
     check_partition_expression(options)
-    if options.file_format_type is FileFormat.BINARY:
+    if options.file_format_type is WriteFormat.BINARY:
         check_columns_of(table)
         return
-    if options.file_format_type is FileFormat.XML:
+    if options.file_format_type is WriteFormat.XML:
         check_names(options, tuple(column for column in table.columns if column.name in selected))
     if not options.is_partition_field_write_in_file and set(selected) <= set(options.partitions):
         raise ValueError("every column is a partition column, so that files would have none")

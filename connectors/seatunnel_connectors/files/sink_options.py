@@ -11,12 +11,30 @@ from seatunnel_connectors.files.options import (
     CompressCodec,
     DelimiterText,
     EncodingName,
-    FileFormat,
     PatternText,
 )
 from seatunnel_py.api import Options, SinkOptions, option, required_when
 
 TRANSACTION = "${transactionId}"
+
+
+class WriteFormat(StrEnum):
+    """Those that are read, and change logs, which keep the kinds of rows."""
+
+    TEXT = "text"
+    CSV = "csv"
+    JSON = "json"
+    PARQUET = "parquet"
+    ORC = "orc"
+    EXCEL = "excel"
+    XML = "xml"
+    BINARY = "binary"
+    CANAL_JSON = "canal_json"
+    DEBEZIUM_JSON = "debezium_json"
+    MAXWELL_JSON = "maxwell_json"
+
+
+CHANGE_FORMATS = frozenset({WriteFormat.CANAL_JSON, WriteFormat.DEBEZIUM_JSON, WriteFormat.MAXWELL_JSON})
 
 
 class SchemaSaveMode(StrEnum):
@@ -48,8 +66,8 @@ STREAM_CODECS = {
 }
 """Compression of whole files of text, with the end that it gives to their names."""
 
-CODECS: dict[FileFormat, frozenset[CompressCodec]] = {
-    FileFormat.PARQUET: frozenset(
+CODECS: dict[WriteFormat, frozenset[CompressCodec]] = {
+    WriteFormat.PARQUET: frozenset(
         {
             CompressCodec.SNAPPY,
             CompressCodec.LZ4,
@@ -58,9 +76,9 @@ CODECS: dict[FileFormat, frozenset[CompressCodec]] = {
             CompressCodec.ZSTD,
         }
     ),
-    FileFormat.ORC: frozenset({CompressCodec.SNAPPY, CompressCodec.LZ4, CompressCodec.ZLIB, CompressCodec.ZSTD}),
-    FileFormat.EXCEL: frozenset(),
-    FileFormat.BINARY: frozenset(),
+    WriteFormat.ORC: frozenset({CompressCodec.SNAPPY, CompressCodec.LZ4, CompressCodec.ZLIB, CompressCodec.ZSTD}),
+    WriteFormat.EXCEL: frozenset(),
+    WriteFormat.BINARY: frozenset(),
 }
 """What each format can compress with; the text formats take STREAM_CODECS."""
 
@@ -86,7 +104,7 @@ class FileWriteOptions(Options):
     tmp_path: str | None = option(
         None, doc="directory for unfinished files; used when it lies in the same file system as path"
     )
-    file_format_type: FileFormat = option(FileFormat.CSV, doc="format of the files")
+    file_format_type: WriteFormat = option(WriteFormat.CSV, doc="format of the files")
     custom_filename: bool = option(False, doc="accepted for older job files; file_name_expression is enough")
     file_name_expression: str = option(
         TRANSACTION, min_length=1, doc="file name; ${transactionId}, ${now} and ${uuid} are replaced"
@@ -137,7 +155,11 @@ class FileWriteOptions(Options):
         SchemaSaveMode.CREATE_SCHEMA_WHEN_NOT_EXIST, doc="what happens to the directory at the start"
     )
     data_save_mode: DataSaveMode = option(DataSaveMode.APPEND_DATA, doc="what happens to files that are there already")
-    merge_update_event: bool = option(False, doc="leave out rows as they were before an update")
+    merge_update_event: bool = option(
+        False,
+        doc="change logs: one message for an update, with the row before it; other formats leave out that row",
+    )
+    schema_evolution_enabled: bool = option(False, doc="accepted as false; a table's columns are those of its start")
 
     @model_validator(mode="after")
     def _fits_together(self) -> FileWriteOptions:
@@ -147,10 +169,12 @@ class FileWriteOptions(Options):
         if codec is not CompressCodec.NONE and codec not in known:
             choices = ", ".join(sorted(known)) or "no compression"
             raise ValueError(f"{self.file_format_type} cannot be written with {codec}; it knows {choices}")
-        if self.single_file_mode and self.file_format_type is FileFormat.BINARY:
+        if self.single_file_mode and self.file_format_type is WriteFormat.BINARY:
             raise ValueError("single_file_mode does not go with the format binary, which keeps its files' names")
-        if self.filename_extension and self.file_format_type is FileFormat.BINARY:
+        if self.filename_extension and self.file_format_type is WriteFormat.BINARY:
             raise ValueError("filename_extension does not go with the format binary, which keeps its files' names")
+        if self.schema_evolution_enabled:
+            raise ValueError("schema_evolution_enabled is not supported: a table's columns are those of its start")
         if self.parquet_avro_write_fixed_as_int96:
             raise ValueError("parquet_avro_write_fixed_as_int96 is not supported; write the column as timestamp")
         return self
@@ -164,4 +188,4 @@ class FileWriteOptions(Options):
 class LocalFileSinkOptions(SinkOptions, FileWriteOptions):
     """Options of the LocalFile sink."""
 
-    rules = (required_when("xml_use_attr_format", other="file_format_type", equals=(FileFormat.XML,)),)
+    rules = (required_when("xml_use_attr_format", other="file_format_type", equals=(WriteFormat.XML,)),)

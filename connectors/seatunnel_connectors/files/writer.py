@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from seatunnel_connectors.change_json import paired
 from seatunnel_connectors.files import crash_points
 from seatunnel_connectors.files.formats.writing import Counted, FormatWriter, name_ending, writer_for
 from seatunnel_connectors.files.names import NULL_PARTITION, STAGING, UnitNames, partition_directory
-from seatunnel_connectors.files.sink_options import FileWriteOptions
+from seatunnel_connectors.files.sink_options import CHANGE_FORMATS, FileWriteOptions
 from seatunnel_connectors.files.storage import LocalStorage, outside
 from seatunnel_connectors.render import text_values
 from seatunnel_connectors.text_columns import TextRules
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 OPEN_FILES_MAX = 64  # partitions written at once; the one unused for longest is closed, and later gets another part
 
 _KEY_END = "\x1f"
+KIND = "\0kind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +69,34 @@ def unit_directory(plan: WritePlan, context: WriteContext) -> str:
 
 
 def kept_rows(options: FileWriteOptions, batch: Batch) -> pa.RecordBatch:
-    """Rows of every kind are written, as in the peer; those before an update only where they are not merged."""
+    """Rows of every kind are written, as in the peer; those before an update only where they are not merged. Formats
+    that say the kind have it behind the columns, and merge the two rows of a change into one message; rows that were
+    held back have it already."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    if not options.merge_update_event or batch.kinds is None:
-        return batch.data
-    return batch.data.filter(pc.not_equal(batch.kinds, int(RowKind.UPDATE_BEFORE)))
+    data = batch.data
+    if options.file_format_type not in CHANGE_FORMATS:
+        if not options.merge_update_event or batch.kinds is None:
+            return data
+        return data.filter(pc.not_equal(batch.kinds, int(RowKind.UPDATE_BEFORE)))
+    if KIND in data.schema.names:
+        return data
+    kinds = batch.kinds if batch.kinds is not None else pa.repeat(pa.scalar(0, pa.uint8()), batch.rows)
+    return data.append_column(KIND, paired(kinds, _same_file(options, data)) if options.merge_update_event else kinds)
+
+
+def _same_file(options: FileWriteOptions, data: pa.RecordBatch) -> Any:
+    """Which rows go to the same partition as the next one; a change that moves a row stays two messages."""
+    import numpy as np
+    import pyarrow.compute as pc
+
+    same = np.ones(data.num_rows, dtype=bool)
+    for name in options.partitions:
+        column = data.column(name)
+        equal = pc.fill_null(pc.equal(column.slice(0, max(0, len(column) - 1)), column.slice(1)), False)
+        same[:-1] &= np.asarray(equal)
+    return same
 
 
 @dataclass(slots=True)
@@ -118,7 +142,8 @@ class FileWriter(Writer):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        inside = data.select([column.name for column in self.plan.columns])
+        kind = [KIND] if self.plan.options.file_format_type in CHANGE_FORMATS else []
+        inside = data.select([*(column.name for column in self.plan.columns), *kind])
         names = self.plan.options.partitions
         if not names or not data.num_rows:
             yield "", inside

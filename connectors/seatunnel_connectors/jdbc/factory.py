@@ -6,10 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
-from seatunnel_connectors.jdbc import shorthand
-from seatunnel_connectors.jdbc.dialect import MODULES, SinkRequest, dialect_of
 from seatunnel_connectors.jdbc.options import DataSaveMode, JdbcSinkOptions, JdbcSourceOptions, Recipe, SchemaSaveMode
-from seatunnel_connectors.jdbc.target import wanted_key
 from seatunnel_connectors.jdbc.url import Address, resolve
 from seatunnel_py.api import (
     Guarantee,
@@ -51,10 +48,14 @@ def _extras(options: JdbcSourceOptions | JdbcSinkOptions) -> tuple[str, ...]:
 
 
 def _modules(options: JdbcSourceOptions | JdbcSinkOptions) -> tuple[str, ...]:
+    from seatunnel_connectors.jdbc.dialect import MODULES
+
     return ("seatunnel_connectors.jdbc.source", MODULES[_address(options).dialect])
 
 
 def _answer(options: JdbcSourceOptions | JdbcSinkOptions, *, writing: bool) -> Mapping[str, str]:
+    from seatunnel_connectors.jdbc.dialect import dialect_of
+
     address = _address(options)
     return dialect_of(address).answer(address, writing=writing)
 
@@ -68,6 +69,8 @@ class JdbcSourceFactory(SourceFactory[JdbcSourceOptions]):
     everything: ClassVar[Mapping[str, Plain]] = {"table_path": ".*", "use_regex": True}
 
     def from_shorthand(self, end: Shorthand) -> Mapping[str, Plain] | None:
+        from seatunnel_connectors.jdbc import shorthand
+
         return shorthand.reading(end, self.everything)
 
     def test_connection(self, options: JdbcSourceOptions) -> Mapping[str, str]:
@@ -83,6 +86,7 @@ class JdbcSourceFactory(SourceFactory[JdbcSourceOptions]):
         return SourceCapabilities()
 
     def create(self, options: JdbcSourceOptions, context: StepContext) -> Source:
+        from seatunnel_connectors.jdbc.dialect import dialect_of
         from seatunnel_connectors.jdbc.source import JdbcSource
 
         address = _address(options)
@@ -98,6 +102,8 @@ class JdbcSinkFactory(SinkFactory[JdbcSinkOptions]):
     options: ClassVar[type[SinkOptions]] = JdbcSinkOptions
 
     def from_shorthand(self, end: Shorthand) -> Mapping[str, Plain] | None:
+        from seatunnel_connectors.jdbc import shorthand
+
         return shorthand.writing(end, STAGING)
 
     def test_connection(self, options: JdbcSinkOptions) -> Mapping[str, str]:
@@ -113,6 +119,8 @@ class JdbcSinkFactory(SinkFactory[JdbcSinkOptions]):
         return sink_capabilities(options, table, context)
 
     def create(self, options: JdbcSinkOptions, table: TableSchema, context: StepContext) -> Sink:
+        from seatunnel_connectors.jdbc.dialect import SinkRequest, dialect_of
+
         address = _address(options)
         if options.query and options.is_exactly_once and address.dialect not in STAGING:
             raise ValueError("is_exactly_once with a query needs PostgreSQL, MySQL, MariaDB or SQLite")
@@ -140,6 +148,8 @@ _HOW_ONCE = {
 
 def sink_capabilities(options: JdbcSinkOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
     """What the sink can promise for one table, before any database was asked."""
+    from seatunnel_connectors.jdbc.target import wanted_key
+
     if options.query and options.is_exactly_once:
         return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, _BESIDE, fenced=True)
     if options.query:

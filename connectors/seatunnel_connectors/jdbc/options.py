@@ -118,10 +118,26 @@ class JdbcSourceOptions(SourceOptions):
         1000, key="split.inverse-sampling.rate", ge=1, doc="accepted; samples are as large as their splits need"
     )
     allow_sampling: bool = option(True, key="split.allow-sampling")
+    string_split_mode: str | None = option(
+        None, key="split.string_split_mode", doc="accepted; keys of text are divided by values that are there"
+    )
+    string_strategy: str | None = option(
+        None, key="split.string-strategy", doc="accepted; keys of text are divided by values that are there"
+    )
+    string_split_collate: str | None = option(
+        None, key="split.string_split_mode_collate", doc="accepted; keys of text are divided in their own order"
+    )
+    concurrent_read: bool = option(
+        True, key="enable_concurrent_read", doc="false: every table is one split, whatever its size"
+    )
     partition_column: str | None = option(None, doc="column whose ranges are read in parallel")
     partition_num: int | None = option(None, ge=1, le=RANGES_MAX, doc="number of ranges")
-    partition_lower_bound: str | None = option(None, doc="smallest value to start dividing at; default: the smallest")
-    partition_upper_bound: str | None = option(None, doc="largest value to stop dividing at; default: the largest")
+    partition_lower_bound: str | None = option(
+        None, doc="smallest value to start dividing at; default: the smallest. Of a query no smaller one is read"
+    )
+    partition_upper_bound: str | None = option(
+        None, doc="largest value to stop dividing at; default: the largest. Of a query no larger one is read"
+    )
     use_select_count: bool = option(False, doc="count rows instead of trusting the database's statistics")
     skip_analyze: bool = option(False, doc="accepted; statistics are always used as they are")
     decimal_type_narrowing: bool = option(True, doc="accepted; a decimal stays one (Oracle)")
@@ -215,6 +231,7 @@ class JdbcSinkOptions(SinkOptions):
     support_upsert_by_insert_only: bool = option(False, doc="accepted; enable_upsert = false only inserts")
     is_primary_key_updated: bool = option(True, doc="accepted; a row whose key changes is another row")
     use_copy_statement: bool = option(False, doc="accepted; PostgreSQL is always written by COPY")
+    oracle_insert_mode: str | None = option(None, doc="accepted; no hints are given to Oracle")
     create_index: bool = option(True, doc="create keys and indexes with an auto-created table")
     compatible_mode: str | None = option(None, doc="accepted; `dialect` and the url say how to talk to a database")
     dialect: str | None = option(None, doc="dialect to use where the url does not say it")

@@ -9,12 +9,14 @@ from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableOptions
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """How a person wants a table divided; everything absent means that it is up to us."""
+    """How a person wants a table divided; everything absent means that it is up to us. ``limits``: rows below
+    ``lower`` and above ``upper`` are not wanted at all; else the two only say where to divide."""
 
     column: str | None = None
     number: int | None = None
     lower: str | None = None
     upper: str | None = None
+    limits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +49,15 @@ def requests_of(options: JdbcSourceOptions) -> list[TableRequest]:
                 options.partition_num,
                 options.partition_lower_bound,
                 options.partition_upper_bound,
+                # The peer divides a query by its bounds and reads nothing beside them; a table it divides by itself.
+                limits=bool(options.query and options.partition_column) and _has_bounds(options),
             ),
         )
     ]
+
+
+def _has_bounds(options: JdbcSourceOptions) -> bool:
+    return options.partition_lower_bound is not None or options.partition_upper_bound is not None
 
 
 def _listed(entry: TableOptions, at: int, options: JdbcSourceOptions) -> TableRequest:

@@ -65,7 +65,7 @@ class Hints:
             "sampled": self.sampled,
             "count": self.count,
             "natives": list(self.natives),
-            "partition": [part.column, part.number, part.lower, part.upper],
+            "partition": [part.column, part.number, part.lower, part.upper, part.limits],
         }
 
 
@@ -142,10 +142,12 @@ class JdbcEnumerator(Enumerator):
         hints = hints_of(table)
         rows = self._snapshot().count(table) if hints.count else table.rows
         parts = hints.partition.number
-        if parts is None:
+        if not self.source.options.concurrent_read:
+            parts = 1
+        elif parts is None:
             parts = parts_wanted(rows, table.bytes, self.source.options, self.source.parallelism)
         whole = [Split(f"{table.schema.path}#0", table.schema.path, {}, rows, table.bytes)]
-        if parts <= 1:
+        if parts <= 1 and not hints.partition.limits:
             return whole
         if hints.pages and not hints.partition.column:
             places = self.dialect.physical_splits(table, parts, self._snapshot().generation)
@@ -170,7 +172,7 @@ class JdbcEnumerator(Enumerator):
             Split(
                 f"{table.schema.path}#{at}",
                 table.schema.path,
-                {"low": part.low, "high": part.high, "nulls": part.nulls, "snapshot": snapshot.generation},
+                {**_ends(part), "nulls": part.nulls, "snapshot": snapshot.generation},
                 share,
                 size,
                 generation=snapshot.generation,
@@ -179,12 +181,17 @@ class JdbcEnumerator(Enumerator):
         ]
 
 
+def _ends(part: KeyRange) -> dict[str, Plain]:
+    """The ends of a range as they stand in a split; a limit only where there is one."""
+    limits = {name: text for name, text in (("floor", part.floor), ("ceiling", part.ceiling)) if text is not None}
+    return {"low": part.low, "high": part.high, **limits}
+
+
 def range_of(split: Split) -> KeyRange:
     """The key range of a split; all ends open for a split that has none."""
-    low, high = split.payload.get("low"), split.payload.get("high")
-    return KeyRange(
-        None if low is None else str(low), None if high is None else str(high), bool(split.payload.get("nulls"))
-    )
+    ends = {name: split.payload.get(name) for name in ("low", "high", "floor", "ceiling")}
+    texts = {name: None if end is None else str(end) for name, end in ends.items()}
+    return KeyRange(**texts, nulls=bool(split.payload.get("nulls")))
 
 
 class JdbcReader(Reader):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Protocol
@@ -30,22 +30,22 @@ DIVISIBLE = NUMBERS | {Kind.DECIMAL, Kind.STRING, Kind.DATE, Kind.TIMESTAMP, Kin
 
 @dataclass(frozen=True, slots=True)
 class KeyRange:
-    """``low <= key < high``, either end open when None; ``nulls`` selects the rows without a key instead."""
+    """``low <= key < high``, either end open when None; ``nulls`` selects the rows without a key instead.
+
+    ``floor <= key <= ceiling`` is what a person wants of the whole table, and holds in each of its ranges."""
 
     low: str | None = None
     high: str | None = None
     nulls: bool = False
+    floor: str | None = None
+    ceiling: str | None = None
 
     def condition(self, column: str, literal: Any) -> str:
         """The SQL condition; ``literal`` quotes a text, ``column`` is already quoted."""
         if self.nulls:
             return f"{column} IS NULL"
-        parts = []
-        if self.low is not None:
-            parts.append(f"{column} >= {literal(self.low)}")
-        if self.high is not None:
-            parts.append(f"{column} < {literal(self.high)}")
-        return " AND ".join(parts)
+        ends = ((">=", self.low), ("<", self.high), (">=", self.floor), ("<=", self.ceiling))
+        return " AND ".join(f"{column} {sign} {literal(text)}" for sign, text in ends if text is not None)
 
 
 class Probe(Protocol):
@@ -83,17 +83,19 @@ def key_ranges(
     probe: Probe,
 ) -> list[KeyRange]:
     """The ranges of a table; at least one, which has both ends open."""
+    given = [None if text is None else _read(dtype, text) for text in (partition.lower, partition.upper)]
+    floor, ceiling = (None if value is None or not partition.limits else as_text(value) for value in given)
+    whole = KeyRange(floor=floor, ceiling=ceiling)  # without limits no condition at all, so nulls are read as well
     if parts <= 1:
-        return [KeyRange()]  # nothing to divide: no condition at all, so nulls are read as well
-    given = (partition.lower, partition.upper)
+        return [whole]
     found = probe.bounds() if None in given else given
-    low, high = (one if text is None else _read(dtype, text) for text, one in zip(given, found, strict=True))
+    low, high = (one if value is None else value for value, one in zip(given, found, strict=True))
     if low is None or high is None:
-        return [KeyRange()]
+        return [whole]
     inner = _inner_bounds(dtype, low, high, parts, rows, partition, options, probe)
     edges = [None, *dict.fromkeys(as_text(value) for value in inner), None]
-    ranges = [KeyRange(edges[at], edges[at + 1]) for at in range(len(edges) - 1)]
-    if nullable and len(ranges) > 1:
+    ranges = [replace(whole, low=edges[at], high=edges[at + 1]) for at in range(len(edges) - 1)]
+    if nullable and len(ranges) > 1 and not partition.limits:
         ranges.append(KeyRange(nulls=True))
     return ranges
 

@@ -66,10 +66,21 @@ def wanted_key(options: JdbcSinkOptions, table: TableSchema) -> tuple[tuple[str,
     return (table.key, "") if options.primary_keys is None else (options.primary_keys, "primary_keys")
 
 
+EMPTY_KEYS = {"${primary_key}": "primary key", "${unique_key}": "unique key"}
+"""Placeholders of columns, which stay as they are written where a table has none."""
+
+
 def key_of(options: JdbcSinkOptions, table: TableSchema) -> tuple[str, ...]:
     """``wanted_key``'s columns. FatalError names those that do not exist."""
     key, said_by = wanted_key(options, table)
     missing = [name for name in key if table.column(name) is None]
+    empty = next((name for name in missing if name in EMPTY_KEYS), None)
+    if empty:
+        raise FatalError(
+            f"table {table.path}: {said_by} holds {empty}, but the table that is read has no {EMPTY_KEYS[empty]}",
+            "name its columns, of each such table in multi_table_config.primary_keys; without primary_keys a table "
+            "that has a key is written by it, and another one is inserted into",
+        )
     if missing:
         raise FatalError(
             f"table {table.path}: {said_by} names {', '.join(missing)}, but its columns are {', '.join(table.names)}",

@@ -1,8 +1,9 @@
-"""The Avro schema that columns make, as the peer makes it: nobody sends it along."""
+"""The Avro schema that columns make, as the peer makes it, for nobody sends it along; and the one that people give."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from seatunnel_py.api import Column, DataType, Kind
@@ -17,6 +18,39 @@ def record_of(columns: Iterable[Column]) -> dict[str, Any]:
     """The schema of a row. Raises ValueError for a type that Avro does not have."""
     fields = [{"name": column.name, "type": avro_type(column.name, column.dtype)} for column in columns]
     return {"type": "record", "name": "SeaTunnelRecord", "fields": fields}
+
+
+def written_record(text: str) -> dict[str, Any]:
+    """The schema of messages as a person gives it. Raises ValueError where it is none of a record."""
+    from fastavro.schema import SchemaParseException, parse_schema
+
+    try:
+        given = json.loads(text)
+        parse_schema(given)
+    except KeyError as error:
+        raise ValueError(f"avro_schema is no schema of Avro: a part of it has no {error}") from None
+    except (ValueError, TypeError, SchemaParseException) as error:
+        raise ValueError(f"avro_schema is no schema of Avro: {error}") from None
+    if not isinstance(given, dict) or given.get("type") != "record":
+        raise ValueError("avro_schema has to be that of a record")
+    return given
+
+
+def check_written(columns: Iterable[Column], text: str) -> None:
+    """Raise ValueError where columns are no fields of the schema, at any depth: every row would have a null there."""
+    _check_fields([(column.name, column.dtype) for column in columns], written_record(text), "")
+
+
+def _check_fields(wanted: Iterable[tuple[str, DataType]], record: Mapping[str, Any], where: str) -> None:
+    types = {field["name"]: field["type"] for field in record.get("fields", ())}
+    for name, dtype in wanted:
+        if name not in types:
+            known = ", ".join(f"'{where}{known}'" for known in types) or "none at all"
+            raise ValueError(f"avro_schema has no field '{where}{name}', but {known}")
+        branches = types[name] if isinstance(types[name], list) else [types[name]]
+        records = [one for one in branches if isinstance(one, dict) and one.get("type") == "record"]
+        if dtype.kind is Kind.ROW and len(records) == 1:  # a record that is only named here was looked at elsewhere
+            _check_fields(dtype.fields, records[0], f"{where}{name}.")
 
 
 def avro_type(name: str, dtype: DataType) -> Any:

@@ -1,6 +1,8 @@
-"""Format avro: a record as the peer writes it, without a header, by the schema that the columns make.
+"""Format avro: a record without a header, by the schema that the columns make, as the peer writes it, or by the one
+that it was written by (``avro_schema``), of which the columns are then fields.
 
-Messages of a schema registry begin with a zero byte and the number of a schema that stands elsewhere: they are refused.
+Messages of a schema registry begin with a zero byte and the number of a schema that stands elsewhere: they are refused,
+unless the header is to be taken off (``decode_framed.py``).
 """
 
 from __future__ import annotations
@@ -8,8 +10,9 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
-from seatunnel_connectors.kafka.avro_types import record_of
+from seatunnel_connectors.kafka.avro_types import record_of, written_record
 from seatunnel_connectors.kafka.decode import BadMessageError, Decoded, Decoder
 from seatunnel_py.api import Column, TableSchema, to_arrow
 
@@ -18,13 +21,14 @@ if TYPE_CHECKING:
 
 
 class AvroDecoder(Decoder):
-    """Decodes Avro's binary encoding."""
+    """Decodes Avro's binary encoding. ``written_by``: the schema of the messages, which may have more fields."""
 
-    def __init__(self, table: TableSchema) -> None:
+    def __init__(self, table: TableSchema, written_by: str | None = None) -> None:
         import fastavro
 
         super().__init__(table)
-        self.avro = fastavro.parse_schema(record_of(table.columns))
+        record = record_of(table.columns) if written_by is None else written_record(written_by)
+        self.avro = fastavro.parse_schema(record)
 
     def decode(self, values: Sequence[bytes]) -> Decoded:
         import fastavro
@@ -48,6 +52,8 @@ def _column(cells: list[Any], column: Column) -> pa.Array:
     import pyarrow as pa
 
     arrow = to_arrow(column.dtype)
+    if any(isinstance(cell, UUID) for cell in cells):
+        cells = [str(cell) if isinstance(cell, UUID) else cell for cell in cells]
     try:
         return pa.array(cells, arrow)
     except (pa.ArrowException, OverflowError):

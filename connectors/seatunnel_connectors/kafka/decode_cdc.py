@@ -114,13 +114,15 @@ class _WholeRows(ChangeDecoder):
 
 
 class DebeziumDecoder(_WholeRows):
-    """Debezium's envelope, inside ``payload`` where the schema is sent along."""
+    """Debezium's envelope, inside ``payload`` where the schema is sent along. ``only``: what ``source`` has to say of
+    the database, schema and table; a message that says something else is of another table, and no row."""
 
     names: ClassVar[Mapping[str, str]] = {"c": INSERT, "r": INSERT, "u": UPDATE, "d": DELETE}
     operation = "op"
 
-    def __init__(self, table: TableSchema, *, with_schema: bool) -> None:
+    def __init__(self, table: TableSchema, *, with_schema: bool, only: Mapping[str, str] | None = None) -> None:
         self.with_schema = with_schema
+        self.only = only or {}
         super().__init__(table)
 
     def make_documents(self) -> Documents:
@@ -140,17 +142,29 @@ class _DebeziumDocuments(Documents):
     def __init__(self, columns: Sequence[Column], owner: DebeziumDecoder) -> None:
         super().__init__(columns)
         self.owner = owner
+        self.is_direct = self.is_direct and not owner.only  # a message's source is no column, and looked at by itself
 
     def rows(self, index: int, value: bytes) -> list[Any]:
-        found = super().rows(index, value)
-        for document in found:
+        found = []
+        for document in super().rows(index, value):
             inner = document.get("payload") if self.owner.with_schema and isinstance(document, dict) else document
             if not isinstance(inner, dict):
                 raise BadMessageError(index, "it has no payload: set debezium_record_include_schema to false")
+            if not self._is_wanted(index, inner):
+                continue
             for side in ("before", "after"):
                 if isinstance(inner.get(side), dict):
                     inner[side] = in_words(inner[side], self.owner.columns)
+            found.append(document)
         return found
+
+    def _is_wanted(self, index: int, inner: Mapping[str, Any]) -> bool:
+        if not self.owner.only:
+            return True
+        source = inner.get("source")
+        if not isinstance(source, dict):
+            raise BadMessageError(index, "it has no source, which debezium_record_table_filter goes by")
+        return all(source.get(name) == value for name, value in self.owner.only.items())
 
 
 class OggDecoder(_WholeRows):

@@ -1,4 +1,4 @@
-"""Format protobuf: one message of the schema in each record, bare, without a schema registry's header.
+"""Format protobuf: one message of the schema in each record, bare; a schema registry's header is taken off before.
 
 All messages are parsed in one go, as the elements of one that holds them, which costs a third of parsing each; then
 each field becomes a column. What a message leaves out is null where the schema can tell (``optional``, ``oneof``,

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_connectors.change_json import enveloped
 from seatunnel_connectors.json_text import json_documents
 from seatunnel_connectors.kafka.avro_types import record_of
 from seatunnel_connectors.kafka.encode_avro import avro_values
@@ -20,16 +21,15 @@ from seatunnel_connectors.kafka.encode_native import native_records
 from seatunnel_connectors.kafka.protobuf_fields import links_of
 from seatunnel_connectors.kafka.protobuf_schema import MessageSchema, message_schema
 from seatunnel_connectors.kafka.sink_options import FIELD_TOPIC, KafkaSinkOptions, ValueFormat
-from seatunnel_connectors.render import text_values
+from seatunnel_connectors.render import column_text
 from seatunnel_connectors.text_columns import TextRules
-from seatunnel_py.api import BadRows, Batch, Column, RowKind, TableSchema
+from seatunnel_py.api import BadRows, Batch, Column, TableSchema
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 HEADER = "header."
 _RULES = TextRules()
-_BEFORE = (int(RowKind.UPDATE_BEFORE), int(RowKind.DELETE))
 _CSV_MARKS = '"\n\r'
 
 
@@ -102,11 +102,7 @@ class Encoder:
                 return self._protobuf(batch, names)
             case ValueFormat.NATIVE:
                 raise AssertionError("a native record's value is a column")
-            case ValueFormat.DEBEZIUM_JSON:
-                before, after = ('{"before":', ',"after":null,"op":"d"}'), ('{"before":null,"after":', ',"op":"c"}')
-            case ValueFormat.CANAL_JSON | ValueFormat.MAXWELL_JSON | ValueFormat.OGG_JSON:
-                before, after = ('{"data":', ',"type":"DELETE"}'), ('{"data":', ',"type":"INSERT"}')
-        return _in_envelopes(self._documents(batch, names), batch.kinds, before, after)
+        return enveloped(self.options.format, self._documents(batch, names), batch.kinds)
 
     def _keys(self, batch: Batch) -> Any:
         names = self.options.partition_key_fields
@@ -151,7 +147,7 @@ class Encoder:
         return pc.binary_join_element_wise(*fields, delimiter, null_handling="replace", null_replacement="")
 
     def _texts(self, batch: Batch, name: str) -> Any:
-        return text_values(batch.data.column(name), self._column(name).dtype, _RULES)
+        return column_text(batch.data.column(name), self._column(name), _RULES)
 
     def _column(self, name: str) -> Column:
         column = self.table.column(name)
@@ -181,18 +177,6 @@ class Encoder:
         for index in reversed(range(len(words))):
             chosen = pc.if_else(pc.match_substring(values, words[index]), pa.scalar(index, pa.int32()), chosen)
         return chosen
-
-
-def _in_envelopes(documents: Any, kinds: Any, before: tuple[str, str], after: tuple[str, str]) -> Any:
-    """The documents inside what says whether they came or went."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    came = pc.binary_join_element_wise(after[0], documents, after[1], "")
-    if kinds is None:
-        return came
-    went = pc.binary_join_element_wise(before[0], documents, before[1], "")
-    return pc.if_else(pc.is_in(kinds, pa.array(_BEFORE, pa.uint8())), went, came)
 
 
 def _quoted(texts: Any, delimiter: str) -> Any:

@@ -10,7 +10,7 @@ from typing import ClassVar
 from seatunnel_connectors.kafka.options import KafkaSourceOptions, MessageFormat, StartMode
 from seatunnel_connectors.kafka.protobuf_schema import PROTOBUF_EXTRA
 from seatunnel_connectors.kafka.shorthand import brokers_and_topic
-from seatunnel_connectors.table_config import check_unique, table_path
+from seatunnel_connectors.table_config import check_unique
 from seatunnel_py.api import (
     Determinism,
     JobMode,
@@ -72,10 +72,7 @@ class KafkaSourceFactory(SourceFactory[KafkaSourceOptions]):
         _tell_without_effect(options)
         if context.mode is not JobMode.BATCH and any(entry.end_timestamp for entry in options.table_options()):
             raise ValueError('start_mode.endTimestamp: only a job that ends (job.mode = "BATCH") has an end')
-        tables = tuple(
-            KafkaTable(entry, table_path(entry.declared, options.plugin_output), message_of(entry))
-            for entry in options.table_options()
-        )
+        tables = tuple(KafkaTable(entry, entry.path, message_of(entry)) for entry in options.table_options())
         check_unique(table.path for table in tables)
         return KafkaSource(
             cluster=Cluster.of(options.bootstrap_servers, options.kafka_config),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from seatunnel_connectors.kafka.avro_types import check_written
 from seatunnel_connectors.kafka.decode import Decoded, Decoder
 from seatunnel_connectors.kafka.options import MessageFormat, TopicOptions
 from seatunnel_connectors.kafka.protobuf_fields import links_of, natural_columns
@@ -45,10 +46,12 @@ def default_columns(options: TopicOptions, message: MessageSchema | None = None)
     return NATIVE if options.format is MessageFormat.NATIVE else CONTENT
 
 
-def check_columns(table: TableSchema, message: MessageSchema | None) -> None:
+def check_columns(options: TopicOptions, table: TableSchema, message: MessageSchema | None) -> None:
     """Raise ValueError where the columns are not what the message has: now, and not when a worker meets it."""
     if message is not None:
         links_of(table.columns, message.descriptor, "schema", writing=False)
+    if options.avro_schema is not None:
+        check_written(table.columns, options.avro_schema)
 
 
 def decoder_of(options: TopicOptions, table: TableSchema, message: MessageSchema | None = None) -> Decoder:
@@ -63,6 +66,15 @@ def decoder_of(options: TopicOptions, table: TableSchema, message: MessageSchema
 
 
 def _of_values(options: TopicOptions, table: TableSchema, message: MessageSchema | None) -> Decoder:
+    made = _of_bodies(options, table, message)
+    if not options.strip_schema_registry_header:
+        return made
+    from seatunnel_connectors.kafka.decode_framed import FramedDecoder
+
+    return FramedDecoder(table, made, with_path=message is not None)
+
+
+def _of_bodies(options: TopicOptions, table: TableSchema, message: MessageSchema | None) -> Decoder:
     from seatunnel_connectors.kafka import decode_cdc, decode_text
 
     if message is not None:
@@ -82,9 +94,11 @@ def _of_values(options: TopicOptions, table: TableSchema, message: MessageSchema
         case MessageFormat.AVRO:
             from seatunnel_connectors.kafka.decode_avro import AvroDecoder
 
-            return AvroDecoder(table)
+            return AvroDecoder(table, options.avro_schema)
         case MessageFormat.DEBEZIUM_JSON:
-            return decode_cdc.DebeziumDecoder(table, with_schema=options.debezium_record_include_schema)
+            only = options.debezium_record_table_filter
+            with_schema = options.debezium_record_include_schema
+            return decode_cdc.DebeziumDecoder(table, with_schema=with_schema, only=only.wanted if only else {})
         case MessageFormat.OGG_JSON:
             return decode_cdc.OggDecoder(table)
         case MessageFormat.CANAL_JSON:

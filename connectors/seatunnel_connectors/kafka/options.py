@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from enum import StrEnum
 from typing import ClassVar
 
 from pydantic import model_validator
 
 from seatunnel_connectors.kafka.settings import KafkaSettings
-from seatunnel_connectors.table_config import SchemaOptions
-from seatunnel_py.api import Options, SourceOptions, exactly_one, option, required_when
+from seatunnel_connectors.table_config import SchemaOptions, table_path
+from seatunnel_py.api import Options, SourceOptions, TablePath, exactly_one, option, required_when
 from seatunnel_py.api.options import Rule
 
 
@@ -53,6 +54,20 @@ class OnBadMessage(StrEnum):
     SKIP = "skip"
 
 
+class DebeziumTableFilter(Options):
+    """The one table whose changes are read, of a topic that has those of several. A part that is not given is any."""
+
+    database_name: str | None = option(None, doc="`db` in a message's source")
+    schema_name: str | None = option(None, doc="`schema` in a message's source")
+    table_name: str | None = option(None, doc="`table` in a message's source")
+
+    @property
+    def wanted(self) -> dict[str, str]:
+        """What a message's source has to say, by its own names."""
+        parts = {"db": self.database_name, "schema": self.schema_name, "table": self.table_name}
+        return {name: value for name, value in parts.items() if value is not None}
+
+
 class TopicOptions(Options):
     """One table: topics and what their messages are."""
 
@@ -69,8 +84,17 @@ class TopicOptions(Options):
     debezium_record_include_schema: bool = option(
         True, doc="debezium_json: a message is an object with schema and payload"
     )
+    debezium_record_table_filter: DebeziumTableFilter | None = option(
+        None, doc="debezium_json: read only changes of this table: database_name, schema_name, table_name"
+    )
     value_converter_schema_enabled: bool = option(
         True, doc="compatible_kafka_connect_json: a message is an object with schema and payload"
+    )
+    avro_schema: str | None = option(
+        None, doc="avro: the schema that messages were written by, as JSON; without it the one that the columns make"
+    )
+    strip_schema_registry_header: bool = option(
+        False, doc="avro, protobuf: messages begin with the header of a schema registry, which is not asked"
     )
     protobuf_schema: str | None = option(None, doc="protobuf: the text of the .proto file")
     protobuf_message_name: str | None = option(None, min_length=1, doc="protobuf: the message that each record is")
@@ -108,18 +132,30 @@ class TopicOptions(Options):
         if negative:
             raise ValueError(f"start_mode.offsets: the offset of {negative[0]} is below 0")
         if not self.topic:
-            return self  # what stands beside table_list is for its entries, which are looked at by themselves
+            return self  # what stands beside the list is for its entries, which are looked at by themselves
         if self.format is MessageFormat.NATIVE and self.kafka_headers_fields:
             raise ValueError("the format native has a column of all headers: leave kafka_headers_fields out")
         if len(set(self.kafka_headers_fields)) < len(self.kafka_headers_fields):
             raise ValueError("kafka_headers_fields names a header twice")
         if not self.has_schema and self.format not in WITHOUT_SCHEMA:
             raise ValueError(f"the format {self.format} needs a schema")
+        self._check_registry()
         if self.format is MessageFormat.PROTOBUF:
             for name in ("protobuf_schema", "protobuf_message_name"):
                 if not getattr(self, name):
                     raise ValueError(f"{name} is required when format is protobuf")
         return self
+
+    def _check_registry(self) -> None:
+        is_avro = self.format is MessageFormat.AVRO
+        if self.avro_schema is not None and not is_avro:
+            raise ValueError("avro_schema is only for the format avro")
+        if not self.strip_schema_registry_header:
+            return
+        if not is_avro and self.format is not MessageFormat.PROTOBUF:
+            raise ValueError("strip_schema_registry_header is only for the formats avro and protobuf")
+        if is_avro and self.avro_schema is None:
+            raise ValueError("strip_schema_registry_header needs avro_schema: the one that the registry has")
 
     @property
     def has_schema(self) -> bool:
@@ -131,18 +167,29 @@ class TopicOptions(Options):
         )
 
     @property
+    def path(self) -> TablePath:
+        """Identity of the table: ``schema.table``, else the topic, whose dots divide it as the peer's do."""
+        if self.declared is not None and self.declared.table is not None:
+            return table_path(self.declared)
+        topic = self.topic or ""
+        if not self.pattern and len(self.topics) == 1:
+            with suppress(ValueError):  # more dots than a path has parts
+                return TablePath.parse(self.topics[0])
+        return TablePath("", "", topic)
+
+    @property
     def topics(self) -> tuple[str, ...]:
         """The names, where they are none of a pattern."""
         return tuple(part for name in (self.topic or "").split(",") if (part := name.strip()))
 
 
 class KafkaSourceOptions(SourceOptions, TopicOptions):
-    """Options of the Kafka source: one table, or ``table_list``."""
+    """Options of the Kafka source: one table, or ``tables_configs``."""
 
     bootstrap_servers: str = option(key="bootstrap.servers", min_length=1, doc="host:port of brokers, with commas")
     topic: str | None = option(None, min_length=1, doc="topics, separated by commas; or, with pattern, an expression")  # type: ignore[assignment]
     table_list: tuple[TopicOptions, ...] = option(
-        (), fallback=("tables_configs",), doc="tables, each with its topics, format and schema"
+        (), key="tables_configs", fallback=("table_list",), doc="tables, each with its topics, format and schema"
     )
     kafka_config: KafkaSettings = option({}, key="kafka.config", doc="settings of the client, by Kafka's names")
     commit_on_checkpoint: bool = option(True, doc="tell the group's offsets to the broker, for people to look at")

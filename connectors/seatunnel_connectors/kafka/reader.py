@@ -28,6 +28,7 @@ from seatunnel_py.api import (
     Reader,
     Rejected,
     RetriableError,
+    Skipped,
     Split,
     TableSchema,
 )
@@ -127,8 +128,9 @@ class KafkaReader(Reader):
         except BadMessageError:
             good, bad = decode_some(self.decoder, values)
             decoded = joined(good, self.decoder)
-        if bad and self.options.format_error_handle_way is OnBadMessage.FAIL:
-            yield self._rejected(part, records, bad)
+        if bad:
+            skips = self.options.format_error_handle_way is OnBadMessage.SKIP
+            yield Skipped(self.table.path, len(bad)) if skips else self._rejected(part, records, bad)
         if decoded.data.num_rows:
             metadata = records.metadata(decoded.parents)
             yield Batch(self.table.path, decoded.data, end=end, kinds=decoded.kinds, metadata=metadata)

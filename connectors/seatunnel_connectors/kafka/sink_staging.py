@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.api import CommitContext, FatalError, RetriableError, TablePath, WriteContext
+from seatunnel_py.api import CommitContext, FatalError, NoWayOn, RetriableError, TablePath, WriteContext
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -238,8 +238,8 @@ def _digest(*parts: str) -> str:
     return hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
 
 
-def _lost(what: str) -> FatalError:
-    return FatalError(f"LOST: {what}", "someone changed files of a running job; run the job again with --fresh")
+def _lost(what: str) -> NoWayOn:
+    return NoWayOn(f"LOST: {what}", "someone changed files of a running job; run the job again with --fresh")
 
 
 def place_of(context: WriteContext | CommitContext, table: TablePath) -> StagingPlace:

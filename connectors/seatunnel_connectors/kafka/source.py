@@ -68,7 +68,7 @@ class KafkaSource(Source):
         columns = None if entry.options.has_schema else default_columns(entry.options, entry.message)
         declared = None if entry.options.format is MessageFormat.NATIVE else entry.options.declared
         found = replace(table_schema(declared, columns=columns), path=entry.path)
-        check_columns(found, entry.message)
+        check_columns(entry.options, found, entry.message)
         headers = [Column(name, DataType(Kind.STRING)) for name in entry.options.kafka_headers_fields]
         taken = next((column.name for column in headers if column.name in found.names), None)
         if taken is not None:

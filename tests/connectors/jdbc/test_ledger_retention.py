@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seatunnel_py.api import CommitContext
-from tests.connectors.jdbc.test_exactly_once import Target, target
+from tests.connectors.jdbc.exactly_once import Target, target
 
 __all__ = ["target"]
 

@@ -297,6 +297,30 @@ def test_nulls_and_open_ends_of_a_partition_column(pg: PostgresPlace) -> None:
         same_rows(pg.rows("SELECT * FROM a.t"), pg.rows("SELECT * FROM b.t"))
 
 
+def test_bounds_of_a_query_are_what_is_read(pg: PostgresPlace) -> None:
+    """The peer reads nothing of a query below its lower bound, above its upper one, or without a value."""
+    pg.db.execute(
+        "CREATE TABLE a.t AS SELECT i AS id, CASE WHEN i % 10 > 0 THEN i % 100 END AS part "
+        "FROM generate_series(1, 5000) i"
+    )
+    bounds = {"partition_lower_bound": "20", "partition_upper_bound": "30"}
+    for number, given in ((4, bounds), (1, bounds), (4, {"partition_upper_bound": "30"})):
+        source = pg.source(query="SELECT * FROM a.t", partition_column="part", partition_num=number, **given)
+        [copied] = copy_tables(source, pg.sink(table="b.t", schema_save_mode="RECREATE_SCHEMA"))
+        assert len(copied.splits) == number
+        least = given.get("partition_lower_bound", "0")
+        same_rows(pg.rows(f"SELECT * FROM a.t WHERE part BETWEEN {least} AND 30"), pg.rows("SELECT * FROM b.t"))
+
+
+def test_a_table_that_is_not_to_be_divided_is_one_split(pg: PostgresPlace) -> None:
+    large(pg, "i")
+    for more in ({"split.size": 3000}, {"partition_column": "id", "partition_num": 4}):
+        source = pg.source(table_path="a.t", enable_concurrent_read=False, **more)
+        [copied] = copy_tables(source, pg.sink(table="b.t", schema_save_mode="RECREATE_SCHEMA"))
+        assert len(copied.splits) == 1
+        same_rows(pg.rows("SELECT * FROM a.t"), pg.rows("SELECT * FROM b.t"))
+
+
 def test_string_partition_column_of_a_query(pg: PostgresPlace) -> None:
     large(pg, "md5(i::text)")
     source = pg.source(query="SELECT * FROM a.t WHERE n > 100 -- all", partition_column="id", partition_num=4)

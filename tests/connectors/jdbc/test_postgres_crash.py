@@ -9,6 +9,7 @@ import pytest
 
 from seatunnel_py.api.resources import close_all
 from tests.connectors.jdbc.conftest import PostgresPlace
+from tests.connectors.jdbc.exactly_once import BEFORE, Target
 from tests.connectors.jdbc.test_postgres_together import LEDGER, PIECES, Tables, alone, together
 from tests.servers.postgres import PostgresServer
 
@@ -32,6 +33,27 @@ def crashed(server: PostgresServer) -> None:
     close_all()
     server.kill9()
     server.start()
+
+
+@pytest.mark.parametrize("cut_short", [False, True])
+def test_what_was_prepared_survives_a_killed_server(server: PostgresServer, cut_short: bool) -> None:
+    """F29: between the units' PREPARE and the commit, also where a commit had ended one of them already."""
+    with psycopg.connect(server.dsn, autocommit=True) as db:
+        db.execute("CREATE TABLE t (id bigint, s text); INSERT INTO t VALUES (0, 'before')")
+        first = place(server, db)
+        target = Target(first.rows, lambda sql: db.execute(sql.encode()), first.sink(table="public.t"))
+        target.plan(recipe="prepared")
+        pieces = [target.stage("u1", ("+I", 1, "a")), target.stage("u2", ("+I", 2, "b"))]
+        if cut_short:
+            target.run(f"COMMIT PREPARED '{pieces[0].data['staged']}'")
+    crashed(server)
+
+    with psycopg.connect(server.dsn, autocommit=True) as db:
+        target.ask = place(server, db).rows
+        assert target.rows == [BEFORE, *([(1, "a")] if cut_short else [])]
+        target.commit(1, *pieces)
+        assert target.rows == [BEFORE, (1, "a"), (2, "b")]
+        assert target.ask("SELECT count(*) FROM pg_prepared_xacts") == [(0,)]
 
 
 @pytest.mark.parametrize("way", [alone, together])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import psycopg
 import pytest
 
-from seatunnel_py.api import FatalError, Visible
+from seatunnel_py.api import FatalError, RetriableError, Visible
+from seatunnel_py.api.resources import close_all
 from tests.connectors.jdbc.conftest import PostgresPlace
-from tests.connectors.jdbc.test_exactly_once import BEFORE, Target
+from tests.connectors.jdbc.exactly_once import BEFORE, Target
+from tests.servers.postgres import PostgresServer
 
 pytestmark = pytest.mark.postgres
 
@@ -82,6 +85,30 @@ def test_what_is_given_up_is_rolled_back(target: Target) -> None:
     target.sink.committer().abort([piece], target.context(1, final=True))
 
     assert (target.rows, prepared(target)) == ([BEFORE], 0)
+
+
+@pytest.mark.parametrize("room", [0, 1])
+def test_a_server_without_room_for_them_is_told_so(room: int) -> None:
+    """F31: at the start where there is none at all; else by the unit that finds none, which may be tried again."""
+    settings = {"max_prepared_transactions": str(room)}
+    with PostgresServer.running(settings=settings) as server, psycopg.connect(server.dsn, autocommit=True) as db:
+        db.execute("CREATE TABLE t (id bigint, s text); INSERT INTO t VALUES (0, 'before')")
+        place = PostgresPlace(db, server.jdbc_url())
+        target = Target(place.rows, lambda sql: db.execute(sql.encode()), place.sink(table="public.t"))
+        if not room:
+            with pytest.raises(FatalError, match="max_prepared_transactions is 0") as refused:
+                target.plan(recipe="prepared")
+            assert "exactly_once_recipe = staged" in refused.value.remedy
+            return
+        target.plan(recipe="prepared")
+        first = target.stage("u1", ("+I", 1, "a"))
+        with pytest.raises(RetriableError, match="maximum number of prepared transactions") as full:
+            target.stage("u2", ("+I", 2, "b"))
+        assert "raise max_prepared_transactions" in full.value.remedy
+        target.commit(1, first)
+        target.commit(2, target.stage("u2", ("+I", 2, "b"), attempt=1))
+        assert target.rows == [BEFORE, (1, "a"), (2, "b")]
+        close_all()
 
 
 def test_rows_that_are_merged_by_key_cannot_be_prepared(target: Target) -> None:

@@ -112,6 +112,14 @@ def test_without_upsert_inserts_and_updates_stay_what_they_are(pg: PostgresPlace
         target.write(batch(inserts(1)), data_id="3")
 
 
+def test_changes_find_their_rows_in_a_table_made_without_an_index(pg: PostgresPlace) -> None:
+    """create_index = false with enable_upsert = false: primary_keys says by what, and was forgotten."""
+    target = Target(pg, enable_upsert=False, create_index=False)
+    target.write(batch([*inserts(1, 2), ("-U", 1, "x"), ("+U", 1, "changed"), ("-D", 2, None)]), data_id="1")
+
+    assert target.rows == [(1, "changed")]
+
+
 def test_without_a_key_changes_are_refused_and_inserts_added(pg: PostgresPlace) -> None:
     target = Target(pg, primary_keys=[])
     target.write(batch(inserts(1, 1)))

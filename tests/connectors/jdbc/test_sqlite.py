@@ -171,8 +171,9 @@ def batch(rows: list[tuple[str, int, str]]) -> Batch:
     return Batch(SCHEMA.path, data, kinds=kinds)
 
 
-def test_updates_and_deletes_by_key(files: Files) -> None:
-    sink, _ = make_sink(files.sink(table="t", primary_keys=["id"]), SCHEMA)
+@pytest.mark.parametrize("options", [{}, {"enable_upsert": False}, {"enable_upsert": False, "create_index": False}])
+def test_updates_and_deletes_by_key(options: dict[str, Any], files: Files) -> None:
+    sink, _ = make_sink(files.sink(table="t", primary_keys=["id"], **options), SCHEMA)
     setup = sink.plan_setup()
     sink.setup(setup)
     writer = sink.open(WriteContext("j", "l", "s", "x", setup=setup.data))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import NewTopic
 
 from seatunnel_connectors.kafka.sink_factory import KafkaSinkFactory
 from seatunnel_py.api import (
@@ -28,12 +28,14 @@ from seatunnel_py.api import (
     WriteContext,
     parse_type,
 )
+from tests.connectors.kafka.markers import admin_of, settled
 
 SPLITS = TableSchema(
     TablePath.parse("shop.numbers"),
     tuple(Column(name, parse_type(kind)) for name, kind in [("split", "int"), ("seq", "bigint"), ("text", "string")]),
 )
 SECONDS = 30.0
+OPEN_SECONDS = 2.0  # longer than a commit's markers take; a transaction that stays open is not waited for
 
 
 def rows(split: int, first: int, count: int, table: TableSchema = SPLITS) -> Batch:
@@ -113,8 +115,7 @@ class Job:
 
 
 def create(bootstrap: str, topic: str, partitions: int = 1, **config: str) -> None:
-    admin = AdminClient({"bootstrap.servers": bootstrap})  # answers come as long as somebody holds it
-    admin.create_topics([NewTopic(topic, partitions, 1, config=config)])[topic].result(SECONDS)
+    admin_of(bootstrap).create_topics([NewTopic(topic, partitions, 1, config=config)])[topic].result(SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,8 @@ def records(bootstrap: str, topic: str, isolation: str = "read_committed") -> li
         "enable.partition.eof": True, "fetch.wait.max.ms": 10,
     }  # fmt: skip
     found: list[Record] = []
+    if isolation == "read_committed":
+        settled(bootstrap, topic, OPEN_SECONDS)
     with closing(Consumer(settings)) as consumer:
         open_partitions = set(consumer.list_topics(topic, timeout=SECONDS).topics[topic].partitions)
         consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in open_partitions])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from confluent_kafka import Producer
@@ -13,21 +12,15 @@ from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from seatunnel_connectors.kafka.factory import KafkaSourceFactory
 from seatunnel_connectors.kafka.source import KafkaSource
-from seatunnel_py.api import Batch, Heartbeat, JobMode, Position, Rejected, RowKind, Split, StepContext
+from seatunnel_py.api import Batch, Heartbeat, JobMode, Position, Rejected, RowKind, Skipped, Split, StepContext
+from tests.connectors.kafka.markers import CALL_SECONDS, admin_of, settled
 from tests.servers.kafka import KafkaServer
 
-CALL_SECONDS = 30.0
 ROW = {"fields": {"seq": "bigint", "name": "string"}}
 
 
 def admin(server: KafkaServer) -> AdminClient:
-    return _admin(server.dsn)
-
-
-@lru_cache
-def _admin(bootstrap: str) -> AdminClient:
-    """It must outlive the answers to what it was asked."""
-    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    return admin_of(server.dsn)
 
 
 def make_topic(server: KafkaServer, topic: str, partitions: int = 1, **config: str) -> None:
@@ -61,7 +54,10 @@ def transactional(server: KafkaServer, name: str) -> Producer:
     return producer
 
 
-def in_transaction(producer: Producer, topic: str, values: Sequence[bytes], *, commit: bool) -> None:
+def in_transaction(
+    server: KafkaServer, producer: Producer, topic: str, values: Sequence[bytes], *, commit: bool
+) -> None:
+    """One whole transaction in partition 0, whose end readers see when this returns."""
     producer.begin_transaction()
     for value in values:
         producer.produce(topic, value=value, partition=0)
@@ -70,6 +66,7 @@ def in_transaction(producer: Producer, topic: str, values: Sequence[bytes], *, c
         producer.commit_transaction(CALL_SECONDS)
     else:
         producer.abort_transaction(CALL_SECONDS)
+    assert settled(server.dsn, topic, CALL_SECONDS)
 
 
 def source(server: KafkaServer, topic: str | None = None, *, streaming: bool = False, **options: Any) -> KafkaSource:
@@ -92,13 +89,15 @@ def splits_of(made: KafkaSource, state: Any = None) -> list[Split]:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a reader gave: rows with the short names of their kinds, the last position, and what it could not decode."""
+    """What a reader gave: rows with the short names of their kinds, the last position, what it could not decode, and
+    the number of messages that it skipped."""
 
     rows: list[tuple[Any, ...]]
     kinds: list[str]
     end: Position | None
     batches: list[Batch]
     refused: list[tuple[bytes, str]]
+    skipped: int
 
 
 def read(made: KafkaSource, split: Split, start: Position | None = None, *, until: Position | None = None) -> Read:
@@ -110,12 +109,15 @@ def read(made: KafkaSource, split: Split, start: Position | None = None, *, unti
     kinds: list[str] = []
     batches: list[Batch] = []
     refused: list[tuple[bytes, str]] = []
-    end, silent = start, 0
+    end, silent, skipped = start, 0, 0
     elements = reader.read(split, start)
     for element in elements:
-        assert isinstance(element, Batch | Heartbeat | Rejected)
+        assert isinstance(element, Batch | Heartbeat | Rejected | Skipped)
         if isinstance(element, Rejected):
             refused += zip(element.data.column("raw").to_pylist(), element.reasons, strict=True)
+            continue
+        if isinstance(element, Skipped):
+            skipped += element.rows
             continue
         moved, end = element.end != end, element.end
         if isinstance(element, Batch):
@@ -129,7 +131,7 @@ def read(made: KafkaSource, split: Split, start: Position | None = None, *, unti
         if silent == 20 and split.payload["end"] is None:
             break
     elements.close()  # type: ignore[attr-defined]
-    return Read(rows, kinds, end, batches, refused)
+    return Read(rows, kinds, end, batches, refused, skipped)
 
 
 def all_rows(made: KafkaSource) -> list[tuple[Any, ...]]:

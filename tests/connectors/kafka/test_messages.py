@@ -109,8 +109,25 @@ def test_bad_messages_are_left_out_where_people_say_so(kafka: KafkaServer, topic
     values = [b"not json" if seq % 7 == 3 else row(seq) for seq in range(5_000)]
     send(kafka, topic, values)
 
-    found = all_rows(source(kafka, topic, format_error_handle_way="skip"))
-    assert [seq for seq, _ in found] == [seq for seq in range(5_000) if seq % 7 != 3]
+    made = source(kafka, topic, format_error_handle_way="skip")
+    [split] = splits_of(made)
+    found = read(made, split)
+    assert [seq for seq, _ in found.rows] == [seq for seq in range(5_000) if seq % 7 != 3]
+    assert found.skipped == 5_000 - len(found.rows), "and a receipt says how many"
+
+
+def test_messages_of_a_schema_registry_lose_their_header(kafka: KafkaServer, topic: str) -> None:
+    """And are read by the schema that they were written by; one without a header is refused with its offset."""
+    make_topic(kafka, topic)
+    schema = '{"type": "record", "name": "Row", "fields": [{"name": "seq", "type": "int"}, {"name": "name", "type": "string"}]}'
+    send(kafka, topic, [b"\0\0\0\0\x07\x02\x02a", b"\x02\x02a", b"\0\0\0\0\x08\x04\x02b"])
+
+    made = source(kafka, topic, format="avro", avro_schema=schema, strip_schema_registry_header=True)
+    [split] = splits_of(made)
+    found = read(made, split)
+    assert found.rows == [(1, "a"), (2, "b")]
+    [(raw, reason)] = found.refused
+    assert raw == b"\x02\x02a" and "offset 1: avro: it has no header of a schema registry" in reason
 
 
 def test_a_change_log_has_kinds(kafka: KafkaServer, topic: str) -> None:

@@ -12,8 +12,8 @@ from confluent_kafka import TopicPartition
 from seatunnel_connectors.kafka.reader import place_of
 from seatunnel_py.api import Batch, FatalError, Heartbeat, Position, RetriableError
 from seatunnel_py.api.resources import close_all
+from tests.connectors.kafka.markers import CALL_SECONDS, settled
 from tests.connectors.kafka.support import (
-    CALL_SECONDS,
     ROW,
     admin,
     all_rows,
@@ -57,7 +57,7 @@ def test_partitions_without_messages_have_no_split(kafka: KafkaServer, topic: st
     make_topic(kafka, topic, partitions=3)
     send(kafka, topic, [row(1)], partition=1)
 
-    assert [split.id for split in splits_of(source(kafka, topic))] == [f"default.default.default/{topic}-1"]
+    assert [split.id for split in splits_of(source(kafka, topic))] == [f"{topic}/{topic}-1"]
 
 
 def test_markers_of_transactions_are_holes(kafka: KafkaServer, topic: str) -> None:
@@ -65,7 +65,7 @@ def test_markers_of_transactions_are_holes(kafka: KafkaServer, topic: str) -> No
     make_topic(kafka, topic)
     producer = transactional(kafka, topic)
     for first in range(0, 50, 10):
-        in_transaction(producer, topic, [row(seq) for seq in range(first, first + 10)], commit=True)
+        in_transaction(kafka, producer, topic, [row(seq) for seq in range(first, first + 10)], commit=True)
     made = source(kafka, topic)
     [split] = splits_of(made)
 
@@ -78,10 +78,10 @@ def test_markers_of_transactions_are_holes(kafka: KafkaServer, topic: str) -> No
 def test_aborted_transactions_are_not_read(kafka: KafkaServer, topic: str) -> None:
     make_topic(kafka, topic)
     producer = transactional(kafka, topic)
-    in_transaction(producer, topic, [row(1)], commit=True)
-    in_transaction(producer, topic, [row(2)], commit=False)
-    in_transaction(producer, topic, [row(3)], commit=True)
-    in_transaction(producer, topic, [row(4)], commit=False)
+    in_transaction(kafka, producer, topic, [row(1)], commit=True)
+    in_transaction(kafka, producer, topic, [row(2)], commit=False)
+    in_transaction(kafka, producer, topic, [row(3)], commit=True)
+    in_transaction(kafka, producer, topic, [row(4)], commit=False)
 
     assert [seq for seq, _ in all_rows(source(kafka, topic))] == [1, 3]
 
@@ -89,7 +89,7 @@ def test_aborted_transactions_are_not_read(kafka: KafkaServer, topic: str) -> No
 def test_an_open_transaction_is_behind_the_end(kafka: KafkaServer, topic: str) -> None:
     make_topic(kafka, topic)
     producer = transactional(kafka, topic)
-    in_transaction(producer, topic, [row(1)], commit=True)
+    in_transaction(kafka, producer, topic, [row(1)], commit=True)
     producer.begin_transaction()
     producer.produce(topic, value=row(2), partition=0)
     assert producer.flush(CALL_SECONDS) == 0
@@ -97,6 +97,7 @@ def test_an_open_transaction_is_behind_the_end(kafka: KafkaServer, topic: str) -
     made = source(kafka, topic)
     assert [seq for seq, _ in all_rows(made)] == [1]
     producer.commit_transaction(CALL_SECONDS)
+    assert settled(kafka.dsn, topic, CALL_SECONDS)
     assert [seq for seq, _ in all_rows(made)] == [1, 2]
 
 
@@ -182,7 +183,7 @@ def test_a_consumer_that_hears_nothing_is_given_up(
 
 
 def test_messages_that_retention_took_are_an_error(kafka: KafkaServer, topic: str) -> None:
-    """Never another position: what was not read is named."""
+    """F43: never another position; what was not read is named."""
     make_topic(kafka, topic)
     send(kafka, topic, [row(seq) for seq in range(10)])
     made = source(kafka, topic, streaming=True)
@@ -208,6 +209,7 @@ def test_people_may_ask_to_go_on_behind_what_is_gone(kafka: KafkaServer, topic: 
 
 
 def test_a_topic_that_was_made_anew_is_another_one(kafka: KafkaServer, topic: str) -> None:
+    """F43: the same offsets are other messages."""
     make_topic(kafka, topic)
     send(kafka, topic, [row(seq) for seq in range(10)])
     made = source(kafka, topic, streaming=True)

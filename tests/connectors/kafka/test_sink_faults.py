@@ -192,7 +192,7 @@ def test_a_fenced_driver_does_not_disturb_the_owner(job: Job, tmp_path: Path, mo
 
 
 def test_a_broker_that_is_killed_during_a_commit(topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F37: nothing but another try is needed."""
+    """F37, F44, for the broker is its own coordinator: nothing but another try is needed."""
     with KafkaServer.running() as server:
         job = Job(server.dsn, topic, tmp_path / "staged").started()
         job.commit(1, job.stage("0@0", rows(0, 0, 10)))

@@ -113,7 +113,11 @@ TEXT = [
     ("translate(name, 'ing', 'ING')", "string", "Joy DING"),
     ("translate('abcd', 'abc', 'x')", "string", "xbcd"),
     ("to_base64('abc')", "string", "YWJj"),
+    ("to_base64(b)", "string", "AP8="),
+    ("to_base64(left(name, 1), 'utf-16le')", "string", "SgA="),
+    ("to_base64(n, 'UTF-16')", "string", None),
     ("from_base64('YWJj')", "string", "abc"),
+    ("from_base64(to_base64('é', 'ISO-8859-1'), 'ISO-8859-1')", "string", "é"),
     ("md5('a')", "string", "0cc175b9c0f1b6a831c399e269772661"),
 ]
 
@@ -344,6 +348,8 @@ OTHERS = [
 ]
 
 REFUSED = [
+    ("to_base64(name, 'EBCDIC')", "TO_BASE64 does not know 'EBCDIC'; it knows ISO-8859-1"),
+    ("to_base64(b, 'UTF-8')", "TO_BASE64 takes no charset with bytes"),
     ("murmur64(name)", "MURMUR64 has no counterpart in Spark"),
     ("datediff(ts, ts2, 'CENTURY')", "DATEDIFF does not know 'CENTURY'"),
     ("dateadd(ts, 1, name)", "DATEADD wants one of"),

@@ -101,6 +101,21 @@ def test_a_unit_stops_at_its_budget(analyst: Analyst, sessions: QuerySessions, t
     assert [row["id"] for batch in kept(tmp_path) for row in batch["rows"]] == [0, 1, 2, 3, 4]
 
 
+def test_a_query_that_no_row_passes_has_filtered_them_all(
+    analyst: Analyst, sessions: QuerySessions, tmp_path: Path
+) -> None:
+    """Else the unit seems to have lost its rows, and its table fails. Also where another query stands behind it."""
+    none = step(analyst, "select * from dual where id < 0")
+    behind = step(analyst, "select id from dual", name="Sql-2")
+    sink = ChainSink("sink", PATH, Kept(str(tmp_path)))
+
+    result = run_query_unit(sessions, chain(Numbers(), none, behind, sinks=(sink,)), unit(), str(tmp_path))
+
+    counts = {count.step: (count.rows_in, count.rows_out) for count in result.counts}
+    assert (result.failure, result.done, result.rows, result.pieces) == (None, True, 40, ())
+    assert counts == {"source": (40, 40), "Sql-1": (40, 0), "Sql-2": (0, 0)}
+
+
 def test_transforms_and_queries_in_any_order(analyst: Analyst, sessions: QuerySessions, tmp_path: Path) -> None:
     """Two queries with transforms around them; the rows of another table go round the queries."""
     first = step(analyst, "select * from dual where id < 40")

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,26 @@ def test_an_error_may_be_tried_again(arm: pytest.MonkeyPatch) -> None:
         POINT.hit()
 
     POINT.hit()
+
+
+def test_several_hits_act(arm: pytest.MonkeyPatch) -> None:
+    """From the second to the third; and all from the second on."""
+
+    def acts(hits: str) -> list[bool]:
+        arm.setenv(DIRECTORY_VARIABLE, tempfile.mkdtemp(dir=os.environ[DIRECTORY_VARIABLE]))
+        arm.setenv(VARIABLE, f"{POINT.name}:error@{hits}")
+        found = []
+        for _ in range(5):
+            try:
+                POINT.hit()
+            except RetriableError:
+                found.append(True)
+            else:
+                found.append(False)
+        return found
+
+    assert acts("2-3") == [False, True, True, False, False]
+    assert acts("2-") == [False, True, True, True, True]
 
 
 def test_a_pause_lasts_until_somebody_says_go(arm: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from seatunnel_py.cli import debugging
 
-PROGRAM = "from seatunnel_py.cli.main import main; main()"
+PROGRAM = "from seatunnel_py.__main__ import main; main()"
 
 
 @pytest.mark.parametrize("command", [["plan", "none.conf"], ["discover", "Jdbc", "-o", "url=jdbc:sqlite:none.db"]])

@@ -20,7 +20,7 @@ from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 @pytest.mark.parametrize("arguments", [["plugins", "show", "Jdbc"], ["plugins", "list", "--json"], ["check", "--help"]])
 def test_a_full_disk_behind_stdout_is_told_in_one_line(arguments: list[str]) -> None:
-    program = "from seatunnel_py.cli.main import main; main()"
+    program = "from seatunnel_py.__main__ import main; main()"
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
             [sys.executable, "-c", program, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False
@@ -28,6 +28,31 @@ def test_a_full_disk_behind_stdout_is_told_in_one_line(arguments: list[str]) -> 
 
     assert ended.returncode == 1
     assert ended.stderr == "error: No space left on device: where the output goes\n"
+
+
+_INTERRUPTED_WHILE_LOADING = """
+import sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "{module}":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Finder())
+from seatunnel_py.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["typer", "seatunnel_py.cli.plugins"])
+def test_who_interrupts_what_is_still_being_loaded_sees_no_trace(module: str) -> None:
+    program = _INTERRUPTED_WHILE_LOADING.format(module=module)
+
+    ended = subprocess.run(
+        [sys.executable, "-c", program, "plugins", "list"], capture_output=True, text=True, check=False
+    )
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -117,11 +117,13 @@ def _holds(value: Any, name: str) -> bool:
         "mode.offsets { a-0 = 7 }\nmode = offsets",
         'mode = offsets\n"mode.offsets" { a-0 = 7 }',
         "mode = other\nmode.offsets { a-0 = 1 }\nmode = offsets\nmode.offsets { a-0 = 7 }",
+        "mode = off${s}\nmode.offsets { a-0 = 7 }",
+        "mode.offsets { a-0 = 7 }\nmode = off${s}",
     ],
 )
 def test_an_option_whose_name_begins_with_another_ones_does_not_replace_it(text: str) -> None:
     """``start_mode`` and ``start_mode.offsets`` of Kafka: by HOCON's rules only the later one would be left."""
-    assert _meaning(text) == {"mode": "offsets", "mode.offsets": {"a-0": 7}}
+    assert _meaning(text, s="sets") == {"mode": "offsets", "mode.offsets": {"a-0": 7}}
 
 
 def test_where_a_variable_hides_the_conflict_nothing_is_lost() -> None:

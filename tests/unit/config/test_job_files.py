@@ -229,6 +229,14 @@ def test_older_names_and_spellings_of_env() -> None:
     assert {note.path for note in job.notes} == {"env.execution.parallelism", "env.flink", "env.nonsense"}
 
 
+def test_a_flush_between_checkpoints_is_noted_as_without_effect() -> None:
+    """Rows show with each checkpoint: who asked for them sooner is told."""
+    text = "env {{ sink.flush.interval = {} }}\nsource {{ A {{}} }}\nsink {{ B {{}} }}"
+
+    assert [note.path for note in loads(text.format(1000)).notes] == ["env.sink.flush.interval"]
+    assert not loads(text.format(0)).notes
+
+
 @pytest.mark.parametrize(("said", "noted"), [("true", []), ("false", ["env.checkpoint.retain-after-job-cancelled"])])
 def test_who_wants_no_checkpoints_of_a_cancelled_job_hears_that_they_stay(said: str, noted: list[str]) -> None:
     job = _job(f"env {{ checkpoint.retain-after-job-cancelled = {said} }}\n" + MINIMAL)

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from copy import deepcopy
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from seatunnel_py.cli.init import templates
 from seatunnel_py.config.env import EnvOptions
 from seatunnel_py.config.job_file import JobFile, loads
 from seatunnel_py.errors import JobFileError
-from seatunnel_py.plan.registry import installed
+from seatunnel_py.plan.registry import PluginEntry, PluginKind, Registry, installed
 from seatunnel_py.plan.steps import understand
 
 ROOT = Path(__file__).parents[3]
@@ -155,3 +156,17 @@ def test_the_command_writes_the_file(tmp_path: Path, schema: Any, capsys: pytest
 
     assert json.loads((tmp_path / "job.schema.json").read_text()) == schema
     assert "$schema" in capsys.readouterr().out
+
+
+def test_a_plugin_that_cannot_be_loaded_is_left_out_and_named(
+    tmp_path: Path, schema: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One mistake in somebody's plugin took the help of editors from all others."""
+    odd = PluginEntry(PluginKind.SOURCE, "Odd", "odd", EntryPoint("Odd", "no_such_module:Odd", PluginKind.SOURCE.group))
+    with_odd = Registry((*installed().entries(), odd))
+    monkeypatch.setattr(plugins, "installed", lambda: with_odd)
+
+    plugins.schema(tmp_path / "job.schema.json")
+
+    assert json.loads((tmp_path / "job.schema.json").read_text()) == schema
+    assert "left out: the source 'Odd' of odd cannot be loaded" in capsys.readouterr().err

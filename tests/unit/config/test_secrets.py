@@ -6,6 +6,7 @@ import base64
 from pathlib import Path
 
 import pytest
+from pydantic import model_validator
 
 from seatunnel_py.api.options import Secret, SourceOptions, option
 from seatunnel_py.api.redaction import is_sensitive, redacted_text
@@ -40,6 +41,19 @@ def test_encrypted_options_are_decrypted_at_every_level() -> None:
     assert (options["password"], options["nested"]["token"]) == (CANARY, CANARY)
     assert options["schema"]["fields"]["password"] == "string"
     assert decrypt_text("base64", encrypt_text("base64", CANARY)) == CANARY
+
+
+def test_a_job_file_may_name_more_options_that_are_encrypted() -> None:
+    """``shade.options``, by name or by path, also in lists; they are masked as the usual ones are."""
+    secret = base64.b64encode(CANARY.encode()).decode()
+    text = f'f1 = "{secret}"\nconfig2.list = ["{secret}", "{secret}"]\nother.list = ["{secret}"]'
+
+    job = loads(_job_text(text, 'shade.identifier = base64, shade.options = ["f1", "config2.list"]'))
+
+    options = job.sources[0].options.plain()
+    assert (options["f1"], options["config2"]["list"]) == (CANARY, [CANARY, CANARY])
+    assert options["other"]["list"] == [secret]
+    assert CANARY not in job.redacted()
 
 
 def test_what_cannot_be_decrypted_is_named_but_not_shown() -> None:
@@ -164,6 +178,35 @@ def test_a_secret_is_in_no_error_no_repr_and_no_rendering(options: str) -> None:
     ]
     assert CANARY not in "".join(shown)
     assert CANARY not in job.redacted() or options.startswith("port")
+
+
+class Boastful(Login):
+    """A plugin of somebody else, whose rule repeats what was given."""
+
+    @model_validator(mode="after")
+    def _told(self) -> Boastful:
+        secret = "" if self.password is None else self.password.get_secret_value()
+        raise ValueError(f"expected two words, not {secret} at all")
+
+
+@pytest.mark.parametrize("password", [CANARY, "x", "xyz", "e"])
+def test_a_rule_that_repeats_a_secret_is_not_quoted(password: str) -> None:
+    """However short it is, where it stands by itself."""
+    job = loads(_job_text(f"password = {password}"))
+    _, problems, _ = resolve_step(job.sources[0], Boastful, secrets=job.secrets)
+
+    [problem] = problems
+    assert problem.message == "not valid; the reason is withheld, for it would show a secret"
+
+
+@pytest.mark.parametrize("name", ["x", "pe"])
+def test_a_short_secret_inside_of_a_word_withholds_nothing(name: str) -> None:
+    """``user = x`` does not hide that something was "expected"."""
+    job = loads(_job_text(f"nested.user = {name}"))
+    _, problems, _ = resolve_step(job.sources[0], Boastful, secrets=job.secrets)
+
+    [problem] = problems
+    assert problem.message == "expected two words, not  at all"
 
 
 def test_the_rendering_runs_like_the_file() -> None:

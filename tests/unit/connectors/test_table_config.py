@@ -66,6 +66,27 @@ def test_columns_carry_length_default_comment_and_keys() -> None:
     assert schema.constraints[0].columns == (("name", "DESC"),)
 
 
+def test_keys_may_be_spelled_as_on_the_peers_page() -> None:
+    """``columns`` of a primary key, ``KEY`` (which is also the default), and the words about vector indexes."""
+    column = {"columnName": "v", "indexName": "idx", "indexType": "HNSW", "metricType": "L2"}
+    schema = table_schema(
+        read(
+            columns=[{"name": "id", "type": "bigint"}, {"name": "v", "type": "float_vector", "columnScale": 4}],
+            primaryKey={"name": "pk", "columns": ["id"]},
+            constraintKeys=[
+                {"constraintName": "a", "constraintType": "KEY", "constraintColumns": [{"columnName": "id"}]},
+                {"constraintName": "b", "constraintColumns": [{"columnName": "id"}]},
+                {"constraintName": "c", "constraintType": "VECTOR_INDEX_KEY", "constraintColumns": [column]},
+            ],
+        )
+    )
+
+    assert schema.primary_key is not None and schema.primary_key.columns == ("id",)
+    assert [key.type for key in schema.constraints] == [
+        ConstraintType.INDEX_KEY, ConstraintType.INDEX_KEY, ConstraintType.VECTOR_INDEX_KEY,
+    ]  # fmt: skip
+
+
 def test_identity_falls_back_to_the_output_name_and_then_to_default() -> None:
     assert table_path(None) == TablePath("default", "default", "default")
     assert table_path(read(fields={"a": "int"}), "fake") == TablePath("", "", "fake")

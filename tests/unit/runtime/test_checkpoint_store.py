@@ -280,6 +280,7 @@ def test_a_file_that_was_cut_is_refused_by_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folder", ["claims", "incarnations"])
 def test_a_small_file_that_was_damaged_is_refused_by_name(store: Store, folder: str) -> None:
+    """F24."""
     store.claim(1, {"x": Claim(1)})
     (file,) = files(store, folder)
     file.write_bytes(b"\xff" + file.read_bytes()[1:])
@@ -288,7 +289,7 @@ def test_a_small_file_that_was_damaged_is_refused_by_name(store: Store, folder: 
 
 
 def test_a_record_that_this_release_cannot_read_stands_there_as_damaged(store: Store) -> None:
-    """Its bytes are what was written, so the others in the file are good; whether it is needed is not for the store
+    """F24: its bytes are what was written, so the others in the file are good; whether it is needed is not for the store
     to say (I17)."""
     store.write(1, {"x": replace(record(4), version=2), "y": record(5)})
     found = store.read().records

@@ -41,6 +41,18 @@ def test_honest_units_are_fine() -> None:
     assert not found(chain, READ, replace(worked(READ, chain), pieces=(kept, aside), counts=(rejected,)))
 
 
+@pytest.mark.parametrize(("skipped", "written", "words"), [(3, 10, ""), (3, 9, "13 rows went in, 9 came out, 3 were")])
+def test_what_a_reader_skips_is_no_loss_and_hides_none(skipped: int, written: int, words: str) -> None:
+    chain = straight("t").vertices[0]
+    honest = worked(READ, chain)
+    pieces = (replace(honest.pieces[0], piece=Piece(written)),)
+    counts = (StepCount("t-in", TABLE, 10 + skipped, 10),)
+
+    message = found(chain, READ, replace(honest, pieces=pieces, counts=counts))
+
+    assert words in message and bool(words) is bool(message)
+
+
 @pytest.mark.parametrize(
     ("rows", "written", "filtered", "words"),
     [

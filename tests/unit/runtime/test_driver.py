@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from runtime_toys import driver_of
+from seatunnel_example import CountdownEnumerator, CountdownReader
 
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.local.engine import LocalEngine
@@ -120,3 +121,20 @@ def test_rows_of_a_split_stay_in_order(tmp_path: Path, parallelism: int) -> None
 
     files = sorted((tmp_path / "out").glob("*.txt"), key=lambda path: path.stat().st_mtime_ns)
     assert [int(line) for path in files for line in path.read_text().splitlines()] == list(range(1000, 0, -1))
+
+
+def test_what_cannot_be_closed_changes_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F5: neither a reader nor an enumerator, whose failure is told."""
+
+    def refuse(_: object) -> None:
+        raise OSError("it cannot be closed")
+
+    for one in (CountdownReader, CountdownEnumerator):
+        monkeypatch.setattr(one, "close", refuse)
+    text = f"source {{ Countdown {{ start = 1000 }} }}\nsink {{ Lines {{ directory = {tmp_path / 'out'} }} }}"
+
+    (table,), events = drive(text, tmp_path)
+
+    assert (table.state, table.rows_written) == (TableState.DONE, 1000)
+    assert sorted(map(int, lines(tmp_path / "out"))) == list(range(1, 1001))
+    assert "it cannot be closed" in str(events)

@@ -116,6 +116,17 @@ def test_what_was_not_used_is_not_saved_up() -> None:
     assert 0 < grant.rows <= 100
 
 
+def test_a_table_of_one_batch_waits_once_for_what_it_read() -> None:
+    """Its reader's second unit finds nothing, and would else wait until a second such batch could be read."""
+    limit = ReadLimit(20, None)
+    grant = limit.ask(0.0, "a")
+    grant = limit.ask(grant.wait, "a")
+    limit.used(0.1, "a", grant, 100, 0)
+
+    assert not limit.ask(4.5, "a").rows
+    assert limit.ask(5.1, "a").rows
+
+
 def test_what_a_unit_did_not_read_goes_back() -> None:
     limit = ReadLimit(100, None)
     limit.ask(0.0, "a")

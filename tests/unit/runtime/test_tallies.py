@@ -72,6 +72,17 @@ def test_rejected_rows_are_not_filtered_ones() -> None:
     assert (tally.read, tally.filtered, tally.rejected, tally.written) == (10, 5, 2, {"out[x]": (3, 0)})
 
 
+def test_what_a_reader_skips_was_read_and_filtered() -> None:
+    """Ten rows, three skipped records and one bad row are fourteen that were read."""
+    vertex = Vertex("x", (source_node("x"), sink_node("out", "x")))
+    counts = (StepCount("x-in", X, 14, 10, 1), StepCount("out", X, 10, 10))
+    result = UnitResult(UnitId("x", 1), rows=11, pieces=(SinkPiece("out", X, Piece(10)),), counts=counts)
+
+    tally = Counting(vertex).of(result)
+
+    assert (tally.read, tally.filtered, tally.rejected, tally.written) == (14, 3, 1, {"out[x]": (10, 0)})
+
+
 def test_a_step_that_gives_more_rows_than_it_got_filters_none() -> None:
     vertex = Vertex("x", (source_node("x"), filter_node("explode", "x"), sink_node("out", "x")))
     result = UnitResult(UnitId("x", 1), rows=10, counts=(StepCount("explode", X, 10, 30),))

@@ -110,7 +110,7 @@ def test_what_comes_meanwhile_goes_next() -> None:
 
 
 def test_a_target_that_is_away_is_asked_once_for_all_of_them() -> None:
-    """F15: 200 time-outs, one after the other, would keep every other target waiting."""
+    """200 time-outs, one after the other, would keep every other target waiting."""
     turn = Turn()
 
     def away(names: tuple[str, ...]) -> None:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from toys import Halve, Lines, Numbers, chain, unit, written
 
-from seatunnel_py.api import BadRows, Batch, Element, Piece, Position, Reader, Rejected, SourceTable, Split
+from seatunnel_py.api import BadRows, Batch, Element, Piece, Position, Reader, Rejected, Skipped, SourceTable, Split
 from seatunnel_py.api.sink import WriteContext, Writer
 from seatunnel_py.work import quarantine
 from seatunnel_py.work.chain import Chain, ChainChannel
@@ -252,6 +252,34 @@ def test_what_a_reader_cannot_decode_fails_a_unit_that_allows_nothing(tmp_path: 
 
     assert result.failure is not None
     assert "numbers refused 1 rows of numbers: not a document" in result.failure.message
+
+
+@dataclass(frozen=True)
+class Skipping(Numbers):
+    """In front of each of its batches lie two records that it skips."""
+
+    def reader(self, table: SourceTable) -> Reader:
+        return _SkippingReader(super().reader(table))
+
+
+class _SkippingReader(_ShiftedReader):
+    def read(self, split: Split, start: Position | None) -> Iterator[Element]:
+        for element in self._reader.read(split, start):
+            yield Skipped(split.table, 2)
+            yield element
+
+
+@pytest.mark.parametrize("bad", [frozenset[int](), frozenset({3, 17})])
+def test_what_a_reader_skips_is_counted_with_bad_rows_and_without(tmp_path: Path, bad: frozenset[int]) -> None:
+    """As rows that went into the source's step and did not come out of it."""
+    source = Skipping(rows=20)
+
+    result = run_unit(unit(source), careful(source, tmp_path, Picky(str(tmp_path / "out"), bad=bad)))
+
+    assert (result.failure, result.rows) == (None, 20)
+    assert written(tmp_path / "out") == sorted(set(range(20)) - bad)
+    head = next(count for count in result.counts if count.step == "numbers")
+    assert (head.rows_in, head.rows_out, head.rejected) == (24, 20 - len(bad), len(bad))
 
 
 def test_rows_behind_a_channel_are_set_aside_where_they_fail(tmp_path: Path) -> None:

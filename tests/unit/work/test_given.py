@@ -21,6 +21,7 @@ from seatunnel_py.api import (
     Reader,
     ReaderEvent,
     Rejected,
+    Skipped,
     SourceTable,
     Split,
     WriteContext,
@@ -92,7 +93,13 @@ WRONG: dict[str, tuple[Callable[[Batch], Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("change", "said"), WRONG.values(), ids=WRONG)
+READ_WRONG = {
+    **WRONG,
+    "less than none": (lambda batch: Skipped(batch.table, -1), "skips -1 records of countdown"),
+}
+
+
+@pytest.mark.parametrize(("change", "said"), READ_WRONG.values(), ids=READ_WRONG)
 def test_what_no_reader_may_yield_fails_the_unit(tmp_path: Path, change: Callable[[Batch], Any], said: str) -> None:
     """It names method, class and cause; nothing was written."""
     failure = ran(tmp_path, Changed(3, 3, change)).failure

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.formats.writing import TextWriter, joined_rows
 from seatunnel_connectors.files.sink_options import QuoteMode
-from seatunnel_connectors.render import holds_any, text_values
+from seatunnel_connectors.render import column_text, holds_any
 from seatunnel_py.api import FatalError, Kind
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class DelimitedWriter(TextWriter):
         return text
 
     def _field(self, index: int, array: pa.Array) -> Any:
-        return text_values(array, self.columns[index].dtype, self.rules)
+        return column_text(array, self.columns[index], self.rules)
 
     def check(self, text: bytes, fields: list[Any], rows: int) -> None:
         """Counting delimiters is enough to know that none stands inside a value."""

@@ -1,9 +1,10 @@
-"""Writer of json: one object per line, every field written."""
+"""Writers of json, one object per line, every field written; and of the change logs that have such objects in them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from seatunnel_connectors.change_json import enveloped
 from seatunnel_connectors.files.formats.writing import TextWriter, joined_rows
 from seatunnel_connectors.json_text import json_documents
 
@@ -15,7 +16,17 @@ class JsonWriter(TextWriter):
     """JSON documents."""
 
     def body(self, batch: pa.RecordBatch) -> bytes:
+        return joined_rows(self.documents(batch), self.options.row_delimiter)
+
+    def documents(self, batch: pa.RecordBatch) -> Any:
+        """One text for each row."""
         names = [column.name for column in self.columns]
         types = [column.dtype for column in self.columns]
-        documents = json_documents(names, types, batch.columns, self.rules)
-        return joined_rows(documents, self.options.row_delimiter)
+        return json_documents(names, types, batch.columns[: len(names)], self.rules)
+
+
+class ChangeWriter(JsonWriter):
+    """JSON documents with what became of their rows, whose kinds are the last column of what is written."""
+
+    def documents(self, batch: pa.RecordBatch) -> Any:
+        return enveloped(self.options.file_format_type, super().documents(batch), batch.columns[-1])

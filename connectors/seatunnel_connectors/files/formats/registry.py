@@ -21,10 +21,14 @@ _READERS = {
 }
 
 
+def reader_module(file_format: FileFormat) -> str:
+    """The module of the class that reads a format."""
+    return f"{_PACKAGE}.{_READERS[file_format][0]}"
+
+
 def reader_class(file_format: FileFormat) -> type[FormatReader]:
     """The class that reads a format."""
-    module, name = _READERS[file_format]
-    return cast("type[FormatReader]", getattr(import_module(f"{_PACKAGE}.{module}"), name))
+    return cast("type[FormatReader]", getattr(import_module(reader_module(file_format)), _READERS[file_format][1]))
 
 
 def reader_for(options: FileReadOptions) -> FormatReader:

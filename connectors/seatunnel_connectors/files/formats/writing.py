@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from seatunnel_connectors.files.lzop import LzopWriter
-from seatunnel_connectors.files.options import CompressCodec, FileFormat
-from seatunnel_connectors.files.sink_options import STREAM_CODECS, FileWriteOptions
+from seatunnel_connectors.files.options import CompressCodec
+from seatunnel_connectors.files.sink_options import CHANGE_FORMATS, STREAM_CODECS, FileWriteOptions, WriteFormat
 from seatunnel_connectors.text_columns import TextRules
 from seatunnel_py.api import Column
 
@@ -157,24 +157,29 @@ def joined_rows(rows: Any, end: str) -> bytes:
 
 _PACKAGE = "seatunnel_connectors.files.formats"
 _WRITERS = {
-    FileFormat.TEXT: ("delimited_out", "DelimitedWriter"),
-    FileFormat.CSV: ("delimited_out", "CsvWriter"),
-    FileFormat.JSON: ("json_lines_out", "JsonWriter"),
-    FileFormat.PARQUET: ("columnar_out", "ParquetWriter"),
-    FileFormat.ORC: ("columnar_out", "OrcWriter"),
-    FileFormat.EXCEL: ("excel_out", "ExcelWriter"),
-    FileFormat.XML: ("xml_out", "XmlWriter"),
+    WriteFormat.TEXT: ("delimited_out", "DelimitedWriter"),
+    WriteFormat.CSV: ("delimited_out", "CsvWriter"),
+    WriteFormat.JSON: ("json_lines_out", "JsonWriter"),
+    WriteFormat.PARQUET: ("columnar_out", "ParquetWriter"),
+    WriteFormat.ORC: ("columnar_out", "OrcWriter"),
+    WriteFormat.EXCEL: ("excel_out", "ExcelWriter"),
+    WriteFormat.XML: ("xml_out", "XmlWriter"),
+    **dict.fromkeys(CHANGE_FORMATS, ("json_lines_out", "ChangeWriter")),
 }
+
+
+def writer_module(file_format: WriteFormat) -> str:
+    """The module of the class that writes a format."""
+    return f"{_PACKAGE}.{_WRITERS[file_format][0]}"
 
 
 def writer_for(options: FileWriteOptions, columns: tuple[Column, ...]) -> FormatWriter:
     """A writer of one file in the format that the options name."""
-    module, name = _WRITERS[options.file_format_type]
-    found = getattr(import_module(f"{_PACKAGE}.{module}"), name)
+    found = getattr(import_module(writer_module(options.file_format_type)), _WRITERS[options.file_format_type][1])
     return cast(FormatWriter, found(options, columns))
 
 
-_EXTENSIONS = {FileFormat.TEXT: "txt", FileFormat.EXCEL: "xlsx", FileFormat.BINARY: ""}
+_EXTENSIONS = {WriteFormat.TEXT: "txt", WriteFormat.EXCEL: "xlsx", WriteFormat.BINARY: ""}
 
 
 def name_ending(options: FileWriteOptions) -> str:
@@ -183,6 +188,6 @@ def name_ending(options: FileWriteOptions) -> str:
     given = options.filename_extension
     if options.compress_codec is CompressCodec.NONE:
         return given or (f".{extension}" if extension else "")
-    if options.file_format_type in (FileFormat.PARQUET, FileFormat.ORC):
+    if options.file_format_type in (WriteFormat.PARQUET, WriteFormat.ORC):
         return given or f".{options.compress_codec.value}.{extension}"
     return (given or f".{extension}") + STREAM_CODECS[options.compress_codec]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_connectors.files.formats.writing import FormatWriter, TextWriter, joined_rows
 from seatunnel_connectors.files.sink_options import FileWriteOptions
 from seatunnel_connectors.json_text import json_values
-from seatunnel_connectors.render import holds_any, text_values
+from seatunnel_connectors.render import column_text, holds_any
 from seatunnel_py.api import Column, FatalError, Kind
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class XmlWriter(TextWriter):
             texts = json_values(array, column.dtype, self.rules)
             texts = pc.if_else(array.is_null(), None, texts)
         else:
-            texts = text_values(array, column.dtype, self.rules)
+            texts = column_text(array, column, self.rules)
         if self.options.null_format is not None:
             texts = pc.fill_null(texts, self.options.null_format)
         texts = self._escaped(texts, column)

@@ -11,7 +11,7 @@ from seatunnel_connectors.jdbc.statements.committer import StatementCommitter
 from seatunnel_connectors.jdbc.statements.flavor import Session
 from seatunnel_connectors.jdbc.statements.load import SHADOW, Load, load_of
 from seatunnel_connectors.jdbc.statements.staged import Staged
-from seatunnel_py.api import CommitContext, FatalError, Piece
+from seatunnel_py.api import CommitContext, NoWayOn, Piece
 
 
 class MysqlCommitter(StatementCommitter):
@@ -45,7 +45,7 @@ class MysqlCommitter(StatementCommitter):
         if load.how != SHADOW or not context.final:
             return
         if unnamed := books.unnamed(session):
-            raise FatalError(
+            raise NoWayOn(
                 f"table {load.table}: {load.staging} holds rows of units that no checkpoint names "
                 f"({', '.join(unnamed)})",
                 "run the job again with --fresh",

@@ -85,10 +85,16 @@ class MysqlFlavor(Flavor):
         ):
             keys.setdefault(index, []).append(column)
         has_rows = bool(session.ask(f"SELECT EXISTS (SELECT 1 FROM {quote(database, table)})")[0][0])
+        changing = session.ask(
+            "SELECT 1 FROM information_schema.triggers WHERE event_object_schema = %s AND event_object_table = %s "
+            "AND event_manipulation = 'INSERT' AND action_timing = 'BEFORE' LIMIT 1",
+            (database, table),
+        )
         comment, engine = names[table]
         return TargetTable(
             database, table, True, has_rows, columns, tuple(tuple(key) for key in keys.values()), has_books=books,
             comment=comment, lasting="" if takes_back(session, engine) else engine,
+            changes_rows=bool(changing),
         )  # fmt: skip
 
     def created_type(self, column: Column, *, in_key: bool, alone: bool) -> str:
@@ -100,10 +106,12 @@ class MysqlFlavor(Flavor):
         return values + on_duplicate(relation, columns, version)
 
     def create_staging(self, staging: str, target: str, columns: Sequence[str]) -> list[str]:
+        # Of a row that goes nothing is known but its key: behind an outer join every column takes nulls.
+        nothing = f"(SELECT 1) AS one LEFT JOIN {target} ON 1 = 0 WHERE 1 = 0"
         return [
             f"CREATE TABLE IF NOT EXISTS {staging} (st_order BIGINT AUTO_INCREMENT PRIMARY KEY, "
             f"st_unit {self.text_type(40)} NOT NULL DEFAULT '', st_kind SMALLINT NOT NULL DEFAULT 0, KEY (st_unit)) "
-            f"ENGINE=InnoDB SELECT {', '.join(columns)} FROM {target} WHERE 1 = 0"
+            f"ENGINE=InnoDB SELECT {', '.join(columns)} FROM {nothing}"
         ]
 
     def insert_from(self, relation: str, columns: Sequence[str], key: Sequence[str], version: str) -> str:

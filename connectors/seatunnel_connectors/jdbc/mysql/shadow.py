@@ -27,7 +27,7 @@ from seatunnel_connectors.jdbc.mysql.ties import shape, ties
 from seatunnel_connectors.jdbc.statements.books import Books
 from seatunnel_connectors.jdbc.statements.flavor import Session
 from seatunnel_connectors.jdbc.statements.load import EMPTIED, Load
-from seatunnel_py.api import CommitContext, FatalError, RetriableError
+from seatunnel_py.api import CommitContext, FatalError, NoWayOn, RetriableError
 
 COMMENT_MAX = 2048
 LOCK_SECONDS = 50  # as long as InnoDB waits for a row
@@ -138,7 +138,7 @@ def take_place(session: Session, load: Load, context: CommitContext) -> bool:
         if step in (Next.NOTHING, Next.ADD):
             return step is Next.NOTHING
         if step is Next.LOST:
-            raise FatalError(
+            raise NoWayOn(
                 f"table {load.table}: the table {load.staging} that its rows were written to is gone, and {load.table} "
                 f"does not say that it was it: the rows are lost",
                 "run the job again with --fresh",

@@ -189,7 +189,7 @@ class Blocks:
         if not self.load.key and removing.as_py():
             raise FatalError(
                 f"table {self.shown}: rows of kind DELETE or UPDATE_BEFORE need a key to find their row by",
-                "set primary_keys, or drop these rows with the FilterRowKind transform",
+                "set primary_keys (and not create_index = false), or drop these rows with the FilterRowKind transform",
             )
         if self.load.versioned_by and pc.any(pc.equal(kinds, RowKind.DELETE.value)).as_py():
             raise versions.refused(self.shown, self.load.versioned_by)

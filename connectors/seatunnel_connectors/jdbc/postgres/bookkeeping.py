@@ -19,7 +19,7 @@ from seatunnel_connectors.jdbc.postgres.ledger import LEDGER, PIECES
 from seatunnel_connectors.jdbc.postgres.plan import SHADOW, STAGED, Load
 from seatunnel_connectors.jdbc.postgres.session import Statements, literal, quote
 from seatunnel_connectors.jdbc.recorded import data_ids, lives
-from seatunnel_py.api import CommitContext, FatalError, Piece
+from seatunnel_py.api import CommitContext, FatalError, NoWayOn, Piece
 
 # Another session that holds one table's row must not keep the other tables.
 LOCK_SECONDS = 5
@@ -134,7 +134,7 @@ def _all_there(entries: Iterable[Entry], found: dict[str, int]) -> None:
         wanted = len(entry.taken_off) + len(entry.marked)
         missing = wanted - found.get(entry.token, 0)
         if missing:
-            raise FatalError(
+            raise NoWayOn(
                 f"table {entry.shown}: {missing} of {wanted} units that were written are not in the target's records: "
                 "they are lost",
                 "run the job again with --fresh",

@@ -18,7 +18,7 @@ from seatunnel_connectors.jdbc.postgres.merge import on_conflict
 from seatunnel_connectors.jdbc.postgres.plan import PREPARED, SHADOW, STAGED, TABLE, Load, load_of
 from seatunnel_connectors.jdbc.postgres.session import Statements, explained, literal, quote, statements
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import CommitContext, Committer, FatalError, Piece, SinkCommit, TableSchema
+from seatunnel_py.api import CommitContext, Committer, FatalError, NoWayOn, Piece, SinkCommit, TableSchema
 
 # For building indexes: enough that a few million keys are sorted in memory.
 _MEMORY = "SET LOCAL maintenance_work_mem = '256MB'; SET LOCAL max_parallel_maintenance_workers = 2"
@@ -159,7 +159,7 @@ class PostgresCommitter(Committer):
         """In a shadow the rows of a unit that no checkpoint names could not be told apart."""
         unnamed = [row[0] for row in db.execute(books.unnamed().encode())]
         if unnamed:
-            raise FatalError(
+            raise NoWayOn(
                 f"table {load.schema}.{load.table}: it holds rows of units that no checkpoint names "
                 f"({', '.join(unnamed)})",
                 "run the job again with --fresh",

@@ -7,17 +7,23 @@ from collections.abc import Mapping, Sequence
 from seatunnel_connectors.jdbc.postgres.session import literal, quote
 from seatunnel_connectors.jdbc.postgres.types import created_type
 from seatunnel_connectors.jdbc.table_options import postgres_ending
-from seatunnel_py.api import ConstraintType, TableSchema
+from seatunnel_py.api import Column, ConstraintType, TableSchema
 
 NAME_BYTES_MAX = 63  # PostgreSQL cuts longer names silently
 
 
+def is_required(column: Column, key: Sequence[str]) -> bool:
+    """Whether a table that is made takes no nulls there. The key's columns take none: adding the key later need not
+    look."""
+    return column.name in key or not column.nullable
+
+
 def columns_sql(table: TableSchema, names: Mapping[str, str], key: Sequence[str]) -> list[str]:
-    """The column definitions; the key's columns take no nulls, so that adding the key later need not look."""
+    """The column definitions."""
     lines = []
     for column in table.columns:
-        forced = column.name in key or not column.nullable
-        lines.append(f"{quote(names[column.name])} {created_type(column)}{' NOT NULL' if forced else ''}")
+        ending = " NOT NULL" if is_required(column, key) else ""
+        lines.append(f"{quote(names[column.name])} {created_type(column)}{ending}")
     return lines
 
 

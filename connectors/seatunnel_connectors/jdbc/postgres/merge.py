@@ -162,11 +162,17 @@ def still_as_planned(load: Load) -> str:
 
 
 def _create_unit_table(load: Load) -> str:
-    """The table that one unit fills, and that its commit drops."""
-    columns = ", ".join(f"{quote(column.name)} {column.full}" for column in load.columns)
-    return f"CREATE TABLE {quote(load.schema, load.into)} ({columns}) WITH (autovacuum_enabled = off)"
+    """The table that one unit fills, and that its commit drops. It asks of a row what the target will ask: bad ones
+    show here, where they can be set aside, and not in the commit of all."""
+    lines = [f"{quote(one.name)} {one.full}{' NOT NULL' if one.required else ''}" for one in load.columns]
+    lines += [f"CONSTRAINT {quote(name)} CHECK ({expression})" for name, expression in load.checks]
+    return f"CREATE TABLE {quote(load.schema, load.into)} ({', '.join(lines)}) WITH (autovacuum_enabled = off)"
 
 
 def keep_kinds(load: Load) -> str:
-    """For rows that are more than inserts; those that are there already are inserts."""
-    return f"ALTER TABLE {quote(load.schema, load.into)} ADD COLUMN IF NOT EXISTS {KIND} smallint NOT NULL DEFAULT 0"
+    """For rows that are more than inserts; those that are there already are inserts. Of a row that goes nothing is
+    asked but its key."""
+    changes = [f"ADD COLUMN IF NOT EXISTS {KIND} smallint NOT NULL DEFAULT 0"]
+    changes += [f"ALTER COLUMN {quote(one.name)} DROP NOT NULL" for one in load.columns if one.required]
+    changes += [f"DROP CONSTRAINT IF EXISTS {quote(name)}" for name, _ in load.checks]
+    return f"ALTER TABLE {quote(load.schema, load.into)} {', '.join(changes)}"

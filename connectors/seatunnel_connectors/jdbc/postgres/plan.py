@@ -45,13 +45,14 @@ _TYPNAMES = {
 @dataclass(frozen=True, slots=True)
 class LoadColumn:
     """A column on its way: upstream name, target name, what pg_type calls its type, its element's type for an
-    array, and the type in full for a cast of text."""
+    array, the type in full for a cast of text, and whether it takes no nulls."""
 
     source: str
     name: str
     native: str
     element: str
     full: str
+    required: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,8 @@ class Load:
     ends) or TABLE (units write to the target). ``into`` is the table that units
     write to. ``books`` says that the ledger's tables are there, ``fresh`` that the target is empty when the first unit
     comes, ``at_end`` that staged rows wait for the last checkpoint, ``booked`` that there was a ledger before. ``make``
-    makes the target, in the transaction of its first unit. ``versioned_by``: see ``versions``.
+    makes the target, in the transaction of its first unit. ``versioned_by``: see ``versions``. ``checks``: the target's
+    constraints on columns of the load, by name.
     """
 
     how: str
@@ -82,6 +84,7 @@ class Load:
     booked: bool = False
     make: tuple[str, ...] = ()
     versioned_by: str = ""
+    checks: tuple[tuple[str, str], ...] = ()
 
     def for_unit(self, context: WriteContext) -> Load:
         """The same, with the table that this attempt fills: no two attempts ever meet in one."""
@@ -100,6 +103,7 @@ def load_of(data: Any) -> Load:
     fields["columns"] = tuple(LoadColumn(**column) for column in fields["columns"])
     for name in ("key", "before", "finish", "make"):
         fields[name] = tuple(fields.get(name, ()))  # an older version made every table beforehand
+    fields["checks"] = tuple((name, expression) for name, expression in fields.get("checks", ()))
     return Load(**fields)
 
 
@@ -111,8 +115,8 @@ def plan(request: SinkRequest, target: Target) -> Setup:
     chosen = decide(options, shown, exists=target.exists, has_rows=target.has_rows, first=first)
     key = key_of(options, table)
     names = {column: target_name(column, options.field_ide) for column in table.names}
-    if chosen.create and not options.create_index:
-        key = ()  # without an index nothing could be found by key
+    if chosen.create and not options.create_index and options.enable_upsert:
+        key = ()  # inserting or updating wants a unique index; changes and removals alone find their rows without
     problems = _problems(request, target, chosen, key, names)
     problems += versions.problems(options, table, key, names, {} if chosen.create else target.columns)
     if problems:
@@ -129,7 +133,7 @@ def plan(request: SinkRequest, target: Target) -> Setup:
     load = Load(
         how=how, schema=target.schema, table=target.table, into=into, token=token,
         key=tuple(names[column] for column in key), upsert=options.enable_upsert, books=books,
-        columns=_columns(table, names, target, chosen),
+        columns=_columns(table, names, target, chosen, key), checks=() if chosen.create else _checks(target, names),
         fresh=chosen.create or chosen.truncate or not target.has_rows, at_end=request.mode is JobMode.BATCH,
         booked=target.has_books, versioned_by=versions.versioned_by(options, names),
     )  # fmt: skip
@@ -238,16 +242,28 @@ def _why_no_shadow(request: SinkRequest, chosen: Plan, key: tuple[str, ...], boo
     return ""
 
 
-def _columns(table: TableSchema, names: dict[str, str], target: Target, chosen: Plan) -> tuple[LoadColumn, ...]:
+def _checks(target: Target, names: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    """What the target will ask of the rows. Where a trigger may change them first, nobody can tell beforehand."""
+    if target.changes_rows:
+        return ()
+    columns = set(names.values())
+    return tuple((one.name, one.expression) for one in target.checks if one.columns and columns.issuperset(one.columns))
+
+
+def _columns(
+    table: TableSchema, names: dict[str, str], target: Target, chosen: Plan, key: tuple[str, ...]
+) -> tuple[LoadColumn, ...]:
     made = []
     for column in table.columns:
         name = names[column.name]
         if chosen.create:
             full = created_type(column)
             native = _native_of(full)
+            required = ddl.is_required(column, key)
         else:
             native, full = target.natives[name], target.shown[name]
-        made.append(LoadColumn(column.name, name, native.name, native.element, full))
+            required = not target.columns[name].nullable and not target.changes_rows
+        made.append(LoadColumn(column.name, name, native.name, native.element, full, required))
     return tuple(made)
 
 
@@ -295,10 +311,10 @@ def _effects(
     if chosen.create:
         wanted = request.options.table_options
         keyed = ddl.create_table(load.schema, load.table, table, names, key, keyed=True, wanted=wanted)
-        effects.append(Effect("create table", shown, keyed))
         index = request.options.create_index
+        keyless = ddl.create_table(load.schema, load.table, table, names, (), keyed=True, wanted=wanted)
+        effects.append(Effect("create table", shown, keyed if index else keyless))
         if load.how != SHADOW:
-            keyless = ddl.create_table(load.schema, load.table, table, names, (), keyed=True, wanted=wanted)
             made = [keyed if index else keyless]
             made += ddl.indexes(load.schema, load.table, table, names, key, load.table) if index else []
             made += ddl.comments(load.schema, load.table, table, names)

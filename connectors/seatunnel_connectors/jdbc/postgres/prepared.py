@@ -19,7 +19,7 @@ from seatunnel_connectors.jdbc.postgres.ledger import Books
 from seatunnel_connectors.jdbc.postgres.plan import Load
 from seatunnel_connectors.jdbc.postgres.session import Statements, literal
 from seatunnel_connectors.jdbc.recorded import lives
-from seatunnel_py.api import FatalError, Piece, WriteContext
+from seatunnel_py.api import NoWayOn, Piece, WriteContext
 
 
 def gid(load: Load, context: WriteContext) -> str:
@@ -42,7 +42,7 @@ def commit_all(db: Statements, load: Load, books: Books, pieces: Sequence[Piece]
                 db.execute(f"COMMIT PREPARED {literal(name)}".encode())
         except psycopg.errors.UndefinedObject:
             if not _is_committed(db, books, data_id):
-                raise FatalError(
+                raise NoWayOn(
                     f"table {load.schema}.{load.table}: the prepared transaction {name} is gone, and its rows are not "
                     "in the target: they are lost",
                     "run the job again with --fresh",

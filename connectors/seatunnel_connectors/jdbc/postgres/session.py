@@ -214,6 +214,8 @@ _LINE = re.compile(r"; COPY .*, line (\d+)")  # of the COPY that failed
 TABLE_CHANGED = "ST002"  # a state of our own
 
 REMEDIES = {
+    "53200": "where it has no room for prepared transactions, raise max_prepared_transactions of the server (a unit is "
+    "one until its checkpoint), or set exactly_once_recipe = staged; else it needs more memory",
     "53300": "wait for other sessions to end, lower env.parallelism, or raise max_connections of the server",
     "57014": "raise statement_timeout for this user, or see who holds a lock: `seatunnel jobs show` names the session",
     "28": "correct username and password, or the server's pg_hba.conf",

@@ -16,7 +16,7 @@ from seatunnel_connectors.jdbc.postgres.ledger import Books
 from seatunnel_connectors.jdbc.postgres.merge import KIND, ORDER, Staging, on_conflict
 from seatunnel_connectors.jdbc.postgres.plan import Load
 from seatunnel_connectors.jdbc.postgres.session import Statements, quote
-from seatunnel_py.api import FatalError, RowKind
+from seatunnel_py.api import NoWayOn, RowKind
 
 
 def add_named(db: Statements, load: Load, books: Books) -> None:
@@ -24,7 +24,7 @@ def add_named(db: Statements, load: Load, books: Books) -> None:
     units = db.execute(books.named().encode()).fetchall()
     for table, there, kinds in units:
         if not there:
-            raise FatalError(
+            raise NoWayOn(
                 f"table {load.schema}.{load.table}: the table {table} with staged rows of it is gone: they are lost",
                 "run the job again with --fresh",
             )

@@ -32,14 +32,31 @@ _MORE = """
                  WHERE d.refobjid = %(oid)s AND r.ev_class <> %(oid)s
                  UNION ALL
                  SELECT 'foreign key of ' || conrelid::regclass::text FROM pg_constraint
-                 WHERE contype = 'f' AND confrelid = %(oid)s AND conrelid <> %(oid)s)
+                 WHERE contype = 'f' AND confrelid = %(oid)s AND conrelid <> %(oid)s),
+           EXISTS (SELECT 1 FROM pg_trigger
+                   WHERE tgrelid = %(oid)s AND NOT tgisinternal AND tgtype & 7 = 7)
+           OR EXISTS (SELECT 1 FROM pg_rewrite WHERE ev_class = %(oid)s AND ev_type = '3'),
+           (SELECT json_agg(json_build_array(conname, pg_get_expr(conbin, conrelid),
+                            ARRAY(SELECT attname::text FROM pg_attribute
+                                  WHERE attrelid = conrelid AND attnum = ANY (conkey))) ORDER BY conname)
+            FROM pg_constraint WHERE conrelid = %(oid)s AND contype = 'c')
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A CHECK constraint: ``columns`` are those that it looks at."""
+
+    name: str
+    expression: str
+    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """``oid`` 0 means that the table does not exist; ``file`` changes when the table is truncated. ``keys`` are the
-    column lists of its unique indexes. ``dependents`` would keep it from being dropped."""
+    column lists of its unique indexes. ``dependents`` would keep it from being dropped. ``changes_rows``: a trigger or
+    a rule may make another row of one before it is looked at, or somebody else looks at it (a partition, a server)."""
 
     schema: str
     table: str
@@ -56,6 +73,8 @@ class Target:
     keys: tuple[tuple[str, ...], ...] = ()
     dependents: tuple[str, ...] = ()
     prepared_max: int = 0
+    checks: tuple[Check, ...] = ()
+    changes_rows: bool = False
 
     @property
     def exists(self) -> bool:
@@ -78,7 +97,7 @@ def _more(db: Statements, seen: Target) -> Target:
     catalog.fill_columns(db, [found])
     row = db.execute(_MORE.format(quote(seen.schema, seen.table)).encode(), {"oid": seen.oid}).fetchone()
     assert row is not None
-    has_rows, filled, generated, dependents = row
+    has_rows, filled, generated, dependents, changes_rows, checks = row
     columns = {}
     for column in found.columns:
         mapped = read_as(column.native)
@@ -91,4 +110,6 @@ def _more(db: Statements, seen: Target) -> Target:
         bool(has_rows), columns, {column.name: column.native for column in found.columns},
         {column.name: column.shown for column in found.columns},
         tuple(key for _, key, _ in found.keys), tuple(dependents), seen.prepared_max,
+        tuple(Check(name, expression, tuple(names)) for name, expression, names in checks or ()),
+        bool(changes_rows) or seen.kind != "r",
     )  # fmt: skip

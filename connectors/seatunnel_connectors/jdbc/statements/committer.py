@@ -12,7 +12,7 @@ from seatunnel_connectors.jdbc.statements.books import Books
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session
 from seatunnel_connectors.jdbc.statements.load import SHADOW, STAGED, Load, load_of
 from seatunnel_connectors.jdbc.statements.staged import Staged
-from seatunnel_py.api import CommitContext, Committer, FatalError, Piece
+from seatunnel_py.api import CommitContext, Committer, NoWayOn, Piece
 
 
 class StatementCommitter(Committer):
@@ -53,7 +53,7 @@ class StatementCommitter(Committer):
         names = data_ids(pieces)
         lost = books.missing(session, names)
         if lost:
-            raise FatalError(
+            raise NoWayOn(
                 f"table {load.table}: {len(lost)} of {len(names)} units that were written are not in the target's "
                 "records: they are lost",
                 "run the job again with --fresh",

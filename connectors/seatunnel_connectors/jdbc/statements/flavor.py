@@ -61,6 +61,8 @@ class TargetTable:
     """The storage engine, where it cannot take a transaction back."""
     ties: tuple[str, ...] = ()
     """Why no other table can take its place, where that was asked for."""
+    changes_rows: bool = False
+    """A trigger may make another row of one before it is looked at."""
 
 
 class Flavor(ABC):

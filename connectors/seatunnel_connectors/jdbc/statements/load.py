@@ -23,7 +23,8 @@ class Load:
     ``at_end`` says that staged rows wait for the last checkpoint, ``booked`` that there was a ledger before;
     ``versioned_by``: see ``versions``. ``replaces`` says what a shadow makes of a table that is there (EMPTIED,
     RECREATED; empty: there is none), ``comment`` is what people will read about the table. ``sources`` are the columns
-    of the rows that go into ``names``; empty in what an older version has set up."""
+    of the rows that go into ``names``; empty in what an older version has set up. ``required`` are those names where
+    the target takes no null."""
 
     database: str
     table: str
@@ -42,6 +43,7 @@ class Load:
     replaces: str = ""
     comment: str = ""
     sources: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
 
     @property
     def into(self) -> str:
@@ -62,6 +64,6 @@ class Load:
 def load_of(data: Any) -> Load:
     """Read back what ``Load.to_plain`` wrote."""
     fields = {key: value for key, value in dict(data).items() if key != "version"}
-    for name in ("names", "key", "renew", "prepare", "sources"):
+    for name in ("names", "key", "renew", "prepare", "sources", "required"):
         fields[name] = tuple(fields.get(name, ()))
     return Load(**fields)

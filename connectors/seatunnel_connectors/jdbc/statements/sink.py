@@ -101,8 +101,8 @@ class StatementSink(Sink):
         key = key_of(options, table)
         names = {column: target_name(column, options.field_ide) for column in table.names}
         self._refuse(target, chosen, shown, key, names)
-        if chosen.create and not options.create_index:
-            key = ()
+        if chosen.create and not options.create_index and options.enable_upsert:
+            key = ()  # inserting or updating wants a unique index; changes and removals alone find their rows without
         token = secrets.token_hex(4)
         relation = self.flavor.quote(*filter(None, (target.database, target.table)))
         books = target.has_books or target.may_create
@@ -111,7 +111,7 @@ class StatementSink(Sink):
             options.enable_upsert, books, how=self._how(shown, target, chosen, key, books=books),
             staging=f"{target.table[:STAGING_NAME_MAX]}__st_{token}", at_end=self.request.mode is JobMode.BATCH,
             booked=target.has_books, versioned_by=versions.versioned_by(options, names),
-            sources=tuple(names),
+            sources=tuple(names), required=self._required(target, chosen, key, names),
         )  # fmt: skip
         load = self._as_shadow(load, target, chosen) if load.how == SHADOW else load
         effects, renew, prepare = self._effects(target, chosen, shown, relation, names, key, load)
@@ -120,6 +120,15 @@ class StatementSink(Sink):
         visible = Visible.STAGED if load.how == TABLE else Visible.FINAL if load.at_end else Visible.COMMITTED
         load = replace(load, renew=tuple(renew), prepare=tuple(prepare))
         return Setup(tuple(effects), load.to_plain(), visible, load.books)
+
+    def _required(
+        self, target: TargetTable, chosen: Plan, key: Sequence[str], names: Mapping[str, str]
+    ) -> tuple[str, ...]:
+        """Where the target takes no null: not what it may fill, nor where a trigger may do that."""
+        if chosen.create:
+            return tuple(names[one.name] for one in self.request.table.columns if one.name in key or not one.nullable)
+        there = () if target.changes_rows else (target.columns[name] for name in names.values())
+        return tuple(one.name for one in there if not one.nullable and not one.fills)
 
     def _as_shadow(self, load: Load, target: TargetTable, chosen: Plan) -> Load:
         """What the end of a shadow needs to know."""

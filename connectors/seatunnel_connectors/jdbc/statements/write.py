@@ -125,8 +125,20 @@ class StatementWriter(Writer):
             raise self._needs_key(kind)
         if kind is RowKind.UPDATE_BEFORE:
             self.merged += data.num_rows
-        else:
-            self.keep(data, kind)
+            return
+        if kind is not RowKind.DELETE:
+            self._check_required(data)
+        self.keep(data, kind)
+
+    def _check_required(self, data: pa.RecordBatch) -> None:
+        """What the target will refuse shows here, where the row can be set aside, and not in the commit of all."""
+        for name in self.load.required:
+            column = data.column(self.load.names.index(name))
+            if column.null_count:
+                raise BadRows(
+                    f"{self.what}: column {name!r} takes no null, and {column.null_count} rows have one",
+                    "fill the column in a transform, or allow nulls in the target",
+                )
 
     def keep(self, data: pa.RecordBatch, kind: RowKind) -> None:
         """Into the staging table, kinds and all: what they mean to the target is the commit's business."""
@@ -154,7 +166,7 @@ class StatementWriter(Writer):
     def _needs_key(self, kind: RowKind) -> FatalError:
         return FatalError(
             f"table {self.load.table}: rows of kind {kind.name} need a key to find their row by",
-            "set primary_keys, or drop these rows with the FilterRowKind transform",
+            "set primary_keys (and not create_index = false), or drop these rows with the FilterRowKind transform",
         )
 
     def insert(self, data: pa.RecordBatch) -> None:

@@ -318,6 +318,13 @@ def test_several_tables_take_the_outer_options_as_defaults() -> None:
     assert {str(split.table) for split in source.enumerator(only_b, None).discover()} == {"db.b"}
 
 
+def test_one_schema_makes_a_table_per_name() -> None:
+    source = fake(schema={"table": "x.y", "fields": {"a": "int"}}, **{"table-names": ["t.a", "t.b"], "row.num": 3})
+
+    assert [(str(table.schema.path), table.rows) for table in source.tables()] == [("t.a", 3), ("t.b", 3)]
+    assert {str(split.table) for _, split in splits(source)} == {"t.a", "t.b"}
+
+
 def test_streaming_gives_the_splits_once_and_pauses_between() -> None:
     source = fake(mode=JobMode.STREAMING, schema=FIELDS, **{"row.num": 2, "split.num": 2, "split.read-interval": 120})
     tables = source.tables()
@@ -351,6 +358,8 @@ def test_wide_rows_make_small_blocks() -> None:
         ({"schema": FIELDS, "rows": [{"fields": [1, "a", 2]}]}, "3 values for the 2 columns"),
         ({"schema": FIELDS, "date.month.template": [13]}, "date.month.template: 13 is not within 1 to 12"),
         ({"tables_configs": [{"schema": FIELDS}, {"schema": FIELDS}]}, "declared twice"),
+        ({"schema": FIELDS, "table-names": ["a", "a"]}, "declared twice"),
+        ({"tables_configs": [{"schema": FIELDS}], "table-names": ["a"]}, "only one of table-names or tables_configs"),
         (
             {"schema": {"columns": [{"name": "v", "type": "binary_vector", "columnScale": 4}]}},
             "columnScale of 'v', its bits, is 4, no multiple of 8",

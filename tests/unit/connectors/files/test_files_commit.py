@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import json
 import re
 import shutil
 from pathlib import Path
@@ -302,6 +303,81 @@ def test_rows_before_an_update_are_left_out_only_when_asked(tmp_path: Path) -> N
         assert ids_in(path) == wanted
 
 
+@pytest.mark.parametrize(
+    ("kind", "came", "went"),
+    [
+        ("canal_json", '{"data":%s,"type":"INSERT"}', '{"data":%s,"type":"DELETE"}'),
+        ("maxwell_json", '{"data":%s,"type":"INSERT"}', '{"data":%s,"type":"DELETE"}'),
+        ("debezium_json", '{"before":null,"after":%s,"op":"c"}', '{"before":%s,"after":null,"op":"d"}'),
+    ],
+)
+@pytest.mark.parametrize("more", [{}, {"single_file_mode": True}, {"partition_by": ["name"]}])
+def test_formats_of_change_logs_keep_what_became_of_a_row(
+    kind: str, came: str, went: str, more: dict[str, Any], tmp_path: Path
+) -> None:
+    """As in Kafka: a change is a row that went and one that came. Also where rows wait for a common file, or are dealt
+    out to several."""
+    made = sink(TABLE, path=str(tmp_path), file_format_type=kind, sink_columns=["id", "name"], **more)
+    writer = made.open(WriteContext("job", LINEAGE, "write", "a@"))
+    writer.write(Batch(TABLE.path, batch(1, 4), kinds=None))
+    writer.write(Batch(TABLE.path, batch(7, 10, 13, 16), kinds=pa.array([0, 1, 2, 3], pa.uint8())))
+    commit(made, [writer.stage()])
+
+    row = '{"id":%d}' if more.get("partition_by") else '{"id":%d,"name":"n1"}'
+    [file] = [file for file in visible(tmp_path) if ".seatunnel" not in file.parts]
+    wanted = [(1, came), (4, came), (7, came), (10, went), (13, came), (16, went)]
+    assert file.read_text().splitlines() == [shape % (row % number) for number, shape in wanted]
+
+
+@pytest.mark.parametrize(
+    ("kind", "came", "went", "changed"),
+    [
+        ("canal_json", '"INSERT"', '"DELETE"', '{"old":{"id":10},"data":{"id":13},"type":"UPDATE"}'),
+        ("maxwell_json", '"INSERT"', '"DELETE"', '{"old":{"id":10},"data":{"id":13},"type":"UPDATE"}'),
+        ("debezium_json", '"c"', '"d"', '{"before":{"id":10},"after":{"id":13},"op":"u"}'),
+    ],
+)
+@pytest.mark.parametrize("more", [{}, {"single_file_mode": True}, {"partition_by": ["name"]}])
+def test_an_update_of_a_change_log_is_one_message_when_asked(
+    kind: str, came: str, went: str, changed: str, more: dict[str, Any], tmp_path: Path
+) -> None:
+    """With the row as it was. What has no other half in the same batch went, or came."""
+    columns = ["id", *more.get("partition_by", ())]
+    made = sink(TABLE, path=str(tmp_path), file_format_type=kind, merge_update_event=True, sink_columns=columns, **more)
+    writer = made.open(WriteContext("job", LINEAGE, "write", "a@"))
+    writer.write(Batch(TABLE.path, batch(4), kinds=pa.array([2], pa.uint8())))
+    writer.write(Batch(TABLE.path, batch(7, 10, 13, 16, 19), kinds=pa.array([0, 1, 2, 3, 1], pa.uint8())))
+    piece = writer.stage()
+    commit(made, [piece])
+
+    [file] = [file for file in visible(tmp_path) if ".seatunnel" not in file.parts]
+    lines = file.read_text().splitlines()
+    assert (piece.rows, piece.merged) == (6, 0)  # both rows of the change are in the file
+    assert [line for line in lines if "UPDATE" in line or '"u"' in line] == [changed]
+    assert [came in line for line in lines] == [True, True, False, False, False]
+    assert [went in line for line in lines] == [False, False, False, True, True]
+
+
+def test_an_update_that_moves_a_row_to_another_partition_stays_two_messages(tmp_path: Path) -> None:
+    """Else nobody who reads the one partition would learn that the row is gone."""
+    made = sink(
+        TABLE, path=str(tmp_path), file_format_type="debezium_json", merge_update_event=True, partition_by=["id"],
+        sink_columns=["id", "name"],
+    )  # fmt: skip
+    writer = made.open(WriteContext("job", LINEAGE, "write", "a@"))
+    writer.write(Batch(TABLE.path, batch(1, 2, 2, 2), kinds=pa.array([1, 2, 1, 2], pa.uint8())))
+    commit(made, [writer.stage()])
+
+    found = {file.parent.name: [json.loads(line)["op"] for line in file.read_text().splitlines()]
+             for file in visible(tmp_path)}  # fmt: skip
+    assert found == {"id=1": ["d"], "id=2": ["c", "u"]}
+
+
+def test_formats_of_change_logs_are_not_read() -> None:
+    with pytest.raises(ValidationError, match="Input should be 'text', 'csv'"):
+        rows(path="/nowhere", file_format_type="canal_json")
+
+
 @pytest.mark.parametrize("kind", ["text", "csv", "json", "parquet", "orc", "excel", "xml", "single"])
 def test_an_aborted_unit_leaves_nothing(kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     options: dict[str, Any] = {"file_format_type": kind}
@@ -465,3 +541,22 @@ def test_an_extension_that_no_name_can_have_is_refused(tmp_path: Path) -> None:
             sink(TABLE, path=str(tmp_path), filename_extension=wrong)
     with pytest.raises(ValueError, match="does not go with the format binary"):
         sink(TABLE, path=str(tmp_path), filename_extension="dat", file_format_type="binary")
+
+
+def test_columns_that_change_in_mid_run_are_not_promised(tmp_path: Path) -> None:
+    sink(TABLE, path=str(tmp_path), schema_evolution_enabled=False)
+    with pytest.raises(ValueError, match="schema_evolution_enabled is not supported"):
+        sink(TABLE, path=str(tmp_path), schema_evolution_enabled=True)
+
+
+@pytest.mark.parametrize("kind", ["text", "csv", "xml"])
+def test_bytes_that_are_no_text_are_refused_by_the_name_of_their_column(kind: str, tmp_path: Path) -> None:
+    table = TableSchema(TABLE.path, (Column("id", parse_type("bigint")), Column("raw", parse_type("bytes"))))
+    xml = {"xml_use_attr_format": False} if kind == "xml" else {}
+    writer = sink(table, path=str(tmp_path), file_format_type=kind, **xml).open(
+        WriteContext("job", LINEAGE, "write", "a@")
+    )
+
+    with pytest.raises(FatalError, match="column 'raw': a value of type bytes is not UTF-8 text"):
+        writer.write(Batch(TABLE.path, pa.RecordBatch.from_pydict({"id": [1], "raw": [b"\xff"]}, table.arrow())))
+    writer.abort()

@@ -420,6 +420,13 @@ def test_an_update_that_cannot_be_is_refused() -> None:
         source(**binary, sync_mode="update", target_path="/y", compare_mode="checksum")
     with pytest.raises(ValidationError, match="run the job again from a timer"):
         source(**binary, discovery_mode="continuous")
+    more = {"scan_interval": "10S", "start_mode": "latest", "retention_max_age": "7D", "backup_path": "/z"}
+    with pytest.raises(ValidationError) as caught:
+        source(**binary, discovery_mode="continuous", post_sync_action="backup", **more)
+    assert caught.value.error_count() == 1
+    assert "run the job again from a timer" in str(caught.value)  # and not that its other options are unknown
+    with pytest.raises(ValidationError, match="post_sync_action = delete goes with discovery_mode"):
+        source(**binary, post_sync_action="delete")
 
 
 def test_the_newest_file_is_first_and_names_the_columns(tmp_path: Path) -> None:

@@ -159,6 +159,7 @@ def test_files_are_looked_for_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("change", ["rewrite", "truncate", "touch", "remove"])
 def test_a_file_that_changes_after_it_was_found_is_an_error(change: str, tmp_path: Path) -> None:
+    """F48: by its size, its time, or that it is not there."""
     made = source(**written(tmp_path, "csv"))
     table = made.tables()[0]
     split = splits_of(made, table)[0]

@@ -37,8 +37,8 @@ def test_every_key_of_the_peer_is_known() -> None:
         user="u", password="p", query="select 1", compatible_mode="x", connection_check_timeout_sec="10", fetch_size=100,
         properties={"a.b": "c"}, use_select_count=True, skip_analyze=True, decimal_type_narrowing=False,
         int_type_narrowing=False, handle_blob_as_string=True, partition_column="id", partition_num="4",
-        partition_lower_bound=1, partition_upper_bound=9, use_kerberos=False,
-        split={"size": 10, "sample-sharding.threshold": 5, "inverse-sampling.rate": 7, "allow-sampling": False,
+        partition_lower_bound=1, partition_upper_bound=9, use_kerberos=False, enable_concurrent_read=False,
+        split={"size": 10, "string_split_mode": "sample", "string-strategy": "hash", "string_split_mode_collate": "x", "sample-sharding.threshold": 5, "inverse-sampling.rate": 7, "allow-sampling": False,
                "even-distribution": {"factor": {"upper-bound": 9, "lower-bound": 0.1}}},
     )  # fmt: skip
     assert (found.username, found.split_size, found.even_upper, found.partition_lower_bound) == ("u", 10, 9.0, "1")
@@ -50,7 +50,7 @@ def test_every_key_of_the_peer_is_known() -> None:
         transaction_timeout_sec=9, auto_commit=False, field_ide="uppercase", schema_save_mode="recreate_schema",
         data_save_mode="custom_processing", custom_sql="x", support_upsert_by_query_primary_key_exist=True,
         support_upsert_by_insert_only=True, is_primary_key_updated=False, use_copy_statement=True, create_index=False,
-        compatible_mode="x", dialect="x", tablePrefix="a_", tableSuffix="_z", multi_table_sink_replica=2,
+        oracle_insert_mode="CONVENTIONAL", compatible_mode="x", dialect="x", tablePrefix="a_", tableSuffix="_z", multi_table_sink_replica=2,
     )  # fmt: skip
     assert written.primary_keys == ("a", "b") and written.field_ide is FieldCase.UPPERCASE
     assert written.schema_save_mode is SchemaSaveMode.RECREATE_SCHEMA

@@ -145,3 +145,26 @@ def test_conditions_quote_their_bounds() -> None:
     assert KeyRange().condition("k", literal) == ""
     assert KeyRange(nulls=True).condition("k", literal) == "k IS NULL"
     assert as_text(datetime(2020, 1, 2, 3, 4, 5, 6, tzinfo=UTC)) == "2020-01-02 03:04:05.000006+00:00"
+
+
+@pytest.mark.parametrize("parts", [1, 4])
+@pytest.mark.parametrize("kind", [Kind.BIGINT, Kind.STRING])
+def test_limits_hold_in_every_range_and_leave_nulls_out(kind: Kind, parts: int) -> None:
+    """As the peer reads a query: from the lower bound to the upper one, both included, each row once."""
+    keys = list(range(10, 100))
+    probe = Probe([str(key) for key in keys] if kind is Kind.STRING else keys)
+    part = Partition("id", parts, "20", "30", limits=True)
+
+    found = ranges(kind, probe, parts, nullable=True, part=part)
+
+    assert {(one.floor, one.ceiling, one.nulls) for one in found} == {("20", "30", False)}
+    assert found[0].condition("id", repr).endswith("id >= '20' AND id <= '30'")
+    read = [int(key) for key in keys if "20" <= str(key) <= "30" for _ in range(holders(found, key, int))]
+    assert read == list(range(20, 31))
+
+
+def test_one_limit_leaves_the_other_end_open() -> None:
+    [only] = ranges(Kind.INT, Probe([]), 4, nullable=True, part=Partition("id", 4, "20", limits=True))
+    assert only == KeyRange(floor="20")
+    with pytest.raises(ValueError, match="the partition bound 'x' is not a value of type int"):
+        ranges(Kind.INT, Probe([1]), 1, part=Partition("id", 1, "x", limits=True))

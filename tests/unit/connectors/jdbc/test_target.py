@@ -121,6 +121,8 @@ def test_keys() -> None:
     assert not key_is_proved(("name",), keyed) and not key_is_proved(("id",), TABLE)
     with pytest.raises(FatalError, match="primary_keys names x"):
         key_of(options(primary_keys=["x"]), TABLE)
+    with pytest.raises(FatalError, match=r"holds \$\{primary_key\}, but the table that is read has no primary key"):
+        key_of(options(primary_keys=["${primary_key}"]), TABLE)
 
 
 def test_table_names() -> None:

@@ -192,6 +192,29 @@ def test_debezium_without_the_payload_that_was_announced() -> None:
         made.decode(encoded(debezium("c", None, BEFORE)))
 
 
+@pytest.mark.parametrize("with_schema", [True, False])
+def test_debezium_of_one_table_among_several(with_schema: bool) -> None:
+    """Messages of other tables are no rows, whatever they hold; one that does not say of which it is, is bad."""
+    other = {**debezium("t", None, {"id": "no number"}), "source": {"db": "d", "schema": "s", "table": "other"}}
+    mine = {**debezium("c", None, BEFORE), "source": {"db": "d", "schema": "s", "table": "t"}}
+    only = {"database_name": "d", "schema_name": "s", "table_name": "t"}
+
+    def read(*said: Any, **parts: str) -> Any:
+        made = decoder(
+            FIELDS, format="debezium_json", debezium_record_include_schema=with_schema,
+            debezium_record_table_filter=parts,
+        )  # fmt: skip
+        return made.decode(encoded(*({"schema": {}, "payload": one} if with_schema else one for one in said)))
+
+    found = read(other, mine, other, mine, **only)
+    assert changes(found) == [("+I", *OLD)] * 2 and found.parents.to_pylist() == [1, 3]
+    assert read(other, **only).data.num_rows == 0
+    assert changes(read(mine, other, table_name="t")) == [("+I", *OLD)]
+    assert read(mine, **{**only, "schema_name": "else"}).data.num_rows == 0
+    with pytest.raises(BadMessageError, match="debezium_record_table_filter goes by"):
+        read(mine, {"op": "c", "after": AFTER}, **only)
+
+
 def test_canal() -> None:
     """Several rows in a message, every value as text; of an update only what it changed, and null is not absent."""
     made = decoder(FIELDS, format="canal_json")
@@ -285,6 +308,21 @@ def test_rows_of_kafka_connect_stand_inside_their_payload() -> None:
 
     bare = decoder({"id": "int"}, format="compatible_kafka_connect_json", value_converter_schema_enabled=False)
     assert rows(bare.decode(encoded({"id": 3}))) == [(3,)]
+
+
+@pytest.mark.parametrize("depth", [1_000, 100_000])
+@pytest.mark.parametrize("form", ["json", "ogg_json"])
+def test_documents_that_are_nested_too_deep_are_bad_and_no_crash(form: str, depth: int) -> None:
+    """F50."""
+    made = decoder({"id": "int", "doc": "string"}, format=form)
+    outside = b'{"op_type":"I","after":%s}' if form == "ogg_json" else b"%s"
+    deep = outside % (b'{"id":1,"doc":' + b"[" * depth + b"]" * depth + b"}")
+    good = outside % b'{"id":2,"doc":"x"}'
+
+    found, refused = decode_some(made, [good, deep, good])
+
+    assert sum(part.data.num_rows for part in found) == 2
+    assert refused == {1: "it is not a JSON document: nested too deep"}
 
 
 # ---------------------------------------------------------------- avro

@@ -11,6 +11,7 @@ from seatunnel_connectors.kafka.client import Cluster
 from seatunnel_connectors.kafka.factory import KafkaSourceFactory
 from seatunnel_connectors.kafka.options import KafkaSourceOptions, MessageFormat, StartMode
 from seatunnel_connectors.kafka.settings import OURS, RENAMED, SAME, translated
+from seatunnel_py.api import StepContext, TablePath
 
 SCHEMA = {"fields": {"id": "bigint"}}
 SECRET = "not to be seen"
@@ -38,10 +39,34 @@ def test_topics_are_a_list() -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "path"),
+    [
+        ({}, TablePath("", "", "orders")),
+        ({"topic": "shop.orders"}, TablePath("shop", "", "orders")),
+        ({"topic": "a.b.c.d"}, TablePath("", "", "a.b.c.d")),
+        ({"topic": "a.b,c.d"}, TablePath("", "", "a.b,c.d")),
+        ({"topic": "a.*", "pattern": True}, TablePath("", "", "a.*")),
+        ({"plugin_output": "read"}, TablePath("", "", "orders")),
+        ({"schema": {"table": "db.t", **SCHEMA}}, TablePath("db", "", "t")),
+    ],
+)
+def test_a_table_is_named_by_its_schema_or_its_topic(options: dict[str, Any], path: TablePath) -> None:
+    """As with the peer: a sink's ${table_name} is the topic's name."""
+    assert parsed(**options).path == path
+
+
+def test_entries_of_a_list_need_no_names_of_their_own() -> None:
+    entries = [{"topic": "^ogg.*", "pattern": True, "schema": SCHEMA}, {"topic": "canal", "schema": SCHEMA}]
+    options = parsed(topic=None, tables_configs=entries, plugin_output="read")
+    found = KafkaSourceFactory().create(options, StepContext("read"))
+    assert [entry.path.table for entry in found.entries] == ["^ogg.*", "canal"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"topic": None}, "exactly one of topic or table_list must be given"),
-        ({"table_list": [{"topic": "b"}]}, "exactly one of topic or table_list must be given"),
+        ({"topic": None}, "exactly one of topic or tables_configs must be given"),
+        ({"table_list": [{"topic": "b"}]}, "exactly one of topic or tables_configs must be given"),
         ({"start_mode": "timestamp"}, "start_mode.timestamp is required when start_mode is timestamp"),
         ({"start_mode": "specific_offsets"}, "start_mode.offsets is required when start_mode is specific_offsets"),
         ({"start_mode": "specific_offsets", "start_mode.offsets": {"orders": 1}}, "'orders' is not topic-partition"),
@@ -49,6 +74,12 @@ def test_topics_are_a_list() -> None:
         ({"format": "protobuf"}, "protobuf_schema is required when format is protobuf"),
         ({"format": "compatible_debezium_json"}, "the format compatible_debezium_json is not supported yet"),
         ({"format": "avro"}, "the format avro needs a schema"),
+        ({"avro_schema": "{}"}, "avro_schema is only for the format avro"),
+        ({"strip_schema_registry_header": True}, "only for the formats avro and protobuf"),
+        (
+            {"format": "avro", "schema": SCHEMA, "strip_schema_registry_header": True},
+            "strip_schema_registry_header needs avro_schema",
+        ),
         ({"pattern": True, "topic": "("}, "topic is not a regular expression"),
         ({"topics": "a"}, "topics"),
     ],

@@ -1,0 +1,27 @@
+"""The console script, and ``python -m seatunnel_py``. Nothing else is imported before Ctrl-C is answered without a
+trace: what a command needs takes longer to load than a person needs to see a mistake."""
+
+from __future__ import annotations
+
+import sys
+
+INTERRUPTED = 130
+"""128 + SIGINT, as shells have it; ``ExitCode`` would have to be imported."""
+
+
+def main() -> None:
+    """The ``seatunnel`` command."""
+    try:
+        from seatunnel_py.cli.main import main as command
+
+        command()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except RuntimeError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # it came while a class was made
+            sys.exit(INTERRUPTED)
+        raise
+
+
+if __name__ == "__main__":
+    main()
