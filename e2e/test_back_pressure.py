@@ -10,8 +10,8 @@ import pytest
 from e2e.conftest import Databases
 from e2e.support import IN_PROCESS, events, finish, start, write_job
 
-ROWS, SPLITS = 480, 24
-UNIT_SECONDS = 0.8  # of the slow sink, so that twenty queued units take much longer than a checkpoint may
+ROWS, SPLITS = 600, 30
+UNIT_SECONDS = 0.9
 
 
 @pytest.mark.parametrize("aligned", [True, False])
@@ -29,7 +29,7 @@ def test_a_checkpoint_that_takes_too_long(aligned: bool, tmp_path: Path, databas
     write_job(
         tmp_path,
         f"""
-        env {{ parallelism = 1, unit.rows = 20, channel.capacity = 20, checkpoint.interval = 1500, checkpoint.timeout = 6000,
+        env {{ parallelism = 1, unit.rows = 20, channel.capacity = 10, checkpoint.interval = 1500, checkpoint.timeout = 6000,
                checkpoint.alignment-timeout = {-1 if aligned else 0}, checkpoint.tolerable-failures = {100 if aligned else 0} }}
         source {{ FakeSource {{ plugin_output = made, row.num = {ROWS}, split.num = {SPLITS},
                     schema {{ fields {{ id = bigint, name = string }} }},
