@@ -16,6 +16,7 @@ from e2e.support import finish, seatunnel, start, write_job
 from tests.servers.ports import free_port
 
 CANARY = "k4n4ry-s3cr3t-Zwölf"
+QUOTED = "k4n4ry-s3cr3t-elf"  # as a session's name, which is in ASCII
 PLACES = {
     "option": f'password = "{CANARY}"',
     "environment": 'password = "${env:CANARY}"',
@@ -52,11 +53,11 @@ def home_of(tmp_path: Path, databases: Databases) -> Path:
     return tmp_path
 
 
-def leaks(home: Path, *texts: str) -> list[str]:
+def leaks(home: Path, *texts: str, canary: str = CANARY) -> list[str]:
     """Every place below the home, and every text, that holds the canary; the job and secret files are the user's."""
-    found = [f"output: {text[:500]}" for text in texts if CANARY in text]
+    found = [f"output: {text[:500]}" for text in texts if canary in text]
     for path in home.rglob("*"):
-        if path.is_file() and path.name not in ("job.conf", "secret.txt") and CANARY.encode() in path.read_bytes():
+        if path.is_file() and path.name not in ("job.conf", "secret.txt") and canary.encode() in path.read_bytes():
             found.append(str(path))
     return found
 
@@ -121,6 +122,44 @@ def _get(address: str) -> str:
     with urllib.request.urlopen(address, timeout=5) as answer:
         body: bytes = answer.read()
         return body.decode()
+
+
+@pytest.mark.parametrize("place", ["option", "url", "reference", "named"])
+def test_a_secret_that_a_server_quotes_is_masked(place: str, tmp_path: Path, databases: Databases) -> None:
+    """A target whose trigger fails with the words of the session: what a plugin's client says is not ours to choose."""
+    home = home_of(tmp_path, databases)
+    with databases.connect(databases.target) as connection:
+        connection.execute("CREATE TABLE quoting (id bigint PRIMARY KEY, text text)")
+        connection.execute(
+            "CREATE FUNCTION quote() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE 'no place for % here', current_setting('application_name'); END $$"
+        )
+        connection.execute("CREATE TRIGGER quote AFTER INSERT ON quoting EXECUTE FUNCTION quote()")
+    given, named = QUOTED, ""
+    if place == "reference":
+        given = "${env:CANARY}"
+    if place == "named":
+        named = "shade.options = [application_name]"
+    passes = {"option": f'password = "{QUOTED}"'}.get(place, "")
+    address = databases.server.jdbc_url(databases.target) + (f"?password={QUOTED}" if place == "url" else "")
+    write_job(
+        home,
+        f"""
+        env {{ job.retry.times = 0, {named} }}
+        source {{ Jdbc {{ {databases.jdbc(databases.source)}, table_path = "{databases.source}.public.orders" }} }}
+        sink {{ Jdbc {{ url = "{address}", driver = "org.postgresql.Driver", user = "postgres", {passes}
+                        properties {{ application_name = "{given}" }}, generate_sink_sql = true,
+                        database = {databases.target}, table = "public.quoting" }} }}""",
+    )
+
+    run = seatunnel(home, "run", "job.conf", "--job-id", "job", env={"CANARY": QUOTED})
+    as_json = seatunnel(home, "jobs", "show", "job", "--json")
+    shown = seatunnel(home, "jobs", "show", "job")
+
+    assert run.code != 0
+    for text in (run.out + run.err, shown.out, as_json.out):
+        assert "no place for ****** here" in text
+    assert leaks(home, run.out, run.err, shown.out, as_json.out, canary=QUOTED) == []
 
 
 def test_a_secret_in_a_wrong_job_file_is_not_quoted(tmp_path: Path) -> None:

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.api.redaction import redacted_text
 from seatunnel_py.config.job_file import load
 from seatunnel_py.engines import Engines, LocalEngines, SparkEngines, needs_catalyst
 from seatunnel_py.errors import ExitCode, JobFileError, PlanError, Problem, SeaTunnelError
 from seatunnel_py.plan.registry import hooks, installed
 from seatunnel_py.plan.sql import CatalystFactory
 from seatunnel_py.plan.steps import Job, understand
+from seatunnel_py.redaction import redacted_text
 from seatunnel_py.runtime.job_changes import ChangesRefused
 
 if TYPE_CHECKING:
@@ -228,14 +228,14 @@ class Session:
         job = Job(job.file, job.steps, job.notes, place.job_id)
         from seatunnel_py.drive import drive
         from seatunnel_py.plan import selection
-        from seatunnel_py.runtime.job_log import JobLog, secrets_of
+        from seatunnel_py.runtime.job_log import JobLog
         from seatunnel_py.runtime.listeners import Listeners, hook_listeners
 
         ran_before = place.has_plan
         try:
             planned = _planned(job, self._engines.analyst() if needs_catalyst(job) else None)
             pipelines = pick(selection.only(planned.pipelines, only))
-            with JobLog(place.events, place.job_id, job.file.env.log_level.value, secrets_of(job)) as log:
+            with JobLog(place.events, place.job_id, job.file.env.log_level.value) as log:
                 tell = Listeners(log, (*hook_listeners(hooks()), listen))
                 _announce(planned, place, tell, accepted=accept_changes)
                 described = _described(planned)

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from seatunnel_py.api.factory import JobMode
-from seatunnel_py.api.redaction import redacted_text
 from seatunnel_py.config.env import RequiredGuarantee
 from seatunnel_py.errors import PluginError
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.redaction import redacted_text
 from seatunnel_py.runtime import quarantine, savepoint
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore, FencedOff
 from seatunnel_py.runtime.control import Control

@@ -1,4 +1,4 @@
-"""The root of every error that seatunnel-py raises on purpose; imports nothing of ours.
+"""The root of every error that seatunnel-py raises on purpose; imports nothing of ours but what masks secrets.
 
 ::
 
@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from seatunnel_py.redaction import masked_text
+
 
 class ExitCode:
     """What the shell sees (design, section 8)."""
@@ -38,9 +40,9 @@ class SeaTunnelError(Exception):
     """Root of the tree. ``remedy`` is one sentence for the person who reads the message, or empty."""
 
     def __init__(self, message: str, remedy: str = "") -> None:
-        super().__init__(message, remedy)
-        self.message = message
-        self.remedy = remedy
+        self.message = masked_text(message)
+        self.remedy = masked_text(remedy)
+        super().__init__(self.message, self.remedy)
 
     def __str__(self) -> str:
         return f"{self.message}\n  remedy: {self.remedy}" if self.remedy else self.message
@@ -83,6 +85,10 @@ class Problem:
     path: str = ""
     remedy: str = ""
     suggestion: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", masked_text(self.message))
+        object.__setattr__(self, "remedy", masked_text(self.remedy))
 
     def __str__(self) -> str:
         place = self.file or "job file"
@@ -131,7 +137,7 @@ class GenerationLost(PluginError):
     def __init__(self, message: str, remedy: str = "", generation: str = "") -> None:
         super().__init__(message, remedy)
         self.generation = generation
-        self.args = (message, remedy, generation)
+        self.args = (self.message, self.remedy, generation)
 
 
 class FatalError(PluginError):
@@ -146,7 +152,7 @@ class BadRows(FatalError):
     def __init__(self, message: str, remedy: str = "", row: int | None = None) -> None:
         super().__init__(message, remedy)
         self.row = row
-        self.args = (message, remedy, row)
+        self.args = (self.message, self.remedy, row)
 
 
 class NoWayOn(FatalError):

@@ -38,10 +38,25 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticUndefined
 
 from seatunnel_py.api.option_values import SEQUENCES, adapted, alternatives, folded, of_older_spelling
-from seatunnel_py.api.redaction import redacted_value
+from seatunnel_py.redaction import redacted_value
 
 Secret = SecretStr
 """The one redacting type: its ``repr`` and ``str`` are asterisks; ``get_secret_value()`` is the text."""
+
+
+def secret_texts(value: Any) -> frozenset[str]:
+    """What the secrets of options hold, however deep they stand."""
+    match value:
+        case SecretStr():
+            return frozenset({value.get_secret_value()})
+        case BaseModel():
+            return secret_texts(dict(value))
+        case Mapping():
+            return frozenset().union(*map(secret_texts, value.values()))
+        case list() | tuple():
+            return frozenset().union(*map(secret_texts, value))
+    return frozenset()
+
 
 JOB_FILE = "job_file"
 """Validation context in which only job-file keys count, not attribute names, and null means absent."""

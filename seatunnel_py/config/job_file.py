@@ -28,6 +28,7 @@ from seatunnel_py.config.steps import KINDS, NAME_KEY, StepNode, read_steps
 from seatunnel_py.config.tree import Node, Place
 from seatunnel_py.config.variables import Variables
 from seatunnel_py.errors import JobFileError, Problem, SeaTunnelError
+from seatunnel_py.redaction import keep_secret
 
 __all__ = ["JobFile", "StepNode", "load", "loads", "resolve_step"]
 
@@ -170,6 +171,7 @@ def _misnamed_blocks(evaluation: Evaluation) -> Iterator[Problem]:
 
 def _env(evaluation: Evaluation, start: Place, problems: list[Problem]) -> tuple[Node, EnvOptions, tuple[Problem, ...]]:
     tree = evaluation.at("env") or Node({}, start)
+    keep_secret(shade.secrets_of(tree))
     if not isinstance(tree.value, dict):
         problems.append(tree.place.problem("must be an object", path="env"))
         tree = Node({}, tree.place)
@@ -209,6 +211,7 @@ def _decrypted(
             )
         except JobFileError as error:
             problems += error.problems
+        keep_secret(shade.secrets_of(step.options, env.shade_options))
         result.append(step)
     return tuple(result)
 

@@ -16,12 +16,12 @@ from pydantic import ValidationError
 from pydantic_core.core_schema import ErrorType
 
 from seatunnel_py.api.option_values import alternatives
-from seatunnel_py.api.options import JOB_FILE, Options, SinkOptions, SourceOptions, describe
-from seatunnel_py.api.redaction import is_sensitive
+from seatunnel_py.api.options import JOB_FILE, Options, SinkOptions, SourceOptions, describe, secret_texts
 from seatunnel_py.config.shade import Secrets
 from seatunnel_py.config.tree import Node, Place
 from seatunnel_py.config.variables import FILLED, RESERVED, references
 from seatunnel_py.errors import Problem
+from seatunnel_py.redaction import is_sensitive, keep_secret
 
 PROBLEMS_MAX = 50
 """Problems of one step that are spelt out; nobody reads more, and looking for near names takes time."""
@@ -63,6 +63,7 @@ def resolve_options(
     both = (*missing, *problems)
     if len(found) > PROBLEMS_MAX:
         both = (*both, node.place.problem(f"and {len(found) - PROBLEMS_MAX} more problems", path=path))
+    keep_secret(secret_texts(options))
     return (None if both else options), both, tuple(notes)
 
 

@@ -13,14 +13,14 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from seatunnel_py.api.redaction import MASK, is_sensitive, redacted_text
 from seatunnel_py.config.tree import Node, Scalar
 from seatunnel_py.errors import JobFileError, Problem, SeaTunnelError
+from seatunnel_py.redaction import MASK, is_secret, is_sensitive, keep_secret, redacted_text, secrets_in
 
 GROUP = "seatunnel_py.secrets"
 SENSITIVE_OPTIONS = ("password", "username", "auth", "token")
@@ -187,7 +187,9 @@ class Secrets:
 
             return REFERENCE.sub(replacement, node.value)
 
-        return options.mapped(change), frozenset(secrets - {""}), tuple(problems)
+        revealed = options.mapped(change)
+        keep_secret(secrets)
+        return revealed, frozenset(secrets - {""}), tuple(problems)
 
     def reveal(self, scheme: str, name: str) -> str:
         """One secret, or ``LookupError`` with a message that holds its name only."""
@@ -235,6 +237,19 @@ def redacted(options: Node, more: Collection[str] = ()) -> Node:
         return redacted_text(value) if isinstance(value, str) else value
 
     return options.mapped(change)
+
+
+def secrets_of(options: Node, more: Collection[str] = ()) -> Iterator[str]:
+    """What options hold that are secrets by their names, and the passwords in addresses."""
+    for path, node in options.leaves():
+        names = path.split(".")
+        named = path in more or names[-1] in more or (is_secret(path) and _COLUMNS.isdisjoint(names))
+        if isinstance(node.value, bool) or REFERENCE.search(str(node.value)):
+            continue  # what is referred to is kept when it is revealed
+        if named and isinstance(node.value, str | int):
+            yield str(node.value)
+        elif isinstance(node.value, str):
+            yield from secrets_in(node.value)
 
 
 def _scalar(node: Node) -> Scalar:

@@ -140,6 +140,18 @@ class Node:
             return Node([node.mapped(change, path) for node in self.value], self.place)
         return Node(change(path, self), self.place)
 
+    def leaves(self, path: str = "") -> Iterator[tuple[str, Node]]:
+        """Each scalar with its dotted path, as ``mapped`` has it."""
+        if isinstance(self.value, dict):
+            prefix = f"{path}." if path else ""
+            for key, node in self.value.items():
+                yield from node.leaves(f"{prefix}{key}")
+        elif isinstance(self.value, list):
+            for node in self.value:
+                yield from node.leaves(path)
+        else:
+            yield path, self
+
     def find(self, key: str) -> Node | None:
         """The node under a dotted key, whether dots, quotes or braces spell it."""
         if not isinstance(self.value, dict):

@@ -14,9 +14,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.capabilities import Guarantee
-from seatunnel_py.api.redaction import is_sensitive
 from seatunnel_py.config import shade
 from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.redaction import is_sensitive
 
 if TYPE_CHECKING:
     from seatunnel_py.plan.pipelines import Pipeline
@@ -63,7 +63,7 @@ class ChangesRefused(SeaTunnelError):
     def __init__(self, message: str, remedy: str, changes: tuple[str, ...]) -> None:
         super().__init__(message, remedy)
         self.changes = changes
-        self.args = (message, remedy, changes)
+        self.args = (self.message, self.remedy, changes)
 
 
 def described(job: Job, pipelines: Mapping[str, Pipeline]) -> Described:

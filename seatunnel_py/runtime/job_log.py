@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -19,11 +19,8 @@ from traceback import format_exception
 from types import TracebackType
 from typing import Any, Self
 
-from pydantic import BaseModel, SecretStr
-
-from seatunnel_py.api.redaction import MASK, redacted_text
 from seatunnel_py.errors import ExitCode
-from seatunnel_py.plan.steps import Job
+from seatunnel_py.redaction import redacted_text
 from seatunnel_py.runtime.events import (
     ChangesAnnounced,
     CheckpointDone,
@@ -45,7 +42,6 @@ from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.work.unit import UnitFailure
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
-SECRET_CHARACTERS_MIN = 4  # a shorter one stands in half of all words; masking it would hide them and show it
 _GRAVE = {
     TableState.FAILED: "ERROR",
     TableState.ISOLATED: "ERROR",
@@ -55,15 +51,13 @@ _GRAVE = {
 
 
 class JobLog:
-    """A listener. Appends to ``path`` what is at least as grave as ``level``; ``secrets`` are texts to be masked."""
+    """A listener. Appends to ``path`` what is at least as grave as ``level``."""
 
-    def __init__(self, path: Path, job_id: str, level: str, secrets: Iterable[str] = ()) -> None:
+    def __init__(self, path: Path, job_id: str, level: str) -> None:
         self._job_id = job_id
         self._path = path
         self._driver: int | None = None  # until one has become the job's
         self._least = LEVELS.index(level)
-        # The longest first: one secret may be the beginning of another.
-        self._secrets = sorted({each for each in secrets if len(each) >= SECRET_CHARACTERS_MIN}, key=len, reverse=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
         self._file = os.fdopen(os.open(path, flags, 0o600), "w", encoding="utf-8", buffering=1)
 
@@ -79,7 +73,7 @@ class JobLog:
             return
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         line = {"time": now, "level": level, "event": name, "job": self._job_id, "driver": self._driver}
-        line |= self._masked(about)
+        line |= _masked(about)
         with naming(self._path):
             self._file.write(json.dumps(line, default=str) + "\n")
 
@@ -94,39 +88,17 @@ class JobLog:
                 message, text = f"{type(error).__name__}: {error}", "".join(format_exception(error))
                 self.write("ERROR", "driver_failed", {"message": message, "trace": text})
 
-    def _masked(self, value: Any) -> Any:
-        """On values, not on the finished line: there a secret with a quote in it would be escaped."""
-        match value:
-            case str():
-                for secret in self._secrets:
-                    value = value.replace(secret, MASK)
-                return redacted_text(value)
-            case Mapping():
-                return {key: self._masked(item) for key, item in value.items()}
-            case list() | tuple():
-                return [self._masked(item) for item in value]
-        return value
 
-
-def secrets_of(job: Job) -> set[str]:
-    """The secret options of all steps, as the plugins get them."""
-    found: set[str] = set()
-    for step in job.steps:
-        found |= _secrets(step.options)
-    return found
-
-
-def _secrets(value: Any) -> set[str]:
+def _masked(value: Any) -> Any:
+    """On values, not on the finished line: there a secret with a quote in it would be escaped."""
     match value:
-        case SecretStr():
-            return {value.get_secret_value()}
-        case BaseModel():
-            return _secrets(dict(value))
+        case str():
+            return redacted_text(value)
         case Mapping():
-            return set().union(*map(_secrets, value.values()))
+            return {key: _masked(item) for key, item in value.items()}
         case list() | tuple():
-            return set().union(*map(_secrets, value))
-    return set()
+            return [_masked(item) for item in value]
+    return value
 
 
 def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:

@@ -16,9 +16,9 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from seatunnel_py.api.redaction import redacted_text
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.errors import FatalError, SeaTunnelError
+from seatunnel_py.redaction import redacted_text
 from seatunnel_py.runtime.local_storage import LocalStorage
 
 GROUP = "seatunnel_py.storages"

@@ -22,8 +22,8 @@ import pyarrow as pa
 from pyarrow import fs
 
 from seatunnel_py.api.batch import Batch, Plain, Position, Rejected
-from seatunnel_py.api.redaction import redacted_text
 from seatunnel_py.api.sink import Piece
+from seatunnel_py.redaction import redacted_text
 from seatunnel_py.work.bisect import Fault
 from seatunnel_py.work.chain import Chain, ChainSource
 from seatunnel_py.work.limits import STAGED, own_prefix

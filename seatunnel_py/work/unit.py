@@ -15,6 +15,7 @@ from seatunnel_py.api.batch import Plain, Position
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import Piece
 from seatunnel_py.api.source import Split
+from seatunnel_py.redaction import masked_text, redacted_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,12 @@ class UnitFailure:
     step: str = ""
     error_type: str = ""
     trace: str = ""
+
+    def __post_init__(self) -> None:
+        """The driver knows the secrets of its jobs, workers do not: what they tell is masked when it is read there."""
+        object.__setattr__(self, "message", redacted_text(self.message))
+        object.__setattr__(self, "remedy", masked_text(self.remedy))
+        object.__setattr__(self, "trace", redacted_text(self.trace))
 
 
 QUARANTINE = "(quarantine)"

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from seatunnel_py.api import RetriableError, Storage
-from seatunnel_py.api.redaction import redacted_text
+from seatunnel_py.redaction import redacted_text
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql", "mariadb": "mariadb+pymysql"}
 DATA_BYTES_MAX = 2**32 - 1  # what makes MySQL take its largest type

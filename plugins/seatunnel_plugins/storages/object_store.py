@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import fsspec
 
 from seatunnel_py.api import RetriableError, Storage
-from seatunnel_py.api.redaction import redacted_text
+from seatunnel_py.redaction import redacted_text
 
 _PART = re.compile(r"\+\d{8}$")
 T = TypeVar("T")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import base64
+import pickle
 from pathlib import Path
 
 import pytest
 from pydantic import model_validator
 
 from seatunnel_py.api.options import Secret, SourceOptions, option
-from seatunnel_py.api.redaction import is_sensitive, redacted_text
 from seatunnel_py.config import load, loads, resolve_step
 from seatunnel_py.config.shade import decrypt_text, encrypt_text
-from seatunnel_py.errors import JobFileError, SeaTunnelError
+from seatunnel_py.errors import BadRows, FatalError, JobFileError, Problem, RetriableError, SeaTunnelError
+from seatunnel_py.redaction import is_sensitive, keep_secret, redacted_text
+from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 CANARY = "hunter2canary"
 
@@ -54,6 +56,76 @@ def test_a_job_file_may_name_more_options_that_are_encrypted() -> None:
     assert (options["f1"], options["config2"]["list"]) == (CANARY, [CANARY, CANARY])
     assert options["other"]["list"] == [secret]
     assert CANARY not in job.redacted()
+
+
+@pytest.mark.parametrize(
+    "options, env",
+    [
+        (f'password = "{CANARY}"', ""),
+        (f'nested.token = "{CANARY}"', ""),
+        (f'url = "postgresql://me:{CANARY}@h/d"', ""),
+        (f'url = "jdbc:postgresql://h/d?user=me&password={CANARY}&ssl=true"', ""),
+        (f'url = "mysql://me:{CANARY.replace("y", "%79")}@h/d"', ""),
+        ('url = "${env:CANARY}"', ""),
+        ("", f'checkpoint.location = "s3://key:{CANARY}@bucket/x"'),
+        ("", f'spark.hadoop.fs.s3a.secret.key = "{CANARY}"'),
+        (f'url = "{CANARY}"', "shade.options = [url]"),
+        (f'nested.f1 = "{CANARY}"', "shade.options = [nested.f1]"),
+        (f'nested.f1 = "{CANARY}"', "shade.options = [f1]"),
+        (f'url = "{base64.b64encode(CANARY.encode()).decode()}"', "shade.identifier = base64, shade.options = [url]"),
+    ],
+)
+def test_what_a_job_keeps_secret_is_masked_whoever_quotes_it(
+    options: str, env: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In errors, problems, and failures that workers report (S1)."""
+    monkeypatch.setenv("CANARY", CANARY)
+    job = loads(_job_text(options, env))
+    resolve_step(job.sources[0], Login, secrets=job.secrets)
+    said = f"the server did not like {CANARY!r}"
+
+    for shown in (
+        str(FatalError(said, said)),
+        repr(BadRows(said, said)),
+        str(pickle.loads(pickle.dumps(RetriableError(said)))),
+        str(Problem(said, remedy=said)),
+        repr(UnitFailure(FailureKind.FATAL, said, said, trace=said)),
+        redacted_text(said),
+    ):
+        assert CANARY not in shown
+        assert "the server did not like '******'" in shown
+
+
+def test_other_options_and_names_in_the_data_are_no_secrets() -> None:
+    """Who reads an error wants to know the user, the table, and the type of a column that is called password."""
+    loads(_job_text("schema.fields.password = string\nnested { user = postgres, mode = append }"))
+
+    assert redacted_text("append: no column of type string for postgres") == (
+        "append: no column of type string for postgres"
+    )
+
+
+@pytest.mark.parametrize(
+    "secret, text, shown",
+    [
+        ("abc", "abc is not in abcd", "abc is not in abcd"),
+        ("postgres", 'org.postgresql.Driver: no database "postgres"', 'org.postgresql.Driver: no database "******"'),
+        ("correct-horse", "xcorrect-horsex", "x******x"),
+        ("(a+)+$.battery", "at (a+)+$.battery", "at ******"),
+    ],
+)
+def test_short_secrets_are_masked_as_words_and_the_shortest_not_at_all(secret: str, text: str, shown: str) -> None:
+    """Masking every "a" would show where it is."""
+    keep_secret(["", secret])
+
+    assert redacted_text(text) == shown
+
+
+def test_a_secret_that_begins_another_hides_nothing_of_it_from_the_mask() -> None:
+    keep_secret(["battery-staple"])
+    keep_secret(["battery-staple-horse"])
+
+    assert redacted_text("battery-staple-horse and battery-staple") == "****** and ******"
 
 
 def test_what_cannot_be_decrypted_is_named_but_not_shown() -> None:
@@ -251,6 +323,7 @@ def test_addresses_lose_their_secrets(text: str, expected: str) -> None:
     [
         *((name, True) for name in ("password", "db_password", "ssl.key.password", "auth", "secret_key", "username")),
         *((name, True) for name in ("accessKeyId", "session_token", "api_key", "fs.s3a.secret.key")),
+        ("fs.s3a.aws.credentials.provider", False),
         *((name, False) for name in ("primary_key", "author", "table", "key", "tokenizer")),
     ],
 )

@@ -26,7 +26,7 @@ from seatunnel_py.runtime.events import (
     UnitRetried,
 )
 from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.job_log import JobLog, secrets_of
+from seatunnel_py.runtime.job_log import JobLog
 from seatunnel_py.runtime.listeners import Listeners, hook_listeners
 from seatunnel_py.runtime.receipt import Receipt, Seconds, TableReceipt, TableState
 from seatunnel_py.work.unit import FailureKind, UnitFailure
@@ -110,24 +110,15 @@ def test_secrets_are_masked_wherever_somebody_quoted_them(path: Path) -> None:
         source { Countdown { start = 3 } }
         sink { Jdbc { url = "jdbc:postgresql://h/d", user = u, password = "pa\\"ss<w>ord",
                       generate_sink_sql = true, database = d, table = t } }"""
-    secrets = secrets_of(understand(loads(text), installed()))
+    understand(loads(text), installed())
     message = 'no login with pa"ss<w>ord at postgresql://u:other@h/d?password=third'
-    with JobLog(path, "j", "INFO", secrets) as log:
+    with JobLog(path, "j", "INFO") as log:
         log(TableChanged("p1", "x", TableState.FAILED, 0.0, replace(CAUSE, message=message, trace=f"{message}\n")))
 
     (line,) = logged(path)
-    assert 'pa"ss<w>ord' in secrets
     for shown in (line["cause"]["message"], line["cause"]["trace"]):
         assert not any(secret in shown for secret in ('pa"ss', "other", "third"))
         assert "no login with ******" in shown
-
-
-def test_a_short_secret_does_not_blacken_the_log(path: Path) -> None:
-    """Masking every "a" would show where it is."""
-    with JobLog(path, "j", "INFO", ["a", ""]) as log:
-        log(TableChanged("p1", "x", TableState.FAILED, 0.0, replace(CAUSE, message="a table")))
-
-    assert logged(path)[0]["cause"]["message"] == "a table"
 
 
 def test_a_listener_that_fails_is_written_down_once_and_left_out(path: Path) -> None:
