@@ -27,9 +27,10 @@ from typing import ClassVar, TypeVar
 import psycopg
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from e2e.kafka_support import SCHEMA, make_topic, numbered, send
+from e2e.kafka_support import SCHEMA, numbered, send
 from e2e.support import kill9, python_workers, start, write_job
 from tests.connectors.kafka.sink_support import records, splits
+from tests.connectors.kafka.topics import make_topic
 from tests.servers.kafka import KafkaServer
 from tests.servers.postgres import DATABASE, PostgresServer
 from tests.servers.private import PrivateServer

@@ -8,25 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewPartitions, NewTopic
 
+from tests.connectors.kafka.topics import CALL_SECONDS
 from tests.servers.kafka import KafkaServer
-
-CALL_SECONDS = 30.0
-
-
-def make_topic(server: KafkaServer, topic: str, partitions: int = 1, **config: str) -> None:
-    """A new topic; settings with _ for the dots."""
-    settings = {name.replace("_", "."): value for name, value in config.items()}
-    admin = AdminClient({"bootstrap.servers": server.dsn, "log_level": 0})
-    made = admin.create_topics([NewTopic(topic, partitions, 1, config=settings)], request_timeout=CALL_SECONDS)
-    made[topic].result()
-
-
-def add_partitions(server: KafkaServer, topic: str, total: int) -> None:
-    admin = AdminClient({"bootstrap.servers": server.dsn, "log_level": 0})
-    admin.create_partitions([NewPartitions(topic, total)], request_timeout=CALL_SECONDS)[topic].result()
 
 
 @contextmanager

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from e2e.conftest import Databases
-from e2e.kafka_support import SCHEMA, add_partitions, make_topic, numbered, send
+from e2e.kafka_support import SCHEMA, numbered, send
 from e2e.support import IN_PROCESS, finish, kill_driver, seatunnel, start, wait_alive, write_job
+from tests.connectors.kafka.topics import grow, make_topic
 from tests.servers.kafka import KafkaServer
 
 PARTITIONS = 3
@@ -200,7 +201,7 @@ def test_a_stream_finds_new_partitions_and_topics(reading: Reading, kafka: Kafka
     reading.begin()
     reading.wait("rows of the first topic", 1000)
 
-    add_partitions(kafka, f"{topic}.a", 2)
+    grow(kafka, f"{topic}.a", 2)
     make_topic(kafka, f"{topic}.b")
     send(kafka, f"{topic}.a", numbered(f"{topic}.a", 1, range(1000)))
     send(kafka, f"{topic}.b", numbered(f"{topic}.b", 0, range(1000)))

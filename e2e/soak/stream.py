@@ -18,7 +18,7 @@ from e2e.crash_sweep.place import Lane, Place
 from e2e.crash_sweep.recipes import Target
 from e2e.crash_sweep.tables import MariadbTable, PostgresTable
 from e2e.crash_sweep.topics import KafkaTopic
-from e2e.kafka_support import make_topic
+from tests.connectors.kafka.topics import make_topic
 
 TOPICS: dict[str, tuple[Target, ...]] = {
     "orders": (PostgresTable("staged"), FilesOut("json")),

@@ -26,7 +26,8 @@ from seatunnel_connectors.kafka.sink_factory import KafkaSinkFactory
 from seatunnel_py.testing import SinkTarget, SourceTarget
 from seatunnel_py.testing.sinks import HOSTILE_NAMES
 from tests.connectors.kafka.sink_support import records
-from tests.connectors.kafka.support import grow, make_topic, send
+from tests.connectors.kafka.support import send
+from tests.connectors.kafka.topics import grow, make_topic
 from tests.servers.kafka import KafkaServer
 from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import PostgresServer

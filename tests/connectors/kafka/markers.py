@@ -7,18 +7,11 @@ rows, are written to the partitions afterwards: whoever looks at once may look t
 from __future__ import annotations
 
 import time
-from functools import lru_cache
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import OffsetSpec
 
-CALL_SECONDS = 30.0
-
-
-@lru_cache
-def admin_of(bootstrap: str) -> AdminClient:
-    """It must outlive the answers to what it was asked."""
-    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+from tests.connectors.kafka.topics import CALL_SECONDS, admin_of
 
 
 def settled(bootstrap: str, topic: str, seconds: float) -> bool:

@@ -28,7 +28,8 @@ from seatunnel_py.api import (
     WriteContext,
     parse_type,
 )
-from tests.connectors.kafka.markers import admin_of, settled
+from tests.connectors.kafka.markers import settled
+from tests.connectors.kafka.topics import admin_of
 
 SPLITS = TableSchema(
     TablePath.parse("shop.numbers"),

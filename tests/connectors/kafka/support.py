@@ -7,33 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from seatunnel_connectors.kafka.factory import KafkaSourceFactory
 from seatunnel_connectors.kafka.source import KafkaSource
 from seatunnel_py.api import Batch, Heartbeat, JobMode, Position, Rejected, RowKind, Skipped, Split, StepContext
-from tests.connectors.kafka.markers import CALL_SECONDS, admin_of, settled
+from tests.connectors.kafka.markers import settled
+from tests.connectors.kafka.topics import CALL_SECONDS
 from tests.servers.kafka import KafkaServer
 
 ROW = {"fields": {"seq": "bigint", "name": "string"}}
-
-
-def admin(server: KafkaServer) -> AdminClient:
-    return admin_of(server.dsn)
-
-
-def make_topic(server: KafkaServer, topic: str, partitions: int = 1, **config: str) -> None:
-    """A new topic; settings with _ for the dots."""
-    settings = {name.replace("_", "."): value for name, value in config.items()}
-    made = admin(server).create_topics([NewTopic(topic, partitions, 1, config=settings)], request_timeout=CALL_SECONDS)
-    made[topic].result()
-
-
-def grow(server: KafkaServer, topic: str, partitions: int) -> None:
-    """More partitions than it has."""
-    asked = admin(server).create_partitions([NewPartitions(topic, partitions)], request_timeout=CALL_SECONDS)
-    asked[topic].result()
 
 
 def send(server: KafkaServer, topic: str, values: Sequence[bytes | None], partition: int = 0, **more: Any) -> None:

@@ -11,7 +11,8 @@ import pytest
 from seatunnel_connectors.kafka.sink_factory import KafkaSinkFactory
 from seatunnel_py.api import Column, RetriableError, StepContext, TablePath, TableSchema, parse_type
 from tests.connectors.kafka.sink_support import SPLITS, Job, create, rows
-from tests.connectors.kafka.support import all_rows, make_topic, read, row, send, source, splits_of
+from tests.connectors.kafka.support import all_rows, read, row, send, source, splits_of
+from tests.connectors.kafka.topics import make_topic
 from tests.servers.kafka import KafkaServer
 
 PARTS = ("headers", "key", "partition", "timestamp", "value")

@@ -12,13 +12,11 @@ from confluent_kafka import TopicPartition
 from seatunnel_connectors.kafka.reader import place_of
 from seatunnel_py.api import Batch, FatalError, Heartbeat, Position, RetriableError
 from seatunnel_py.api.resources import close_all
-from tests.connectors.kafka.markers import CALL_SECONDS, settled
+from tests.connectors.kafka.markers import settled
 from tests.connectors.kafka.support import (
     ROW,
-    admin,
     all_rows,
     in_transaction,
-    make_topic,
     read,
     row,
     send,
@@ -26,6 +24,7 @@ from tests.connectors.kafka.support import (
     splits_of,
     transactional,
 )
+from tests.connectors.kafka.topics import CALL_SECONDS, admin_of, grow, make_topic
 from tests.servers.kafka import KafkaServer
 
 WAIT_SECONDS = 60.0
@@ -40,7 +39,7 @@ def _clients() -> object:
 def delete_before(kafka: KafkaServer, topic: str, offset: int) -> None:
     """What retention does: the log begins later."""
     spot = TopicPartition(topic, 0, offset)
-    admin(kafka).delete_records([spot], request_timeout=CALL_SECONDS)[spot].result()
+    admin_of(kafka.dsn).delete_records([spot], request_timeout=CALL_SECONDS)[spot].result()
 
 
 def test_a_bounded_split_ends_at_the_end_of_the_start(kafka: KafkaServer, topic: str) -> None:
@@ -216,7 +215,7 @@ def test_a_topic_that_was_made_anew_is_another_one(kafka: KafkaServer, topic: st
     enumerator = made.enumerator(made.tables(), None)
     [split] = enumerator.discover()
     position = read(made, split).end
-    admin(kafka).delete_topics([topic], request_timeout=CALL_SECONDS)[topic].result()
+    admin_of(kafka.dsn).delete_topics([topic], request_timeout=CALL_SECONDS)[topic].result()
     make_topic(kafka, topic)
     send(kafka, topic, [row(seq) for seq in range(50)])
     close_all()
@@ -231,7 +230,7 @@ def test_a_deleted_topic_is_an_error(kafka: KafkaServer, topic: str) -> None:
     made = source(kafka, topic, streaming=True)
     enumerator = made.enumerator(made.tables(), None)
     list(enumerator.discover())
-    admin(kafka).delete_topics([topic], request_timeout=CALL_SECONDS)[topic].result()
+    admin_of(kafka.dsn).delete_topics([topic], request_timeout=CALL_SECONDS)[topic].result()
 
     with pytest.raises(FatalError, match=topic):
         list(enumerator.discover())
@@ -301,7 +300,6 @@ def test_a_groups_offsets_are_told_and_begun_at(kafka: KafkaServer, topic: str) 
 
 def test_new_partitions_and_topics_are_found_while_it_runs(kafka: KafkaServer, topic: str) -> None:
     """What appears later is read from its beginning, whatever the start mode: nobody has seen any of it."""
-    from confluent_kafka.admin import NewPartitions
 
     make_topic(kafka, f"{topic}-a")
     made = source(
@@ -313,8 +311,7 @@ def test_new_partitions_and_topics_are_found_while_it_runs(kafka: KafkaServer, t
     assert len(list(enumerator.discover())) == 1
     assert list(enumerator.discover()) == []
 
-    grown = admin(kafka).create_partitions([NewPartitions(f"{topic}-a", 2)], request_timeout=CALL_SECONDS)
-    grown[f"{topic}-a"].result()
+    grow(kafka, f"{topic}-a", 2)
     make_topic(kafka, f"{topic}-b")
     send(kafka, f"{topic}-a", [row(1)], partition=1)
     send(kafka, f"{topic}-b", [row(2)])
