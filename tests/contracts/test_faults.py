@@ -24,7 +24,7 @@ OUT_OF_SCOPE = {
 _REAL = (1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 19, 22, 24, 25, *range(28, 35), 37, 38, *range(40, 47), 48, 50, 51)
 REAL = {f"F{number}" for number in _REAL}
 """Faults that real processes, servers or files are to show, not a simulation alone."""
-ONLY_SIMULATED = {"F11", "F13"}
+ONLY_SIMULATED = {"F11"}
 """Of these, what nothing real shows yet."""
 _SIMULATED = ("simulation", "protocol", "mutants", "model")
 _NUMBER = re.compile(r"\b[FI]\d{1,2}\b")
