@@ -103,19 +103,6 @@ def cipher(identifier: str, properties: Mapping[str, str] | None = None) -> Ciph
     raise SeaTunnelError(f"no cipher {identifier!r} is installed", f"Known are: {names}.")
 
 
-def encrypt_text(identifier: str, text: str) -> str:
-    """The text as a job file with ``env.shade.identifier`` of that name holds it."""
-    return cipher(identifier).encrypt(text)
-
-
-def decrypt_text(identifier: str, text: str) -> str:
-    """The inverse of ``encrypt_text``."""
-    try:
-        return cipher(identifier).decrypt(text)
-    except ValueError:
-        raise SeaTunnelError(f"the text cannot be decrypted by {identifier!r}") from None
-
-
 _COLUMNS = frozenset({"schema", "fields", "columns", "rows"})
 """Below these names an option called ``password`` is a column of the data."""
 
