@@ -9,10 +9,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from seatunnel_py.api.failpoints import DIRECTORY_VARIABLE, VARIABLE
 from tests.servers.process_tree import descendants, parent_of_each, words_of
@@ -52,13 +52,18 @@ def start(
     env: Mapping[str, str] | None = None,
     program: Sequence[str] = SEATUNNEL,
     output: Path | None = None,
+    errors: Path | None = None,
 ) -> subprocess.Popen[str]:
-    """Start the command line in ``home``, which also holds its state; what it prints can go into a file."""
+    """Start the command line in ``home``, which also holds its state; what it prints can go into files."""
     environment = {**os.environ, "SEATUNNEL_HOME": str(home / ".seatunnel"), "NO_COLOR": "1", **(env or {})}
-    with output.open("w") if output else nullcontext(subprocess.PIPE) as stdout:
+    with _file(output) as stdout, _file(errors) as stderr:
         return subprocess.Popen(
-            [*program, *arguments], cwd=home, env=environment, text=True, stdout=stdout, stderr=subprocess.PIPE
+            [*program, *arguments], cwd=home, env=environment, text=True, stdout=stdout, stderr=stderr
         )
+
+
+def _file(path: Path | None) -> AbstractContextManager[IO[str] | int]:
+    return path.open("w") if path else nullcontext(subprocess.PIPE)
 
 
 def finish(process: subprocess.Popen[str], seconds: float = RUN_SECONDS_MAX) -> Finished:

@@ -14,6 +14,7 @@ import typer
 from seatunnel_py.cli import debugging
 from seatunnel_py.cli.arguments import AsJson, JobArgument, Variables, variables_of
 from seatunnel_py.cli.groups import jobs_app, quarantine_app, state_app
+from seatunnel_py.cli.patience import patience
 from seatunnel_py.errors import JobFileError, SeaTunnelError
 
 GARBAGE_AFTER = 20_000
@@ -284,7 +285,8 @@ def main() -> None:
     as_json = "--json" in sys.argv
     gc.set_threshold(GARBAGE_AFTER)
     try:
-        app(color=False if os.environ.get("NO_COLOR") else None)
+        with patience():
+            app(color=False if os.environ.get("NO_COLOR") else None)
     except JobFileError as error:
         from seatunnel_py.cli.problems import tell_plain, tell_problems
 

@@ -19,6 +19,7 @@ from seatunnel_py.api.sink import CommitContext, Committer, Piece, Setup, Sink
 from seatunnel_py.api.source import Enumerator, Source, SourceTable, Split
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.errors import SeaTunnelError, worded
+from seatunnel_py.plan.awaiting import asking
 from seatunnel_py.plan.registry import BrokenPluginError, missing_extra
 from seatunnel_py.plan.steps import Job, Step
 from seatunnel_py.work.given import not_plain
@@ -159,7 +160,8 @@ def snapshot_of(step: Step, enumerator: Enumerator) -> Any:
 def _told(step: Step, method: str, ask: Callable[[], T]) -> T:
     """Planning ends with what plugins refuse (1); what they raise beyond that has to say whose it is (2)."""
     try:
-        return ask()
+        with asking(step.node.path, method):
+            return ask()
     except ImportError as error:
         raise missing_extra(step.factory, error) from error
     except (SeaTunnelError, ValueError, KeyboardInterrupt):

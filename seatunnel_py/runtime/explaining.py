@@ -50,7 +50,7 @@ def standing_of(life: PipelineLife, at: float, moved_at: float | None) -> Standi
     """Where this pipeline is now."""
     runs = [run for run in life.subtasks.values() if run.subtask not in life.left_out]
     waits = [*_outside(life, at), *_pauses(runs), *_units(life, at), *_checkpoints(life, at)]
-    busy = bool(waits) and not life.state.ended
+    busy = bool(waits) and (not life.state.ended or bool(life.aside))
     if life.graph.topology.edges and busy:
         waits += stable.explain([_view(life, run) for run in runs], at)
     if life.started_at is None:

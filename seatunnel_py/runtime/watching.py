@@ -1,9 +1,9 @@
 """Whether anything moves in a job, and what is said where nothing has for long.
 
 Rules. (1) Looked at when the driver looks for requests. (2) A job in which nothing moves and nobody waits is idle:
-nothing is said. (3) It is said after ``STILL_SECONDS`` and then at growing distances, so that a job that hangs for a
-night fills no log. (4) Targets are asked what keeps them on a thread of its own, for a target that hangs must not keep
-the driver.
+nothing is said. (3) It is said after ``STILL_SECONDS``, sooner where somebody has stopped the job and waits for its
+end, and then at growing distances, so that a job that hangs for a night fills no log. (4) Targets are asked what keeps
+them on a thread of its own, for a target that hangs must not keep the driver.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline_life import PipelineLife
 
 STILL_SECONDS = 30.0  # several times what a unit or a commit takes that is in order
+STOPPING_SECONDS = 5.0
 TABLES_MAX = 5  # that are explained without anybody's having asked
 Standings = Sequence[Standing]
 
@@ -46,7 +47,8 @@ class Watch:
                 self._moved[event.pipeline] = event.at
         elif not isinstance(event, TableChanged | CheckpointDone):
             return
-        self._last, self._patience = self._driver.now(), STILL_SECONDS
+        self._last = self._driver.now()
+        self._patience = STOPPING_SECONDS if self._driver.stopped_by else STILL_SECONDS
 
     def look(self) -> None:
         """Say so where nothing has moved for long, and somebody waits."""
@@ -55,9 +57,9 @@ class Watch:
             self.explain(self._tell)
 
     def explain(self, then: Callable[[Standings], None]) -> None:
-        """Where all pipelines are that have not ended; those that wait first."""
+        """Where all pipelines are that have not ended, or wait for what is under way outside; those that wait first."""
         at = self._driver.now()
-        lives = [life for life in self._lives.values() if not life.state.ended]
+        lives = [life for life in self._lives.values() if not life.state.ended or life.aside]
         found = [standing_of(life, at, self._moved.get(life.id)) for life in lives]
         sinks = {life.pipeline.name: held_up(life, at) for life in lives}
         asking = {name: own for name, own in sinks.items() if own}

@@ -1,0 +1,42 @@
+"""Tells what is waited for while a job is planned: a locked table or a network that swallows packets answers nothing,
+and until the job runs there is no progress to be shown."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from seatunnel_py.plan import awaiting
+
+FIRST_SECONDS = 10.0  # then at growing distances
+LOOK_SECONDS = 1.0
+
+
+@contextmanager
+def patience() -> Iterator[None]:
+    """Around a command. It says so on stderr, from a thread of its own."""
+    ended = threading.Event()
+    threading.Thread(target=_watch, args=(ended,), name="patience", daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
+
+
+def _watch(ended: threading.Event) -> None:
+    last, limit = None, FIRST_SECONDS
+    while not ended.wait(LOOK_SECONDS):
+        question = awaiting.oldest()
+        if question is not last:
+            last, limit = question, FIRST_SECONDS
+        if question is not None and (seconds := time.monotonic() - question.since) > limit:
+            limit *= 2
+            typer.echo(
+                f"{question.path}: no answer for {seconds:.0f} s ({question.method}); a lock at its server or the "
+                "network may keep it",
+                err=True,
+            )
