@@ -30,13 +30,13 @@ def patience() -> Iterator[None]:
 def _watch(ended: threading.Event) -> None:
     last, limit = None, FIRST_SECONDS
     while not ended.wait(LOOK_SECONDS):
-        question = awaiting.oldest()
-        if question is not last:
-            last, limit = question, FIRST_SECONDS
-        if question is not None and (seconds := time.monotonic() - question.since) > limit:
+        awaited = awaiting.oldest()
+        if awaited is not last:
+            last, limit = awaited, FIRST_SECONDS
+        if awaited is not None and (seconds := time.monotonic() - awaited.since) > limit:
             limit *= 2
             typer.echo(
-                f"{question.path}: no answer for {seconds:.0f} s ({question.method}); a lock at its server or the "
+                f"{awaited.path}: no answer for {seconds:.0f} s ({awaited.method}); a lock at its server or the "
                 "network may keep it",
                 err=True,
             )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Question:
+class Awaited:
     """``path``: of the step, as the job file has it; ``since`` on the clock that nobody sets."""
 
     path: str
@@ -18,7 +18,7 @@ class Question:
     since: float
 
 
-_open: dict[int, Question] = {}
+_open: dict[int, Awaited] = {}
 """By thread: each waits for one answer."""
 
 
@@ -26,13 +26,13 @@ _open: dict[int, Question] = {}
 def asking(path: str, method: str) -> Iterator[None]:
     """Around a call of a plugin."""
     thread = threading.get_ident()
-    _open[thread] = Question(path, method, time.monotonic())
+    _open[thread] = Awaited(path, method, time.monotonic())
     try:
         yield
     finally:
         _open.pop(thread, None)
 
 
-def oldest() -> Question | None:
+def oldest() -> Awaited | None:
     """What has been waited for the longest."""
     return min(tuple(_open.values()), key=lambda one: one.since, default=None)
