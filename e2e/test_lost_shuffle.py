@@ -8,10 +8,9 @@ from pathlib import Path
 
 from e2e.support import finish, start, wait_for, write_job
 
-ROWS, BUCKETS = 20_000, 40
-PARTITIONS = (
-    48  # each a task of a Python worker, one after the other: the files are gone before the last of them have begun
-)
+ROWS, BUCKETS = 20_000, 400
+PARTITIONS = 150
+"""Each a task of a Python worker: the files are gone before the last of them have begun."""
 
 
 def test_shuffle_files_that_are_lost(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import typer
 
+from seatunnel_py.redaction import redacted_text
+
 OPTION = "--debug"
 VARIABLE = "SEATUNNEL_DEBUG"
 
@@ -28,7 +30,12 @@ def wanted() -> bool:
 def tell(error: BaseException) -> None:
     """The trace of an error that ends the command, if somebody wants it."""
     if wanted():
-        typer.echo("".join(traceback.format_exception(error)), err=True)
+        tell_trace(error)
+
+
+def tell_trace(error: BaseException) -> None:
+    """As Python would print it, without the secrets that it quotes."""
+    typer.echo(redacted_text("".join(traceback.format_exception(error))), err=True)
 
 
 def tell_traces(events: Path) -> None:

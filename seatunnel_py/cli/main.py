@@ -301,7 +301,11 @@ def main() -> None:
         sys.exit(1)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
-            raise
+            debugging.tell_trace(error)
+            sys.exit(1)
         typer.echo(f"error: {error.strerror}: {error.filename or 'where the output goes'}", err=True)
         sys.stdout = None  # what it still holds cannot be written either
+        sys.exit(1)
+    except Exception as error:  # noqa: BLE001 - Python would print the same, with secrets that it quotes
+        debugging.tell_trace(error)
         sys.exit(1)

@@ -12,9 +12,10 @@ from enum import StrEnum
 from pathlib import Path
 
 from seatunnel_py import app
-from seatunnel_py.errors import ExitCode, JobFileError, SeaTunnelError
+from seatunnel_py.errors import ExitCode, JobFileError, SeaTunnelError, worded
 from seatunnel_py.plan.registry import PluginKind
 from seatunnel_py.plan.steps import Job
+from seatunnel_py.redaction import redacted_text
 from seatunnel_py.runtime.home import Home, JobPlace
 from seatunnel_py.runtime.receipt import Receipt
 
@@ -122,7 +123,7 @@ def _causes(receipt: Receipt) -> str:
 
 def _words(error: Exception) -> str:
     if not isinstance(error, SeaTunnelError):
-        return f"{type(error).__name__}: {error}\n{''.join(traceback.format_exception(error))}"
+        return redacted_text(f"{worded(error)}\n{''.join(traceback.format_exception(error))}")
     if not isinstance(error, JobFileError):
         return str(error)
     shown = [str(problem) for problem in error.problems[:PROBLEMS_SHOWN]]

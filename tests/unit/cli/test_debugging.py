@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_py.cli import debugging
+from seatunnel_py.cli import debugging, main
+from seatunnel_py.redaction import keep_secret
 
 PROGRAM = "from seatunnel_py.__main__ import main; main()"
 
@@ -38,3 +39,22 @@ def test_traces_of_a_job_are_told_once_each(tmp_path: Path, capsys: pytest.Captu
 
     debugging.tell_traces(events)
     assert capsys.readouterr().err == "a\nb\n"
+
+
+@pytest.mark.parametrize("error", [KeyError("hunter2canary"), OSError(5, "hunter2canary")])
+def test_a_trace_quotes_no_secret(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a bug of ours, which nobody has foreseen (S1)."""
+
+    def app(**_: object) -> None:
+        keep_secret(["hunter2canary"])
+        raise error
+
+    monkeypatch.setattr(main, "app", app)
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+
+    told = capsys.readouterr().err
+    assert ended.value.code == 1
+    assert "Traceback" in told and "******" in told and "hunter2" not in told
