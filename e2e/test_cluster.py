@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import finish, kill9, seatunnel, start, wait_alive, write_job
+from e2e.support import finish, kill9, seatunnel, start, wait_alive, wait_for, write_job
 from tests.servers.process_tree import jvms_below
 from tests.servers.spark_cluster import SparkCluster, spark_cluster
 
@@ -115,11 +115,12 @@ def test_a_killed_executor_costs_only_its_unfinished_units(
         "SELECT 1 FROM pg_stat_activity WHERE query ~* 'copy .* from stdin' AND state = 'active' "
         "AND datname = current_database() AND pid <> pg_backend_pid()"
     )
-    process = start(tmp_path, "run", "job.conf", "--json")
 
     def executors() -> list[int]:
         return [jvm for one in cluster.workers.values() for jvm in jvms_below(one.pid, "CoarseGrainedExecutorBackend")]
 
+    wait_for("the executors of the test before to be gone", lambda: not executors())
+    process = start(tmp_path, "run", "job.conf", "--json")
     try:
         with databases.connect(databases.target) as connection:
             begun = partial(connection.execute, copies if phase == "it copies" else "SELECT 1")
