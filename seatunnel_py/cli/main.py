@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import gc
 import os
 import sys
 from pathlib import Path
@@ -16,10 +15,6 @@ from seatunnel_py.cli.arguments import AsJson, JobArgument, Variables, variables
 from seatunnel_py.cli.groups import jobs_app, quarantine_app, state_app
 from seatunnel_py.cli.patience import patience
 from seatunnel_py.errors import JobFileError, SeaTunnelError
-
-GARBAGE_AFTER = 20_000
-"""Objects after which Python looks for cycles among the new ones. Its own 700 cost a tenth of every start: what is
-imported and planned lives as long as the command does."""
 
 app = typer.Typer(
     name="seatunnel",
@@ -283,7 +278,6 @@ def main() -> None:
     trace. Whoever has asked for JSON gets that, also of an error."""
     debugging.take(sys.argv)
     as_json = "--json" in sys.argv
-    gc.set_threshold(GARBAGE_AFTER)
     try:
         with patience():
             app(color=False if os.environ.get("NO_COLOR") else None)
