@@ -37,8 +37,8 @@ from seatunnel_py.runtime.takeover import SEEN, Authority, Seen, take_over
 from seatunnel_py.runtime.unit_journal import JournalFile
 from seatunnel_py.work.segments import remove_all
 
-GARBAGE_AFTER = 2_000, 10, 10
-"""As often as that it is looked for from then on: there is little to look at, and a stream must not grow."""
+GARBAGE_OF_STREAMS_AFTER = 2_000, 10, 10
+"""As often as that a stream looks for it, which must not grow: there is little to look at. A batch ends."""
 
 
 def drive(
@@ -58,7 +58,8 @@ def drive(
     driver.hears_at(run.desk(plan))
     on_driver(driver)
     gc.freeze()  # a plan lives as long as its driver: to look for garbage in it took a tenth of the time of 200 tables
-    gc.set_threshold(*GARBAGE_AFTER)
+    if job.file.env.job_mode is JobMode.STREAMING:
+        gc.set_threshold(*GARBAGE_OF_STREAMS_AFTER)
     started = time.time()
     tell(_started(job, place, pipelines, started, run.authority.incarnation))
     try:
