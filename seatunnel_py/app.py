@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -239,7 +240,7 @@ class Session:
                 tell = Listeners(log, (*hook_listeners(hooks()), listen))
                 _announce(planned, place, tell, accepted=accept_changes)
                 described = _described(planned)
-                engine = self._engines.engine(place.exchange)  # waits for Spark: what can be done before is
+                engine = partial(self._engines.engine, place.exchange)  # waits for Spark: what can be done before is
                 receipt, resumable = drive(planned.job, described, pipelines, engine, place, tell, on_driver, began)
             receipt = _kept(receipt, place)
             place.clear(finished=receipt.exit_code == ExitCode.SUCCESS, rows=not resumable)

@@ -45,27 +45,30 @@ def drive(
     job: Job,
     plan: Mapping[str, Any],
     pipelines: tuple[Pipeline, ...],
-    engine: Engine,
+    engine: Callable[[], Engine],
     place: JobPlace,
     tell: Callable[[JobEvent], None],
     on_driver: Callable[[Any], None],
     began: float,
 ) -> tuple[Receipt, bool]:
-    """Run these pipelines to their ends. The receipt, and whether the job can go on from where it stands."""
+    """Run these pipelines to their ends. The receipt, and whether the job can go on from where it stands. ``engine``
+    waits until it is there; ``on_driver`` gets the driver then, before anything is changed."""
     run = _Run(job, pipelines, place)
     run.publish(plan)
     driver = run.driver(pipelines, engine, tell)
     driver.hears_at(run.desk(plan))
-    on_driver(driver)
-    gc.freeze()  # a plan lives as long as its driver: to look for garbage in it took a tenth of the time of 200 tables
-    if job.file.env.job_mode is JobMode.STREAMING:
-        gc.set_threshold(*GARBAGE_OF_STREAMS_AFTER)
     started = time.time()
-    tell(_started(job, place, pipelines, started, run.authority.incarnation))
-    try:
-        tables = driver.run()
-    finally:
-        engine.stop()
+
+    def begin() -> None:
+        nonlocal started
+        on_driver(driver)
+        gc.freeze()  # plans live as long as their driver: to look for garbage in them took a tenth of 200 tables' time
+        if job.file.env.job_mode is JobMode.STREAMING:
+            gc.set_threshold(*GARBAGE_OF_STREAMS_AFTER)
+        started = time.time()
+        tell(_started(job, place, pipelines, started, run.authority.incarnation))
+
+    tables = driver.run(begin)
     run.leave(driver)
     left = driver.end_lineage()
     ended = time.time()
@@ -140,7 +143,9 @@ class _Run:
             return replace(receipt, notes=(*receipt.notes, note))
         return receipt
 
-    def driver(self, pipelines: tuple[Pipeline, ...], engine: Engine, tell: Callable[[JobEvent], None]) -> Driver:
+    def driver(
+        self, pipelines: tuple[Pipeline, ...], engine: Callable[[], Engine], tell: Callable[[JobEvent], None]
+    ) -> Driver:
         driver = Driver(
             pipelines,
             engine,

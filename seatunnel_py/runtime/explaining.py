@@ -15,7 +15,7 @@ from seatunnel_py.api.sink import Sink
 from seatunnel_py.errors import first_line
 from seatunnel_py.protocol import stable
 from seatunnel_py.protocol.stable import Doing, Waiting
-from seatunnel_py.runtime import pausing
+from seatunnel_py.runtime import back_pressure, pausing
 from seatunnel_py.runtime.receipt import position_text
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _view(life: PipelineLife, run: SubtaskRun) -> Waiting:
     view = run.participant.waiting_on
     if view.doing is not Doing.RUNNING or not run.held:
         return view
-    full = life.full(run.outputs)
+    full = back_pressure.full(life, run.outputs)
     if full:
         return replace(view, doing=Doing.OUTPUT_FULL, channels=full)
     if pausing.why(run):

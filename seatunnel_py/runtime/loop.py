@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -32,8 +31,10 @@ from seatunnel_py.runtime.effects import as_failure
 from seatunnel_py.runtime.events import JobEvent
 from seatunnel_py.runtime.finishing_apart import remainders
 from seatunnel_py.runtime.graph import graph_of, keys
+from seatunnel_py.runtime.held_calls import HeldCalls
 from seatunnel_py.runtime.journalling import Journalling
 from seatunnel_py.runtime.orders import perform
+from seatunnel_py.runtime.other_threads import OtherThreads
 from seatunnel_py.runtime.pipeline_life import PipelineLife
 from seatunnel_py.runtime.ports import Clock, Engine, EngineEvent, EngineLost, UnitFinished, UnitLost
 from seatunnel_py.runtime.read_limit import ReadLimit
@@ -48,7 +49,6 @@ from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.unit import FailureKind, Unit, UnitFailure, UnitId
 
 LOOK_SECONDS = 5.0
-SIDE_THREADS = 4  # statements in flight against targets beside the data; more only queues up inside the target
 
 
 class Driver:
@@ -57,7 +57,7 @@ class Driver:
     def __init__(
         self,
         pipelines: tuple[Pipeline, ...],
-        engine: Engine,
+        engine: Callable[[], Engine],
         job_id: str,
         authority: Authority,
         store: CheckpointStore,
@@ -66,7 +66,9 @@ class Driver:
         clock: Clock,
         listen: Callable[[JobEvent], None],
     ) -> None:
-        self.engine = engine
+        self.engine: Engine
+        self._await_engine = engine
+        self.when_begun = HeldCalls()
         settings = replace(settings, isolates=(len(pipelines) > 1 or bool(authority.apart)) and not settings.fail_fast)
         self._settings = settings
         self._clock = clock
@@ -89,8 +91,8 @@ class Driver:
         self._timers = Timers()
         self._limits: dict[str, ReadLimit] = {}
         self._admission = Admission(self._lives.values())
-        self._side = ThreadPoolExecutor(SIDE_THREADS, thread_name_prefix="side")
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self._threads = OtherThreads(self.post)
+        self.aside, self._write = self._threads.aside, self._threads.write
         self._target_work = TargetWork(self.aside, self.post)
         self._journalling = Journalling(journal, self._write, self._journal_failed)
         self._failed_fast = False
@@ -136,25 +138,43 @@ class Driver:
         """End the job. The first call lets streaming pipelines end behind a savepoint; a second one ends at once."""
         self._queue.put(lambda: self._stop_all(exit_code, "the job was stopped"))
 
-    def run(self) -> tuple[TableReceipt, ...]:
-        """Run to the end and say what arrived. Raises only for failures of the loop itself."""
-        self.engine.start(lambda event: self._queue.put(lambda: self._from_engine(event)))
+    def run(self, begun: Callable[[], None] = lambda: None) -> tuple[TableReceipt, ...]:
+        """Run to the end and say what arrived. ``begun`` is called before anything is changed. Raises what keeps the
+        engine from starting, what ``begun`` raises, and failures of the loop itself."""
         try:
+            self._admission.admit()  # targets and sources are looked at while the engine starts
+            self._begin(begun)
+            self._work()
+        finally:
+            self._threads.close()
+            self._journal.close()
+        now = self.now()
+        return tuple(receipt for life in self._lives.values() for receipt in life.receipts(now))
+
+    def _begin(self, begun: Callable[[], None]) -> None:
+        try:
+            self.engine = self._threads.await_(self._await_engine, self._next)
+            begun()
+        except BaseException as error:
+            self._stop_all(ExitCode.FAILED, str(error))
+            while self._admission:  # what was looked at is open
+                self._next()
+            raise
+
+    def _work(self) -> None:
+        try:
+            self.engine.start(lambda event: self._queue.put(lambda: self._from_engine(event)))
+            self.when_begun.begin()
             if self._desk is not None:
                 self._desk.begin(self, self._lives)
             self._look_for_another()
-            self._admission.admit()
             while self._admission or self._journalling.busy or (self._desk and self._desk.busy):
                 self._next()
                 self._admission.admit()
         finally:
             if self._desk is not None:
                 self._desk.close()
-            self._side.shutdown(wait=True)
-            self._writer.shutdown(wait=True)
-            self._journal.close()
-        now = self.now()
-        return tuple(receipt for life in self._lives.values() for receipt in life.receipts(now))
+            self.engine.stop()
 
     @property
     def resumable(self) -> bool:
@@ -273,18 +293,6 @@ class Driver:
     def forget(self, key: tuple[Any, ...]) -> None:
         self._timers.forget(key)
 
-    def aside(self, task: Callable[[], Any], then: Then, failed: Failed) -> None:
-        def work() -> None:
-            try:
-                value = task()
-            except BaseException as error:  # noqa: BLE001 - whatever a plugin raises ends its table, not the loop
-                failure = as_failure(error)
-                self._queue.put(lambda: failed(failure))
-            else:
-                self._queue.put(lambda: then(value))
-
-        self._side.submit(work)
-
     def of_target(self, work: Work, then: Then, failed: Failed) -> None:
         self._target_work.ask(work, then, failed)
 
@@ -311,6 +319,9 @@ class Driver:
         self._write(delete, lambda _: None)
 
     def tell(self, event: JobEvent) -> None:
+        self.when_begun(partial(self._tell, event))
+
+    def _tell(self, event: JobEvent) -> None:
         if self._desk is not None:
             self._desk.saw(event)
         self._listen(event)
@@ -331,19 +342,6 @@ class Driver:
             self._stop_all(ExitCode.FAILED, f"stopped because {life.pipeline.name} failed")
 
     # ---------------------------------------------------------------- durable things
-
-    def _write(self, task: Callable[[], Any], then: Callable[[BaseException | None], None]) -> None:
-        """On the store's own thread, one after the other."""
-
-        def work() -> None:
-            error: BaseException | None = None
-            try:
-                task()
-            except Exception as caught:  # noqa: BLE001 - the protocol decides what follows
-                error = caught
-            self._queue.put(lambda: then(error))
-
-        self._writer.submit(work)
 
     def _persist(self, command: PersistTogether) -> None:
         def stored(error: BaseException | None) -> None:

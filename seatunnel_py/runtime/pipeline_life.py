@@ -12,7 +12,7 @@ one everything staged is dropped. Where a target remembers rows that are visible
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -23,12 +23,11 @@ from seatunnel_py.protocol import participant_messages as task
 from seatunnel_py.protocol.claims import Claim
 from seatunnel_py.protocol.coordinator import Coordinator
 from seatunnel_py.protocol.failover import FailurePolicy
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Batch
+from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.participant import Participant
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.topology import Topology
-from seatunnel_py.runtime import channel_data, effects
+from seatunnel_py.runtime import effects
 from seatunnel_py.runtime.asides import Asides
 from seatunnel_py.runtime.chains import JobIdentity, chain_of
 from seatunnel_py.runtime.completion import Completion
@@ -124,12 +123,16 @@ class PipelineLife:
 
     def begin(self) -> None:
         """It is this pipeline's turn."""
-        self.started_at = self.started_at or self.now()
+        self.world.when_begun(self._takes_time)
         self.world.owns(self.key)
         begin = partial(start, self.pipeline, self.graph.topology, self.groups, self.job, self._past)
         self.aside(
             "prepare", begin, self._is_prepared, self._cannot_begin, late=lambda outcome: self.opened(outcome.prepared)
         )
+
+    def _takes_time(self) -> None:
+        """What it waits for from now on it waits for itself, and not for the engine."""
+        self.started_at = self.started_at or self.now()
 
     def opened(self, prepared: Prepared) -> None:
         """Its sources are open: whatever ends the pipeline closes them."""
@@ -138,14 +141,7 @@ class PipelineLife:
     def _is_prepared(self, outcome: Start) -> None:
         self.opened(outcome.prepared)
         self._numbering, self._numberings = outcome.graph[1], outcome.numberings
-        try:
-            over = outcome.record is not None and outcome.record.kind is RecordKind.FINAL
-            for vertex in self.pipeline.vertices if not over else ():
-                self.world.register(chain_of(vertex, self.prepared.setups, self.job, self.settings.exchange))
-        except Exception as error:  # noqa: BLE001 - a plugin that cannot travel concerns its own table
-            self._cannot_begin(effects.as_failure(error))
-            return
-        self.coordinator = Coordinator(
+        coordinator = Coordinator(
             self.graph.topology,
             self.settings.checkpoints(bounded=self.bounded, early=self._shows_nothing_early()),
             self.settings.restarts,
@@ -160,6 +156,20 @@ class PipelineLife:
         for vertex in self.pipeline.vertices:
             self.subtasks |= self._subtasks_of(vertex)
         self.left_out.begin(outcome.record, self._past)
+        self.world.when_begun(partial(self._enter, outcome, coordinator))
+
+    def _enter(self, outcome: Start, coordinator: Coordinator) -> None:
+        """There is an engine: from now on it may change things."""
+        if self._over is not None:
+            return
+        over = outcome.record is not None and outcome.record.kind is RecordKind.FINAL
+        try:
+            for vertex in self.pipeline.vertices if not over else ():
+                self.world.register(chain_of(vertex, self.prepared.setups, self.job, self.settings.exchange))
+        except Exception as error:  # noqa: BLE001 - a plugin that cannot travel concerns its own table
+            self._cannot_begin(effects.as_failure(error))
+            return
+        self.coordinator = coordinator
         lines = [dropped_line(self.key)] if outcome.anew else []
         if self.graph.topology.edges and outcome.graph != self._past.graph:  # else nobody keeps a journal
             lines.append(graph_line(self.key, *outcome.graph))
@@ -227,19 +237,6 @@ class PipelineLife:
         self.completion.look()
 
     # ---------------------------------------------------------------- units
-
-    def full(self, channels: Sequence[Channel]) -> tuple[Channel, ...]:
-        """Those of these channels that no unit may give anything to."""
-        back_edges = self.graph.topology.back_edges
-        return tuple(channel for channel in channels if channel.edge not in back_edges and not self._room(channel))
-
-    def _room(self, channel: Channel) -> bool:
-        receiver = self.subtasks[channel.receiver].participant
-        queues = receiver.inputs.queues
-        if channel.receiver in self.left_out or receiver.units.replay is not None or channel not in queues:
-            return True
-        queued = sum(channel_data.size(one) for one in queues[channel] if isinstance(one, Batch))
-        return queued < self.settings.channel_capacity
 
     def retry(self, run: SubtaskRun, unit: Unit, delay: float, failure: UnitFailure) -> None:
         """Another attempt, after a pause."""

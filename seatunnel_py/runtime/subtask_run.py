@@ -24,7 +24,7 @@ from seatunnel_py.protocol.participant_messages import RunUnit, UnitDone, UnitFa
 from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.protocol.topology import Determinism
-from seatunnel_py.runtime import bad_rows, channel_data, pausing
+from seatunnel_py.runtime import back_pressure, bad_rows, channel_data, pausing
 from seatunnel_py.runtime.conservation import violation
 from seatunnel_py.runtime.effects import piece_of, piece_plain
 from seatunnel_py.runtime.events import RowsMoved, UnitGivenUp
@@ -151,7 +151,7 @@ class SubtaskRun:
         """Begin the unit that waits, unless a channel behind it is full, there is nothing to read for now, or a source
         has to wait."""
         command = self.command
-        if not self.held or command is None or self.line.full(self.outputs) or pausing.must_wait(self):
+        if not self.held or command is None or back_pressure.full(self.line, self.outputs) or pausing.must_wait(self):
             return
         self.held = False
         work = self._work(command, state_of(command.state))

@@ -24,6 +24,9 @@ class World(Protocol):
     def owns(self, pipeline: str) -> None:
         """Units of this pipeline's vertices are its own from now on."""
 
+    def when_begun(self, call: Callable[[], None]) -> None:
+        """Call once there is an engine, and from then on at once."""
+
     def register(self, chain: Chain) -> None:
         """Units of this vertex run this chain from now on. May raise whatever a plugin that cannot travel raises."""
 

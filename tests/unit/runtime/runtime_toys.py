@@ -287,9 +287,20 @@ def driver_of(
     listen: Callable[[JobEvent], None],
     place: Path,
 ) -> Driver:
-    """A driver over a store in ``place``: the first one there, or the one that goes on after others."""
+    """A driver over a store in ``place``: the first one there, or the one that goes on after others. ``engine`` is one,
+    or what waits for one."""
     storage = LocalStorage(place / "checkpoints")
     store = CheckpointStore(storage)
     authority = take_over(store, keys(pipelines))
     journal = JournalFile(storage, authority.incarnation)
-    return Driver(tuple(pipelines), engine, "j", authority, store, journal, settings, clock, listen)
+    return Driver(
+        tuple(pipelines),
+        engine if callable(engine) else lambda: engine,
+        "j",
+        authority,
+        store,
+        journal,
+        settings,
+        clock,
+        listen,
+    )
