@@ -1,32 +1,34 @@
-"""The engine port on Spark: packs of units, each pack one Spark job of one task, a few of them under way at once.
+"""The engine port on Spark: packs of units, a few of them under way at once, each in one worker (``ways.py``).
 
-Rules. (1) Spark never retries: what a lost task had finished is read from the pack's journal. (2) Every submitted
-unit ends in exactly one event. (3) slots + 1 packs are under way, so that a slot never waits for the driver.
-(4) A unit's deadline is kept by its worker; where that is past keeping it (a call that never lets go of the
-interpreter) the driver ends the pack, a grace later. (5) Without its JVM the driver has no engine: that is said once,
-and ends the job, which can be gone on with.
+Rules. (1) Spark never retries: what a lost worker had finished is read from the pack's journal. (2) Every submitted
+unit ends in exactly one event. (3) Where each pack is a Spark job, slots + 1 of them are under way, so that a slot
+never waits for the driver; a worker that stays does not, and there are as many as slots. (4) A unit's deadline is kept
+by its worker; where that is past keeping it (a call that never lets go of the interpreter) the driver ends the pack, a
+grace later. (5) Without its JVM the driver has no engine: that is said once, and ends the job, which can be gone on
+with.
 """
 
 from __future__ import annotations
 
-import json
 import secrets
 import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.ports import EngineEvent, EngineLost, UnitFinished, UnitLost, UnitStarted
-from seatunnel_py.spark.overdue import overdue
-from seatunnel_py.spark.pack_task import Pack, task, unpicklable
+from seatunnel_py.spark.pack_task import Pack
 from seatunnel_py.spark.packs import PackQueue
-from seatunnel_py.spark.query_unit import QuerySessions, needs_catalyst, run_query_unit
+from seatunnel_py.spark.query_unit import QuerySessions, needs_catalyst
 from seatunnel_py.spark.residents import Residents
+from seatunnel_py.spark.slots import Slot
+from seatunnel_py.spark.switchboard import Switchboard
+from seatunnel_py.spark.ways import JobEach, Way, WorkerGone
 from seatunnel_py.work.chain import Chain, ChainSource
 from seatunnel_py.work.journal import read_journal
-from seatunnel_py.work.unit import FailureKind, Unit, UnitId, UnitResult, result_from_plain
+from seatunnel_py.work.unit import FailureKind, Unit, UnitId, UnitResult
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -36,26 +38,36 @@ STOP_SECONDS_MAX = 10.0  # Spark lets a cancelled task go within its own kill ti
 
 
 class SparkEngine:
-    """Runs packs from ``slots + 1`` driver threads. ``journals`` is a directory that driver and workers share; the
-    engine makes one of its own in it and takes it away again."""
+    """``journals`` is a directory that driver and workers share; the engine makes one of its own in it and takes it
+    away again. ``staying``: workers stay, for nothing else of this application wants their slots."""
 
-    def __init__(self, context: SparkContext, slots: int, journals: Path, residents: int = 0) -> None:
+    def __init__(
+        self, context: SparkContext, slots: int, journals: Path, residents: int = 0, *, staying: bool = False
+    ) -> None:
         self._context = context
         self._slots = slots
         self._name = f"packs-{secrets.token_hex(4)}"
         self._journals = journals / self._name
         self._chains: dict[str, Chain] = {}
-        self._queue = PackQueue(slots + 1)
-        self._groups: dict[UnitId, str] = {}
+        self._queue = PackQueue(slots + (not staying))
+        self._runs: dict[UnitId, Way] = {}
         self._packs = 0
         self._changed = threading.Condition()
         self._stopping = False
         self._report: Callable[[EngineEvent], None] = _unstarted
         self._threads: list[threading.Thread] = []
         self._base = context.parallelize([0], 1)
-        self._sessions = QuerySessions(context)
         host = context.getConf().get("spark.driver.host") or "127.0.0.1"
-        self._residents = Residents(self._name, host, residents, self._run_resident, self._cancel, self._say)
+        self._board = Switchboard(host, slots)
+        self._ways = self._ways_of(staying=staying)
+        self._residents = Residents(self._name, host, residents, self._run, self._cancel, self._say)
+
+    def _ways_of(self, *, staying: bool) -> Sequence[Way]:
+        if staying:
+            names = (f"{self._name}-slot-{number}" for number in range(self._slots))
+            return [Slot(name, self._board, self._run, self._cancel) for name in names]
+        sessions, names = QuerySessions(self._context), (f"{self._name}-{number}" for number in range(self._slots + 1))
+        return [JobEach(name, self._base, sessions, self._journals.parent, self._cancel) for name in names]
 
     @property
     def slots(self) -> int:
@@ -66,8 +78,8 @@ class SparkEngine:
         for left in (*self._journals.parent.glob("packs-*"), *self._journals.parent.glob("probe-*")):
             _take_away(left)  # their drivers were killed
         self._journals.mkdir(mode=0o700, parents=True)
-        for number in range(self._slots + 1):
-            thread = threading.Thread(target=self._serve, name=f"pack-{number}", daemon=True)
+        for number, way in enumerate(self._ways):
+            thread = threading.Thread(target=self._serve, args=(way,), name=f"pack-{number}", daemon=True)
             thread.start()
             self._threads.append(thread)
 
@@ -94,11 +106,10 @@ class SparkEngine:
             return
         with self._changed:
             waiting = self._queue.remove(unit)
-            group = self._groups.get(unit)
+            if unit in self._runs:
+                self._cancel(self._runs[unit].group)  # under the lock: the way takes no other pack meanwhile
         if waiting:
             self._report(UnitLost(unit, "cancelled before it started"))
-        elif group is not None:
-            self._cancel(group)
 
     def ails(self) -> Sequence[str]:
         """A cluster may have no executor for the job, or none that starts, and says so in a log only."""
@@ -114,7 +125,7 @@ class SparkEngine:
         with self._changed:
             self._stopping = True
             waiting = self._queue.clear()
-            groups = set(self._groups.values())
+            groups = {way.group for way in (*self._runs.values(), *(way for way in self._ways if way.called))}
             self._changed.notify_all()
         for unit in waiting:
             self._report(UnitLost(unit.id, "the engine was stopped"))
@@ -124,6 +135,7 @@ class SparkEngine:
         for thread in self._threads:
             thread.join(timeout=STOP_SECONDS_MAX)
         self._threads.clear()
+        self._board.close()
         shutil.rmtree(self._journals, ignore_errors=True)
 
     def _cancel(self, group: str) -> None:
@@ -141,60 +153,71 @@ class SparkEngine:
 
     # ------------------------------------------------------------- a thread
 
-    def _serve(self) -> None:
-        while pack := self._next():
+    def _serve(self, way: Way) -> None:
+        while pack := self._next(way):
             for unit in pack.units:
                 self._report(UnitStarted(unit.id))
+            reason = ""
             try:
-                results, reason = self._run(pack)
+                self._journals.mkdir(mode=0o700, exist_ok=True)  # another driver of the job may have taken it away
+                for results in way.results(pack):
+                    self._ended(results)
+            except WorkerGone as error:
+                reason = str(error)
             except Exception as error:  # noqa: BLE001 - a thread that ends without a word hangs its units
-                results, reason = (), _reason(error)
+                reason = _reason(error)
             if reason and self._is_gone():
                 self._report(EngineLost("Spark's JVM is gone"))
                 return
-            self._settle(pack, results, reason)
+            if reason:
+                self._lost(pack, reason)
             pack.journal.unlink(missing_ok=True)
+        way.close()
 
-    def _next(self) -> Pack | None:
-        """Wait for units; None when the engine stops."""
+    def _next(self, way: Way) -> Pack | None:
+        """Wait for a worker, then for units; None when the engine stops."""
+        if not self._stopping:
+            way.expect()
         with self._changed:
             self._changed.wait_for(lambda: self._stopping or len(self._queue))
             if self._stopping:
                 return None
             units = self._queue.take()
             self._packs += 1
-            group = f"{self._name}-{self._packs}"
-            self._groups.update((unit.id, group) for unit in units)
+            way.begin()
+            self._runs.update((unit.id, way) for unit in units)
             chains = {unit.id.vertex: self._chains[unit.id.vertex] for unit in units}
             return Pack(units, chains, self._journals / f"{self._packs}.journal")
 
-    def _run(self, pack: Pack) -> tuple[tuple[UnitResult, ...], str]:
-        """The results of a pack, and why there are not more of them (empty where there could not be)."""
-        group = self._groups[pack.units[0].id]
-        chain = pack.chains[pack.units[0].id.vertex]
-        self._journals.mkdir(mode=0o700, exist_ok=True)  # another driver of this job may have taken it away
-        if needs_catalyst(chain):
-            return self._query(pack.units[0], chain, group)
-        try:
-            function = task(pack)
-        except Exception as error:  # noqa: BLE001 - a plugin's own code runs here
-            return tuple(unpicklable(unit.id, error) for unit in pack.units), ""
-        late = overdue(sum(unit.deadline_seconds for unit in pack.units), self._cancel, group)
-        self._context.setJobGroup(group, f"{len(pack.units)} units")
-        try:
-            lines = self._base.mapPartitions(function).collect()
-        except Exception as error:  # noqa: BLE001 - whatever Spark says, the units of the pack must be accounted for
-            return read_journal(pack.journal).results, _reason(error)
-        finally:
-            late.cancel()
-        return tuple(result_from_plain(json.loads(line)) for line in lines), ""
+    def _ended(self, results: Iterable[UnitResult]) -> None:
+        """These units have results."""
+        with self._changed:
+            known = [result for result in results if self._runs.pop(result.id, None) is not None]
+            for result in known:
+                if result.failure is not None and result.failure.kind is FailureKind.DEADLINE:
+                    self._queue.suspect(result.id)
+        for result in known:
+            self._report(UnitFinished(result))
 
-    def _run_resident(self, group: str, what: str, task: Any) -> str:
-        """A resident's task, to its end; why it ended, empty where in peace."""
+    def _lost(self, pack: Pack, reason: str) -> None:
+        """The worker is gone: its journal may know of more results, and of whom to suspect. The others are lost."""
+        journal = read_journal(pack.journal)
+        self._ended(journal.results)
+        with self._changed:
+            lost = [unit.id for unit in pack.units if self._runs.pop(unit.id, None) is not None]
+            began = set(journal.started).intersection(lost)
+            for unit in began:
+                self._queue.suspect(unit)
+        for unit in lost:
+            state = "while this unit ran" if unit in began else "before this unit began"
+            self._report(UnitLost(unit, f"{reason} {state}"))
+
+    def _run(self, group: str, what: str, task: Any) -> str:
+        """Run the task of a worker that stays, to its end; why it ended, empty where in peace."""
         self._context.setJobGroup(group, what)
         try:
             self._base.mapPartitions(task).collect()
-        except Exception as error:  # noqa: BLE001 - whatever Spark says, its unit must be accounted for
+        except Exception as error:  # noqa: BLE001 - whatever Spark says, its units must be accounted for
             if self._is_gone():
                 self._report(EngineLost("Spark's JVM is gone"))
             return _reason(error)
@@ -202,35 +225,6 @@ class SparkEngine:
 
     def _say(self, event: EngineEvent) -> None:
         self._report(event)
-
-    def _query(self, unit: Unit, chain: Chain, group: str) -> tuple[tuple[UnitResult, ...], str]:
-        """The result of a unit that needs Catalyst, and why there is none."""
-        late = overdue(unit.deadline_seconds, self._cancel, group)
-        self._context.setJobGroup(group, f"query {unit.id}")
-        try:
-            return (run_query_unit(self._sessions, chain, unit, str(self._journals.parent)),), ""
-        except Exception as error:  # noqa: BLE001 - whatever Spark says, the unit must be accounted for
-            return (), _reason(error)
-        finally:
-            late.cancel()
-
-    def _settle(self, pack: Pack, results: tuple[UnitResult, ...], reason: str) -> None:
-        """Report one event for each unit of a pack, and remember whom to suspect."""
-        began = set(read_journal(pack.journal).started) if reason else set()
-        ended = {result.id: result for result in reversed(results)}
-        with self._changed:
-            for unit in pack.units:
-                del self._groups[unit.id]
-                result = ended.get(unit.id)
-                missed = result and result.failure and result.failure.kind is FailureKind.DEADLINE
-                if missed or (result is None and unit.id in began):
-                    self._queue.suspect(unit.id)
-        for unit in pack.units:
-            if result := ended.get(unit.id):
-                self._report(UnitFinished(result))
-            else:
-                state = "while this unit ran" if unit.id in began else "before this unit began"
-                self._report(UnitLost(unit.id, f"{reason} {state}"))
 
 
 def _reason(error: Exception) -> str:

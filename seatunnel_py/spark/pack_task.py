@@ -106,6 +106,11 @@ def unpicklable(unit: UnitId, error: Exception) -> UnitResult:
     return UnitResult(unit, done=False, failure=UnitFailure(FailureKind.FATAL, text, remedy))
 
 
+def unsendable(pack: Pack, error: Exception) -> tuple[UnitResult, ...]:
+    """The results of a pack of such units."""
+    return tuple(unpicklable(unit.id, error) for unit in pack.units)
+
+
 class _Deadline:
     """Ends the process when a unit takes too long; ``say`` tells why. The log gets the stacks: they say where it
     hung."""

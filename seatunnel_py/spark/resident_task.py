@@ -10,25 +10,19 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Iterable, Iterator
-from functools import partial
 from multiprocessing.connection import Client, Connection
 from typing import Any
 
-from seatunnel_py.spark.pack_task import chains_of, pickled, result_of, take_all
-from seatunnel_py.work.chain import Chain
+from seatunnel_py.spark.pack_task import chains_of, result_of, take_all
 from seatunnel_py.work.residence import Residence
 from seatunnel_py.work.unit import Unit, UnitResult
 
 NO_MORE = b""
 
 
-def resident(chain: Chain, address: tuple[str, int], key: bytes, name: str) -> partial[Iterator[str]]:
-    """The function for ``mapPartitions``. Raises what a plugin that cannot travel raises."""
-    return partial(run_resident, pickled({chain.vertex: chain}), address, key, name)
-
-
 def run_resident(sent: bytes, address: tuple[str, int], key: bytes, name: str, rows: Iterable[Any]) -> Iterator[str]:
-    """Run units until nobody sends any; yields nothing. ``key`` proves both ends to each other."""
+    """A function for ``mapPartitions``: run units of one chain, which was ``sent``, until nobody sends any; yields
+    nothing. ``key`` proves both ends to each other."""
     take_all(rows)
     residence = Residence()
     with Client(address, authkey=key) as line:

@@ -4,33 +4,31 @@ Rules. (1) A resident serves one life of its subtask: a unit of another epoch ge
 dismissed. (2) It has at most one unit, and every unit ends in exactly one event: its result, or the end of its task.
 (3) So many there are as there are slots for them: whoever finds none runs as a unit in a pack. (4) Who has had nothing
 to do for ``IDLE_SECONDS`` is dismissed when somebody else has. (5) A unit's deadline is kept by its worker; where that
-is past keeping it its task is ended from here (``overdue.py``). (6) The line between the two is proved by a key
-that only this engine and its tasks know.
+is past keeping it its task is ended from here (``overdue.py``).
 """
 
 from __future__ import annotations
 
 import json
 import pickle
-import secrets
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection, Listener, answer_challenge, deliver_challenge
+from functools import partial
+from multiprocessing.connection import Connection
 from typing import Any
 
 from seatunnel_py.runtime.ports import EngineEvent, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.spark.overdue import overdue
-from seatunnel_py.spark.pack_task import unpicklable
-from seatunnel_py.spark.resident_task import NO_MORE, resident
+from seatunnel_py.spark.pack_task import pickled, unpicklable
+from seatunnel_py.spark.resident_task import NO_MORE, run_resident
+from seatunnel_py.spark.switchboard import Switchboard
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.unit import FailureKind, Unit, UnitId, result_from_plain
 
 IDLE_SECONDS = 60.0
-NAME_BYTES_MAX = 256
 
 Run = Callable[[str, str, Any], str]
 """Runs a task to its end: its job group, what it is for, the function. Why it ended, empty where in peace."""
@@ -62,13 +60,12 @@ class Residents:
         cancel: Callable[[str], None],
         report: Callable[[EngineEvent], None],
     ) -> None:
-        self._name, self._host, self._most = name, host, most
+        self._name, self._most = name, most
         self._run, self._cancel, self._report = run, cancel, report
-        self._key = secrets.token_bytes(32)
+        self._board = Switchboard(host, most)
         self._lock = threading.RLock()
         self._of: dict[tuple[str, int], Resident] = {}
-        self._all: dict[str, Resident] = {}
-        self._listener: Listener | None = None
+        self._tasks: set[str] = set()
         self._number = 0
 
     def takes(self, unit: Unit, chain: Chain) -> bool:
@@ -81,7 +78,7 @@ class Residents:
                 mine = None
             self._dismiss_idle()
             if mine is None:
-                if len(self._all) >= self._most:
+                if len(self._tasks) >= self._most:
                     return False
                 try:
                     mine = self._called(who, unit, chain)
@@ -107,30 +104,27 @@ class Residents:
         with self._lock:
             for one in list(self._of.values()):
                 self._dismiss(one, "the engine was stopped")
-            listener, self._listener = self._listener, None
-        if listener is not None:
-            with suppress(OSError):
-                Client(listener.address).close()  # to close it would not wake who waits for a call
-            listener.close()
+        self._board.close()
 
     # ------------------------------------------------------------- coming and going
 
     def _called(self, who: tuple[str, int], unit: Unit, chain: Chain) -> Resident:
-        if self._listener is None:
-            self._listener = Listener((self._host, 0), backlog=self._most)
-            threading.Thread(target=self._answer, args=(self._listener,), name="residents", daemon=True).start()
         self._number += 1
         mine = Resident(f"{self._name}-resident-{self._number}", who, unit.id.epoch)
-        task = resident(chain, self._listener.address, self._key, mine.name)
-        self._of[who] = self._all[mine.name] = mine
+        chains = pickled({chain.vertex: chain})
+        address = self._board.expect(mine.name, partial(self._answer, mine))
+        task = partial(run_resident, chains, address, self._board.key, mine.name)
+        self._of[who] = mine
+        self._tasks.add(mine.name)
         threading.Thread(target=self._serve, args=(mine, task), name=mine.name, daemon=True).start()
         return mine
 
     def _serve(self, mine: Resident, task: Any) -> None:
         """Its task's life."""
         reason = self._run(mine.name, "resident {}/{}".format(*mine.who), task)
+        self._board.forget(mine.name)
         with self._lock:
-            del self._all[mine.name]
+            self._tasks.discard(mine.name)
             self._leaves(mine)
             unit = self._works(mine, None)
         if unit is not None:
@@ -167,25 +161,10 @@ class Residents:
 
     # ------------------------------------------------------------- the line
 
-    def _answer(self, listener: Listener) -> None:
-        """Whoever calls, each in a thread: one that calls and says nothing keeps nobody waiting."""
-        while self._listener is listener:
-            with suppress(OSError):
-                line = listener.accept()
-                threading.Thread(target=self._greet, args=(line,), name="resident-line", daemon=True).start()
-
-    def _greet(self, line: Connection) -> None:
-        """Strangers are turned away."""
-        try:
-            deliver_challenge(line, self._key)
-            answer_challenge(line, self._key)
-            name = line.recv_bytes(NAME_BYTES_MAX).decode()
-        except (AuthenticationError, OSError, EOFError):
-            line.close()
-            return
+    def _answer(self, mine: Resident, line: Connection) -> None:
+        """It has called."""
         with self._lock:
-            mine = self._all.get(name)
-            if mine is None or mine.dismissed or mine.line is not None:
+            if mine.dismissed:
                 line.close()
                 return
             mine.line = line

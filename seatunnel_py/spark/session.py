@@ -70,6 +70,7 @@ _LOCAL = {
 }
 
 
+SPARE = 1  # beside a local master's cores, where there are no queries: a worker waits for servers a part of its time
 CORES_FOR_RESIDENTS = 4  # of a cluster: with fewer, units that take turns use them better
 
 
@@ -142,10 +143,15 @@ def master_of(given: Mapping[str, str]) -> str:
     return f"local[{threads}]"
 
 
-def with_room_for(residents: int, master: str) -> str:
-    """A local master with threads for residents beside its cores: they mostly wait. A cluster has the cores it has."""
+def with_room_for(more: int, master: str) -> str:
+    """A local master with threads beside its cores, for those who mostly wait. A cluster has the cores it has."""
+    return f"local[{_cores(master) + more}]" if _cores(master) else master
+
+
+def _cores(master: str) -> int:
+    """Those of a local master; 0 for any other."""
     local = re.fullmatch(r"local\[(\d+)\]", master)
-    return f"local[{int(local[1]) + residents}]" if local else master
+    return int(local[1]) if local else 0
 
 
 def start(settings: SparkSettings) -> SparkApplication:
@@ -170,7 +176,8 @@ def start(settings: SparkSettings) -> SparkApplication:
     try:
         if quick:
             _forget_numpy_arguments()
-        context = _context(settings, with_room_for(residents, master), local=local)
+        spare = SPARE if quick and _cores(master) > 1 else 0
+        context = _context(settings, with_room_for(residents + spare, master), local=local)
         if local:
             slots = max(1, int(context.defaultParallelism) - residents)
             insist(partial(_warm_up, context, slots))

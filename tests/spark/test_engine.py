@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import re
 import shutil
+import signal
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toys import Numbers, chain, unit, written
+from toys import Numbers, Workers, chain, unit, written
 
 from seatunnel_py.runtime.ports import EngineEvent, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.spark.engine import SparkEngine
@@ -27,12 +29,12 @@ WAIT_SECONDS_MAX = 120.0
 class Harness:
     """An engine, and the events of its units by unit id."""
 
-    def __init__(self, spark: SparkApplication, journals: Path) -> None:
-        self.engine = SparkEngine(spark.context, 2, journals)
+    def __init__(self, spark: SparkApplication, journals: Path, slots: int = 2, *, staying: bool) -> None:
+        self.engine = SparkEngine(spark.context, slots, journals, staying=staying)
         self.events: queue.Queue[EngineEvent] = queue.Queue()
         self.engine.start(self.events.put)
 
-    def submit(self, source: Numbers, out: Path, **more: Any) -> Unit:
+    def submit(self, source: Numbers | Workers, out: Path, **more: Any) -> Unit:
         self.engine.register(chain(source, out))
         submitted = unit(source, **more)
         self.engine.submit(submitted)
@@ -56,9 +58,16 @@ class Harness:
             pass
 
 
+@pytest.fixture(params=[False, True], ids=["a job each", "workers stay"])
+def harness(spark: SparkApplication, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Harness]:
+    made = Harness(spark, tmp_path / "exchange", staying=request.param)
+    yield made
+    made.engine.stop()
+
+
 @pytest.fixture
-def harness(spark: SparkApplication, tmp_path: Path) -> Iterator[Harness]:
-    made = Harness(spark, tmp_path / "exchange")
+def staying(spark: SparkApplication, tmp_path: Path) -> Iterator[Harness]:
+    made = Harness(spark, tmp_path / "exchange", staying=True)
     yield made
     made.engine.stop()
 
@@ -156,6 +165,71 @@ def test_a_cancelled_unit_ends_early(harness: Harness, tmp_path: Path) -> None:
     )
     assert time.monotonic() - began < 10.0
     assert written(tmp_path / "out") == []
+
+
+def test_a_result_does_not_wait_for_its_pack(staying: Harness, tmp_path: Path) -> None:
+    """A table that is done is told of while the next one of its pack takes its time."""
+    hold = Numbers("hold", rows=10, act="sleep", seconds=2.0)
+    sources = [Numbers("quick", rows=10), hold]
+    for source in sources:
+        staying.engine.register(chain(source, tmp_path / "out"))
+    with staying.engine._changed:  # so that one pack takes both
+        for source in sources:
+            staying.engine._queue.put(replace(unit(source), cost_seconds=0.01))
+        staying.engine._changed.notify()
+    began = time.monotonic()
+    (first,) = staying.ends(1)
+    told = time.monotonic() - began
+    (second,) = staying.ends(1)
+
+    assert (first.vertex, second.vertex) == ("quick", "hold")
+    assert told < 1.5 < time.monotonic() - began
+
+
+def test_a_worker_that_dies_while_it_waits_costs_nothing(staying: Harness, tmp_path: Path) -> None:
+    """Another one is there for the next pack, whose units do not notice."""
+    for number in range(3):
+        submitted = staying.submit(Workers(f"t{number}", str(tmp_path / "pids")), tmp_path / "out")
+        assert seen(staying.ends(1)[submitted.id]).failure is None
+        for pid in (tmp_path / "pids").read_text().split()[number:]:
+            os.kill(int(pid), signal.SIGKILL)
+            gone(int(pid))
+
+    assert len(set((tmp_path / "pids").read_text().split())) == 3
+
+
+def test_workers_stay(staying: Harness, tmp_path: Path, spark: SparkApplication) -> None:
+    """A hundred packs, one after the other, are run by as many processes as there are slots."""
+    for number in range(100):
+        submitted = staying.submit(Workers(f"t{number}", str(tmp_path / "pids")), tmp_path / "out")
+        assert seen(staying.ends(1)[submitted.id]).failure is None
+
+    assert len(set((tmp_path / "pids").read_text().split())) <= 2
+    assert staying.engine._packs == 100
+
+
+def test_a_slot_without_a_core_takes_no_pack(spark: SparkApplication, tmp_path: Path) -> None:
+    """Where Spark gives fewer workers than there are slots, those that are there do all, also when one of them dies;
+    and the end does not wait for the others."""
+    crowded = Harness(spark, tmp_path / "exchange", slots=4, staying=True)
+    killer = Numbers("killer", rows=10, act="kill", once=str(tmp_path / "killed"))
+    lost = crowded.submit(killer, tmp_path / "out", cost_seconds=5.0)
+    assert crowded.ends(1)[lost.id] == "the worker process died while this unit ran"
+    for number in range(10):
+        crowded.submit(Numbers(f"t{number}", rows=10), tmp_path / "out", cost_seconds=5.0)
+    assert all(seen(result).failure is None for result in crowded.ends(10).values())
+
+    began = time.monotonic()
+    crowded.engine.stop()
+    assert time.monotonic() - began < 5.0
+
+
+def gone(pid: int) -> None:
+    """The process is no more: its lines are cut."""
+    end = time.monotonic() + WAIT_SECONDS_MAX
+    while Path(f"/proc/{pid}").exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_stopping_ends_every_unit_and_leaves_no_files(harness: Harness, tmp_path: Path) -> None:

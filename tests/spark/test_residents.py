@@ -195,7 +195,7 @@ def test_strangers_are_turned_away(harness: Harness) -> None:
     """Whoever calls without the key learns nothing, and keeps nobody from calling."""
     harness.stream()
     at = harness.run(None).next
-    listener = harness.engine._residents._listener
+    listener = harness.engine._residents._board._listener
     assert listener is not None
     silent = Client(listener.address)
     with pytest.raises((AuthenticationError, EOFError, OSError)):

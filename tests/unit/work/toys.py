@@ -85,6 +85,18 @@ class Numbers(Source):
                 time.sleep(self.seconds)
 
 
+@dataclass(frozen=True)
+class Workers(Numbers):
+    """Numbers whose reader leaves the id of its process in the file ``once``."""
+
+    def __init__(self, table: str, pids: str) -> None:
+        super().__init__(table, rows=10, act="leave", once=pids)
+
+    def perform(self) -> None:
+        with Path(self.once).open("a") as file:
+            file.write(f"{os.getpid()}\n")
+
+
 class _NumbersReader(Reader):
     def __init__(self, source: Numbers) -> None:
         self._source = source

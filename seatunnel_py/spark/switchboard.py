@@ -1,0 +1,86 @@
+"""Where workers call the driver: tasks that are to hear of more work than they began with.
+
+Whoever calls proves that it knows the key, which only this driver and its tasks have, and says a name that is expected,
+once. Strangers are turned away, and one that calls and says nothing keeps nobody waiting.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client, Connection, Listener, answer_challenge, deliver_challenge
+
+NAME_BYTES_MAX = 256
+
+Answer = Callable[[Connection], None]
+"""What is done with a line, on a thread of its own; who does it closes the line."""
+
+
+class Switchboard:
+    """Listens at ``host`` from the first call that is expected."""
+
+    def __init__(self, host: str, backlog: int) -> None:
+        self.key = secrets.token_bytes(32)
+        self._host, self._backlog = host, backlog
+        self._lock = threading.Lock()
+        self._expected: dict[str, Answer] = {}
+        self._listener: Listener | None = None
+
+    def expect(self, name: str, answer: Answer) -> tuple[str, int]:
+        """From now on a caller of that name is answered; the address to call."""
+        with self._lock:
+            self._expected[name] = answer
+            if self._listener is None:
+                self._listener = Listener((self._host, 0), backlog=self._backlog)
+                thread = threading.Thread(target=self._listen, args=(self._listener,), name="switchboard", daemon=True)
+                thread.start()
+            address: tuple[str, int] = self._listener.address
+            return address
+
+    def forget(self, name: str) -> None:
+        """Nobody of that name is expected any more."""
+        with self._lock:
+            self._expected.pop(name, None)
+
+    def close(self) -> None:
+        """No further call is answered; lines that are open stay so."""
+        with self._lock:
+            self._expected.clear()
+            listener, self._listener = self._listener, None
+        if listener is not None:
+            with suppress(OSError):
+                Client(listener.address).close()  # to close it would not wake who waits for a call
+            listener.close()
+
+    def _listen(self, listener: Listener) -> None:
+        while self._listener is listener:
+            with suppress(OSError):
+                line = listener.accept()
+                threading.Thread(target=self._greet, args=(line,), name="line", daemon=True).start()
+
+    def _greet(self, line: Connection) -> None:
+        try:
+            deliver_challenge(line, self.key)
+            answer_challenge(line, self.key)
+            name = line.recv_bytes(NAME_BYTES_MAX).decode()
+            at_once(line)
+        except (AuthenticationError, OSError, EOFError, UnicodeDecodeError):
+            line.close()
+            return
+        with self._lock:
+            answer = self._expected.pop(name, None)
+        if answer is None:
+            line.close()
+            return
+        answer(line)
+
+
+def at_once(line: Connection) -> None:
+    """Have messages leave when they are sent: behind its own head a large one would wait for the other side."""
+    with socket.socket(fileno=os.dup(line.fileno())) as same:
+        same.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
