@@ -21,8 +21,9 @@ class Stream:
         self.home, self.databases = home, databases
         self.processes: list[subprocess.Popen[str]] = []
 
-    def write(self, parallelism: int, more: str = "", splits: int = 12, pause: int = 20) -> None:
-        """``pause``: milliseconds from split to split."""
+    def write(self, parallelism: int, more: str = "", splits: int = 60, pause: int = 150) -> None:
+        """``pause``: milliseconds from split to split. On a busy machine nine seconds are just enough for a command that
+        stops it in the middle."""
         write_job(
             self.home,
             f"""
