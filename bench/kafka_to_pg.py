@@ -1,11 +1,12 @@
 """Kafka to PostgreSQL, exactly-once, against a bare loop of the client that throws away what it gets.
 
-    python -m bench.kafka_to_pg [--pairs 7] [--rows 3000000]
+    python -m bench.kafka_to_pg [--pairs 7] [--rows 3000000] [--limit]
 
 Records of 200 bytes in two partitions, JSON of three fields each. "ours, text" takes the same records as lines of text,
 one column, which leaves a parser nothing to do; "ours" makes columns of them. "bare" is the client's batch-consume
 loop, in one process, with the setting of our source that matters: a full queue is not left alone for a second. "reader"
-is our source alone, in one process as well: what it fetches is decoded to columns and thrown away.
+is our source alone, in one process as well: what it fetches is decoded to columns and thrown away. "limit" is the
+server alone, without Kafka: the same rows, ready in COPY's own bytes, from two sessions into a table without a key.
 """
 
 from __future__ import annotations
@@ -13,7 +14,11 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
+
+import psycopg
 
 from bench import ours, pairs, pg
 from tests.servers.kafka import KafkaServer
@@ -25,6 +30,7 @@ RECORD_BYTES = 200
 CONSUME = 500  # messages asked for at once: more is slower for the bare loop
 FLUSH_SECONDS = 120.0
 BAR = 0.5
+COPY_BYTES = 1 << 20
 SCHEMA = {"fields": {"id": "bigint", "name": "string", "pad": "string"}}
 JSON, TEXT = "schema { fields { id = bigint, name = string, pad = string } }", "format = text"
 
@@ -121,21 +127,58 @@ def whole(broker: KafkaServer, server: PostgresServer, rows: int, place: Path, f
     return result.data_seconds
 
 
+def limit(server: PostgresServer, rows: int, parts: Sequence[Path]) -> float:
+    """What the server itself needs for these rows."""
+    pg.drop_targets(server)
+    with pg.connect(server) as db:
+        db.execute(f"CREATE TABLE {pg.TARGET}.{pg.BIG_TABLE} (id bigint, name text, pad text)")
+    pg.checkpoint(server)
+    with ProcessPoolExecutor(len(parts)) as processes:
+        list(processes.map(abs, range(len(parts))))  # the start of a process is no work of the server's
+        started = time.perf_counter()
+        list(processes.map(partial(copy_in, server.dsn), parts))
+        seconds = time.perf_counter() - started
+    pg.expect_copied(server, rows)
+    return seconds
+
+
+def copy_in(dsn: str, part: Path) -> None:
+    sql = f"COPY {pg.TARGET}.{pg.BIG_TABLE} FROM STDIN (FORMAT binary)".encode()
+    with psycopg.connect(dsn) as db, part.open("rb") as file, db.cursor().copy(sql) as copy:
+        while block := file.read(COPY_BYTES):
+            copy.write(block)
+
+
+def written_out(server: PostgresServer, place: Path) -> list[Path]:
+    """The rows of the target, a file for each partition."""
+    paths = [place / f"part-{number}" for number in range(PARTITIONS)]
+    for number, path in enumerate(paths):
+        query = f"SELECT * FROM {pg.TARGET}.{pg.BIG_TABLE} WHERE id % {PARTITIONS} = {number}"
+        sql = f"COPY ({query}) TO STDOUT (FORMAT binary)".encode()
+        with pg.connect(server) as db, path.open("wb") as file, db.cursor().copy(sql) as copy:
+            file.writelines(copy)
+    return paths
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.kafka_to_pg", description=__doc__)
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--rows", type=int, default=3_000_000)
+    parser.add_argument("--limit", action="store_true", help="measure what the server alone needs")
     options = parser.parse_args(arguments)
     rows = options.rows
     with pg.server() as server, KafkaServer.running() as broker, ours.home() as place:
         make_topic(broker)
         produce(broker, rows)
-        ways = {
+        ways: dict[str, pairs.Way] = {
             "bare": lambda: bare(broker, rows),
             "reader": lambda: reader(broker, rows),
             "ours": lambda: whole(broker, server, rows, place),
             "ours, text": lambda: whole(broker, server, rows, place, TEXT),
         }
+        if options.limit:
+            whole(broker, server, rows, place)
+            ways["limit"] = partial(limit, server, rows, written_out(server, place))
         seconds = pairs.interleave(ways, options.pairs)
     pairs.report("Kafka to PostgreSQL", seconds, base="bare", rows=rows)
     for way in ("ours", "ours, text"):

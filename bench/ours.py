@@ -149,7 +149,24 @@ def run(job: str, place: Path, watch: Callable[[int], object] | None = None, com
     except BaseException:
         kill_tree(process)
         raise
-    return Run(time.perf_counter() - started, receipt(process, output, place, 0))
+    seconds = time.perf_counter() - started
+    until_gone(place / "home")
+    return Run(seconds, receipt(process, output, place, 0))
+
+
+def until_gone(home: Path) -> None:
+    """Nobody waits for a JVM at its end; here the next measurement would run beside it."""
+    deadline = time.monotonic() + STOP_SECONDS_MAX
+    while any(str(home).encode() in line for line in command_lines()):
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"a process of {home} is still there after {STOP_SECONDS_MAX:g} s")
+        time.sleep(0.02)
+
+
+def command_lines() -> Iterator[bytes]:
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            yield path.read_bytes()
 
 
 def begin(job: str, place: Path, home: Path, command: Sequence[str] = PLAIN) -> subprocess.Popen[bytes]:

@@ -6,10 +6,10 @@
 itself needs: two bare sessions, each table its own transactions; and in as little work as can be thought of
 ("limit, grouped"), which no job could do whose tables fail alone.
 The start of the engine is taken off both sides. The peer's seconds are without it by themselves. Ours are the
-clock round the command, less what the command of one table takes beyond its data: so reading the schemas of
-all tables, which comes before the first unit, stays in.
-"peer" runs as ours does, each round in an engine that has just started; "peer, warm" is one engine for all rounds,
-whose compiler knows the job already: nothing of ours does. Bars are judged against both.
+clock round the command, less what the command of one table takes beyond its data (the mean of one before and one
+behind it, for a start is as uneven as all the rest): so reading the schemas of all tables stays in.
+"peer" runs as ours does, each round in an engine that has just started: bars are judged against it. "peer, warm" is one
+engine for all rounds, whose compiler knows the job already: nothing of ours does. It is told beside.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 
 import psycopg
 
@@ -39,7 +39,7 @@ GROWTH_BAR = 1.2
 
 def run_ours(server: PostgresServer, names: Sequence[str], place: Path, env: str = "") -> ours.Run:
     """One run over these tables; every row is counted in the target."""
-    pg.drop_targets(server)
+    pg.set_targets_aside(server)
     pg.checkpoint(server)
     result = ours.run(ours.tables_job(server, names, env=env), place)
     expect_all(server, names)
@@ -52,7 +52,7 @@ def run_peer_anew(server: PostgresServer, names: Sequence[str]) -> float:
 
 
 def run_peer(server: PostgresServer, names: Sequence[str], engine: PeerEngine) -> float:
-    pg.drop_targets(server)
+    pg.set_targets_aside(server)
     pg.checkpoint(server)
     result = engine.run(jobs.many_tables(server, names))
     expect_all(server, names)
@@ -61,7 +61,7 @@ def run_peer(server: PostgresServer, names: Sequence[str], engine: PeerEngine) -
 
 def run_limit(server: PostgresServer, names: Sequence[str], copy: Callable[[str, Sequence[str]], None]) -> float:
     """What the server itself needs: two sessions that only create each table with its key and copy its rows."""
-    pg.drop_targets(server)
+    pg.set_targets_aside(server)
     pg.checkpoint(server)
     with ProcessPoolExecutor(2) as processes:
         list(processes.map(abs, (1, 2)))  # the start of a process is no work of the server's
@@ -108,9 +108,9 @@ def expect_all(server: PostgresServer, names: Sequence[str], rows: int = pg.SMAL
                 raise AssertionError(f"{pg.TARGET}.{name} holds {row} rows instead of {rows}")
 
 
-def without_start(many: ours.Run, one: ours.Run) -> float:
-    """Seconds of a run less the start, which is what one table's run takes beyond its data."""
-    return many.wall_seconds - (one.wall_seconds - one.data_seconds)
+def start_of(one: ours.Run) -> float:
+    """Seconds of a start: what the run of one table takes beyond its data."""
+    return one.wall_seconds - one.data_seconds
 
 
 def compare(
@@ -119,10 +119,10 @@ def compare(
     data: list[float] = []
 
     def way(env: str) -> float:
-        one, many = run_ours(server, names[:1], place, env), run_ours(server, names, place, env)
+        before, many, behind = (run_ours(server, some, place, env) for some in (names[:1], names, names[:1]))
         if env:
             data.append(many.data_seconds)
-        return without_start(many, one)
+        return many.wall_seconds - mean((start_of(before), start_of(behind)))
 
     ways: dict[str, pairs.Way] = {"ours": lambda: way(""), "ours, exactly-once": lambda: way(EXACTLY_ONCE)}
     if limit:
@@ -172,9 +172,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         seconds = compare(server, names, place, engine, wanted.pairs, limit=wanted.limit)
     base = "peer" if wanted.peer else "ours"
     pairs.report(f"{wanted.tables} tables", seconds, base=base, rows=wanted.tables * pg.SMALL_ROWS)
-    for peer in ("peer", "peer, warm") if wanted.peer else ():
-        for way, (name, bar) in BARS.items():
-            pairs.verdict_of_pairs(seconds, way, peer, bar, name)
+    for way, (name, bar) in BARS.items() if wanted.peer else ():
+        pairs.verdict_of_pairs(seconds, way, "peer", bar, name)
+        warm = pairs.ratios(seconds, way, "peer, warm")
+        print(f"{way} / peer, warm: {median(warm):.2f} ({min(warm):.2f} - {max(warm):.2f})")
 
 
 if __name__ == "__main__":
