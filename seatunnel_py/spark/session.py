@@ -70,7 +70,6 @@ _LOCAL = {
 }
 
 
-SPARE = 1  # beside a local master's cores, where there are no queries: a worker waits for servers a part of its time
 CORES_FOR_RESIDENTS = 4  # of a cluster: with fewer, units that take turns use them better
 
 
@@ -148,6 +147,11 @@ def with_room_for(more: int, master: str) -> str:
     return f"local[{_cores(master) + more}]" if _cores(master) else master
 
 
+def spare_of(master: str, *, quick: bool) -> int:
+    """Threads beside a local master's cores, where nothing is queried: a worker waits for servers part of its time."""
+    return int(quick and _cores(master) > 1)
+
+
 def _cores(master: str) -> int:
     """Those of a local master; 0 for any other."""
     local = re.fullmatch(r"local\[(\d+)\]", master)
@@ -176,8 +180,8 @@ def start(settings: SparkSettings) -> SparkApplication:
     try:
         if quick:
             _forget_numpy_arguments()
-        spare = SPARE if quick and _cores(master) > 1 else 0
-        context = _context(settings, with_room_for(residents + spare, master), local=local)
+        more = residents + spare_of(master, quick=quick)
+        context = _context(settings, with_room_for(more, master), local=local)
         if local:
             slots = max(1, int(context.defaultParallelism) - residents)
             insist(partial(_warm_up, context, slots))

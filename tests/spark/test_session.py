@@ -14,7 +14,7 @@ import pytest
 from seatunnel_py.errors import EngineError
 from seatunnel_py.spark.daemon import from_directories
 from seatunnel_py.spark.jvm import OPENED, find_java
-from seatunnel_py.spark.session import SparkApplication, master_of
+from seatunnel_py.spark.session import SparkApplication, master_of, spare_of
 
 
 @pytest.mark.parametrize(
@@ -86,6 +86,21 @@ def test_our_start_opens_what_sparks_own_launcher_opens() -> None:
     assert opened == set(OPENED)
 
 
+@pytest.mark.parametrize(
+    ("master", "quick", "spare"),
+    [
+        ("local[2]", True, 1),
+        ("local[8]", True, 1),
+        ("local[2]", False, 0),
+        ("local[1]", True, 0),
+        ("spark://h:1", True, 0),
+    ],
+)
+def test_a_local_master_has_a_thread_to_spare(master: str, quick: bool, spare: int) -> None:
+    """Beside its cores, for workers wait; not where queries want every one of them, nor where one was asked for."""
+    assert spare_of(master, quick=quick) == spare
+
+
 @pytest.mark.spark
 def test_the_running_application_is_as_we_rely_on(spark: SparkApplication) -> None:
     """No retries, no speculation (F12: no two tasks ever do the same), whatever a job file says; closures of any size in memory, workers that fork from our daemon."""
@@ -95,7 +110,7 @@ def test_the_running_application_is_as_we_rely_on(spark: SparkApplication) -> No
     assert conf["spark.speculation"] == "false"
     assert conf["spark.python.daemon.module"] == "seatunnel_py.spark.daemon"
     assert conf["spark.broadcast.UDFCompressionThreshold"] == "1g"
-    assert spark.slots == 2
+    assert spark.slots == int(spark.context.defaultParallelism)
 
 
 @pytest.mark.spark
