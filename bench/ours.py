@@ -17,7 +17,7 @@ from typing import Any
 
 from bench import pg
 from tests.servers.postgres import DATABASE, PostgresServer
-from tests.servers.process_tree import kill_tree
+from tests.servers.process_tree import kill_tree, parent_of_each, words_of
 
 ROOT = Path(__file__).parent.parent
 COMMAND = ROOT / ".venv" / "bin" / "seatunnel"
@@ -157,16 +157,10 @@ def run(job: str, place: Path, watch: Callable[[int], object] | None = None, com
 def until_gone(home: Path) -> None:
     """Nobody waits for a JVM at its end; here the next measurement would run beside it."""
     deadline = time.monotonic() + STOP_SECONDS_MAX
-    while any(str(home).encode() in line for line in command_lines()):
+    while any(str(home) in word for pid in parent_of_each() for word in words_of(pid)):
         if time.monotonic() > deadline:
             raise RuntimeError(f"a process of {home} is still there after {STOP_SECONDS_MAX:g} s")
         time.sleep(0.02)
-
-
-def command_lines() -> Iterator[bytes]:
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            yield path.read_bytes()
 
 
 def begin(job: str, place: Path, home: Path, command: Sequence[str] = PLAIN) -> subprocess.Popen[bytes]:

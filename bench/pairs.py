@@ -9,11 +9,15 @@ from __future__ import annotations
 import json
 import statistics
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import TypeVar
 
 from rich.console import Console
 from rich.table import Table
 
+Part = TypeVar("Part")
 Way = Callable[[], float]
 Seconds = Mapping[str, Sequence[float]]
 
@@ -30,6 +34,15 @@ def interleave(ways: Mapping[str, Way], rounds: int) -> dict[str, list[float]]:
             seconds[name].append(taken)
             print(f"  round {number}/{rounds}  {name}: {taken:.3f} s", file=sys.stderr, flush=True)
     return seconds
+
+
+def at_a_time(task: Callable[[Part], object], parts: Sequence[Part]) -> float:
+    """The seconds that a process for each part takes, all at a time; that they start is not counted."""
+    with ProcessPoolExecutor(len(parts)) as processes:
+        list(processes.map(abs, range(len(parts))))
+        began = time.perf_counter()
+        list(processes.map(task, parts))
+        return time.perf_counter() - began
 
 
 def ratios(seconds: Seconds, way: str, base: str) -> list[float]:

@@ -60,13 +60,12 @@ class SparkEngines:
         """``place`` takes the application's log and scratch files."""
         from seatunnel_py.spark import session
 
-        self._queries = any(needs_catalyst(job) for job in jobs)
         settings = session.SparkSettings(
             jobs[0].name if len(jobs) == 1 else f"{len(jobs)} jobs",
             _settings_of(jobs),
             place,
             _cache(),
-            self._queries,
+            any(needs_catalyst(job) for job in jobs),
             tuple(sorted({module for job in jobs for step in job.steps for module in _modules(step)})),
             tuple(sorted({extra for job in jobs for step in job.steps for extra in step.factory.extras(step.options)})),
             max(_residents(job) for job in jobs),
@@ -82,9 +81,8 @@ class SparkEngines:
     def engine(self, exchange: Path) -> Engine:
         from seatunnel_py.spark.engine import SparkEngine
 
-        application = self._application.result()
-        staying = application.local and not self._queries  # a query wants every slot
-        return SparkEngine(application.context, application.slots, exchange, application.residents, staying=staying)
+        found = self._application.result()
+        return SparkEngine(found.context, found.slots, exchange, found.residents, staying=found.staying)
 
     def analyst(self) -> SqlAnalyst:
         from seatunnel_py.spark.catalyst import Analyst

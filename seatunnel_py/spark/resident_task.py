@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Iterable, Iterator
-from multiprocessing.connection import Client, Connection
+from multiprocessing.connection import Connection
 from typing import Any
 
 from seatunnel_py.spark.pack_task import chains_of, result_of, take_all
+from seatunnel_py.spark.switchboard import called, heard
 from seatunnel_py.work.residence import Residence
 from seatunnel_py.work.unit import Unit, UnitResult
-
-NO_MORE = b""
 
 
 def run_resident(sent: bytes, address: tuple[str, int], key: bytes, name: str, rows: Iterable[Any]) -> Iterator[str]:
@@ -25,12 +24,11 @@ def run_resident(sent: bytes, address: tuple[str, int], key: bytes, name: str, r
     nothing. ``key`` proves both ends to each other."""
     take_all(rows)
     residence = Residence()
-    with Client(address, authkey=key) as line:
+    with called(address, key, name) as line:
 
         def say(result: UnitResult) -> None:
             line.send_bytes(json.dumps(result.to_plain()).encode())
 
-        line.send_bytes(name.encode())
         chains = chains_of(sent)
         try:
             for unit in _units(line):
@@ -43,13 +41,6 @@ def run_resident(sent: bytes, address: tuple[str, int], key: bytes, name: str, r
 
 
 def _units(line: Connection) -> Iterator[Unit]:
-    while (message := _heard(line)) != NO_MORE:
+    while message := heard(line):
         unit: Unit = pickle.loads(message)
         yield unit
-
-
-def _heard(line: Connection) -> bytes:
-    try:
-        return line.recv_bytes()
-    except EOFError:
-        return NO_MORE  # the driver is gone

@@ -23,15 +23,12 @@ from typing import Any
 from seatunnel_py.runtime.ports import EngineEvent, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.spark.overdue import overdue
 from seatunnel_py.spark.pack_task import pickled, unpicklable
-from seatunnel_py.spark.resident_task import NO_MORE, run_resident
-from seatunnel_py.spark.switchboard import Switchboard
+from seatunnel_py.spark.resident_task import run_resident
+from seatunnel_py.spark.switchboard import OVER, Run, Switchboard
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.unit import FailureKind, Unit, UnitId, result_from_plain
 
 IDLE_SECONDS = 60.0
-
-Run = Callable[[str, str, Any], str]
-"""Runs a task to its end: its job group, what it is for, the function. Why it ended, empty where in peace."""
 
 
 @dataclass(slots=True, eq=False)
@@ -152,7 +149,7 @@ class Residents:
         if one.line is None or one.unit is not None:
             self._cancel(one.name)
         else:
-            self._say(one.line, NO_MORE)
+            self._say(one.line, OVER)
 
     def _dismiss_idle(self) -> None:
         for one in list(self._of.values()):

@@ -91,12 +91,13 @@ class SparkSettings:
 
 @dataclass(slots=True)
 class SparkApplication:
-    """A running context and the JVM under it; ``slots`` are those of packs, ``residents`` those beside them."""
+    """A running context and the JVM under it; ``slots`` are those of packs, ``residents`` those beside them.
+    ``staying``: packs may keep their workers, for no query wants every slot, and no executor comes or goes."""
 
     context: SparkContext
     jvm: Jvm
     slots: int
-    local: bool
+    staying: bool
     residents: int = 0
     early: EarlyDaemon | None = None
 
@@ -203,7 +204,7 @@ def start(settings: SparkSettings) -> SparkApplication:
         cores = int(context.defaultParallelism)
         residents = min(residents, cores // 2) if cores >= CORES_FOR_RESIDENTS else 0
         slots = cores - residents
-    return SparkApplication(context, jvm, slots, local, residents, early)
+    return SparkApplication(context, jvm, slots, local and quick, residents, early)
 
 
 def _early_daemon(given: Mapping[str, str]) -> EarlyDaemon | None:

@@ -10,11 +10,11 @@ import pickle
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from multiprocessing.connection import Client, Connection
+from multiprocessing.connection import Connection
 from typing import Any
 
 from seatunnel_py.spark.pack_task import run_pack, take_all
-from seatunnel_py.spark.switchboard import at_once
+from seatunnel_py.spark.switchboard import called, heard
 
 TELL_SECONDS = 0.1  # results that are told together are made durable together: each by itself costs 2 ms
 
@@ -22,24 +22,14 @@ TELL_SECONDS = 0.1  # results that are told together are made durable together: 
 def run_slot(address: tuple[str, int], key: bytes, name: str, rows: Iterable[Any]) -> Iterator[str]:
     """A function for ``mapPartitions``; yields nothing. ``key`` proves both ends to each other."""
     take_all(rows)
-    with Client(address, authkey=key) as line:
-        at_once(line)
-        line.send_bytes(name.encode())
+    with called(address, key, name) as line:
         telling = _Telling(line)
-        while (message := _heard(line)) is not None:
+        while message := heard(line):
             units, sent, journal = pickle.loads(message)
             for result in run_pack(units, sent, journal, ()):
                 telling.add(result)
             telling.now()
     yield from ()
-
-
-def _heard(line: Connection) -> bytes | None:
-    """None where the driver has hung up, or has gone."""
-    try:
-        return line.recv_bytes()
-    except (EOFError, ConnectionError):
-        return None
 
 
 class _Telling:

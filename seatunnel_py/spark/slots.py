@@ -15,19 +15,15 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection
-from typing import Any
 
 from seatunnel_py.spark.overdue import overdue
 from seatunnel_py.spark.pack_task import Pack, pickled, unsendable
 from seatunnel_py.spark.slot_task import run_slot
-from seatunnel_py.spark.switchboard import Switchboard
+from seatunnel_py.spark.switchboard import Run, Switchboard
 from seatunnel_py.spark.ways import WorkerGone
 from seatunnel_py.work.unit import UnitResult, result_from_plain
 
 END_SECONDS_MAX = 10.0  # Spark hears of a worker's death within a moment
-
-Run = Callable[[str, str, Any], str]
-"""Runs a task to its end: its job group, what it is for, the function. Why it ended, empty where in peace."""
 
 
 class Slot:

@@ -10,15 +10,23 @@ import os
 import secrets
 import socket
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener, answer_challenge, deliver_challenge
+from typing import Any
 
 NAME_BYTES_MAX = 256
 
 Answer = Callable[[Connection], None]
 """What is done with a line, on a thread of its own; who does it closes the line."""
+
+Run = Callable[[str, str, Any], str]
+"""Runs the task of one who calls, to its end: its job group, what it is for, the function. Why it ended, empty where in
+peace."""
+
+OVER = b""
+"""What is heard once the other side has hung up, or has gone; also said to end a line in peace."""
 
 
 class Switchboard:
@@ -68,7 +76,7 @@ class Switchboard:
             deliver_challenge(line, self.key)
             answer_challenge(line, self.key)
             name = line.recv_bytes(NAME_BYTES_MAX).decode()
-            at_once(line)
+            _at_once(line)
         except (AuthenticationError, OSError, EOFError, UnicodeDecodeError):
             line.close()
             return
@@ -80,7 +88,24 @@ class Switchboard:
         answer(line)
 
 
-def at_once(line: Connection) -> None:
+@contextmanager
+def called(address: tuple[str, int], key: bytes, name: str) -> Iterator[Connection]:
+    """The caller's end of a line."""
+    with Client(address, authkey=key) as line:
+        _at_once(line)
+        line.send_bytes(name.encode())
+        yield line
+
+
+def heard(line: Connection) -> bytes:
+    """The next message, or OVER."""
+    try:
+        return line.recv_bytes()
+    except (EOFError, ConnectionError):
+        return OVER
+
+
+def _at_once(line: Connection) -> None:
     """Have messages leave when they are sent: behind its own head a large one would wait for the other side."""
     with socket.socket(fileno=os.dup(line.fileno())) as same:
         same.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -23,7 +23,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkApplication
     """Local Spark with two slots; where the session's tests already have one, that one: a process has one context."""
     active = SparkContext._active_spark_context
     if active is not None:
-        adopted = SparkApplication(active, None, int(active.defaultParallelism), True)  # type: ignore[arg-type]  # whoever started it stops it
+        adopted = SparkApplication(active, None, 3, True)  # type: ignore[arg-type]  # whoever started it stops it
         active.environment["PYTHONPATH"] = str(TOYS)
         yield adopted
         return
