@@ -60,6 +60,13 @@ class Machines:
             found = connection.execute(query).fetchone()
             return int(found[0].rpartition("-")[2]) if found and found[0] else 0
 
+    def expect_copied(self) -> None:
+        """Each row once, in the table and in the files."""
+        databases = self.databases
+        assert databases.rows(databases.target, "big") == databases.rows(databases.source, "big")
+        lines = [line for file in (self.shared / "out").rglob("*.csv") for line in file.read_text().splitlines()]
+        assert sorted(int(line.split(",")[0]) for line in lines) == list(range(1, ROWS + 1))
+
 
 @pytest.fixture
 def machines(tmp_path: Path, databases: Databases) -> Machines:
@@ -78,14 +85,37 @@ def test_a_job_that_was_killed_on_one_machine_goes_on_on_another(machines: Machi
     run = finish(machines.run(1, "--restore", "latest"))
 
     assert run.code == 0, run.err + run.out
-    databases = machines.databases
-    assert databases.rows(databases.target, "big") == databases.rows(databases.source, "big")
-    lines = [line for file in (machines.shared / "out").rglob("*.csv") for line in file.read_text().splitlines()]
-    assert sorted(int(line.split(",")[0]) for line in lines) == list(range(1, ROWS + 1))
+    machines.expect_copied()
     assert not (machines.shared / "exchange" / "job").exists(), "what was exchanged is left behind"
     assert "not-asked-for" not in "".join(
         file.read_text(errors="replace") for home in machines.homes for file in home.rglob("*.json*")
     )
+
+
+def test_a_savepoint_is_begun_with_on_another_machine(machines: Machines) -> None:
+    """I18, I44: asked for from there as well; rows that were under way come along, and nothing is lost or twice."""
+    here, there = machines.homes
+    first = machines.run(0)
+    wait_alive(first, "its second checkpoint", lambda: machines.records() >= 2)
+    taken = seatunnel(there, "jobs", "savepoint", "job", "--file", "job.conf", "--name", "before", "--stop")
+    assert taken.code == 0, taken.err
+    assert finish(first).code == 143
+    for file in here.rglob("*"):
+        assert "before" not in file.name, "it was kept on the machine of the driver"
+
+    [listed] = json.loads(seatunnel(there, "state", "savepoints", "--file", "job.conf", "--json").out)
+    assert (listed["name"], listed["job_id"], listed["damaged"]) == ("before", "job", "")
+    again = seatunnel(there, "jobs", "savepoint", "job", "--file", "job.conf", "--name", "before")
+    assert again.code == 1 and "no driver of the job 'job' lives" in again.err
+    run = finish(start(there, "run", "job.conf", "--job-id", "moved", "--restore", "before", "--json"))
+
+    assert run.code == 0, run.err + run.out
+    machines.expect_copied()
+    jobs = json.loads(seatunnel(there, "jobs", "list", "--file", "job.conf", "--json").out)
+    assert [job["job_id"] for job in jobs] == ["job", "moved"]
+    assert seatunnel(there, "state", "drop", "before", "--file", "job.conf").code == 0
+    assert json.loads(seatunnel(there, "state", "savepoints", "--file", "job.conf", "--json").out) == []
+    assert not [file for file in (machines.shared / "exchange").rglob("*") if file.is_file()], "rows are left behind"
 
 
 def stored(server: PostgresServer) -> int:

@@ -25,6 +25,7 @@ from seatunnel_py.redaction import redacted_text
 from seatunnel_py.runtime.job_changes import ChangesRefused
 
 if TYPE_CHECKING:
+    from seatunnel_py.config.env import EnvOptions
     from seatunnel_py.local.preview import StepRows
     from seatunnel_py.plan.flows import FlowGraph
     from seatunnel_py.plan.pipelines import Pipeline
@@ -146,7 +147,7 @@ def run(
     location = job.file.env.checkpoint_location
     if location and options.job_id and options.restore != LATEST:
         require_place(location, options.job_id, fresh=options.fresh)
-    restored = restored_from(home, options)
+    restored = restored_from(home, options, job.file.env)
     latest = options.restore == LATEST
     place = claim(job, home, options.job_id, fresh=options.fresh, restore=latest, savepoint=restored)
     try:
@@ -159,20 +160,20 @@ def run(
         raise
 
 
-def restored_from(home: Home, options: RunOptions) -> Path | None:
+def restored_from(home: Home, options: RunOptions, env: EnvOptions) -> str | None:
     """The savepoint that the job begins with, or began with when it is gone on with. Raises SeaTunnelError."""
-    from seatunnel_py.runtime import savepoint
+    from seatunnel_py.runtime.savepoint_places import SavepointPlaces
 
     if options.restore is None:
         return None
     if options.restore != LATEST:
-        return savepoint.find(home.savepoints, options.restore)
+        with SavepointPlaces.of(home.savepoints, env).holding(options.restore):
+            return options.restore
     if options.job_id is None:
         raise SeaTunnelError("--restore latest needs to know which job", "add --job-id ID; `seatunnel jobs list`")
     if home.finished(options.job_id):
         raise NothingToDo(f"the job {options.job_id!r} has finished: there is nothing to do")
-    began_with = (home.place(options.job_id).read("job") or {}).get("savepoint")
-    return Path(began_with) if began_with else None
+    return (home.place(options.job_id).read("job") or {}).get("savepoint")
 
 
 def claim(
@@ -182,13 +183,13 @@ def claim(
     *,
     fresh: bool = False,
     restore: bool = False,
-    savepoint: Path | None = None,
+    savepoint: str | None = None,
 ) -> JobPlace:
     """A job id and its directory, with what is started there written down."""
     about: dict[str, Any] = {"job_file": job.file.path, "job_name": job.name, "config": job.file.redacted()}
     about |= {"error_location": job.file.env.error_location, "fresh": fresh}
     if savepoint is not None:
-        about["savepoint"] = str(savepoint)
+        about["savepoint"] = savepoint
     if job.file.env.checkpoint_location:
         about["checkpoint_location"] = redacted_text(job.file.env.checkpoint_location)
     return home.claim(job_id, fresh=fresh, about=about, restore=restore)
@@ -277,21 +278,22 @@ def _announce(planned: Plan, place: JobPlace, tell: Callable[[JobEvent], None], 
     from seatunnel_py.runtime.events import ChangesAnnounced
     from seatunnel_py.runtime.job_changes import refuse
 
-    began_with = (place.read("job") or {}).get("savepoint")
-    found = changes_since(planned, place, Path(began_with) if began_with else None)
+    found = changes_since(planned, place, place.savepoints, (place.read("job") or {}).get("savepoint"))
     if found:
         tell(ChangesAnnounced(tuple(map(str, found)), time.time()))
     refuse(found, accepted=accepted)
 
 
-def changes_since(planned: Plan, place: JobPlace | None, savepoint: Path | None) -> tuple[Change, ...]:
+def changes_since(
+    planned: Plan, place: JobPlace | None, savepoints: Path, savepoint: str | None
+) -> tuple[Change, ...]:
     """What is different since the job of that place, or of that savepoint, was planned; nothing where none was."""
     from seatunnel_py.runtime.job_changes import changes
-    from seatunnel_py.runtime.savepoint import read
+    from seatunnel_py.runtime.savepoint_places import SavepointPlaces
 
     before = _plan_before(planned, place) if place is not None else None
     if before is None and savepoint is not None:
-        before = read(savepoint).job.get("plan")
+        before = SavepointPlaces.of(savepoints, planned.job.file.env).read(savepoint).job.get("plan")
     return changes(before, _described(planned)) if before else ()
 
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from seatunnel_py.api.factory import JobMode
@@ -15,9 +14,8 @@ from seatunnel_py.config.env import RequiredGuarantee
 from seatunnel_py.errors import PluginError
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.plan.steps import Job
-from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.redaction import redacted_text
-from seatunnel_py.runtime import quarantine, savepoint
+from seatunnel_py.runtime import quarantine
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore, FencedOff
 from seatunnel_py.runtime.control import Control
 from seatunnel_py.runtime.control_desk import Desk
@@ -29,6 +27,7 @@ from seatunnel_py.runtime.loop import Driver
 from seatunnel_py.runtime.patient_storage import PatientStorage
 from seatunnel_py.runtime.ports import Engine
 from seatunnel_py.runtime.receipt import Receipt, Seconds
+from seatunnel_py.runtime.savepoint_places import SavepointKeeper, SavepointPlaces
 from seatunnel_py.runtime.segment_retention import sweep
 from seatunnel_py.runtime.settings import Settings, settings_of
 from seatunnel_py.runtime.shared_job import JOB, PLAN, RECEIPT, SharedJob
@@ -115,8 +114,13 @@ class _Run:
             seen.require(self.store, self._where)
         began_with = self.asked.get("savepoint")
         if began_with and not self.store.read().claims:
-            savepoint.begin_with(Path(began_with), self.store)
+            with self._savepoints.holding(began_with) as (shelf, name):
+                shelf.begin_with(name, self.store)
         return take_over(self.store, keys(pipelines))
+
+    @property
+    def _savepoints(self) -> SavepointPlaces:
+        return SavepointPlaces.of(self.place.savepoints, self.job.file.env)
 
     @property
     def _where(self) -> str:
@@ -161,18 +165,12 @@ class _Run:
         return driver
 
     def desk(self, plan: Mapping[str, Any]) -> Desk:
-        """Where requests to this run are heard, on this machine and from others; savepoints stand beside the jobs."""
+        """Where requests to this run are heard, on this machine and from others."""
         job, place, authority = self.job, self.place, self.authority
         about = {"job_id": place.job_id, "job_name": job.name, "job_file": job.file.path, "plan": plan}
-
-        def keep(name: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]) -> Path:
-            now, number = time.time(), authority.incarnation
-            return savepoint.write(
-                place.savepoints, savepoint.Savepoint(name, authority.lineage, number, now, about, records, absent)
-            )
-
+        keeper = SavepointKeeper(self._savepoints, authority.lineage, authority.incarnation, about)
         others = () if self.shared is None else (self.opened.storage,)
-        return Desk(Control(LocalStorage(place.path), *others), place.driver, keep, place.hold)
+        return Desk(Control(LocalStorage(place.path), *others), place.driver, keeper, place.hold)
 
     def leave(self, driver: Driver) -> None:
         """Remove what nobody needs any longer. Not every target can refuse an older driver: what became of the job is

@@ -2,7 +2,8 @@
 
 A storage holds bytes under names like ``records/00000002-00000017``: a folder and a name of letters, digits, ``-`` and
 ``.``. It is found through an entry point of the group ``seatunnel_py.storages`` whose name is the scheme of a URL; the
-entry point is called with the URL and the job's id, and answers with the storage of that job.
+entry point is called with the URL and the job's id, and answers with the storage of that job. Savepoints of all jobs
+are kept under the id ``.savepoints``.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ import typer
 from seatunnel_py.cli.known import KnownJob, Where, known
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime.control import Answer, Request, Wish, request_id
-from seatunnel_py.runtime.home import ID_CHARACTERS, Home
 
 LOOK_SECONDS = 0.1
 GRACE_SECONDS = 5.0  # the driver says itself that it gives up; this much later it is not going to
@@ -21,20 +20,17 @@ EXPLAIN_SECONDS = 8.0  # a driver looks every half second, one that is far away 
 
 def savepoint(job_id: str, where: Where, name: str | None, *, stop: bool, seconds: float, as_json: bool) -> int:
     """Take a savepoint of a running job; ``stop``: it ends behind it."""
-    home = Home.of_environment()
+    from seatunnel_py.runtime.savepoint import NAME_LENGTH_MAX, require_name
+
     job = known(job_id, where)
-    chosen = name or f"{job_id}-{time.strftime('%Y%m%d-%H%M%S')}-{request_id()[:4]}"
-    if not ID_CHARACTERS.issuperset(chosen) or chosen.startswith("."):
-        raise SeaTunnelError(f"{chosen!r} is no name of a savepoint", "use letters, digits, '-', '_' and '.'")
-    if (home.savepoints / chosen).exists():
-        raise SeaTunnelError(f"there is a savepoint {chosen!r} already", "choose another --name")
+    made = f"-{time.strftime('%Y%m%d-%H%M%S')}-{request_id()[:4]}"
+    chosen = name or f"{job_id[: NAME_LENGTH_MAX - len(made)]}{made}"
+    require_name(chosen)
     wish = Wish.STOP if stop else Wish.SAVEPOINT
-    here = job.here
     answer = _asked(job, Request(request_id(), wish, _run_of(job), chosen, (), seconds), quiet=as_json)
     if answer.done and not as_json:
         typer.echo(f"{answer.text}: {answer.about['path']}")
-        where_it_is = "" if here else " (on the machine of its driver)"
-        typer.echo(f"begin a job with it: seatunnel run JOB --restore {chosen}{where_it_is}")
+        typer.echo(f"begin a job with it: seatunnel run JOB --restore {chosen}")
         return ExitCode.SUCCESS
     return _tell(answer, as_json=as_json)
 

@@ -163,6 +163,32 @@ def state_diff(
     raise typer.Exit(command.diff(first, second, where_of(file, variable), as_json=as_json))
 
 
+@state_app.command("savepoints", epilog="Example: seatunnel state savepoints --file shop.conf")
+def state_savepoints(file: StoreOf = None, variable: Variables = None, as_json: AsJson = False) -> None:
+    """Which savepoints there are.
+
+    On this machine and, with --file, beside the checkpoints of that job.
+    """
+    from seatunnel_py.cli import savepoints as command
+
+    raise typer.Exit(command.listing(where_of(file, variable), as_json=as_json))
+
+
+@state_app.command("drop", epilog="Example: seatunnel state drop before-upgrade")
+def state_drop(
+    savepoint: Annotated[str, typer.Argument(help="its name, or the path of its manifest")],
+    file: StoreOf = None,
+    variable: Variables = None,
+) -> None:
+    """Forget a savepoint.
+
+    A job that began with it goes on; one that had rows under way then needs it until its first checkpoint.
+    """
+    from seatunnel_py.cli import savepoints as command
+
+    raise typer.Exit(command.drop(savepoint, where_of(file, variable)))
+
+
 @state_app.command("rewind", epilog="Example: seatunnel state rewind nightly@-1 --yes")
 def state_rewind(
     checkpoint: Annotated[str, typer.Argument(help="JOB@17, or JOB@-1 (one before the newest)")],

@@ -15,6 +15,8 @@ from seatunnel_py.runtime.local_storage import LocalStorage
 
 if TYPE_CHECKING:
     from seatunnel_py.api.storage import Storage
+    from seatunnel_py.config.env import EnvOptions
+    from seatunnel_py.runtime.savepoint_places import SavepointPlaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +30,20 @@ class Where:
         """None: no job file was named."""
         if self.file is None:
             return None
-        location = _location(self.file, self.variables)
+        location = _env(self.file, self.variables).checkpoint_location
         if location is None:
             raise SeaTunnelError(
                 f"{self.file} names no checkpoint.location: what it runs is known on its own machine only",
                 "ask there, or leave --file out",
             )
         return location
+
+    def savepoints(self) -> SavepointPlaces:
+        """Where savepoints are: on this machine, and where the job file says."""
+        from seatunnel_py.runtime.savepoint_places import SavepointPlaces
+
+        home = Home.of_environment().savepoints
+        return SavepointPlaces(home) if self.file is None else SavepointPlaces.of(home, _env(self.file, self.variables))
 
 
 class KnownJob:
@@ -109,17 +118,17 @@ def known(job_id: str, where: Where, *, stored: bool = False) -> KnownJob:
 _OTHERS = "`seatunnel jobs list --file JOB_FILE` names those there are"
 
 
-def _location(file: Path, variables: Mapping[str, str]) -> str | None:
+def _env(file: Path, variables: Mapping[str, str]) -> EnvOptions:
     from seatunnel_py.config.job_file import load
 
-    return load(file, variables).env.checkpoint_location
+    return load(file, variables).env
 
 
 def _location_again(about: Mapping[str, Any]) -> str:
     """An address may hold a secret, so that only the job file knows it."""
     file = Path(str(about.get("job_file", "")))
     try:
-        location = _location(file, {})
+        location = _env(file, {}).checkpoint_location
     except (JobFileError, SeaTunnelError, OSError):
         location = None
     if location is None or "${" in location:

@@ -31,8 +31,8 @@ def plan(
     """Plan the job, look at both ends, print. A table that would fail makes the exit code 3, a change that a run would
     refuse 1."""
     home = Home.of_environment()
-    began_with = app.restored_from(home, app.RunOptions(variables, job_id, restore=restore))
     try:
+        began_with = _began_with(home, path, app.RunOptions(variables, job_id, restore=restore))
         planned = app.plan(path, variables)
     except JobFileError as error:
         if not as_json:
@@ -40,7 +40,7 @@ def plan(
         return tell_plain(error)
     described = explain.describe(planned.job, planned.graph, planned.pipelines, look=True)
     place = home.job(job_id) if job_id is not None and restore == app.LATEST else None
-    changes = app.changes_since(planned, place, began_with) if restore else ()
+    changes = app.changes_since(planned, place, home.savepoints, began_with) if restore else ()
     refused = _refused(changes)
     described |= {"changes": [asdict(change) for change in changes]} if restore else {}
     described |= {"refused": {"message": refused.message, "remedy": refused.remedy}} if refused else {}
@@ -56,6 +56,13 @@ def plan(
     if refused:
         return ExitCode.FAILED
     return ExitCode.SOME_TABLES_FAILED if explain.has_problem(described) else ExitCode.SUCCESS
+
+
+def _began_with(home: Home, path: Path, options: app.RunOptions) -> str | None:
+    """The job file says where savepoints are."""
+    if options.restore is None:
+        return None
+    return app.restored_from(home, options, app.check(path, options.variables).file.env)
 
 
 def _refused(changes: Iterable[Change]) -> ChangesRefused | None:

@@ -13,7 +13,7 @@ from seatunnel_py.cli.control import explained
 from seatunnel_py.cli.known import KnownJob, Where, known
 from seatunnel_py.cli.numbers import and_more, count
 from seatunnel_py.errors import ExitCode, SeaTunnelError
-from seatunnel_py.runtime.home import Home, JobIdError
+from seatunnel_py.runtime.home import JobIdError
 from seatunnel_py.runtime.receipt import position_text
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _tell_difference(found: Mapping[str, Any]) -> None:
 
 def _records(name: str, where: Where) -> Mapping[str, CheckpointRecord]:
     """``JOB``, ``JOB@17``, ``JOB@-1``, or a savepoint by its name or place."""
-    from seatunnel_py.runtime import savepoint
+    from seatunnel_py.runtime.savepoint import SavepointError
     from seatunnel_py.runtime.states import chosen
 
     job_id, which = _reference(name)
@@ -125,8 +125,8 @@ def _records(name: str, where: Where) -> Mapping[str, CheckpointRecord]:
         job = known(job_id, where, stored=True)
     except JobIdError as unknown:
         try:
-            return savepoint.read(savepoint.find(Home.of_environment().savepoints, name)).records
-        except savepoint.SavepointError as missing:
+            return where.savepoints().read(name).records
+        except SavepointError as missing:
             raise SeaTunnelError(f"{name} is no job and no savepoint", f"{unknown.remedy}; {missing.remedy}") from None
     contents = _store(job).read()
     found = {key: chosen(contents.claims.get(key, ()), kept, which) for key, kept in contents.records.items()}

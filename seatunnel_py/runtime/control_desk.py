@@ -14,8 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.protocol.coordinator_commands import CheckpointEnded, CoordinatorCommand, Refused
@@ -25,7 +24,7 @@ from seatunnel_py.runtime.control import Answer, Control, Request, Wish
 from seatunnel_py.runtime.events import JobEvent, RequestAnswered
 from seatunnel_py.runtime.explaining import Standing
 from seatunnel_py.runtime.receipt import TableState
-from seatunnel_py.runtime.savepoint import settled
+from seatunnel_py.runtime.savepoint import Kept, settled, taken
 from seatunnel_py.runtime.watching import Watch
 
 if TYPE_CHECKING:
@@ -35,32 +34,42 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.5
 FAR_EVERY = 4  # looks at the job's place to one at what it shares
 NAMED_MAX = 5
-Keep = Callable[[str, Mapping[str, CheckpointRecord], tuple[str, ...]], Path]
-"""Writes a savepoint of these records, without the pipelines that had not begun."""
+
+
+class Keeper(Protocol):
+    """What puts savepoints where they outlive the job."""
+
+    def kept(self, name: str) -> Kept | None:
+        """The one of that name, if there is one."""
+
+    def keep(
+        self, name: str, request: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]
+    ) -> Kept:
+        """Write one of these records, without the pipelines that had not begun."""
 
 
 @dataclass(slots=True)
 class _Open:
     """A request that is being performed. ``found``: where pipelines stand, None where one had not begun; ``asked``:
-    who has not answered yet; ``said``: why not."""
+    who has not answered yet; ``said``: why not; ``aside``: its files are looked at or written, and nothing is done."""
 
     request: Request
     until: float
     found: dict[str, CheckpointRecord | None] = field(default_factory=dict)
     asked: set[str] = field(default_factory=set)
     said: dict[str, str] = field(default_factory=dict)
-    keeping: bool = False
+    aside: bool = False
     told: str = ""
 
 
 class Desk:
     """``run`` names this run, as requests do. ``show`` shows people that this driver lives."""
 
-    def __init__(self, control: Control, run: str, keep: Keep, show: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, control: Control, run: str, keeper: Keeper, show: Callable[[], None] = lambda: None) -> None:
         self._control = control
         self._show = show
         self._run = run
-        self._keep = keep
+        self._keeper = keeper
         self._open: dict[str, _Open] = {}
         self._answered: set[str] = set()
         self._watch: Watch | None = None
@@ -130,11 +139,26 @@ class Desk:
         if wrong := _not_to_be_had(lives, request):
             self._answer(wrong)
             return
-        self._open[request.id] = _Open(request, self._driver.now() + request.seconds)
+        one = self._open[request.id] = _Open(request, self._driver.now() + request.seconds)
         if request.wish is Wish.CANCEL:
             self._driver.cancel_all(lives, f"it was cancelled (request {request.id})", whole=not request.tables)
-        elif request.wish is Wish.STOP:
-            self._driver.stop_waiting(ExitCode.TERMINATED)
+            return
+        one.aside = True  # nothing ends for a savepoint that cannot be kept under its name
+        self._aside(
+            partial(self._keeper.kept, request.name), partial(self._looked_up, one), partial(self._not_kept, one)
+        )
+
+    def _looked_up(self, one: _Open, found: Kept | None) -> None:
+        """Whether there is a savepoint of that name. A driver may have died between keeping it and saying so."""
+        if found is not None and found.request == one.request.id:
+            self._kept(one, found)
+        elif found is not None:
+            self._not_kept(one, taken(one.request.name, found.place))
+        else:
+            one.aside = False
+            if one.request.wish is Wish.STOP:
+                self._driver.stop_waiting(ExitCode.TERMINATED)
+            self.look()
 
     def heard(self, pipeline: str, command: CoordinatorCommand) -> None:
         """What a coordinator says may be the answer to a request."""
@@ -152,7 +176,7 @@ class Desk:
     def look(self) -> None:
         """Something may have become true."""
         for one in list(self._open.values()):
-            if one.keeping:
+            if one.aside:
                 continue
             waiting = self._cancelled(one) if one.request.wish is Wish.CANCEL else self._saved(one)
             if waiting and self._driver.now() > one.until:
@@ -179,11 +203,11 @@ class Desk:
             if why := self._lacks(one, key, life):
                 waiting[life.pipeline.name] = why
         if not waiting:
-            one.keeping = True
+            one.aside = True
             records = {key: settled(record) for key, record in one.found.items() if record is not None}
             absent = tuple(key for key, record in one.found.items() if record is None)
-            keep = partial(self._keep, one.request.name, records, absent)
-            self._aside(keep, partial(self._kept, one, records, absent), partial(self._not_kept, one))
+            keep = partial(self._keeper.keep, one.request.name, one.request.id, records, absent)
+            self._aside(keep, partial(self._kept, one), partial(self._not_kept, one))
         return waiting
 
     def _ask(self, one: _Open, key: str, life: PipelineLife) -> None:
@@ -206,11 +230,11 @@ class Desk:
             return "its rows are not committed yet"
         return "it is ending" if one.request.wish is Wish.STOP and life.id not in self._driver.closed else ""
 
-    def _kept(self, one: _Open, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...], place: Path) -> None:
-        stands = {key: record.checkpoint for key, record in records.items()}
-        about = {"savepoint": one.request.name, "path": str(place), "checkpoints": stands, "absent": absent}
-        text = f"savepoint {one.request.name}: {len(records)} of {len(records) + len(absent)} tables had begun"
-        self._answer(Answer(one.request.id, True, text if absent else f"savepoint {one.request.name}", about=about))
+    def _kept(self, one: _Open, kept: Kept) -> None:
+        name, begun = one.request.name, len(kept.checkpoints)
+        about = {"savepoint": name, "path": kept.place, "checkpoints": kept.checkpoints, "absent": kept.absent}
+        text = f"savepoint {name}: {begun} of {begun + len(kept.absent)} tables had begun"
+        self._answer(Answer(one.request.id, True, text if kept.absent else f"savepoint {name}", about=about))
 
     def _not_kept(self, one: _Open, error: BaseException) -> None:
         if not isinstance(error, SeaTunnelError):

@@ -1,40 +1,39 @@
 """Savepoints: one checkpoint of every pipeline of a job under one name, for another job to begin with.
 
-Rules. (1) A savepoint is there whole or not at all: it gets its name last. (2) It needs nothing of the job that it was
-taken of: its records name no staged piece, for their commits were confirmed before, and what lies in channels is copied
-(I18). (3) It keeps the lineage, so that targets know whose rows they hold. Each job that begins with it has
-incarnations of its own above those of the job that it was taken of: whoever began last may write (I34).
-
-::
-
-    savepoints/NAME/about/manifest.json    what it is of, and where in ``records`` each pipeline stands
-    savepoints/NAME/about/records          the records, one after the other
-    savepoints/NAME/segments/              what lay in channels
-    savepoints/NAME/restores/              one file for each job that has begun with it
+Rules. (1) A savepoint is there whole or not at all: its manifest is created last, and who creates that has the name.
+(2) It needs nothing of the job that it was taken of: its records name no staged piece, for their commits were confirmed
+before, and what lies in channels is copied (I18). (3) It keeps the lineage, so that targets know whose rows they hold.
+Each job that begins with it has incarnations of its own above those of the job that it was taken of: whoever began last
+may write (I34).
 """
 
 from __future__ import annotations
 
 import json
-import shutil
+import re
+import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from itertools import count
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from seatunnel_py.api.storage import Storage
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.protocol.claims import Claim
 from seatunnel_py.protocol.record_format import RecordRefused, decode, encode
 from seatunnel_py.protocol.records import CheckpointRecord
-from seatunnel_py.runtime.checkpoint_store import CheckpointStore
-from seatunnel_py.runtime.local_storage import LocalStorage
-from seatunnel_py.runtime.segment_names import renamed
+from seatunnel_py.runtime.segment_names import named_in_record, renamed
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.checkpoint_store import CheckpointStore
 
 INCARNATIONS_APART = 10_000  # drivers that a job may have before its numbers would meet those of the next restore
-VERSION = 1
-MANIFEST, RECORDS = "about/manifest.json", "about/records"
+VERSION = 2
+MANIFESTS, RECORDS, RESTORES = "manifests", "records", "restores"
+NAME_LENGTH_MAX = 64  # a database keeps 100 characters, a folder and a token of ours with them
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 
 
 class SavepointError(SeaTunnelError):
@@ -43,15 +42,40 @@ class SavepointError(SeaTunnelError):
 
 @dataclass(frozen=True, slots=True)
 class Savepoint:
-    """``job``: what is known of the job that it was taken of; ``absent``: its pipelines that had not begun."""
+    """``request``: who asked for it; ``job``: what is known of the job that it was taken of; ``absent``: its pipelines
+    that had not begun."""
 
     name: str
+    request: str
     lineage: str
     incarnation: int
     taken: float
     job: Mapping[str, Any]
     records: Mapping[str, CheckpointRecord]
     absent: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What people are told of a savepoint: where it is, who asked for it, at which checkpoint each pipeline stands."""
+
+    place: str
+    request: str
+    checkpoints: Mapping[str, int]
+    absent: tuple[str, ...]
+
+
+def is_name(name: str) -> bool:
+    """Whether a savepoint can be called so."""
+    return len(name) <= NAME_LENGTH_MAX and _NAME.fullmatch(name) is not None
+
+
+def require_name(name: str) -> None:
+    """Raises SavepointError where none can be called so."""
+    if not is_name(name):
+        raise SavepointError(
+            f"{name!r} is no name of a savepoint", f"use letters, digits, '-', '_' and '.', {NAME_LENGTH_MAX} at most"
+        )
 
 
 def settled(record: CheckpointRecord) -> CheckpointRecord:
@@ -61,85 +85,165 @@ def settled(record: CheckpointRecord) -> CheckpointRecord:
     return replace(record, uncommitted=(), ledgers={**record.ledgers, **scopes}, snapshots=snapshots)
 
 
-def write(directory: Path, savepoint: Savepoint) -> Path:
-    """Keep it under its name. Raises SavepointError where that is taken already."""
-    place = directory / savepoint.name
-    if place.exists():
-        raise SavepointError(f"there is a savepoint {savepoint.name!r} already: {place}", "choose another --name")
-    building = directory / f".{savepoint.name}.{savepoint.incarnation}"
-    try:
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        shutil.rmtree(building, ignore_errors=True)
-        storage = LocalStorage(building)
-        copy = _Copy(building / "segments", place / "segments")
+class Shelf:
+    """The savepoints of one place. ``segments``: a location of files, where what lay in their channels is kept.
+
+    ::
+
+        manifests/NAME        what it is of, and where in its records each pipeline stands
+        records/NAME-TOKEN    the records, one after the other; of one who died before the manifest nobody knows
+        restores/NAME-000001  one for each job that has begun with it
+    """
+
+    def __init__(self, storage: Storage, segments: str) -> None:
+        self._storage = storage
+        self._segments = segments.rstrip("/")
+
+    def names(self) -> Sequence[str]:
+        return self._storage.names(MANIFESTS)
+
+    def has(self, name: str) -> bool:
+        return self._storage.get(f"{MANIFESTS}/{name}") is not None
+
+    def kept(self, name: str) -> Kept | None:
+        """None: there is none of that name."""
+        if not self.has(name):
+            return None
+        plain = self.manifest(name)
+        with self._undamaged(name):
+            stands = {key: int(one["checkpoint"]) for key, one in plain["records"].items()}
+            return Kept(self._where(name), plain["request"], stands, tuple(plain["absent"]))
+
+    def write(self, savepoint: Savepoint) -> Kept:
+        """Keep it under its name. Raises SavepointError where that is taken."""
+        name, token = savepoint.name, secrets.token_hex(4)
+        require_name(name)
+        if self.has(name):
+            raise taken(name, self._where(name))
+        copy = _Copy(f"{self._segments}/{name}-{token}")
         data, stands = bytearray(), {}
         for key, record in savepoint.records.items():
             encoded = encode(copy.of(record))
             stands[key] = {"checkpoint": record.checkpoint, "at": len(data), "bytes": len(encoded)}
             data += encoded
-        storage.create(RECORDS, bytes(data))
-        manifest = {"version": VERSION, **asdict(replace(savepoint, records={})), "records": stands}
-        storage.create(MANIFEST, json.dumps(manifest, indent=1).encode())
-        building.rename(place)
-    except OSError as error:
-        shutil.rmtree(building, ignore_errors=True)
-        raise SavepointError(f"{place} cannot be written: {error.strerror or error}", "look at space") from error
-    return place
+        self._storage.create(f"{RECORDS}/{name}-{token}", bytes(data))
+        about = {"version": VERSION, "token": token, "records": stands}
+        manifest = json.dumps({**asdict(replace(savepoint, records={})), **about}, indent=1).encode()
+        if not self._storage.create(f"{MANIFESTS}/{name}", manifest):
+            self._remove(RECORDS, f"{name}-{token}")
+            raise taken(name, self._where(name))
+        checkpoints = {key: record.checkpoint for key, record in savepoint.records.items()}
+        return Kept(self._where(name), savepoint.request, checkpoints, savepoint.absent)
+
+    def read(self, name: str) -> Savepoint:
+        """Raises SavepointError where it is not there, or damaged."""
+        plain = self.manifest(name)
+        with self._undamaged(name):
+            data = self._storage.get(f"{RECORDS}/{name}-{plain['token']}")
+            if data is None:
+                raise ValueError("its records are gone")
+            records = {key: decode(data[one["at"] : one["at"] + one["bytes"]]) for key, one in plain["records"].items()}
+            told = [plain[field] for field in ("name", "request", "lineage", "incarnation", "taken", "job")]
+            return Savepoint(*told, records, tuple(plain["absent"]))
+
+    def manifest(self, name: str) -> Mapping[str, Any]:
+        """What is known of it without its records, which may be large: ``taken``, ``job``, ``records``, ``absent``.
+        Raises SavepointError where it is not there, or damaged."""
+        data = self._storage.get(f"{MANIFESTS}/{name}")
+        if data is None:
+            raise missing(name, self.names())
+        with self._undamaged(name):
+            plain: dict[str, Any] = json.loads(data)
+            if plain["version"] != VERSION:
+                raise ValueError("its manifest is of another version")
+            return plain
+
+    def begin_with(self, name: str, store: CheckpointStore) -> None:
+        """Fill the store of a new job, so that its first driver goes on from the savepoint. Where that was left half
+        done it is done again: what the store holds of it is on nobody's chain."""
+        savepoint = self.read(name)
+        require_segments(name, savepoint.records.values())
+        incarnation = savepoint.incarnation + INCARNATIONS_APART * self._restored_before(name)
+        records = {key: replace(record, incarnation=incarnation) for key, record in savepoint.records.items()}
+        claims = {key: Claim(incarnation, first=record.checkpoint + 1) for key, record in records.items()}
+        store.take(incarnation, savepoint.lineage)
+        store.write(incarnation, records)
+        store.claim(incarnation, claims)
+
+    def drop(self, name: str) -> None:
+        """Forget it, also a damaged one, and what drivers who died under this name have left. Raises SavepointError
+        where it is not there."""
+        if not self.has(name):
+            raise missing(name, self.names())
+        self._storage.delete(f"{MANIFESTS}/{name}")
+        for folder in (RECORDS, RESTORES):
+            for one in self._storage.names(folder):
+                if one.rpartition("-")[0] == name:
+                    self._remove(folder, one)
+
+    def close(self) -> None:
+        self._storage.close()
+
+    def _restored_before(self, name: str) -> int:
+        """How many jobs have begun with it, this one included; no two get the same number."""
+        about = json.dumps({"at": time.time(), "name": name}).encode()
+        return next(number for number in count(1) if self._storage.create(f"{RESTORES}/{name}-{number:06}", about))
+
+    def _remove(self, folder: str, one: str) -> None:
+        """With the segments that lie under the name of records."""
+        self._storage.delete(f"{folder}/{one}")
+        if folder == RECORDS:
+            from seatunnel_py.work.segments import remove_all
+
+            remove_all(f"{self._segments}/{one}")
+
+    @contextmanager
+    def _undamaged(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except (ValueError, KeyError, TypeError, RecordRefused) as error:
+            raise SavepointError(
+                f"the savepoint {self._where(name)} is damaged: {error}", "use another savepoint"
+            ) from error
+
+    def _where(self, name: str) -> str:
+        return self._storage.describe(f"{MANIFESTS}/{name}")
 
 
-def find(directory: Path, name: str) -> Path:
-    """A savepoint by its name, or by where it lies. Raises SavepointError, naming those there are."""
-    for place in (directory / name, Path(name).absolute()):
-        if (place / MANIFEST).is_file():
-            return place
-    known = sorted(path.parents[1].name for path in directory.glob(f"[!.]*/{MANIFEST}"))
-    raise SavepointError(
-        f"there is no savepoint {name!r} in {directory}",
+def taken(name: str, place: str) -> SavepointError:
+    """There is one of that name."""
+    return SavepointError(f"there is a savepoint {name!r} already: {place}", "choose another --name")
+
+
+def missing(name: str, known: Sequence[str]) -> SavepointError:
+    """Nothing is called so; what there is."""
+    return SavepointError(
+        f"there is no savepoint {name!r}",
         f"there are: {', '.join(known)}" if known else "`seatunnel jobs savepoint JOB` takes one",
     )
 
 
-def read(place: Path) -> Savepoint:
-    """Raises SavepointError where it is damaged."""
-    try:
-        plain = json.loads((place / MANIFEST).read_bytes())
-        if plain["version"] != VERSION:
-            raise ValueError("its manifest is of another version")
-        data = (place / RECORDS).read_bytes()
-        records = {key: decode(data[one["at"] : one["at"] + one["bytes"]]) for key, one in plain["records"].items()}
-    except (OSError, ValueError, KeyError, TypeError, RecordRefused) as error:
-        raise SavepointError(f"the savepoint {place} is damaged: {error}", "use another savepoint") from error
-    absent = tuple(plain["absent"])
-    return Savepoint(
-        plain["name"], plain["lineage"], plain["incarnation"], plain["taken"], plain["job"], records, absent
-    )
+def require_segments(name: str, records: Iterable[CheckpointRecord]) -> None:
+    """What lay in channels must be here too. Raises SavepointError where it is not."""
+    named = {segment for record in records for segment in named_in_record(record)}
+    if not named:
+        return
+    from seatunnel_py.work.segments import exists
 
-
-def begin_with(place: Path, store: CheckpointStore) -> None:
-    """Fill the store of a new job, so that its first driver goes on from the savepoint. Where that was left half done
-    it is done again: what the store holds of it is on nobody's chain."""
-    savepoint = read(place)
-    incarnation = savepoint.incarnation + INCARNATIONS_APART * _restored_before(place, savepoint)
-    records = {key: replace(record, incarnation=incarnation) for key, record in savepoint.records.items()}
-    claims = {key: Claim(incarnation, first=record.checkpoint + 1) for key, record in records.items()}
-    store.take(incarnation, savepoint.lineage)
-    store.write(incarnation, records)
-    store.claim(incarnation, claims)
-
-
-def _restored_before(place: Path, savepoint: Savepoint) -> int:
-    """How many jobs have begun with it, this one included; no two get the same number."""
-    about = json.dumps({"at": time.time(), "name": savepoint.name}).encode()
-    storage = LocalStorage(place)
-    return next(number for number in count(1) if storage.create(f"restores/{number:06}", about))
+    if lost := sorted(segment for segment in named if not exists(segment)):
+        raise SavepointError(
+            f"the savepoint {name!r} had rows under way, and they are not here: {lost[0]}"
+            + f" and {len(lost) - 1} more" * (len(lost) > 1),
+            "begin with it on the machine that took it; with an exchange.location that all machines see such rows are "
+            "kept there",
+        )
 
 
 class _Copy:
     """Records whose segments lie beside them."""
 
-    def __init__(self, into: Path, known_as: Path) -> None:
+    def __init__(self, into: str) -> None:
         self._into = into
-        self._known_as = known_as
         self._copied: dict[str, str] = {}
 
     def of(self, record: CheckpointRecord) -> CheckpointRecord:
@@ -148,13 +252,10 @@ class _Copy:
 
     def _segment(self, url: str) -> str:
         if url not in self._copied:
-            from pyarrow import fs
+            from seatunnel_py.work.segments import copy
 
-            from seatunnel_py.work.segments import filesystem
-
-            self._into.mkdir(exist_ok=True, mode=0o700)
-            files, path = filesystem(url)
-            name = f"{len(self._copied):08}.segment"
-            fs.copy_files(path, str(self._into / name), source_filesystem=files)
-            self._copied[url] = (self._known_as / name).as_uri()
+            copied = f"{self._into}/{len(self._copied):08}.segment"
+            copy(url, copied)
+            self._copied[url] = copied
         return self._copied[url]
+

@@ -23,6 +23,7 @@ from seatunnel_py.runtime.local_storage import LocalStorage
 
 GROUP = "seatunnel_py.storages"
 KEY = "checkpoint.location"
+SAVEPOINTS = ".savepoints"  # under what would be a job's id they lie beside the jobs, whose ids begin otherwise
 FOLDERS = ("incarnations", "claims", "records", "journal", "about", "control")
 RACERS, RACES = 4, 3
 EXTRAS = {"fsspec": "objectstore", "sqlalchemy": "sqlalchemy", "psycopg": "postgres", "pymysql": "mysql"}
@@ -70,7 +71,7 @@ def job_ids(location: str) -> Sequence[str]:
     """The jobs that have something there."""
     scheme, path = _parts(location)
     if scheme != "file":
-        return _plugin(scheme, location, "").jobs()
+        return [job_id for job_id in _plugin(scheme, location, "").jobs() if job_id != SAVEPOINTS]
     return sorted(one.parent.name for one in path.glob("[!.]*/incarnations"))
 
 

@@ -128,6 +128,21 @@ def left_in(location: str) -> Iterator[tuple[int, str]]:
             yield int(named[1]), f"{location.rstrip('/')}/{found.base_name}"
 
 
+def exists(segment: str) -> bool:
+    """Whether it is there."""
+    files, path = filesystem(segment)
+    found: bool = files.get_file_info(path).type is not fs.FileType.NotFound
+    return found
+
+
+def copy(segment: str, to: str) -> None:
+    """The same segment at another place, on whatever file system."""
+    files, path = filesystem(segment)
+    other, target = filesystem(to)
+    other.create_dir(target.rpartition("/")[0], recursive=True)
+    fs.copy_files(path, target, source_filesystem=files, destination_filesystem=other)
+
+
 def remove(segments: Iterable[str]) -> None:
     """Nobody will read these again; one that is gone already is no failure."""
     for segment in segments:
@@ -153,7 +168,7 @@ def _plain_name(name: str) -> str:
 def discard(segment: str) -> None:
     """Delete a segment that nobody needs."""
     files, path = filesystem(segment)
-    if files.get_file_info(path).type is not fs.FileType.NotFound:
+    if exists(segment):
         files.delete_file(path)
 
 

@@ -20,9 +20,8 @@ from seatunnel_py.runtime.control_desk import Desk
 from seatunnel_py.runtime.events import RequestAnswered
 from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.receipt import TableState
+from seatunnel_py.runtime.savepoint import Kept
 from seatunnel_py.work.unit import Unit
-
-Kept = dict[str, Mapping[str, CheckpointRecord]]
 
 
 class Asked:
@@ -30,15 +29,21 @@ class Asked:
 
     def __init__(self, place: Path, pipelines: list[Pipeline], hold: Callable[[Unit], bool]) -> None:
         self.control = Control(LocalStorage(place))
-        self.kept: Kept = {}
-        self.absent: tuple[str, ...] = ()
+        self.records: dict[str, Mapping[str, CheckpointRecord]] = {}
+        self.told: dict[str, Kept] = {}
         self.job = Job(pipelines, place)
-        self.job.driver.hears_at(Desk(self.control, "this run", self._keep))
+        self.job.driver.hears_at(Desk(self.control, "this run", self))
         self.job.engine.script = lambda unit: None if hold(unit) else self.job.engine.work(unit)
 
-    def _keep(self, name: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]) -> Path:
-        self.kept[name], self.absent = records, absent
-        return Path(name)
+    def kept(self, name: str) -> Kept | None:
+        return self.told.get(name)
+
+    def keep(
+        self, name: str, request: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]
+    ) -> Kept:
+        self.records[name] = records
+        self.told[name] = Kept(name, request, {key: one.checkpoint for key, one in records.items()}, absent)
+        return self.told[name]
 
     def ask(self, wish: Wish, request: str = "r", **more: Any) -> None:
         self.control.ask(Request(request, wish, **{"run": "this run", "name": "sp", "seconds": 20.0, **more}))
@@ -91,7 +96,7 @@ def test_a_savepoint_holds_a_checkpoint_of_every_pipeline(tmp_path: Path) -> Non
     answer = asked.answer()
     asked.job.end()
 
-    records = asked.kept["sp"]
+    records = asked.records["sp"]
     assert answer.done and answer.about["checkpoints"].keys() == {"x", "y"}
     assert records["y"].kind is RecordKind.FINAL
     assert all(not record.uncommitted for record in records.values())
@@ -112,7 +117,7 @@ def test_a_job_ends_behind_a_savepoint(tmp_path: Path) -> None:
     asked.job.end()
 
     assert answer.done, answer
-    assert asked.kept["sp"]["x"].kind is RecordKind.SAVEPOINT
+    assert asked.records["sp"]["x"].kind is RecordKind.SAVEPOINT
     assert asked.states()["x"] is TableState.STOPPED
     assert asked.job.driver.stopped_by == 143
     assert 0 < sum(piece.rows for piece in target.committed) < 30
@@ -163,6 +168,37 @@ def test_a_savepoint_that_was_asked_of_a_dead_driver_is_taken_by_the_next_one(tm
 
     assert asked.answer().done
     asked.job.end()
+
+
+@pytest.mark.parametrize("wish", [Wish.SAVEPOINT, Wish.STOP])
+def test_a_name_that_is_taken_is_refused_before_anything_ends(tmp_path: Path, wish: Wish) -> None:
+    target = Target()
+    asked = Asked(tmp_path, two(target), of_x)
+    asked.told["sp"] = Kept("there", "of another one", {}, ())
+    begun(asked)
+    asked.ask(wish)
+    answer = asked.answer()
+    asked.go()
+    asked.job.end()
+
+    assert not answer.done and answer.text == "there is a savepoint 'sp' already: there"
+    assert set(asked.states().values()) == {TableState.DONE}
+    assert sum(piece.rows for piece in target.committed) == 30
+
+
+def test_a_savepoint_that_a_driver_kept_and_died_is_told_by_the_next_one(tmp_path: Path) -> None:
+    """Whoever asked for it has it; it is not taken twice."""
+    asked = Asked(tmp_path, two(Target()), of_x)
+    asked.told["sp"] = Kept("there", "r", {"x": 4}, ("y",))
+    begun(asked)
+    asked.ask(Wish.SAVEPOINT)
+    answer = asked.answer()
+    asked.go()
+    asked.job.end()
+
+    assert answer.done and answer.about["path"] == "there" and answer.about["checkpoints"] == {"x": 4}
+    assert answer.text == "savepoint sp: 1 of 2 tables had begun"
+    assert asked.records == {}
 
 
 def test_a_savepoint_that_takes_too_long_says_who_keeps_it_waiting(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
 from seatunnel_py.protocol.topology import Edge, Spread, Topology, Vertex
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.local_storage import LocalStorage
-from seatunnel_py.runtime.savepoint import Savepoint, SavepointError, begin_with, find, read, settled, write
+from seatunnel_py.runtime.savepoint import Kept, Savepoint, SavepointError, Shelf, settled
+from seatunnel_py.runtime.savepoint_places import SavepointPlaces
+from seatunnel_py.runtime.storages import connect, job_ids
 from seatunnel_py.runtime.takeover import take_over
 
 A, B = Subtask("a"), Subtask("b")
@@ -31,35 +34,83 @@ def record(segment: str = "", checkpoint: int = 7) -> CheckpointRecord:
 
 
 def savepoint(**more: CheckpointRecord) -> Savepoint:
-    return Savepoint("sp", "lineage", 3, 1.0, {"job_id": "j"}, more or {"t": record()}, ("u",))
+    return Savepoint("sp", "asked", "lineage", 3, 1.0, {"job_id": "j"}, more or {"t": record()}, ("u",))
 
 
-def test_what_was_kept_is_read_again(tmp_path: Path) -> None:
-    place = write(tmp_path / "savepoints", savepoint())
-
-    assert find(tmp_path / "savepoints", "sp") == find(tmp_path, str(place)) == place
-    assert read(place) == savepoint()
+@pytest.fixture
+def places(tmp_path: Path) -> SavepointPlaces:
+    return SavepointPlaces(tmp_path / "savepoints")
 
 
-def test_a_name_is_given_once(tmp_path: Path) -> None:
-    write(tmp_path, savepoint())
+def keep(places: SavepointPlaces, one: Savepoint | None = None) -> str:
+    with places.own() as shelf:
+        return shelf.write(one or savepoint()).place
+
+
+def begin(places: SavepointPlaces, store: CheckpointStore, name: str = "sp") -> None:
+    with places.holding(name) as (shelf, own_name):
+        shelf.begin_with(own_name, store)
+
+
+def segment_of(one: Savepoint) -> str:
+    (batch,) = one.records["t"].snapshots[B].channel_state[CHANNEL]
+    payload: dict[str, list[dict[str, str]]] = batch.payload  # type: ignore[assignment]
+    (slice_,) = payload["slices"]
+    return slice_["segment"]
+
+
+def test_what_was_kept_is_read_again(places: SavepointPlaces) -> None:
+    """By its name, or by the path of its manifest, from elsewhere."""
+    manifest = keep(places)
+
+    assert places.read("sp") == savepoint()
+    with places.own() as shelf:
+        assert shelf.kept("sp") == Kept(manifest, "asked", {"t": 7}, ("u",))
+        assert shelf.kept("other") is None
+    assert SavepointPlaces(Path("elsewhere")).read(manifest) == savepoint()
+
+
+def test_a_name_is_given_once(places: SavepointPlaces) -> None:
+    keep(places)
 
     with pytest.raises(SavepointError, match="there is a savepoint 'sp' already"):
-        write(tmp_path, savepoint(t=record(checkpoint=9)))
-    assert read(find(tmp_path, "sp")) == savepoint()
+        keep(places, savepoint(t=record(checkpoint=9)))
+    assert places.read("sp") == savepoint()
 
 
-def test_what_lay_in_channels_is_copied_along(tmp_path: Path) -> None:
+def test_of_two_who_take_one_name_at_once_the_later_leaves_nothing(
+    places: SavepointPlaces, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """I34: an older driver and its successor may both be asked for it."""
+    segment = tmp_path / "unit.segment"
+    segment.write_bytes(b"rows")
+    keep(places)
+    before = everything(places.home)
+    monkeypatch.setattr(Shelf, "has", lambda *_: False)
+
+    with pytest.raises(SavepointError, match="already"):
+        keep(places, savepoint(t=record(str(segment))))
+    assert everything(places.home) == before
+
+
+def everything(directory: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", ["", ".hidden", "a/b", "../up", "a b", "x" * 65])
+def test_nothing_else_is_a_name(places: SavepointPlaces, name: str) -> None:
+    with pytest.raises(SavepointError, match="is no name of a savepoint"):
+        keep(places, replace(savepoint(), name=name))
+
+
+def test_what_lay_in_channels_is_copied_along(places: SavepointPlaces, tmp_path: Path) -> None:
     """The job's own segments are deleted when nobody needs them there (I18)."""
     segment = tmp_path / "unit.segment"
     segment.write_bytes(b"rows")
-    place = write(tmp_path / "savepoints", savepoint(t=record(str(segment))))
+    keep(places, savepoint(t=record(str(segment))))
     segment.unlink()
-    (batch,) = read(place).records["t"].snapshots[B].channel_state[CHANNEL]
-    payload: dict[str, list[dict[str, str]]] = batch.payload  # type: ignore[assignment]
-    (slice_,) = payload["slices"]
 
-    assert Path(slice_["segment"].removeprefix("file://")).read_bytes() == b"rows"
+    assert Path(segment_of(places.read("sp")).removeprefix("file://")).read_bytes() == b"rows"
 
 
 def test_nothing_that_was_staged_is_named() -> None:
@@ -74,31 +125,35 @@ def test_nothing_that_was_staged_is_named() -> None:
     assert settled(staged).snapshots[A].pieces == ()
 
 
-@pytest.mark.parametrize("part", ["manifest.json", "records"])
-def test_a_damaged_one_is_refused(tmp_path: Path, part: str) -> None:
-    place = write(tmp_path, savepoint())
-    data = (place / "about" / part).read_bytes()
-    (place / "about" / part).write_bytes(data[: len(data) // 2])
+@pytest.mark.parametrize("part", ["manifests", "records"])
+@pytest.mark.parametrize("half", [True, False])
+def test_a_damaged_one_is_refused_and_can_be_dropped(places: SavepointPlaces, part: str, half: bool) -> None:
+    keep(places)
+    (path,) = (places.home / part).iterdir()
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2] if half else b"{}")
 
     with pytest.raises(SavepointError, match="is damaged"):
-        read(place)
+        places.read("sp")
+    with places.own() as shelf:
+        shelf.drop("sp")
+    assert everything(places.home) == {}
 
 
-def test_one_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:
-    write(tmp_path, savepoint())
+def test_one_that_is_not_there_names_those_that_are(places: SavepointPlaces) -> None:
+    keep(places)
 
     with pytest.raises(SavepointError, match="no savepoint 'other'") as refused:
-        find(tmp_path, "other")
+        places.read("other")
     assert "there are: sp" in refused.value.remedy
 
 
-def test_each_job_that_begins_with_it_has_incarnations_of_its_own(tmp_path: Path) -> None:
+def test_each_job_that_begins_with_it_has_incarnations_of_its_own(places: SavepointPlaces, tmp_path: Path) -> None:
     """They keep the lineage, so that targets know them; of two, the one that began last may write (I34)."""
-    place = write(tmp_path / "savepoints", savepoint())
+    keep(places)
     drivers = []
     for job in ("one", "two"):
         store = CheckpointStore(LocalStorage(tmp_path / job))
-        begin_with(place, store)
+        begin(places, store)
         drivers.append(take_over(store, ["t", "u"]))
 
     assert [one.lineage for one in drivers] == ["lineage", "lineage"]
@@ -108,13 +163,90 @@ def test_each_job_that_begins_with_it_has_incarnations_of_its_own(tmp_path: Path
     assert drivers[0].claims["t"].first > record().checkpoint
 
 
-def test_a_store_that_was_half_filled_is_filled_again(tmp_path: Path) -> None:
+def test_a_store_that_was_half_filled_is_filled_again(places: SavepointPlaces, tmp_path: Path) -> None:
     """The driver died before it had published from where it goes on."""
-    place = write(tmp_path / "savepoints", savepoint())
+    keep(places)
     store = CheckpointStore(LocalStorage(tmp_path / "one"))
     store.take(10_003, "lineage")
     store.write(10_003, {"t": replace(record(), incarnation=10_003)})
-    begin_with(place, store)
-    begin_with(place, store)
+    begin(places, store)
+    begin(places, store)
 
     assert take_over(store, ["t"]).records["t"].snapshots == record().snapshots
+
+
+def test_dropping_one_leaves_the_others(places: SavepointPlaces, tmp_path: Path) -> None:
+    """Also one whose name begins with the other's."""
+    segment = tmp_path / "unit.segment"
+    segment.write_bytes(b"rows")
+    keep(places, savepoint(t=record(str(segment))))
+    others = [replace(savepoint(t=record(str(segment))), name=name) for name in ("sp-000001", "sp-0123abcd", "s")]
+    for other in others:
+        keep(places, other)
+        begin(places, CheckpointStore(LocalStorage(tmp_path / f"job-{other.name}")), other.name)
+    with places.own() as shelf:
+        shelf.drop("sp")
+
+        assert shelf.names() == ["s", "sp-000001", "sp-0123abcd"]
+        with pytest.raises(SavepointError, match="no savepoint 'sp'"):
+            shelf.drop("sp")
+    for other in others:
+        assert Path(segment_of(places.read(other.name)).removeprefix("file://")).read_bytes() == b"rows"
+    assert not [path for path in everything(places.home) if "/sp-" in path and "/sp-0" not in path]
+
+
+# ---------------------------------------------------------------- where all machines see it
+
+
+@pytest.mark.parametrize("scheme", ["file", "sqlite", "memory"])
+def test_another_machine_begins_with_what_is_beside_shared_checkpoints(tmp_path: Path, scheme: str) -> None:
+    """What lay in channels is beside the exchanged rows; the job that it was taken of is listed, the savepoint is not."""
+    location = {
+        "file": f"file://{tmp_path}/shared",
+        "sqlite": f"sqlite:///{tmp_path}/store.db",
+        "memory": f"memory://savepoints-{tmp_path.name}",
+    }[scheme]
+    segment = tmp_path / "unit.segment"
+    segment.write_bytes(b"rows")
+    taking, beginning = (
+        SavepointPlaces(tmp_path / machine, location, f"file://{tmp_path}/exchange/") for machine in ("one", "two")
+    )
+    keep(taking, savepoint(t=record(str(segment))))
+    segment.unlink()
+    store = CheckpointStore(connect(location, "job"))
+    begin(beginning, store)
+
+    assert take_over(store, ["t"]).lineage == "lineage"
+    copied = segment_of(beginning.read("sp"))
+    assert copied.startswith(f"file://{tmp_path}/exchange/.savepoints/sp-")
+    assert job_ids(location) == ["job"]
+    assert not (tmp_path / "two").exists()
+    with beginning.own() as shelf:
+        shelf.drop("sp")
+    assert everything(tmp_path / "exchange") == {}
+
+
+def test_one_of_this_machine_is_begun_with_by_a_job_that_shares_its_checkpoints(tmp_path: Path) -> None:
+    """Its job file did not say so yet when the savepoint was taken."""
+    keep(SavepointPlaces(tmp_path / "one"))
+    sharing = SavepointPlaces(tmp_path / "one", f"sqlite:///{tmp_path}/store.db")
+
+    assert sharing.read("sp") == savepoint()
+    with pytest.raises(SavepointError, match="no savepoint 'other'") as refused:
+        sharing.read("other")
+    assert "there are: sp" in refused.value.remedy
+
+
+def test_rows_under_way_that_are_on_another_machine_are_missed_before_anything_begins(tmp_path: Path) -> None:
+    """I18: without an exchange.location that both see."""
+    location = f"sqlite:///{tmp_path}/store.db"
+    segment = tmp_path / "unit.segment"
+    segment.write_bytes(b"rows")
+    keep(SavepointPlaces(tmp_path / "one", location), savepoint(t=record(str(segment))))
+    shutil.rmtree(tmp_path / "one")
+    store = CheckpointStore(connect(location, "job"))
+
+    with pytest.raises(SavepointError, match="had rows under way, and they are not here") as refused:
+        begin(SavepointPlaces(tmp_path / "two", location), store)
+    assert "exchange.location" in refused.value.remedy
+    assert not store.read().claims
