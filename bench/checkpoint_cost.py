@@ -63,7 +63,7 @@ def many_tables(
     interval: int,
     checkpoints: list[float],
 ) -> float:
-    pg.drop_targets(server)
+    pg.set_targets_aside(server)
     pg.checkpoint(server)
     source = f"split.size = {max(1, rows // UNITS_OF_A_TABLE)}"
     env = f"checkpoint.interval = {interval}"

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 import psycopg
 
 from bench import ours, pairs, pg
-from tests.servers.kafka import KafkaServer
 from seatunnel_connectors.kafka.consumer import BACKOFF_MS
+from tests.servers.kafka import KafkaServer
 from tests.servers.postgres import DATABASE, PostgresServer
 
 if TYPE_CHECKING:

@@ -284,9 +284,7 @@ def _announce(planned: Plan, place: JobPlace, tell: Callable[[JobEvent], None], 
     refuse(found, accepted=accepted)
 
 
-def changes_since(
-    planned: Plan, place: JobPlace | None, savepoints: Path, savepoint: str | None
-) -> tuple[Change, ...]:
+def changes_since(planned: Plan, place: JobPlace | None, savepoints: Path, savepoint: str | None) -> tuple[Change, ...]:
     """What is different since the job of that place, or of that savepoint, was planned; nothing where none was."""
     from seatunnel_py.runtime.job_changes import changes
     from seatunnel_py.runtime.savepoint_places import SavepointPlaces

@@ -1,7 +1,9 @@
-"""Files that a command is asked to write."""
+"""Files that a command is asked to write, and its output."""
 
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,3 +29,14 @@ def making(path: Path) -> Iterator[None]:
         except FileExistsError:
             remedy = "choose another name with --to, or remove it first"
             raise SeaTunnelError(f"{path} is there already", remedy) from None
+
+
+def keep_whole() -> None:
+    """Have what is printed arrive whole. With PYTHONUNBUFFERED, as containers have it, Python forgets what a pipe did
+    not take at once when a signal came meanwhile: half a receipt, and no error."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        raw = getattr(stream, "buffer", None)
+        if isinstance(raw, io.RawIOBase):
+            whole = io.BufferedWriter(raw)
+            setattr(sys, name, io.TextIOWrapper(whole, stream.encoding, stream.errors, line_buffering=True))

@@ -12,6 +12,7 @@ import typer
 
 from seatunnel_py.cli import debugging
 from seatunnel_py.cli.arguments import AsJson, JobArgument, Variables, variables_of
+from seatunnel_py.cli.files import keep_whole
 from seatunnel_py.cli.groups import jobs_app, quarantine_app, state_app
 from seatunnel_py.cli.patience import patience
 from seatunnel_py.errors import JobFileError, SeaTunnelError
@@ -276,6 +277,7 @@ def root(
 def main() -> None:
     """Entry point: errors of ours are told, not traced, and so is a full disk; anything else is a bug and keeps its
     trace. Whoever has asked for JSON gets that, also of an error."""
+    keep_whole()
     debugging.take(sys.argv)
     as_json = "--json" in sys.argv
     try:

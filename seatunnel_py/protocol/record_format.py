@@ -15,7 +15,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from enum import StrEnum
 from typing import TypeAlias, TypeVar
@@ -35,6 +36,7 @@ MIGRATIONS: Mapping[int, Migration] = {}
 
 _LEAVES = frozenset({type(None), bool, int, float, str})
 
+_CANONICAL = json.JSONEncoder(allow_nan=False, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 T = TypeVar("T")
 
 
@@ -63,15 +65,32 @@ class RecordRefused(PeerMistake):
 # ---------------------------------------------------------------- bytes
 
 
-def encode(record: CheckpointRecord) -> bytes:
-    """Canonical bytes (RF3). OurMistake where the record holds what JSON cannot carry (RF5)."""
-    try:
-        body = json.dumps(
-            _checked(to_plain(record)), allow_nan=False, sort_keys=True, separators=(",", ":"), ensure_ascii=True
-        ).encode("ascii")
-    except (ValueError, RecursionError) as problem:
-        raise OurMistake(f"checkpoint {record.checkpoint} cannot be written: {problem}") from problem
+def encode(record: CheckpointRecord, plan: str | None = None) -> bytes:
+    """Canonical bytes (RF3). ``plan``: the text of its plan, where that is known: it is most of a record, and rarely
+    another one. OurMistake where the record holds what JSON cannot carry (RF5)."""
+    with _carried(f"checkpoint {record.checkpoint}"):
+        plain = {key: _text(value) for key, value in to_plain(record).items() if key != "plan"}
+        plain["plan"] = _text(record.plan) if plan is None else plan
+        body = ("{" + ",".join(f'"{key}":{plain[key]}' for key in sorted(plain)) + "}").encode("ascii")
     return b"%s\n%s" % (_head(record.version, body), body)
+
+
+def encode_plan(plan: Plain) -> str:
+    """The text of a plan, as records hold it. OurMistake where JSON cannot carry it (RF5)."""
+    with _carried("a plan"):
+        return _text(plan)
+
+
+def _text(value: Plain) -> str:
+    return _CANONICAL.encode(_checked(value))
+
+
+@contextmanager
+def _carried(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, RecursionError) as problem:
+        raise OurMistake(f"{what} cannot be written: {problem}") from problem
 
 
 def decode(

@@ -25,7 +25,8 @@ from zlib import crc32
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.protocol.claims import Claim, DamagedRecord, Stored
-from seatunnel_py.protocol.record_format import RecordRefused, decode, encode
+from seatunnel_py.protocol.items import Plain
+from seatunnel_py.protocol.record_format import RecordRefused, decode, encode, encode_plan
 from seatunnel_py.protocol.records import CheckpointRecord
 
 _MAGIC = b"STREC\x00\x00\x01"
@@ -59,6 +60,7 @@ class CheckpointStore:
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
         self._wanted: dict[str, set[tuple[str, int]]] = {}
+        self._plans: dict[str, tuple[Plain, str]] = {}  # each pipeline's last one, and its text
         self._writes = 0
 
     def owner(self) -> tuple[int, str]:
@@ -96,7 +98,7 @@ class CheckpointStore:
         """Store all of them in one durable act."""
         self._writes += 1
         name = f"{incarnation:08}-{self._writes:08}"
-        frames = [_frame(pipeline, record) for pipeline, record in records.items()]
+        frames = [self._frame(pipeline, record) for pipeline, record in records.items()]
         data = b"".join([_MAGIC, _COUNT.pack(len(frames)), *frames])
         self._fenced(incarnation, lambda: self._put(f"records/{name}", data))
         self._wanted[name] = {(pipeline, record.checkpoint) for pipeline, record in records.items()}
@@ -108,6 +110,13 @@ class CheckpointStore:
             if not wanted:
                 del self._wanted[name]
                 self.storage.delete(f"records/{name}")
+
+    def _frame(self, pipeline: str, record: CheckpointRecord) -> bytes:
+        plan, text = self._plans.get(pipeline, (None, ""))
+        if plan is not record.plan or not text:  # a plan that grows is another one
+            plan, text = self._plans[pipeline] = record.plan, encode_plan(record.plan)
+        name, body = pipeline.encode(), encode(record, text)
+        return _FRAME.pack(record.checkpoint, len(name), len(body), crc32(name + body)) + name + body
 
     def _numbered(self, folder: str) -> Iterable[str]:
         return [name for name in self.storage.names(folder) if name[0].isdigit()]
@@ -150,11 +159,6 @@ class CheckpointStore:
     def _damaged(self, name: str, error: Exception) -> StoreError:
         where = self.storage.describe(name)
         return StoreError(f"{where} is damaged: {error}", "restore it from a copy, or begin anew with --fresh")
-
-
-def _frame(pipeline: str, record: CheckpointRecord) -> bytes:
-    name, body = pipeline.encode(), encode(record)
-    return _FRAME.pack(record.checkpoint, len(name), len(body), crc32(name + body)) + name + body
 
 
 def _framed(data: bytes, incarnation: int) -> Iterable[tuple[str, Stored]]:

@@ -42,9 +42,7 @@ class Keeper(Protocol):
     def kept(self, name: str) -> Kept | None:
         """The one of that name, if there is one."""
 
-    def keep(
-        self, name: str, request: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]
-    ) -> Kept:
+    def keep(self, name: str, request: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]) -> Kept:
         """Write one of these records, without the pipelines that had not begun."""
 
 

@@ -3,9 +3,9 @@
 ``jobs/ID/`` holds ``job.json`` (what was started, secrets left out), ``plan.json`` (its steps and tables, for the next
 run to compare with), ``receipt.json`` once it ended, ``events.jsonl``
 (what happened), ``job.log`` (what Spark and the workers said), ``control/`` (what was asked of it while it ran), and
-``exchange/`` while it runs. ``savepoints/`` (``savepoint.py``) stands beside ``jobs/`` and outlives them. A job id is taken by
-create-if-absent, so that two drivers cannot both get it; ``lock`` is held while the driver lives, so that nobody takes
-a running job's place away.
+``exchange/`` while it runs. ``savepoints/`` (``savepoint.py``) stands beside ``jobs/`` and outlives them. A job id is
+taken by create-if-absent, so that two drivers cannot both get it; ``lock`` is held while the driver lives, so that
+nobody takes a running job's place away.
 Directories are 0700 and files 0600: error texts and exchanged rows may hold personal data (S14, S15).
 """
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_py.protocol import coordinator_commands as order
 from seatunnel_py.protocol import coordinator_events as report
 from seatunnel_py.protocol import participant_messages as task
+from seatunnel_py.protocol.checkpoints import TRIGGER
 from seatunnel_py.protocol.failure_policy import explain
 from seatunnel_py.protocol.items import JournalUse
 from seatunnel_py.protocol.reasons import Reason
@@ -26,6 +27,7 @@ from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.restarts import cannot_restart, shown_twice
 from seatunnel_py.runtime.scope_work import ScopeCommit, ScopeSetUp
 from seatunnel_py.runtime.subtask_run import SubtaskRun
+from seatunnel_py.runtime.timers import on_beat
 from seatunnel_py.runtime.unit_journal import done_line, kept_line, taken_line
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
@@ -156,8 +158,12 @@ def _set_up(life: PipelineLife, command: order.SetUp) -> None:
 
 
 def _set_timer(life: PipelineLife, command: order.SetTimer) -> None:
-    name = command.name
-    life.world.after((life.key, name), command.seconds, lambda: life.hear(report.Timer(life.now(), name)))
+    assert life.coordinator is not None, "a timer without a coordinator"
+    name, seconds, interval = command.name, command.seconds, life.coordinator.shared.settings.interval
+    if name == TRIGGER and interval is not None:
+        now = life.now()
+        seconds = on_beat(now + seconds, interval) - now
+    life.world.after((life.key, name), seconds, lambda: life.hear(report.Timer(life.now(), name)))
 
 
 def _cancel_timer(life: PipelineLife, command: order.CancelTimer) -> None:

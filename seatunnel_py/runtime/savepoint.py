@@ -143,8 +143,8 @@ class Shelf:
             if data is None:
                 raise ValueError("its records are gone")
             records = {key: decode(data[one["at"] : one["at"] + one["bytes"]]) for key, one in plain["records"].items()}
-            told = [plain[field] for field in ("name", "request", "lineage", "incarnation", "taken", "job")]
-            return Savepoint(*told, records, tuple(plain["absent"]))
+            who = plain["name"], plain["request"], plain["lineage"], plain["incarnation"]
+            return Savepoint(*who, plain["taken"], plain["job"], records, tuple(plain["absent"]))
 
     def manifest(self, name: str) -> Mapping[str, Any]:
         """What is known of it without its records, which may be large: ``taken``, ``job``, ``records``, ``absent``.
@@ -258,4 +258,3 @@ class _Copy:
             copy(url, copied)
             self._copied[url] = copied
         return self._copied[url]
-

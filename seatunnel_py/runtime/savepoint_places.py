@@ -1,8 +1,8 @@
 """Where savepoints are: beside the checkpoints of their job, in SEATUNNEL_HOME or where all machines see them.
 
-Rules. (1) One that is taken goes where the job's checkpoints are. (2) One that is begun with is looked for there, then in
-SEATUNNEL_HOME, and may be named by its manifest's path. (3) What lay in channels is files also beside a database: they
-are where ``exchange.location`` says, and on this machine where it says nothing.
+Rules. (1) One that is taken goes where the job's checkpoints are. (2) One that is begun with is looked for there, then
+in SEATUNNEL_HOME, and may be named by its manifest's path. (3) What lay in channels is files also beside a database:
+they are where ``exchange.location`` says, and on this machine where it says nothing.
 """
 
 from __future__ import annotations
@@ -98,9 +98,7 @@ class SavepointKeeper:
         with self.places.own() as shelf:
             return shelf.kept(name)
 
-    def keep(
-        self, name: str, request: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]
-    ) -> Kept:
+    def keep(self, name: str, request: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]) -> Kept:
         """``absent``: pipelines that had not begun. Raises SavepointError."""
         of = (name, request, self.lineage, self.incarnation, time.time(), self.about)
         with self.places.own() as shelf:

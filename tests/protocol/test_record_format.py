@@ -15,7 +15,16 @@ from hypothesis import strategies as st
 from seatunnel_py.protocol.errors import OurMistake, ProtocolError
 from seatunnel_py.protocol.ids import Channel, Subtask
 from seatunnel_py.protocol.items import Batch, Plain, StagedPiece, SubtaskSnapshot
-from seatunnel_py.protocol.record_format import MIGRATIONS, Damage, RecordRefused, decode, encode, from_plain, to_plain
+from seatunnel_py.protocol.record_format import (
+    MIGRATIONS,
+    Damage,
+    RecordRefused,
+    decode,
+    encode,
+    encode_plan,
+    from_plain,
+    to_plain,
+)
 from seatunnel_py.protocol.records import RECORD_VERSION, CheckpointRecord, Commit, RecordKind
 from seatunnel_py.protocol.topology import Topology
 
@@ -88,7 +97,7 @@ def test_a_record_survives_the_way_to_bytes_and_back(record: CheckpointRecord) -
     data = encode(record)
 
     assert decode(data) == record
-    assert encode(decode(data)) == data
+    assert encode(decode(data)) == encode(record, encode_plan(record.plan)) == data
     assert from_plain(to_plain(record)) == record
 
 

@@ -76,6 +76,17 @@ def test_what_was_written_is_read_by_the_next_driver(store: Store) -> None:
     assert found.records == {"x": (record(1), record(2, state="ü")), "y": (record(1),)}
 
 
+def test_each_record_has_the_plan_of_its_time(store: Store) -> None:
+    """The text of a plan is made once; one that has grown is another one, also where it equals another pipeline's."""
+    first, grown = {"splits": ["a"]}, {"splits": ["a", "b"]}
+    for checkpoint, plan in enumerate([None, first, first, grown, None], 1):
+        store.write(1, {"t": replace(record(checkpoint), plan=plan), "u": replace(record(checkpoint), plan=first)})
+    found = Store(store.path).read().records
+
+    assert [one.plan for one in found["t"] if isinstance(one, CheckpointRecord)] == [None, first, first, grown, None]
+    assert [one.plan for one in found["u"] if isinstance(one, CheckpointRecord)] == [first] * 5
+
+
 @given(st.dictionaries(st.text(max_size=20), st.text(max_size=50), max_size=5))
 @settings(max_examples=40)
 def test_records_of_several_pipelines_are_one_file(

@@ -38,9 +38,7 @@ class Asked:
     def kept(self, name: str) -> Kept | None:
         return self.told.get(name)
 
-    def keep(
-        self, name: str, request: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]
-    ) -> Kept:
+    def keep(self, name: str, request: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]) -> Kept:
         self.records[name] = records
         self.told[name] = Kept(name, request, {key: one.checkpoint for key, one in records.items()}, absent)
         return self.told[name]

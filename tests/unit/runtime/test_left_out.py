@@ -309,7 +309,7 @@ def test_a_source_that_is_read_once_is_not_read_for_it_again(tmp_path: Path) -> 
     assert table.cause.error_type == "NoWayOn" and not again.engine.submitted
 
 
-@pytest.mark.parametrize("interval", [None, 0.01])
+@pytest.mark.parametrize("interval", [None, 0.001])
 def test_a_sink_whose_commit_is_refused_is_left_out(tmp_path: Path, interval: float | None) -> None:
     """CN4: the others arrive; what was not committed is not called written, is kept, and is committed by the next
     driver, which reads no more than what is missing."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from seatunnel_py.runtime.timers import Timers
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seatunnel_py.runtime.timers import Timers, on_beat
 
 
 class Told(Timers):
@@ -50,3 +54,34 @@ def test_what_is_forgotten_never_comes() -> None:
     timers.forget(("nobody",))
 
     assert timers.told(1.0) == ["b"]
+
+
+intervals = st.floats(0.01, 3600)
+moments = st.floats(0, 4e9)
+
+
+@given(moments, intervals)
+def test_a_beat_is_the_next_one_and_never_a_whole_interval_away(at: float, interval: float) -> None:
+    beat = on_beat(at, interval)
+
+    assert -interval * 2e-6 <= beat - at < interval
+    assert beat / interval == pytest.approx(round(beat / interval), abs=1e-4)
+
+
+@given(moments, intervals, st.integers(1, 50))
+def test_who_asks_an_interval_later_is_on_the_next_beat(at: float, interval: float, times: int) -> None:
+    """Missed by none, doubled by none, however sums of floats are rounded."""
+    first, later = on_beat(at, interval), on_beat(at + times * interval, interval)
+
+    assert round((later - first) / interval) in (times - 1, times, times + 1)
+    beat = on_beat(first, interval)
+    assert beat == pytest.approx(first, abs=interval * 1e-4)
+
+
+@given(moments, intervals, st.floats(0, 1))
+def test_two_that_are_due_in_one_interval_are_due_together_or_one_after_the_other(
+    at: float, interval: float, apart: float
+) -> None:
+    beats = round((on_beat(at + apart * interval, interval) - on_beat(at, interval)) / interval)
+
+    assert beats in (0, 1)
