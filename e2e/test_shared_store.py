@@ -16,6 +16,7 @@ from e2e.support import IN_PROCESS, finish, kill_driver, seatunnel, start, wait_
 from tests.servers.postgres import PostgresServer
 
 ROWS = 600_000
+LIMIT = "read_limit.rows_per_second = 20000,"
 EVENTS, AWAY_SECONDS = 4_000, 5.0
 
 
@@ -47,6 +48,14 @@ class Machines:
           Jdbc {{ plugin_input = read, {self.databases.jdbc(self.databases.target)}, generate_sink_sql = true,
                   database = {self.databases.target}, table = "public.big" }}
           LocalFile {{ plugin_input = read, path = "{self.shared}/out", file_format_type = csv }} }}"""
+
+    @property
+    def slow_job(self) -> str:
+        """Rows that pass in their native form are through before anybody could ask for anything."""
+        mapped = "transform { FieldMapper { plugin_input = raw, plugin_output = read, field_mapper = FIELDS } }\nsink {"
+        slowly = self.job.replace("plugin_output = read", "plugin_output = raw").replace("sink {", mapped)
+        slowly = slowly.replace("partition_num = 1", "split.size = 10000")  # a unit stops at a split's end
+        return slowly.replace("FIELDS", "{ id = id, seq = seq }").replace("env {", f"env {{ source.consistency = per-split, {LIMIT}")
 
     def run(self, machine: int, *more: str) -> subprocess.Popen[str]:
         return start(self.homes[machine], "run", "job.conf", "--job-id", "job", "--json", *more)
@@ -95,6 +104,8 @@ def test_a_job_that_was_killed_on_one_machine_goes_on_on_another(machines: Machi
 def test_a_savepoint_is_begun_with_on_another_machine(machines: Machines) -> None:
     """I18, I44: asked for from there as well; rows that were under way come along, and nothing is lost or twice."""
     here, there = machines.homes
+    for home in machines.homes:
+        write_job(home, machines.slow_job)
     first = machines.run(0)
     wait_alive(first, "its second checkpoint", lambda: machines.records() >= 2)
     taken = seatunnel(there, "jobs", "savepoint", "job", "--file", "job.conf", "--name", "before", "--stop")
@@ -107,6 +118,7 @@ def test_a_savepoint_is_begun_with_on_another_machine(machines: Machines) -> Non
     assert (listed["name"], listed["job_id"], listed["damaged"]) == ("before", "job", "")
     again = seatunnel(there, "jobs", "savepoint", "job", "--file", "job.conf", "--name", "before")
     assert again.code == 1 and "no driver of the job 'job' lives" in again.err
+    write_job(there, machines.slow_job.replace(LIMIT, ""))
     run = finish(start(there, "run", "job.conf", "--job-id", "moved", "--restore", "before", "--json"))
 
     assert run.code == 0, run.err + run.out

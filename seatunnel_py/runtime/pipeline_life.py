@@ -392,6 +392,7 @@ class PipelineLife:
             tallies[subtask.vertex] = tallies.get(subtask.vertex, Tally()).plus(tally)
         for node, (vertex, sums) in self.left_out.not_committed().items():
             tallies[vertex] = tallies[vertex].plus(Tally(written={node: sums}))
-        seconds = (self.ended_at or at) - self.started_at if self.started_at is not None else 0.0
+        began = at if self.started_at is None else self.started_at  # one may end before the engine is there
+        seconds = max(0.0, (self.ended_at or at) - began)
         left, apart = self.left_out.receipts(), self.left_out.nodes_apart
         return self.counts.receipts(tallies, self.failures, state, seconds, self.failure, left, apart)

@@ -107,4 +107,5 @@ def test_what_could_not_be_looked_at_is_told_when_the_job_has_begun(tmp_path: Pa
     assert states.pop(2) is TableState.ISOLATED and states == [TableState.DONE] * (TABLES - 1)
     failed = [event for event in job.events if isinstance(event, TableChanged) and event.state is TableState.ISOLATED]
     assert [event.name for event in failed] == ["t2"]
+    assert receipts[2].seconds == 0.0 and all(receipt.seconds >= 0 for receipt in receipts)
     job.engine.stop()
