@@ -55,7 +55,9 @@ class Machines:
         mapped = "transform { FieldMapper { plugin_input = raw, plugin_output = read, field_mapper = FIELDS } }\nsink {"
         slowly = self.job.replace("plugin_output = read", "plugin_output = raw").replace("sink {", mapped)
         slowly = slowly.replace("partition_num = 1", "split.size = 10000")  # a unit stops at a split's end
-        return slowly.replace("FIELDS", "{ id = id, seq = seq }").replace("env {", f"env {{ source.consistency = per-split, {LIMIT}")
+        return slowly.replace("FIELDS", "{ id = id, seq = seq }").replace(
+            "env {", f"env {{ source.consistency = per-split, {LIMIT}"
+        )
 
     def run(self, machine: int, *more: str) -> subprocess.Popen[str]:
         return start(self.homes[machine], "run", "job.conf", "--job-id", "job", "--json", *more)
