@@ -42,10 +42,11 @@ HubCommand: TypeAlias = Addressed | PersistTogether
 
 
 class Hub:
-    """Hands events to coordinators and gathers what they say."""
+    """Hands events to coordinators and gathers what they say. Who ``holds`` records says when they are written."""
 
-    def __init__(self, coordinators: Mapping[str, Coordinator]) -> None:
+    def __init__(self, coordinators: Mapping[str, Coordinator], *, holds: bool = False) -> None:
         self.coordinators = dict(coordinators)
+        self._holds = holds
         self._waiting: dict[str, CheckpointRecord] = {}
         self._under_way: PersistTogether | None = None
         self._writes = 0
@@ -66,6 +67,25 @@ class Hub:
             said.extend(self._heard(pipeline, event))
         return (*said, *self._write())
 
+    @property
+    def writing(self) -> bool:
+        """A write is under way."""
+        return self._under_way is not None
+
+    @property
+    def waiting(self) -> Mapping[str, CheckpointRecord]:
+        """Records that the next write will hold."""
+        return self._waiting
+
+    def write(self) -> tuple[PersistTogether, ...]:
+        """Write what waits, unless a write is under way: what comes meanwhile goes with the next one."""
+        if self._under_way is not None or not self._waiting:
+            return ()
+        self._writes += 1
+        self._under_way = PersistTogether(self._writes, self._waiting)
+        self._waiting = {}
+        return (self._under_way,)
+
     def _heard(self, pipeline: str, event: CoordinatorEvent) -> list[HubCommand]:
         said: list[HubCommand] = []
         for command in self.coordinators[pipeline].handle(event):
@@ -76,9 +96,4 @@ class Hub:
         return said
 
     def _write(self) -> tuple[PersistTogether, ...]:
-        if self._under_way is not None or not self._waiting:
-            return ()
-        self._writes += 1
-        self._under_way = PersistTogether(self._writes, self._waiting)
-        self._waiting = {}
-        return (self._under_way,)
+        return () if self._holds else self.write()

@@ -18,7 +18,7 @@ from seatunnel_py.errors import EngineError, ExitCode, SeaTunnelError
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.claims import Claim
 from seatunnel_py.protocol.coordinator_events import CoordinatorEvent, PersistFailed
-from seatunnel_py.protocol.hub import Addressed, Hub, HubCommand, PersistTogether
+from seatunnel_py.protocol.hub import Addressed, HubCommand, PersistTogether
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import Taken
 from seatunnel_py.protocol.records import CheckpointRecord
@@ -30,6 +30,7 @@ from seatunnel_py.runtime.control_desk import Desk
 from seatunnel_py.runtime.effects import as_failure
 from seatunnel_py.runtime.events import JobEvent
 from seatunnel_py.runtime.finishing_apart import remainders
+from seatunnel_py.runtime.gathering import Gathering
 from seatunnel_py.runtime.graph import graph_of, keys
 from seatunnel_py.runtime.held_calls import HeldCalls
 from seatunnel_py.runtime.journalling import Journalling
@@ -86,7 +87,8 @@ class Driver:
             life = self._take(key, pipeline, authority.claims[key], past := self._past(key, authority.records.get(key)))
             for rest in remainders(life, past, authority, self._past):
                 life = self._take(rest.key, rest.pipeline, authority.claims[rest.key], rest.past, behind=life)
-        self._hub = Hub({})
+        interval = settings.checkpoint.interval
+        self._gathering = Gathering(self._lives, interval, self.after, self._perform, self.now)
         self._queue: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._timers = Timers()
         self._limits: dict[str, ReadLimit] = {}
@@ -297,10 +299,7 @@ class Driver:
         self._target_work.ask(work, then, failed)
 
     def to_coordinator(self, pipeline: str, event: CoordinatorEvent) -> None:
-        coordinator = self._lives[pipeline].coordinator
-        assert coordinator is not None, f"{pipeline} has no coordinator yet"
-        self._hub.coordinators[pipeline] = coordinator
-        self._perform(self._hub.handle(pipeline, event))
+        self._gathering.handle(pipeline, event)
 
     def _perform(self, commands: Iterable[HubCommand]) -> None:
         for command in commands:
@@ -351,7 +350,7 @@ class Driver:
                 for pipeline in command.records:
                     self._lives[pipeline].failure = as_failure(error)
             fenced = isinstance(error, FencedOff)
-            self._perform(self._hub.stored(self.now(), command.number, ok=error is None, fenced=fenced))
+            self._gathering.stored(command.number, ok=error is None, fenced=fenced)
 
         records = dict(command.records)
         self._write(lambda: self._store_records(records), stored)

@@ -57,31 +57,27 @@ def test_what_is_forgotten_never_comes() -> None:
 
 
 intervals = st.floats(0.01, 3600)
-moments = st.floats(0, 4e9)
+moments = st.floats(0, 1e8)  # seconds since the machine has started
 
 
 @given(moments, intervals)
-def test_a_beat_is_the_next_one_and_never_a_whole_interval_away(at: float, interval: float) -> None:
+def test_a_beat_is_the_next_one_never_before_and_less_than_an_interval_away(at: float, interval: float) -> None:
     beat = on_beat(at, interval)
 
-    assert -interval * 2e-6 <= beat - at < interval
-    assert beat / interval == pytest.approx(round(beat / interval), abs=1e-4)
+    assert 0 <= beat - at < interval
+    assert beat / interval == pytest.approx(round(beat / interval), abs=1e-3)
 
 
 @given(moments, intervals, st.integers(1, 50))
-def test_who_asks_an_interval_later_is_on_the_next_beat(at: float, interval: float, times: int) -> None:
-    """Missed by none, doubled by none, however sums of floats are rounded."""
-    first, later = on_beat(at, interval), on_beat(at + times * interval, interval)
+def test_who_asks_at_every_interval_misses_no_beat_and_has_none_twice(at: float, interval: float, times: int) -> None:
+    """However sums of floats are rounded."""
+    beats = [round(on_beat(at + n * interval, interval) / interval) for n in range(times + 1)]
 
-    assert round((later - first) / interval) in (times - 1, times, times + 1)
-    beat = on_beat(first, interval)
-    assert beat == pytest.approx(first, abs=interval * 1e-4)
+    assert beats == list(range(beats[0], beats[0] + times + 1))
 
 
 @given(moments, intervals, st.floats(0, 1))
 def test_two_that_are_due_in_one_interval_are_due_together_or_one_after_the_other(
     at: float, interval: float, apart: float
 ) -> None:
-    beats = round((on_beat(at + apart * interval, interval) - on_beat(at, interval)) / interval)
-
-    assert beats in (0, 1)
+    assert round((on_beat(at + apart * interval, interval) - on_beat(at, interval)) / interval) in (0, 1)
