@@ -71,3 +71,19 @@ def test_a_write_that_fails_concerns_those_in_it() -> None:
         ev.Reason.FENCED
     )
     assert [set(write.records) for write in writes(said)] == [{"b"}]
+
+
+def test_who_holds_records_says_when_they_are_written() -> None:
+    """HU1 all the same: one write at a time, with everything that waits."""
+    hub = Hub({name: Coordinator(PAIR, SETTINGS) for name in "abc"}, holds=True)
+    assert not hub.handle("a", ev.Activated(0.0, 1)) and not hub.handle("b", ev.Activated(0.0, 1))
+    assert hub.waiting.keys() == {"a", "b"} and not hub.writing
+
+    [first] = hub.write()
+    assert hub.writing and not hub.waiting and first.records.keys() == {"a", "b"}
+    hub.handle("c", ev.Activated(0.0, 1))
+    assert hub.write() == ()
+    assert not writes(hub.stored(0.0, first.number, ok=True)) and not hub.writing
+    [second] = hub.write()
+
+    assert second.records.keys() == {"c"} and second.number > first.number
