@@ -3,8 +3,8 @@
 Rules. (1) A savepoint is there whole or not at all: its manifest is created last, and who creates that has the name.
 (2) It needs nothing of the job that it was taken of: its records name no staged piece, for their commits were confirmed
 before, and what lies in channels is copied (I18). (3) It keeps the lineage, so that targets know whose rows they hold.
-Each job that begins with it has incarnations of its own above those of the job that it was taken of: whoever began last
-may write (I34).
+Each job that begins with a savepoint has incarnations of its own, above those of all that its lineage had before:
+whoever began last may write (I34).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from seatunnel_py.runtime.segment_names import named_in_record, renamed
 if TYPE_CHECKING:
     from seatunnel_py.runtime.checkpoint_store import CheckpointStore
 
-INCARNATIONS_APART = 10_000  # drivers that a job may have before its numbers would meet those of the next restore
+INCARNATIONS_APART = 10_000  # drivers that a job may have before its numbers would meet those of the next beginning
 VERSION = 2
 MANIFESTS, RECORDS, RESTORES = "manifests", "records", "restores"
 NAME_LENGTH_MAX = 64  # a database keeps 100 characters, a folder and a token of ours with them
@@ -90,9 +90,9 @@ class Shelf:
 
     ::
 
-        manifests/NAME        what it is of, and where in its records each pipeline stands
-        records/NAME-TOKEN    the records, one after the other; of one who died before the manifest nobody knows
-        restores/NAME-000001  one for each job that has begun with it
+        manifests/NAME           what it is of, and where in its records each pipeline stands
+        records/NAME-TOKEN       the records, one after the other
+        restores/LINEAGE-000001  one for each job that has begun with a savepoint of that lineage; they stay
     """
 
     def __init__(self, storage: Storage, segments: str) -> None:
@@ -130,8 +130,11 @@ class Shelf:
         about = {"version": VERSION, "token": token, "records": stands}
         manifest = json.dumps({**asdict(replace(savepoint, records={})), **about}, indent=1).encode()
         if not self._storage.create(f"{MANIFESTS}/{name}", manifest):
-            self._remove(RECORDS, f"{name}-{token}")
+            self._remove(f"{name}-{token}")
             raise taken(name, self._where(name))
+        for one in self._records_of(name):
+            if one != f"{name}-{token}":  # of a driver that died before it had the name
+                self._remove(one)
         checkpoints = {key: record.checkpoint for key, record in savepoint.records.items()}
         return Kept(self._where(name), savepoint.request, checkpoints, savepoint.absent)
 
@@ -163,7 +166,7 @@ class Shelf:
         done it is done again: what the store holds of it is on nobody's chain."""
         savepoint = self.read(name)
         require_segments(name, savepoint.records.values())
-        incarnation = savepoint.incarnation + INCARNATIONS_APART * self._restored_before(name)
+        incarnation = INCARNATIONS_APART * self._beginning(savepoint)
         records = {key: replace(record, incarnation=incarnation) for key, record in savepoint.records.items()}
         claims = {key: Claim(incarnation, first=record.checkpoint + 1) for key, record in records.items()}
         store.take(incarnation, savepoint.lineage)
@@ -176,26 +179,28 @@ class Shelf:
         if not self.has(name):
             raise missing(name, self.names())
         self._storage.delete(f"{MANIFESTS}/{name}")
-        for folder in (RECORDS, RESTORES):
-            for one in self._storage.names(folder):
-                if one.rpartition("-")[0] == name:
-                    self._remove(folder, one)
+        for one in self._records_of(name):
+            self._remove(one)
 
     def close(self) -> None:
         self._storage.close()
 
-    def _restored_before(self, name: str) -> int:
-        """How many jobs have begun with it, this one included; no two get the same number."""
-        about = json.dumps({"at": time.time(), "name": name}).encode()
-        return next(number for number in count(1) if self._storage.create(f"{RESTORES}/{name}-{number:06}", about))
+    def _beginning(self, savepoint: Savepoint) -> int:
+        """The how manieth beginning of its lineage this is, whichever savepoint it is with: no two get the same number,
+        and the job that it was taken of has a smaller one, 0 where it began with none."""
+        about = json.dumps({"at": time.time(), "name": savepoint.name}).encode()
+        numbers = count(savepoint.incarnation // INCARNATIONS_APART + 1)
+        return next(n for n in numbers if self._storage.create(f"{RESTORES}/{savepoint.lineage}-{n:06}", about))
 
-    def _remove(self, folder: str, one: str) -> None:
-        """With the segments that lie under the name of records."""
-        self._storage.delete(f"{folder}/{one}")
-        if folder == RECORDS:
-            from seatunnel_py.work.segments import remove_all
+    def _records_of(self, name: str) -> Sequence[str]:
+        return [one for one in self._storage.names(RECORDS) if one.rpartition("-")[0] == name]
 
-            remove_all(f"{self._segments}/{one}")
+    def _remove(self, records: str) -> None:
+        """With the segments that lie under their name."""
+        from seatunnel_py.work.segments import remove_all
+
+        self._storage.delete(f"{RECORDS}/{records}")
+        remove_all(f"{self._segments}/{records}")
 
     @contextmanager
     def _undamaged(self, name: str) -> Iterator[None]:

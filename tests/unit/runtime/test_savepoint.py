@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,32 @@ def test_of_two_who_take_one_name_at_once_the_later_leaves_nothing(
     assert everything(places.home) == before
 
 
+def test_what_a_driver_left_that_died_before_it_had_the_name_is_swept_by_who_gets_it(
+    places: SavepointPlaces, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever had asked for the savepoint asks the next driver for it, under the same name."""
+    segment = tmp_path / "unit.segment"
+    segment.write_bytes(b"rows")
+    keep(places, replace(savepoint(t=record(str(segment))), name="sp-0123abcd"))
+    create = LocalStorage.create
+
+    def dies(storage: LocalStorage, name: str, data: bytes) -> bool:
+        if name.startswith("manifests/"):
+            raise KeyboardInterrupt
+        return create(storage, name, data)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(LocalStorage, "create", dies)
+        keep(places, savepoint(t=record(str(segment))))
+    assert len(list((places.home / "records").iterdir())) == 2
+    keep(places)
+
+    assert sorted(path.name[:12] for path in (places.home / "records").iterdir())[0] == "sp-0123abcd-"
+    assert len(list((places.home / "records").iterdir())) == 2
+    assert len([path for path in (places.home / "segments").rglob("*") if path.is_file()]) == 1
+    assert places.read("sp") == savepoint()
+
+
 def everything(directory: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
@@ -136,7 +163,7 @@ def test_a_damaged_one_is_refused_and_can_be_dropped(places: SavepointPlaces, pa
         places.read("sp")
     with places.own() as shelf:
         shelf.drop("sp")
-    assert everything(places.home) == {}
+    assert everything(places.home) == {}, "nobody has begun with it"
 
 
 def test_one_that_is_not_there_names_those_that_are(places: SavepointPlaces) -> None:
@@ -163,12 +190,36 @@ def test_each_job_that_begins_with_it_has_incarnations_of_its_own(places: Savepo
     assert drivers[0].claims["t"].first > record().checkpoint
 
 
+def test_whichever_savepoint_of_a_lineage_a_job_begins_with_it_is_above_all_that_began_before(
+    places: SavepointPlaces, tmp_path: Path
+) -> None:
+    """I34: two savepoints of one job, one of a job that had begun with one, and a name that was dropped and given again."""
+    jobs = count(1)
+
+    def begun(name: str) -> int:
+        store = CheckpointStore(LocalStorage(tmp_path / f"job{next(jobs)}"))
+        begin(places, store, name)
+        return take_over(store, ["t", "u"]).incarnation
+
+    keep(places)
+    keep(places, replace(savepoint(), name="other"))
+    found = [begun("sp"), begun("other")]
+    keep(places, replace(savepoint(), name="later", incarnation=found[-1]))
+    found += [begun("later"), begun("sp")]
+    with places.own() as shelf:
+        shelf.drop("sp")
+    keep(places)
+    found += [begun("sp"), begun("later")]
+
+    assert found == sorted(set(found))
+
+
 def test_a_store_that_was_half_filled_is_filled_again(places: SavepointPlaces, tmp_path: Path) -> None:
     """The driver died before it had published from where it goes on."""
     keep(places)
     store = CheckpointStore(LocalStorage(tmp_path / "one"))
-    store.take(10_003, "lineage")
-    store.write(10_003, {"t": replace(record(), incarnation=10_003)})
+    store.take(10_000, "lineage")
+    store.write(10_000, {"t": replace(record(), incarnation=10_000)})
     begin(places, store)
     begin(places, store)
 
@@ -193,6 +244,7 @@ def test_dropping_one_leaves_the_others(places: SavepointPlaces, tmp_path: Path)
     for other in others:
         assert Path(segment_of(places.read(other.name)).removeprefix("file://")).read_bytes() == b"rows"
     assert not [path for path in everything(places.home) if "/sp-" in path and "/sp-0" not in path]
+    assert len(everything(places.home / "restores")) == 3, "so many have begun with one of this lineage"
 
 
 # ---------------------------------------------------------------- where all machines see it
