@@ -33,6 +33,7 @@ INCARNATIONS_APART = 10_000  # drivers that a job may have before its numbers wo
 VERSION = 2
 MANIFESTS, RECORDS, RESTORES = "manifests", "records", "restores"
 NAME_LENGTH_MAX = 64  # a database keeps 100 characters, a folder and a token of ours with them
+NO_NAME = "latest"  # for ``--restore latest`` goes on with a job
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 
 
@@ -67,14 +68,15 @@ class Kept:
 
 def is_name(name: str) -> bool:
     """Whether a savepoint can be called so."""
-    return len(name) <= NAME_LENGTH_MAX and _NAME.fullmatch(name) is not None
+    return len(name) <= NAME_LENGTH_MAX and _NAME.fullmatch(name) is not None and name != NO_NAME
 
 
 def require_name(name: str) -> None:
     """Raises SavepointError where none can be called so."""
     if not is_name(name):
         raise SavepointError(
-            f"{name!r} is no name of a savepoint", f"use letters, digits, '-', '_' and '.', {NAME_LENGTH_MAX} at most"
+            f"{name!r} is no name of a savepoint",
+            f"use letters, digits, '-', '_' and '.', {NAME_LENGTH_MAX} at most, and not {NO_NAME!r}",
         )
 
 

@@ -124,7 +124,7 @@ def everything(directory: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("name", ["", ".hidden", "a/b", "../up", "a b", "x" * 65])
+@pytest.mark.parametrize("name", ["", ".hidden", "a/b", "../up", "a b", "x" * 65, "latest"])
 def test_nothing_else_is_a_name(places: SavepointPlaces, name: str) -> None:
     with pytest.raises(SavepointError, match="is no name of a savepoint"):
         keep(places, replace(savepoint(), name=name))
