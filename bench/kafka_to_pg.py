@@ -198,7 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     pairs.report("Kafka to PostgreSQL", seconds, base=BARE, rows=rows)
     for way in ("ours", "ours, text"):
         for base in (name for name in seconds if name.startswith((BARE, "as it comes"))):
-            pairs.verdict_of_pairs(seconds, way, base, BAR, f"issue 5, bar 8: rate, {way} / {base}")
+            pairs.verdict_of_pairs(seconds, way, base, BAR, "issue 5, bar 8: rate")
 
 
 if __name__ == "__main__":
