@@ -109,9 +109,9 @@ class Shelf:
 
     def kept(self, name: str) -> Kept | None:
         """None: there is none of that name."""
-        if not self.has(name):
+        plain = self._manifest(name)
+        if plain is None:
             return None
-        plain = self.manifest(name)
         with self._undamaged(name):
             stands = {key: int(one["checkpoint"]) for key, one in plain["records"].items()}
             return Kept(self._where(name), plain["request"], stands, tuple(plain["absent"]))
@@ -154,9 +154,15 @@ class Shelf:
     def manifest(self, name: str) -> Mapping[str, Any]:
         """What is known of it without its records, which may be large: ``taken``, ``job``, ``records``, ``absent``.
         Raises SavepointError where it is not there, or damaged."""
+        plain = self._manifest(name)
+        if plain is None:
+            raise missing(name, self.names())
+        return plain
+
+    def _manifest(self, name: str) -> Mapping[str, Any] | None:
         data = self._storage.get(f"{MANIFESTS}/{name}")
         if data is None:
-            raise missing(name, self.names())
+            return None
         with self._undamaged(name):
             plain: dict[str, Any] = json.loads(data)
             if plain["version"] != VERSION:

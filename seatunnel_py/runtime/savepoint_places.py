@@ -73,10 +73,11 @@ class SavepointPlaces:
     def _holding(self, name: str) -> tuple[Shelf, str]:
         known: list[str] = []
         if self.location is not None:
-            with self.own() as shelf:
-                if is_name(name) and shelf.has(name):
-                    return self._own(), name
-                known += shelf.names()
+            shelf = self._own()
+            if is_name(name) and shelf.has(name):
+                return shelf, name
+            known += shelf.names()
+            shelf.close()
         for path in (self.home / MANIFESTS / name, Path(name).absolute()):
             if path.is_file() and path.parent.name == MANIFESTS:
                 return _on_this_machine(path.parents[1]), path.name

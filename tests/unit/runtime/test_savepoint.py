@@ -8,6 +8,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from test_shared_job import location_of
 
 from seatunnel_py.protocol.ids import Channel, Subtask
 from seatunnel_py.protocol.items import Batch, StagedPiece, SubtaskSnapshot
@@ -253,11 +254,7 @@ def test_dropping_one_leaves_the_others(places: SavepointPlaces, tmp_path: Path)
 @pytest.mark.parametrize("scheme", ["file", "sqlite", "memory"])
 def test_another_machine_begins_with_what_is_beside_shared_checkpoints(tmp_path: Path, scheme: str) -> None:
     """What lay in channels is beside the exchanged rows; the job that it was taken of is listed, the savepoint is not."""
-    location = {
-        "file": f"file://{tmp_path}/shared",
-        "sqlite": f"sqlite:///{tmp_path}/store.db",
-        "memory": f"memory://savepoints-{tmp_path.name}",
-    }[scheme]
+    location = location_of(scheme, tmp_path)
     segment = tmp_path / "unit.segment"
     segment.write_bytes(b"rows")
     taking, beginning = (

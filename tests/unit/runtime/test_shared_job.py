@@ -58,20 +58,21 @@ def test_a_request_is_answered_where_it_was_asked(tmp_path: Path) -> None:
     assert (near.names("control"), far.names("control")) == ([], [])
 
 
+def location_of(scheme: str, place: Path) -> str:
+    """A store of that kind, of this test alone."""
+    return {"file": f"file://{place}/store", "sqlite": f"sqlite:///{place}/db", "memory": f"memory://{place}"}[scheme]
+
+
 @pytest.mark.parametrize("scheme", ["file", "sqlite", "memory"])
 def test_jobs_at_a_place_are_known_by_their_ids(tmp_path: Path, scheme: str) -> None:
     """And forgotten whole: what is told of one does not outlive it."""
-    location = {
-        "file": f"file://{tmp_path}/store",
-        "sqlite": f"sqlite:///{tmp_path}/db",
-        "memory": f"memory://{tmp_path}",
-    }
+    location = location_of(scheme, tmp_path)
     for job in ("one", "two"):
-        storage = connect(location[scheme], job)
+        storage = connect(location, job)
         storage.create("incarnations/00000001", b"lineage")
         SharedJob(storage).write(1, JOB, {})
-    assert list(job_ids(location[scheme])) == ["one", "two"]
+    assert list(job_ids(location)) == ["one", "two"]
 
-    require_place(location[scheme], "one", fresh=True)
-    assert SharedJob(connect(location[scheme], "one")).read(JOB) is None
-    assert SharedJob(connect(location[scheme], "two")).read(JOB) == {}
+    require_place(location, "one", fresh=True)
+    assert SharedJob(connect(location, "one")).read(JOB) is None
+    assert SharedJob(connect(location, "two")).read(JOB) == {}
