@@ -136,29 +136,36 @@ def test_an_emptied_table_keeps_its_structure(maria: MariadbPlace) -> None:
 
 
 def test_readers_never_see_a_moment_without_the_table(maria: MariadbPlace) -> None:
-    """Nor a part of the new one."""
+    """Nor a part of the new one: one that looks all the time sees the old rows, then the new ones."""
     import pymysql
 
     maria.run(*THERE)
     run = Run(maria)
-    pieces, seen, over = run.pieces(), [], threading.Event()
+    pieces, seen, looks, over = run.pieces(), [], threading.Event(), threading.Event()
 
     def read() -> None:
         with (
             pymysql.connect(host="127.0.0.1", port=maria.port, user="root", autocommit=True) as db,
             db.cursor() as cursor,
         ):
-            while not over.is_set():
+            last = False
+            while not last:  # once more after the commit is over, however long this thread had to wait
+                last = over.is_set()
                 cursor.execute("SELECT id, s FROM b.t ORDER BY id")
                 seen.append(list(cursor.fetchall()))
+                looks.set()
 
     reader = threading.Thread(target=read)
     reader.start()
-    run.commit(1, *pieces)
-    over.set()
-    reader.join()
+    try:
+        assert looks.wait(30), "the reader has not looked"
+        run.commit(1, *pieces)
+    finally:
+        over.set()
+        reader.join()
 
-    assert seen and all(look in (BEFORE, NEW) for look in seen)
+    changes = [look for before, look in zip([None, *seen], seen, strict=False) if look != before]
+    assert changes == [BEFORE, NEW]
 
 
 @pytest.mark.parametrize("there", [False, True])
