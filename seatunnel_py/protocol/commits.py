@@ -90,7 +90,7 @@ class CommitQueue:
 
     def issue(self) -> tuple[CommitQueue, tuple[Commit, ...]]:
         """The commits to send now: of every scope that may go on the oldest, if it is not under way (CM2, CM4)."""
-        if self.fenced:
+        if self.fenced or not self.waiting:
             return self, ()
         due: dict[str, Commit] = {}
         stopped = self.under_way | self.held | self.lost

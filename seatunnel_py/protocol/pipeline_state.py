@@ -78,7 +78,7 @@ class Shared:
     @property
     def sources(self) -> tuple[Subtask, ...]:
         """Subtasks of sources that take part."""
-        return self.topology.subtasks(name for name in self.topology.sources if name not in self.topology.detached)
+        return self.topology.reading
 
     @property
     def all_ended(self) -> bool:

@@ -109,7 +109,8 @@ class SubtaskState:
 
     def frozen(self, checkpoint: int, channel_state: Mapping[Channel, tuple[Batch, ...]]) -> SubtaskSnapshot:
         """The same, with what was recorded since."""
-        return replace(self._snapshots[checkpoint], channel_state=channel_state)
+        frozen = self._snapshots[checkpoint]
+        return replace(frozen, channel_state=channel_state) if channel_state else frozen
 
     def complete(self, checkpoint: int) -> None:
         """Forget what only a restart from before this checkpoint would need (Q1, D4, U2)."""

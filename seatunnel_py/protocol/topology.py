@@ -120,8 +120,19 @@ class Topology:
 
     def subtasks(self, names: Iterable[str] | None = None) -> tuple[Subtask, ...]:
         """The subtasks of these vertices; None: of all that take part."""
-        wanted = self.live if names is None else names
-        return tuple(Subtask(name, at) for name in wanted for at in range(self.vertex(name).parallelism))
+        if names is None:
+            return self._everybody
+        return tuple(Subtask(name, at) for name in names for at in range(self.vertex(name).parallelism))
+
+    @cached_property
+    def _everybody(self) -> tuple[Subtask, ...]:
+        """Asked for several times at each checkpoint."""
+        return self.subtasks(self.live)
+
+    @cached_property
+    def reading(self) -> tuple[Subtask, ...]:
+        """The subtasks of sources that take part."""
+        return self.subtasks(name for name in self.sources if name not in self.detached)
 
     @cached_property
     def channels(self) -> tuple[Channel, ...]:

@@ -26,7 +26,7 @@ from seatunnel_py.protocol.items import StagedPiece
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime import crash_points
 from seatunnel_py.runtime.chains import JobIdentity
-from seatunnel_py.runtime.reading import Round, rounds_of, rounds_plain
+from seatunnel_py.runtime.reading import Round, path_plain, rounds_of, rounds_plain
 from seatunnel_py.work.unit import FailureKind, SinkPiece, UnitFailure
 
 Groups = Sequence[Sequence[SinkNode]]
@@ -261,10 +261,10 @@ def context_of(
 
 def piece_plain(piece: SinkPiece) -> Any:
     """A piece as a record holds it. By hand, for ``asdict`` copies what nobody changes, and units are many."""
-    table, own = piece.table, piece.piece
+    own = piece.piece
     return {
         "step": piece.step,
-        "table": {"database": table.database, "schema": table.schema, "table": table.table},
+        "table": path_plain(piece.table),
         "piece": {"rows": own.rows, "bytes": own.bytes, "merged": own.merged, "data": own.data, "version": own.version},
     }
 

@@ -148,13 +148,13 @@ class Run:
     def _run(self) -> None:
         self.receipts = self.driver.run()
 
-    def until_committed(self, target: Target) -> None:
-        """Until a checkpoint is committed and some units more; then it hangs, as a driver that was killed."""
-        before, more = len(target.committed), iter(range(5))
+    def until_committed(self, target: Target, checkpoints: int = 1) -> None:
+        """Until so many are committed, and some units more; then it hangs, as a driver that was killed."""
+        enough, more = target.told.count("commit") + checkpoints, iter(range(5))
 
         def script(unit: Unit) -> UnitResult | None:
             time.sleep(UNIT_SECONDS)  # so that checkpoints come between units
-            if len(target.committed) > before and next(more, None) is None:
+            if target.told.count("commit") >= enough and next(more, None) is None:
                 return None
             return self.engine.work(unit)
 

@@ -29,7 +29,7 @@ class Stopped:
         self.place = home / "jobs" / "toy"
         self.target, self.source, self.shape = Target(), ToySource((400, 300)), shape
         self.run = Run(self.pipeline(0), self.place)
-        self.run.until_committed(self.target)
+        self.run.until_committed(self.target, checkpoints=3)
         self.run.driver.stop()
         self.run.thread.join(20)
         self.store = CheckpointStore(LocalStorage(self.place / "checkpoints"))
