@@ -101,6 +101,11 @@ class Shelf:
         self._storage = storage
         self._segments = segments.rstrip("/")
 
+    @property
+    def place(self) -> str:
+        """Where it is, for people."""
+        return self._storage.describe(MANIFESTS)
+
     def names(self) -> Sequence[str]:
         return self._storage.names(MANIFESTS)
 
@@ -156,7 +161,7 @@ class Shelf:
         Raises SavepointError where it is not there, or damaged."""
         plain = self._manifest(name)
         if plain is None:
-            raise missing(name, self.names())
+            raise missing(name, self.names(), [self.place])
         return plain
 
     def _manifest(self, name: str) -> Mapping[str, Any] | None:
@@ -185,7 +190,7 @@ class Shelf:
         """Forget it, also a damaged one, and what drivers who died under this name have left. Raises SavepointError
         where it is not there."""
         if not self.has(name):
-            raise missing(name, self.names())
+            raise missing(name, self.names(), [self.place])
         self._storage.delete(f"{MANIFESTS}/{name}")
         for one in self._records_of(name):
             self._remove(one)
@@ -228,10 +233,10 @@ def taken(name: str, place: str) -> SavepointError:
     return SavepointError(f"there is a savepoint {name!r} already: {place}", "choose another --name")
 
 
-def missing(name: str, known: Sequence[str]) -> SavepointError:
+def missing(name: str, known: Sequence[str], looked_in: Sequence[str]) -> SavepointError:
     """Nothing is called so; what there is."""
     return SavepointError(
-        f"there is no savepoint {name!r}",
+        f"there is no savepoint {name!r} in {' or '.join(looked_in)}",
         f"there are: {', '.join(known)}" if known else "`seatunnel jobs savepoint JOB` takes one",
     )
 

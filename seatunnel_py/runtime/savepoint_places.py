@@ -72,17 +72,19 @@ class SavepointPlaces:
 
     def _holding(self, name: str) -> tuple[Shelf, str]:
         known: list[str] = []
+        looked_in = [str(self.home / MANIFESTS)]
         if self.location is not None:
             shelf = self._own()
             if is_name(name) and shelf.has(name):
                 return shelf, name
             known += shelf.names()
+            looked_in.insert(0, shelf.place)
             shelf.close()
         for path in (self.home / MANIFESTS / name, Path(name).absolute()):
             if path.is_file() and path.parent.name == MANIFESTS:
                 return _on_this_machine(path.parents[1]), path.name
         known += sorted(path.name for path in (self.home / MANIFESTS).glob("[!.]*"))
-        raise missing(name, known)
+        raise missing(name, known, looked_in)
 
 
 @dataclass(frozen=True, slots=True)

@@ -284,6 +284,8 @@ def test_one_of_this_machine_is_begun_with_by_a_job_that_shares_its_checkpoints(
     with pytest.raises(SavepointError, match="no savepoint 'other'") as refused:
         sharing.read("other")
     assert "there are: sp" in refused.value.remedy
+    looked_in = (f"sqlite:///{tmp_path}/store.db", str(tmp_path / "one"))
+    assert all(place in refused.value.message for place in looked_in)
 
 
 def test_rows_under_way_that_are_on_another_machine_are_missed_before_anything_begins(tmp_path: Path) -> None:
