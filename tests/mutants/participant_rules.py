@@ -170,8 +170,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a snapshot holds the state of its acknowledgement",
         "subtask_state.py",
-        "return replace(self._snapshots[checkpoint], channel_state=channel_state)",
-        "return replace(self._snapshots[checkpoint], channel_state=channel_state, state=self.units.state)",
+        "return replace(frozen, channel_state=channel_state) if channel_state else frozen",
+        "return replace(frozen, channel_state=channel_state, state=self.units.state)",
         "Q2, I19",
     ),
     Mutant(
