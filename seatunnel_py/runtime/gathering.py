@@ -40,6 +40,7 @@ class Gathering:
         self._moment = MOMENT_SECONDS if interval is None else min(MOMENT_SECONDS, interval / PART_OF_INTERVAL)
         self._armed = False
         self._seen = 0
+        self._awaited: str | None = None  # whose record may come: looking through a thousand pipelines for each is dear
 
     def handle(self, pipeline: str, event: CoordinatorEvent) -> None:
         """Perform what this event leads to."""
@@ -74,7 +75,10 @@ class Gathering:
     def _others_may_come(self, waiting: Mapping[str, CheckpointRecord]) -> bool:
         if any(record.kind is RecordKind.ZERO for record in waiting.values()):
             return False
-        return any(
-            life.coordinator is not None and life.coordinator.checkpoints.pending and key not in waiting
-            for key, life in self._lives.items()
-        )
+        if self._awaited is None or not self._may_come(self._awaited, waiting):
+            self._awaited = next((key for key in self._lives if self._may_come(key, waiting)), None)
+        return self._awaited is not None
+
+    def _may_come(self, pipeline: str, waiting: Mapping[str, CheckpointRecord]) -> bool:
+        coordinator = self._lives[pipeline].coordinator
+        return coordinator is not None and bool(coordinator.checkpoints.pending) and pipeline not in waiting
