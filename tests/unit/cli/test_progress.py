@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -15,9 +16,9 @@ from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The clock: what stands in it is the time."""
+    """The clock: what stands in it is the time. Threads of other tests go by their own."""
     at = [100.0]
-    monkeypatch.setattr(progress.time, "monotonic", lambda: at[0])
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: at[0]))
     return at
 
 
