@@ -62,7 +62,7 @@ class Ledger(Target):
 
     @property
     def keeps_what_counts(self) -> bool:
-        """What was dropped, if anything, was staged by attempts that failed."""
+        """Nothing that was committed was dropped: leavings of attempts that failed may be (rule 6 of leftovers)."""
         counted, dropped = (
             {piece.data["unit"] for pieces in each for piece in pieces}  # type: ignore[union-attr]
             for each in (self.commits.values(), self.dropped)

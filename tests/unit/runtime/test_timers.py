@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from seatunnel_py.runtime.timers import _ON_IT, Timers, on_beat
@@ -70,11 +70,12 @@ def test_a_beat_is_the_next_one_never_before_and_less_than_an_interval_away(at: 
 
 @given(moments, intervals, st.integers(1, 50))
 def test_who_asks_at_every_interval_misses_no_beat_and_has_none_twice(at: float, interval: float, times: int) -> None:
-    """However sums of floats are rounded, but for who is just as little behind a beat as counts for being on it."""
-    assume(abs(at / interval % 1 - _ON_IT) > _ON_IT / 10)
+    """However sums of floats are rounded. Who is just as little behind a beat as counts for being on it may be rounded
+    either way, and is one off at most."""
     beats = [round(on_beat(at + n * interval, interval) / interval) for n in range(times + 1)]
 
-    assert beats == list(range(beats[0], beats[0] + times + 1))
+    off = max(abs(beat - beats[0] - n) for n, beat in enumerate(beats))
+    assert off <= (abs(at / interval % 1 - _ON_IT) < _ON_IT / 10)
 
 
 @given(moments, intervals, st.floats(0, 1))
