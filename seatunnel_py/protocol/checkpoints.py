@@ -134,7 +134,7 @@ class Checkpoints:
         )  # fmt: skip
         shared.moved = False
         shared.say(SetTimer(f"{EXPIRE}{number}", shared.settings.timeout))
-        for source in shared.sources:
+        for source in shared.topology.reading:
             epoch = shared.epochs[source.vertex]
             shared.say(SendTrigger(source, shared.incarnation, epoch, number, operation, run.unaligned))
 

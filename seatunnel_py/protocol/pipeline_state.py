@@ -76,10 +76,5 @@ class Shared:
         return stale
 
     @property
-    def sources(self) -> tuple[Subtask, ...]:
-        """Subtasks of sources that take part."""
-        return self.topology.reading
-
-    @property
     def all_ended(self) -> bool:
-        return self.ended.issuperset(self.sources)
+        return self.ended.issuperset(self.topology.reading)

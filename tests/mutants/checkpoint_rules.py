@@ -169,7 +169,7 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a trigger goes to everybody",
         "checkpoints.py",
-        "        for source in shared.sources:\n",
+        "        for source in shared.topology.reading:\n",
         "        for source in shared.topology.subtasks():\n",
         "CK1, O4.6",
     ),
@@ -177,7 +177,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "only sources hear of a completion",
         "checkpoints.py",
         "        everybody = shared.topology.subtasks()\n",
-        "        everybody = shared.sources\n",
+        "        everybody = shared.topology.reading\n",
         "CK1, I14",
         COORDINATOR,
     ),
