@@ -1,8 +1,11 @@
 """Which pipelines of a job are at work, and which wait for their turn.
 
 Rules. (1) So many that end are open at a time, in the job file's order: a job may have a thousand tables, and each that
-is open has staged tables, connections and splits. (2) A stream takes no place: it would never give it back. (3) Who has
-not begun when the job stops does not begin. (4) What finishes a sink that a pipeline left out begins behind it.
+is open has staged tables, connections and splits. (2) Fewer, where each has much to read: what counts is how many
+subtasks have work, for tables that take turns are open for longer, and each has checkpoints for as long as it is open.
+Tables of one unit need many that are open, for theirs are preparing and committing. Whatever its size, one begins.
+(3) A stream takes no place: it would never give it back. (4) Who has not begun when the job stops does not begin.
+(5) What finishes a sink that a pipeline left out begins behind it.
 """
 
 from __future__ import annotations
@@ -15,15 +18,27 @@ if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline_life import PipelineLife
 
 OPEN_MAX = 128  # that end
+WORK_MAX = 128  # subtasks with work, of those: one behind another they keep two cores busy
+WORK_MAX_PER_SLOT = 4  # where there are many
+
+
+def work_of(life: PipelineLife) -> int:
+    """How many of its subtasks have work: all of them, until it is known what there is to read."""
+    if not life.subtasks:
+        return sum(vertex.parallelism for vertex in life.pipeline.vertices)
+    return sum(run.vertex.source is None or bool(run.splits) for run in life.subtasks.values())
 
 
 class Admission:
-    """Of one driver."""
+    """Of one driver. ``slots``: how many units its engine runs at the same time, once there is one."""
 
     def __init__(self, lives: Iterable[PipelineLife]) -> None:
         self._waiting = deque(lives)
         self._open: dict[str, PipelineLife] = {}
-        self._ending = 0  # how many of them end: counted, for it is asked at every turn of the loop
+        self._work: dict[str, int] = {}  # of those that end
+        self._sum = 0  # of it: kept, for it is asked at every turn of the loop
+        self._unknown: list[PipelineLife] = []  # which of those count in full, so far
+        self.slots = 0
 
     def __bool__(self) -> bool:
         """Whether anything is at work, or will be."""
@@ -31,14 +46,32 @@ class Admission:
 
     def admit(self) -> None:
         """Let those begin whose turn it is."""
-        while (life := self._next()) is not None and (self._ending < OPEN_MAX or not life.bounded):
+        self._weigh()
+        while (life := self._next()) is not None and (not life.bounded or self._has_room()):
             self._waiting.remove(life)
             self._open[life.id] = life
-            self._ending += life.bounded
+            if life.bounded:
+                self._counts(life)
+                self._unknown.append(life)
             life.begin()
 
+    def _has_room(self) -> bool:
+        return len(self._work) < OPEN_MAX and self._sum < max(WORK_MAX, WORK_MAX_PER_SLOT * self.slots)
+
+    def _weigh(self) -> None:
+        """Count again those whose splits have been dealt."""
+        known = [life for life in self._unknown if life.subtasks]
+        for life in known:
+            self._unknown.remove(life)
+            self._counts(life)
+
+    def _counts(self, life: PipelineLife) -> None:
+        work = work_of(life)
+        self._sum += work - self._work.get(life.id, 0)
+        self._work[life.id] = work
+
     def _next(self) -> PipelineLife | None:
-        """The first whose turn it may be (rule 4)."""
+        """The first whose turn it may be (rule 5)."""
         return next((one for one in self._waiting if one.behind is None or not self._at_work(one.behind)), None)
 
     def _at_work(self, life: PipelineLife) -> bool:
@@ -46,8 +79,10 @@ class Admission:
 
     def ended(self, pipeline: str) -> None:
         """Nothing of it is at work any more."""
-        if (life := self._open.pop(pipeline, None)) is not None:
-            self._ending -= life.bounded
+        life = self._open.pop(pipeline, None)
+        self._sum -= self._work.pop(pipeline, 0)
+        if life in self._unknown:
+            self._unknown.remove(life)
 
     def skip(self, life: PipelineLife) -> None:
         """It will not begin, if it has not yet."""

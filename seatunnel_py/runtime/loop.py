@@ -166,13 +166,13 @@ class Driver:
     def _work(self) -> None:
         try:
             self.engine.start(lambda event: self._queue.put(lambda: self._from_engine(event)))
+            self._admission.slots = self.engine.slots
             self.when_begun.begin()
             if self._desk is not None:
                 self._desk.begin(self, self._lives)
             self._look_for_another()
             while self._admission or self._journalling.busy or (self._desk and self._desk.busy):
                 self._next()
-                self._admission.admit()
         finally:
             if self._desk is not None:
                 self._desk.close()
@@ -244,11 +244,12 @@ class Driver:
     # ---------------------------------------------------------------- events
 
     def _next(self) -> None:
-        """Wait for something to happen, and for timers."""
+        """Wait for something to happen, and for timers; let those begin whose turn has come."""
         with suppress(queue.Empty):
             self._queue.get(timeout=self._timers.pause(self.now()))()
         for call in self._timers.due(self.now()):
             call()
+        self._admission.admit()
 
     def _from_engine(self, event: EngineEvent) -> None:
         match event:
