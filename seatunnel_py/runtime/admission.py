@@ -36,7 +36,6 @@ class Admission:
         self._waiting = deque(lives)
         self._open: dict[str, PipelineLife] = {}
         self._work: dict[str, int] = {}  # of those that end
-        self._sum = 0  # of it: kept, for it is asked at every turn of the loop
         self._unknown: list[PipelineLife] = []  # which of those count in full, so far
         self.slots = 0
 
@@ -51,24 +50,19 @@ class Admission:
             self._waiting.remove(life)
             self._open[life.id] = life
             if life.bounded:
-                self._counts(life)
+                self._work[life.id] = work_of(life)
                 self._unknown.append(life)
             life.begin()
 
     def _has_room(self) -> bool:
-        return len(self._work) < OPEN_MAX and self._sum < max(WORK_MAX, WORK_MAX_PER_SLOT * self.slots)
+        return len(self._work) < OPEN_MAX and sum(self._work.values()) < max(WORK_MAX, WORK_MAX_PER_SLOT * self.slots)
 
     def _weigh(self) -> None:
         """Count again those whose splits have been dealt."""
         known = [life for life in self._unknown if life.subtasks]
         for life in known:
             self._unknown.remove(life)
-            self._counts(life)
-
-    def _counts(self, life: PipelineLife) -> None:
-        work = work_of(life)
-        self._sum += work - self._work.get(life.id, 0)
-        self._work[life.id] = work
+            self._work[life.id] = work_of(life)
 
     def _next(self) -> PipelineLife | None:
         """The first whose turn it may be (rule 5)."""
@@ -80,7 +74,7 @@ class Admission:
     def ended(self, pipeline: str) -> None:
         """Nothing of it is at work any more."""
         life = self._open.pop(pipeline, None)
-        self._sum -= self._work.pop(pipeline, 0)
+        self._work.pop(pipeline, None)
         if life in self._unknown:
             self._unknown.remove(life)
 
