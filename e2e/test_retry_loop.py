@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -26,10 +27,12 @@ GOOD = sorted(set(range(1, ROWS + 1)) - NEVER)
 
 
 class Service:
-    """Answers about one row at a time, as language models do. ``asked`` counts by row."""
+    """Answers about one row at a time, as language models do. ``asked`` counts by row. Who asks again about a row that never
+    gets an answer waits ``pause`` seconds: on any machine such a row is in the loop for TIMES - 1 pauses at least."""
 
     def __init__(self) -> None:
         self.asked: Counter[int] = Counter()
+        self.pause = 0.0
         self._lock = threading.Lock()
         service = self
 
@@ -57,7 +60,11 @@ class Service:
         """The status of the answer about this row, now."""
         with self._lock:
             self.asked[row] += 1
-            return 503 if row in NEVER or (row in LATE and self.asked[row] == 1) else 200
+            status = 503 if row in NEVER or (row in LATE and self.asked[row] == 1) else 200
+            comes_back = row in NEVER and 1 < self.asked[row] <= TIMES
+        if comes_back:
+            time.sleep(self.pause)
+        return status
 
     def __enter__(self) -> Service:
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
@@ -175,6 +182,7 @@ def test_a_row_that_comes_back_does_not_replace_a_newer_one(tmp_path: Path, data
 
 def test_a_killed_driver(job: Job) -> None:
     """O3.2, I47: what was on its way back to the step belongs to the checkpoint that the next driver goes on from."""
+    job.service.pause = 1.0
     process = start(job.home, "run", "job.conf", "--job-id", "job", "--json")
     records = job.home / ".seatunnel/jobs/job/checkpoints/records"
     wait_alive(
@@ -183,6 +191,7 @@ def test_a_killed_driver(job: Job) -> None:
         lambda: _going_round(job) and len(list(records.glob("00000001-*"))) > 1,
     )
     kill_driver(process)
+    job.service.pause = 0.0
     before = dict(job.service.asked)
 
     run = finish(start(job.home, "run", "job.conf", "--job-id", "job", "--json", "--restore", "latest"))
@@ -196,11 +205,13 @@ def test_a_stream_that_is_stopped_and_killed(job: Job) -> None:
     """Rows on their way back are in the savepoint that a stream ends behind, and in the checkpoint of one that is killed;
     whoever goes on asks about them as often as is left to them."""
     job.write_stream()
+    job.service.pause = 1.0
     first = start(job.home, "run", "job.conf", "--job-id", "job", "--json")
     wait_alive(first, "rows that go round", lambda: _going_round(job))
     first.send_signal(signal.SIGTERM)
     stopped = finish(first)
     assert stopped.code == 143, stopped.err + stopped.out
+    job.service.pause = 0.0
     under_way = [row for row in NEVER if 0 < job.service.asked[row] <= TIMES]
     assert under_way, "nothing was in the loop"
 
@@ -220,11 +231,13 @@ def test_a_stream_that_is_stopped_and_killed(job: Job) -> None:
 
 def test_killed_workers(job: Job) -> None:
     """Their unit is tried again, whatever it had rejected; its rows count once."""
+    job.service.pause = 1.0
     process = start(job.home, "run", "job.conf", "--job-id", "job", "--json")
     wait_alive(process, "rows that go round", lambda: _going_round(job))
     for worker in python_workers(process.pid):
         with suppress(ProcessLookupError):
             kill9(worker)
+    job.service.pause = 0.0
 
     run = finish(process)
 
