@@ -129,9 +129,13 @@ def decide(options: JdbcSinkOptions, shown: str, *, exists: bool, has_rows: bool
 NATIVE_OF = "native_dialect"
 """Key of ``TableSchema.options`` under which a source says whose type names its columns carry as ``native``."""
 
+_SHOWN_AS_TEXT = (
+    r"uuid|jsonb?|xml|inet|cidr|macaddr8?|interval[a-z ]*(\(\d\))?|bit( varying)?(\(\d+\))?|ts(vector|query)"
+    r"|point|line|lseg|box|path|polygon|circle|(int[48]|num|ts|tstz|date)range"
+)
 KEPT_BY_POSTGRES = re.compile(
-    r"uuid|json|jsonb|xml|inet|cidr|macaddr|macaddr8|numeric(\(\d+,\s*\d+\))?|character( varying)?\(\d+\)"
-    r"|(uuid|json|jsonb|inet|character varying)\[\]|(time|timestamp)\(\d\) with(out)? time zone"
+    rf"({_SHOWN_AS_TEXT})(\[\])?|character( varying)?\(\d+\)|character varying\[\]"
+    r"|numeric(\(\d+,\s*\d+\))?|(time|timestamp)\(\d\) with(out)? time zone"
 )
 """Names that a copy between two PostgreSQL servers keeps."""
 

@@ -42,6 +42,7 @@ FORM = "PostgreSQL binary COPY"
 _SCALARS = frozenset(
     {"bool", "int2", "int4", "int8", "float4", "float8", "numeric", "text", "varchar", "bpchar", "bytea", "date"}
     | {"time", "timetz", "timestamp", "timestamptz", "uuid", "json", "jsonb", "inet", "cidr", "macaddr", "macaddr8"}
+    | {"interval", "bit", "varbit", "point", "line", "lseg", "box", "path", "polygon", "circle"}
 )
 _TYPES = {info.name: info.oid for info in psycopg.adapters.types} | {
     f"_{info.name}": info.array_oid for info in psycopg.adapters.types

@@ -275,7 +275,7 @@ def _native_of(full: str) -> Native:
     base = full.partition("(")[0].strip()
     if base in ("time", "timestamp") and "with" in full:
         base += "" if "without" in full else "tz"
-    named = {"character varying": "varchar", "character": "bpchar"}
+    named = {"character varying": "varchar", "character": "bpchar", "bit varying": "varbit"}
     return Native(_TYPNAMES.get(base, named.get(base, base)))
 
 

@@ -1,7 +1,7 @@
 """PostgreSQL's types and ours: what is read as what, how it is asked for, and what is created for it.
 
-Types that Arrow does not have (uuid, json, inet, enums …) are cast to text in the SELECT. Reading them natively
-would hand on the database's binary form, which only another PostgreSQL understands.
+Types that Arrow does not have (uuid, json, interval, enums, ranges …) are cast to text in the SELECT. Reading them
+natively would hand on the database's binary form, which only another PostgreSQL understands.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from seatunnel_py.api.types import array, decimal
 
 NUMERIC_DEFAULT = decimal(38, 18)  # numeric without precision: the peer's choice
 VARCHAR_MAX = 10_485_760
+PSEUDO = "p"
+"""The category of what an expression may be, but no column: void, record, unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Native:
     """A column's type in the catalog. ``name`` is pg_type.typname after domains were resolved, ``category`` its
-    typtype (``e`` for an enum), ``element`` the element's typname of an array."""
+    typtype, ``element`` the element's typname of an array."""
 
     name: str
     modifier: int = -1
@@ -50,7 +52,6 @@ _PLAIN = {
     "timestamp": (Kind.TIMESTAMP, "{0}"),
     "timestamptz": (Kind.TIMESTAMP_TZ, "{0}"),
 }
-_AS_TEXT = frozenset(("uuid", "json", "jsonb", "xml", "cidr", "macaddr", "macaddr8", "citext", "geometry", "geography"))
 _ELEMENTS = {
     "bool": Kind.BOOLEAN,
     "int2": Kind.SMALLINT,
@@ -58,23 +59,19 @@ _ELEMENTS = {
     "int8": Kind.BIGINT,
     "float4": Kind.FLOAT,
     "float8": Kind.DOUBLE,
-    "text": Kind.STRING,
-    "varchar": Kind.STRING,
-    "bpchar": Kind.STRING,
-    "name": Kind.STRING,
-    "uuid": Kind.STRING,
-    "json": Kind.STRING,
-    "jsonb": Kind.STRING,
-    "citext": Kind.STRING,
-    "inet": Kind.STRING,
     "date": Kind.DATE,
     "timestamp": Kind.TIMESTAMP,
     "timestamptz": Kind.TIMESTAMP_TZ,
 }
+"""Elements that are read as they are; of all others, numeric apart, the text."""
 
 
 def read_as(native: Native) -> tuple[DataType, str] | None:
-    """Our type, and the SELECT expression with ``{0}`` for the quoted column; None for a type without counterpart."""
+    """Our type, and the SELECT expression with ``{0}`` for the quoted column; None for what no column can have.
+
+    A type without counterpart is read as the text that the server shows and takes again: nobody's tables have to wait
+    for one column of them.
+    """
     if native.name in _PLAIN:
         kind, expression = _PLAIN[native.name]
         return DataType(kind), expression
@@ -84,14 +81,12 @@ def read_as(native: Native) -> tuple[DataType, str] | None:
         return dtype, "round({0}, 18)" if native.modifier < 4 else "{0}"
     if native.name == "money":
         return decimal(30, 2), "{0}::numeric(30,2)"
-    if native.name in _AS_TEXT or native.category == "e":
-        return DataType(Kind.STRING), "{0}::text"
-    if native.element in _ELEMENTS:
-        kind = _ELEMENTS[native.element]
-        return array(DataType(kind)), _one_dimension("{0}::text[]" if kind is Kind.STRING else "{0}")
     if native.element == "numeric":
         return array(NUMERIC_DEFAULT), _one_dimension("{0}::numeric(38,18)[]")
-    return None
+    if native.element:
+        kind = _ELEMENTS.get(native.element, Kind.STRING)
+        return array(DataType(kind)), _one_dimension("{0}::text[]" if kind is Kind.STRING else "{0}")
+    return None if native.category == PSEUDO else (DataType(Kind.STRING), "{0}::text")
 
 
 def _one_dimension(expression: str) -> str:
