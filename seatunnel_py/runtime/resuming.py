@@ -23,7 +23,7 @@ from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.claims import RestoreRefused
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.topology import Topology
+from seatunnel_py.protocol.topology import Determinism, Topology
 from seatunnel_py.runtime import effects
 from seatunnel_py.runtime.chains import JobIdentity
 from seatunnel_py.runtime.effects import Prepared
@@ -96,13 +96,14 @@ def _start(
 ) -> Start:
     if past.record is None or past.dropped:
         return Start(effects.prepare(pipeline, tuple(groups.values()), job), anew=past.dropped)
-    if changes := _changes(past.record.topology, topology):
+    record = _as_declared(past.record, topology)
+    if changes := _changes(record.topology, topology):
         raise FatalError(
             f"{pipeline.name}: its checkpoint was made by another job: {'; '.join(changes)}",
             "give the job file its old steps back, or begin anew with --fresh",
         )
-    before = _with_found(effects.prepared_of(past.record.plan), past.found)
-    record = _fitted(pipeline, past.record, topology, before)
+    before = _with_found(effects.prepared_of(record.plan), past.found)
+    record = _fitted(pipeline, record, topology, before)
     out = {node.id for one in pipeline.vertices if one.id in record.topology.detached for node in one.sinks}
     set_up = past.done | record.set_up  # a job that begins with a savepoint has no journal yet
     made = tuple(  # the others' ledgers may not be there
@@ -121,6 +122,20 @@ def _start(
         )
     effects.abort(made, past.strays, before.setups, job, ())
     return Start(effects.prepare(pipeline, tuple(groups.values()), job), anew=True)
+
+
+def _as_declared(record: CheckpointRecord, now: Topology) -> CheckpointRecord:
+    """The record without what an earlier driver has found out about vertices (``failover.distrust``): that is no change
+    of the job, and this driver would find it out anew."""
+    vertices = tuple(
+        replace(one, determinism=now.by_id[one.id].determinism)
+        if one.determinism is Determinism.INDETERMINATE and one.id in now.by_id
+        else one
+        for one in record.topology.vertices
+    )
+    if vertices == record.topology.vertices:
+        return record
+    return replace(record, topology=replace(record.topology, vertices=vertices))
 
 
 def _changes(before: Topology, now: Topology) -> list[str]:

@@ -26,6 +26,7 @@ from seatunnel_py.api import (
 )
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
+from seatunnel_py.protocol.failover import distrust
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.items import SubtaskSnapshot
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
@@ -303,3 +304,12 @@ def test_a_checkpoint_of_another_job_is_refused(before: Topology, words: str) ->
         case.start(replace(case.record(), topology=before))
 
     assert case.source.state.told == case.sink.state.told == []
+
+
+def test_what_an_earlier_driver_has_found_out_is_no_other_job() -> None:
+    """It has seen other rows come again, and trusts the source no more. The next one goes on, and trusts it again."""
+    case = Case()
+    record = case.record()
+    found = case.start(replace(record, topology=distrust(record.topology, "x")))
+
+    assert found.record == record
