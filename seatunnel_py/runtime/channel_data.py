@@ -1,7 +1,8 @@
 """What a batch carries in the driver: handles on the rows, or word that its sender has nothing more. Pure.
 
 A batch of the protocol is everything that one unit gave to one channel: a list of slices of segments. Its digest is
-over the checksums of the slices, where the same rows come again in the same order; else over their number alone.
+over the checksums of the rows in each segment, where the same rows come again in the same order, be it in other slices;
+else it is their number alone.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def output(
     """One unit's rows for one channel, as ``UnitDone`` wants them. ``numbering``: the life from which on the sender
     gives its numbers to other rows than before; empty while a number always means the same rows."""
     rows = sum(one.rows for one in slices)
-    digest = crc32(repr([(one.rows, one.crc) for one in slices]).encode()) if ordered else rows
+    of_segments = {one.segment: one.crc for one in slices}
+    digest = crc32(repr((rows, list(of_segments.values()))).encode()) if ordered else rows
     payload: dict[str, Any] = {_SLICES: [slice_plain(one) for one in slices]}
     if numbering:
         payload[_NUMBERING] = f"@{numbering}"

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from seatunnel_py.api.batch import Batch, RowKind
 from seatunnel_py.errors import FatalError
 from seatunnel_py.spark.arrow_wire import from_wire, to_wire, wire_schema
+from seatunnel_py.work.contents import Contents
 from seatunnel_py.work.segments import SegmentWriter, read_slices
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def writing(payload: bytes, names: Sequence[str], batches: Iterator[pa.RecordBat
     try:
         for data in batches:
             if data.num_rows:
-                writer = writer or SegmentWriter(task.location, f"{task.name}.{number}")
+                writer = writer or SegmentWriter(task.location, f"{task.name}.{number}", contents=Contents())
                 rows = from_wire(data.rename_columns(list(names)), task.table)
                 writer.add(Batch(task.table.path, rows))
     except BaseException:

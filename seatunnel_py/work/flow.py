@@ -316,9 +316,11 @@ class Flow:
             raise FatalError(f"rows of table {batch.table} reach no sink; the sinks here take: {known}")
         self.step = output.channel
         if self._segment is None:
+            from seatunnel_py.work.contents import Contents
             from seatunnel_py.work.segments import SegmentWriter
 
-            self._segment = SegmentWriter(output.location, f"{self.chain.incarnation}.{self.unit.id}")
+            name = f"{self.chain.incarnation}.{self.unit.id}"
+            self._segment = SegmentWriter(output.location, name, contents=Contents())
         self._segment.add(batch)
         self.balance.passed(output.channel, batch.table, batch.rows)
 

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyarrow import fs
@@ -29,6 +29,9 @@ from seatunnel_py.api.batch import Batch, Position
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.errors import RetriableError
 from seatunnel_py.work.unit import Slice
+
+if TYPE_CHECKING:
+    from seatunnel_py.work.contents import Contents
 
 RESERVED = "__seatunnel."
 _KIND = f"{RESERVED}kind"
@@ -57,10 +60,14 @@ def filesystem(location: str) -> tuple[fs.FileSystem, str]:
 
 
 class SegmentWriter:
-    """Writes one segment. Memory is bounded by the largest batch. ``setting`` is the option that names the location."""
+    """Writes one segment. Memory is bounded by the largest batch. ``setting`` is the option that names the location,
+    ``contents`` sums up what slices say of their tables' rows: only channels want to know."""
 
-    def __init__(self, location: str, name: str, setting: str = "exchange.location") -> None:
+    def __init__(
+        self, location: str, name: str, setting: str = "exchange.location", contents: Contents | None = None
+    ) -> None:
         self._location = location
+        self._contents = contents
         self._setting = setting
         self._files, directory = filesystem(location)
         file = f"{_plain_name(name)}.segment"
@@ -82,6 +89,8 @@ class SegmentWriter:
         self._entries.append((self._at, encoded.size, zlib.crc32(encoded)))
         self._batches.append((batch.table, batch.rows, encoded.size))
         self._put(encoded)
+        if self._contents is not None:
+            self._contents.add(batch)
 
     def finish(self, channel: str) -> tuple[Slice, ...]:
         """Make the segment visible. ``sequence`` counts within it; the driver numbers the whole channel."""
@@ -93,7 +102,9 @@ class SegmentWriter:
             if self._renames:
                 self._files.move(self._written_path, self._path)
         return tuple(
-            Slice(channel, number, table, self.url, number, rows, size, self._entries[number][2])
+            Slice(
+                channel, number, table, self.url, number, rows, size, self._contents.crc(table) if self._contents else 0
+            )
             for number, (table, rows, size) in enumerate(self._batches)
         )
 

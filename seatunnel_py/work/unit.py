@@ -43,7 +43,8 @@ class UnitId:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A batch on a channel: where its rows lie. ``segment`` is a URL, ``index`` the record batch inside it."""
+    """A batch on a channel: where its rows lie. ``segment`` is a URL, ``index`` the record batch inside it;
+    ``crc`` is of all rows of the table in the segment, however they were cut into batches."""
 
     channel: str
     sequence: int

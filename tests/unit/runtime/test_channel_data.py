@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from dataclasses import replace
 
 from hypothesis import given
@@ -78,12 +79,15 @@ def test_word_of_an_end_is_an_end_and_holds_no_rows(given: list[Slice]) -> None:
 
 @given(st.lists(slices, min_size=1), st.data())
 def test_the_digest_tells_other_rows_apart_and_not_where_they_lie(given: list[Slice], data: st.DataObject) -> None:
-    """A second run writes the same rows into another segment."""
+    """A second run writes the same rows into another segment, and may cut them into other slices."""
+    given = [replace(one, crc=zlib.crc32(one.segment.encode())) for one in sorted(given, key=lambda one: one.segment)]
     at = data.draw(st.integers(0, len(given) - 1))
+    changed = [replace(one, crc=one.crc ^ 1) if one.segment == given[at].segment else one for one in given]
     moved = [replace(one, segment=f"{one.segment}+") for one in given]
-    changed = [replace(one, crc=one.crc ^ 1) if number == at else one for number, one in enumerate(given)]
+    cut = [*given[:at], replace(given[at], rows=given[at].rows // 2), *given[at:]]
+    cut[at + 1] = replace(given[at], rows=given[at].rows - given[at].rows // 2)
 
-    assert sent(moved).digest == sent(given).digest
+    assert sent(moved).digest == sent(cut).digest == sent(given).digest
     assert sent(changed).digest != sent(given).digest
 
 
