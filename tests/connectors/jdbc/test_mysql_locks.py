@@ -15,6 +15,7 @@ from seatunnel_py.api import Sink
 from seatunnel_py.api.resources import close_all
 from tests.connectors.jdbc.conftest import MariadbPlace
 from tests.connectors.jdbc.copying import copy_table, make_sink, make_source
+from tests.connectors.jdbc.exactly_once import maria_target
 from tests.servers.mariadb import MariadbServer
 
 pytestmark = pytest.mark.mariadb
@@ -135,3 +136,20 @@ def test_a_server_that_watches_tables_says_who_holds_one(watched_server: Mariadb
             line = said(sink.blocked_by)
             assert f"for the lock of a table that session {locker.session} holds: user root, in state Sleep" in line
         close_all()
+
+
+def test_a_commit_waits_for_nobody_who_is_still_staging(request: pytest.FixtureRequest, maria: MariadbPlace) -> None:
+    """It holds the ledger's row, which a unit wants at its end: both would wait for ever, and the server ends one."""
+    target = maria_target(request)
+    target.plan()
+    piece = target.stage("x/1", *(("+I", number, "new") for number in range(300)))
+    [staging] = target.staging()
+    waits = "SET GLOBAL innodb_lock_wait_timeout = "
+    maria.run(f"{waits} 1")
+    try:
+        with closing(Locker(maria, "BEGIN", f"INSERT INTO b.{staging} (st_unit, id) VALUES ('another', 1)")):
+            target.commit(1, piece)
+    finally:
+        maria.run(f"{waits} 50")
+
+    assert len(target.rows) == 1 + 300 and target.staged_rows() == 0

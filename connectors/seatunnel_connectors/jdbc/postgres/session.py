@@ -218,6 +218,8 @@ REMEDIES = {
     "one until its checkpoint), or set exactly_once_recipe = staged; else it needs more memory",
     "53300": "wait for other sessions to end, lower env.parallelism, or raise max_connections of the server",
     "57014": "raise statement_timeout for this user, or see who holds a lock: `seatunnel jobs show` names the session",
+    "40P01": "see who else writes to the table at the same time, where it does not pass by itself",
+    "55P03": "see who holds the lock: `seatunnel jobs show` names the session",
     "28": "correct username and password, or the server's pg_hba.conf",
     "3D": "correct the database in the url, or create it",
     "3F": "create the schema, or correct the name",

@@ -127,6 +127,10 @@ class Flavor(ABC):
         none where the database cannot stage rows."""
         return []
 
+    def delete_where(self, relation: str, column: str) -> str:
+        """Deletes the rows with one value in a column that has an index, and waits for nobody's other rows."""
+        return f"DELETE FROM {relation} WHERE {column} = {self.marker}"
+
     def insert_from(self, relation: str, columns: Sequence[str], key: Sequence[str], version: str) -> str:
         """Insert the rows of a query that replaces ``{rows}``; by ``key``, where there is one, they update as well, and
         with ``version`` only where this column is not smaller."""

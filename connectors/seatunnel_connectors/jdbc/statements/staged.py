@@ -77,7 +77,7 @@ class Staged:
 
     def forget(self, session: Session, units: list[str]) -> None:
         for unit in units:
-            session.run(f"DELETE FROM {self.staging} WHERE {UNIT} = {self.flavor.marker}", (unit,))
+            session.run(self.flavor.delete_where(self.staging, UNIT), (unit,))
 
     def _count(self, session: Session, unit: str, kind: RowKind) -> int:
         where = f"{UNIT} = {self.flavor.marker} AND {KIND} = {self.flavor.marker}"
