@@ -60,8 +60,9 @@ class _Rows:
         """At which rows there is something else than nothing, and what."""
         values = np.asarray(marks.to_numpy(zero_copy_only=False)).astype(np.uint8)
         (at,) = np.nonzero(values)
-        self._sum(f"{path} at", at.astype(np.int64) + self._rows)
-        self._sum(path, values[at])
+        if len(at):
+            self._sum(f"{path} at", at.astype(np.int64) + self._rows)
+            self._sum(path, values[at])
 
     def _feed(self, path: str, values: Any) -> None:
         before = self._seen.get(path, 0)

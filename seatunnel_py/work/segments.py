@@ -101,10 +101,10 @@ class SegmentWriter:
             self._out.close()
             if self._renames:
                 self._files.move(self._written_path, self._path)
+        tables = {table for table, _, _ in self._batches}
+        crcs = dict.fromkeys(tables, 0) if self._contents is None else {one: self._contents.crc(one) for one in tables}
         return tuple(
-            Slice(
-                channel, number, table, self.url, number, rows, size, self._contents.crc(table) if self._contents else 0
-            )
+            Slice(channel, number, table, self.url, number, rows, size, crcs[table])
             for number, (table, rows, size) in enumerate(self._batches)
         )
 

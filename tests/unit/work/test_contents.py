@@ -70,7 +70,6 @@ def batch(rows: Sequence[dict[str, Any]], *, bare: bool = False) -> Batch:
 
 def crc(batches: Sequence[Batch]) -> int:
     contents = Contents()
-    contents.add(batch([]))
     for one in batches:
         contents.add(one)
     return contents.crc(X)
