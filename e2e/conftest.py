@@ -54,6 +54,15 @@ def postgres() -> Iterator[PostgresServer]:
         yield server
 
 
+@pytest.fixture
+def own() -> Iterator[PostgresServer]:
+    """A server that nobody else uses, with a database ``once`` that may be away (``e2e.outage``)."""
+    with PostgresServer.running() as server:
+        with psycopg.connect(server.dsn, autocommit=True) as connection:
+            connection.execute("CREATE DATABASE once")
+        yield server
+
+
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[KafkaServer]:
     """A broker that nobody kills: a test that does starts its own."""

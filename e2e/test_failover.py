@@ -14,22 +14,13 @@ import psycopg
 import pytest
 
 from e2e.conftest import Databases
+from e2e.outage import refusing
 from e2e.support import events, finish, kill9, python_workers, start, wait_for, write_job
 from tests.servers.postgres import PostgresServer
 
 ROWS, SPLITS = 6_000, 60
 DOWN_SECONDS, SECONDS_MAX = 10.0, 150.0
 DIED = "the worker process died"
-SESSIONS = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = 'once'"
-
-
-@pytest.fixture
-def own() -> Iterator[PostgresServer]:
-    """A server that nobody else uses, with the database of the two-phase sink."""
-    with PostgresServer.running() as server:
-        with psycopg.connect(server.dsn, autocommit=True) as connection:
-            connection.execute("CREATE DATABASE once")
-        yield server
 
 
 class Job:
@@ -79,13 +70,10 @@ class Job:
     @contextmanager
     def outage(self) -> Iterator[None]:
         """The sink's sessions are killed, then its database refuses for a while."""
-        with psycopg.connect(self.own.dsn, autocommit=True) as connection:
-            connection.execute("ALTER DATABASE once ALLOW_CONNECTIONS false")
-            connection.execute(SESSIONS)
+        with refusing(self.own):
             ends = time.monotonic() + DOWN_SECONDS
             yield
             time.sleep(max(0.0, ends - time.monotonic()))  # what is tested is an outage of so long
-            connection.execute("ALTER DATABASE once ALLOW_CONNECTIONS true")
 
     def check(self) -> None:
         """Every row is where it was promised: once, by key, or at least once; none of other content."""

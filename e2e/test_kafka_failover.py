@@ -14,9 +14,9 @@ from itertools import count
 from pathlib import Path
 
 import psycopg
-import pytest
 
 from e2e.kafka_support import SCHEMA, numbered, producing
+from e2e.outage import refusing
 from e2e.support import IN_PROCESS, events, finish, start, wait_alive, wait_for, write_job
 from tests.connectors.kafka.topics import make_topic
 from tests.servers.kafka import KafkaServer
@@ -24,17 +24,7 @@ from tests.servers.postgres import PostgresServer
 
 PAUSE_SECONDS = 0.005
 OUTAGES = 2
-SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'once'"
 _numbers = count(1)
-
-
-@pytest.fixture
-def own() -> Iterator[PostgresServer]:
-    """A server that nobody else uses, with the database of the target that will be away."""
-    with PostgresServer.running() as server:
-        with psycopg.connect(server.dsn, autocommit=True) as connection:
-            connection.execute("CREATE DATABASE once")
-        yield server
 
 
 class Trickle:
@@ -86,15 +76,13 @@ def test_messages_that_come_again_in_other_portions_are_the_same(
         }}""",
     )
     trickle = Trickle(kafka, topic)
-    with psycopg.connect(own.dsn, autocommit=True) as operator, trickle.flowing():
+    with trickle.flowing():
         process = start(tmp_path, "run", "job.conf", "--job-id", "job", "--json", program=IN_PROCESS)
         wait_alive(process, "rows in both", lambda: rows_of(own) and files(out))
         for _ in range(OUTAGES):
             before, there = len(events(tmp_path, "region_restarted")), len(rows_of(own))
-            operator.execute("ALTER DATABASE once ALLOW_CONNECTIONS false")
-            operator.execute(SESSIONS)
-            wait_for("a restart", partial(restarted, tmp_path, before))
-            operator.execute("ALTER DATABASE once ALLOW_CONNECTIONS true")
+            with refusing(own):
+                wait_for("a restart", partial(restarted, tmp_path, before))
             wait_for("rows again", partial(more_than, own, there))
     wait_alive(process, "all rows", lambda: len(rows_of(own)) == len(files(out)) == trickle.sent)
     process.send_signal(signal.SIGTERM)

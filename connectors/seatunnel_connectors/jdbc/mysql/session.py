@@ -186,10 +186,6 @@ def sessions(address: Address) -> Iterator[MysqlSession]:
 _RETRIABLE = (1040, 1205, 1213, 1317, 1467, 1969, 2002, 2003, 2006, 2013, 2014, 2055, 1053, 1927, 3024, 4031)
 """1467: the lock of an AUTO_INCREMENT counter was waited for in vain. 1969, 3024: a statement took too long.
 4031: nobody said anything for too long, as a driver that stood still."""
-_WAITED = {
-    1205: "see who holds the lock: `seatunnel jobs show` names the session",
-    1213: "see who else writes to the table at the same time, where it does not pass by itself",
-}
 _BAD_ROWS = (1048, 1062, 1264, 1265, 1292, 1364, 1366, 1406, 1411, 1451, 1452, 1690, 3140, 3819, 4025)
 """A value that does not fit its column; a constraint that a row violates."""
 _REMEDIES = {
@@ -200,6 +196,8 @@ _REMEDIES = {
     1142: "grant the user the privilege that is missing",
     1054: f"correct the name of the column; {PLANNED_ANEW}",
     1146: f"correct the name of the table; {PLANNED_ANEW}",
+    1205: "see who holds the lock: `seatunnel jobs show` names the session",
+    1213: "see who else writes to the table at the same time, where it does not pass by itself",
     1264: "widen the target column",
     1406: "widen the target column",
 }
@@ -218,7 +216,7 @@ def failure(error: Exception, what: str) -> PluginError:
     code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
     text = str(error.args[1] if len(error.args) > 1 else error)
     if isinstance(error, OSError) or code in _RETRIABLE:
-        return RetriableError(f"{what}: {text}", _WAITED.get(code, "check that the server is up and can be reached"))
+        return RetriableError(f"{what}: {text}", _REMEDIES.get(code, "check that the server is up and can be reached"))
     return (BadRows if code in _BAD_ROWS else FatalError)(f"{what}: {text}", _REMEDIES.get(code, ""))
 
 
