@@ -77,7 +77,19 @@ from seatunnel_py.api.source import Enumerator, Reader, Source, SourceTable, Spl
 from seatunnel_py.api.step_options import SinkOptions, SourceOptions, TransformOptions
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.api.transform import Transform
-from seatunnel_py.api.types import DataType, Kind, from_arrow, parse_type, to_arrow
+from seatunnel_py.api.types import (
+    Conversion,
+    DataType,
+    Kind,
+    Outcome,
+    ValueMisfitError,
+    Verdict,
+    convert,
+    from_arrow,
+    parse_type,
+    stored_as,
+    to_arrow,
+)
 from seatunnel_py.errors import BadRows, FatalError, GenerationLost, NoWayOn, PluginError, RetriableError
 
 __all__ = [
@@ -89,6 +101,7 @@ __all__ = [
     "Committer",
     "ConstraintKey",
     "ConstraintType",
+    "Conversion",
     "DataType",
     "Determinism",
     "Effect",
@@ -110,6 +123,7 @@ __all__ = [
     "NoWayOn",
     "NothingToCommit",
     "Options",
+    "Outcome",
     "Piece",
     "Plain",
     "PluginError",
@@ -147,12 +161,15 @@ __all__ = [
     "TransformCapabilities",
     "TransformFactory",
     "TransformOptions",
+    "ValueMisfitError",
+    "Verdict",
     "Visible",
     "WriteContext",
     "Writer",
     "at_least_one",
     "at_most_one",
     "borrow",
+    "convert",
     "exactly_one",
     "failpoint",
     "from_arrow",
@@ -160,6 +177,7 @@ __all__ = [
     "parse_type",
     "required_when",
     "schema_from_arrow",
+    "stored_as",
     "to_arrow",
     "together",
 ]

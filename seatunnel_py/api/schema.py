@@ -46,7 +46,9 @@ class TablePath:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. ``length`` counts characters or bytes (0: unbounded); ``native`` is the source's own type name."""
+    """One column. ``length`` counts characters or bytes (0: unbounded); ``native`` is the source's own type name.
+    ``converted_from`` is the source's type in its own words where reading it gives another form (a timetz as text):
+    `plan` names it, unless the sink stores that type again."""
 
     name: str
     dtype: DataType
@@ -56,6 +58,7 @@ class Column:
     default: Any = None
     comment: str = ""
     native: str = ""
+    converted_from: str = ""
 
 
 class ConstraintType(StrEnum):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from seatunnel_py.api.batch import Batch, Plain, Position, SchemaChange
+from seatunnel_py.api.types import Conversion
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,14 @@ class Visible(StrEnum):
 class Setup:
     """What :meth:`Sink.plan_setup` decided. ``data`` holds the sink's own decisions (how to load, names drawn at
     random), as plain data: it is part of checkpoint 0 and is given to every writer and to the committer. ``counted``:
-    the target remembers the last checkpoint (``Committer.recover``), although the sink is not two-phase."""
+    the target remembers the last checkpoint (``Committer.recover``), although the sink is not two-phase.
+    ``conversions``: the columns whose values are not stored as the rows hold them; `plan` and the receipt name them."""
 
     effects: tuple[Effect, ...] = ()
     data: Mapping[str, Plain] = field(default_factory=dict)
     visible: Visible = Visible.COMMITTED
     counted: bool = False
+    conversions: tuple[Conversion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

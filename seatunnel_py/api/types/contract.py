@@ -1,0 +1,229 @@
+"""The contract for values: how each type may be stored as each other type.
+
+A value has four ways: it arrives exactly (EXACT), in another form under a name that `plan` prints (CONVERTED), exactly
+if it passes a test, else its row is refused (CHECKED), or its table is refused before a row is written (REFUSED).
+A pair of types that no rule names is REFUSED. Elements of arrays, values of maps and fields of rows follow the rules of
+columns. ``convert`` (in convert.py) carries out what this module decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from seatunnel_py.api.types.data_type import INTEGERS, NANOSECONDS, NUMBER_TEXT, DataType, Kind
+
+INTEGER_DIGITS = {Kind.TINYINT: 3, Kind.SMALLINT: 5, Kind.INT: 10, Kind.BIGINT: 19}
+FLOAT_DIGITS = {Kind.FLOAT: 6, Kind.DOUBLE: 15}
+"""Decimal digits that every number of so many keeps in a binary one."""
+
+ANY_DIGITS = -1
+"""A time or timestamp column that keeps every digit of a second that its Arrow type has."""
+
+
+class Outcome(StrEnum):
+    """The four ways of a value."""
+
+    EXACT = "exact"
+    CONVERTED = "converted"
+    CHECKED = "checked"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """``note`` says what changes, what is tested, or why it is refused."""
+
+    outcome: Outcome
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """A column whose values arrive in another form, or only if they pass a test. ``source`` and ``target`` are types in
+    the words of either side. A ``target`` that equals ``source`` without a note says that the sink undoes a conversion
+    of the source: a column read as text that is stored in its own type again."""
+
+    column: str
+    source: str
+    target: str
+    note: str = ""
+    checked: bool = False
+
+
+EXACT = Verdict(Outcome.EXACT)
+
+
+def converted(note: str) -> Verdict:
+    return Verdict(Outcome.CONVERTED, note)
+
+
+def checked(note: str) -> Verdict:
+    return Verdict(Outcome.CHECKED, note)
+
+
+def refused(note: str) -> Verdict:
+    return Verdict(Outcome.REFUSED, note)
+
+
+def stored_as(source: DataType, target: DataType, digits: int = ANY_DIGITS) -> Verdict:
+    """How values of ``source`` may be stored in a column of ``target``. ``digits``: how many of a second's fraction a
+    time or timestamp column keeps."""
+    if source.kind is Kind.NULL:
+        return EXACT
+    if source == target and digits == ANY_DIGITS:
+        return EXACT
+    if source.kind is Kind.ARRAY and target.kind is Kind.ARRAY:
+        assert source.element is not None and target.element is not None
+        return stored_as(source.element, target.element)
+    rule = _RULES.get((source.kind, target.kind))
+    return rule(source, target, digits) if rule else refused(f"cannot hold {source}")
+
+
+Rule = Callable[[DataType, DataType, int], Verdict]
+
+
+def _always(verdict: Verdict) -> Rule:
+    return lambda source, target, digits: verdict
+
+
+def _integers(source: DataType, target: DataType, digits: int) -> Verdict:
+    narrow = INTEGER_DIGITS[target.kind] < INTEGER_DIGITS[source.kind]
+    return refused(f"narrower than {source}") if narrow else EXACT
+
+
+def _integer_to_decimal(source: DataType, target: DataType, digits: int) -> Verdict:
+    if target.precision - target.scale >= INTEGER_DIGITS[source.kind]:
+        return EXACT
+    if target.precision == 38:
+        return checked(f"numbers that {target} holds")
+    return refused(f"narrower than {source}")
+
+
+def _integer_to_float(source: DataType, target: DataType, digits: int) -> Verdict:
+    fits = INTEGER_DIGITS[source.kind] <= FLOAT_DIGITS[target.kind]
+    return EXACT if fits else checked(f"numbers that a {target} holds exactly")
+
+
+def _decimals(source: DataType, target: DataType, digits: int) -> Verdict:
+    whole, wanted = target.precision - target.scale, source.precision - source.scale
+    if whole >= wanted and target.scale >= source.scale:
+        return EXACT
+    if 38 in (source.precision, target.precision):  # a width that Spark or a database chose, and no person
+        return checked(f"numbers that {target} holds")
+    return refused(f"narrower than {source}")
+
+
+def _to_exact_float(source: DataType, target: DataType, digits: int) -> Verdict:
+    return checked(f"numbers whose digits a {target} gives back")
+
+
+def _to_decimal(source: DataType, target: DataType, digits: int) -> Verdict:
+    return checked(f"numbers that {target} holds")
+
+
+def _strings(source: DataType, target: DataType, digits: int) -> Verdict:
+    if source.logical == target.logical or not target.logical:
+        return converted("its digits as text") if source.logical == NUMBER_TEXT != target.logical else EXACT
+    return checked("texts that are numbers")
+
+
+def _string_to_number(source: DataType, target: DataType, digits: int) -> Verdict:
+    if source.logical == NUMBER_TEXT:
+        return checked(f"numbers that {target} holds")
+    return refused(f"cannot hold {source}")
+
+
+def _times(source: DataType, target: DataType, digits: int) -> Verdict:
+    if source.unit == NANOSECONDS != target.unit:
+        return checked("values without nanoseconds" if digits in (ANY_DIGITS, 6) else _fraction(digits))
+    return EXACT if digits in (ANY_DIGITS, 6) and target.unit == source.unit else _fewer(digits)
+
+
+def _fewer(digits: int) -> Verdict:
+    return EXACT if digits == ANY_DIGITS or digits >= 6 else checked(_fraction(digits))
+
+
+def _fraction(digits: int) -> str:
+    return f"values of at most {digits} digits of a second" if digits else "values of whole seconds"
+
+
+def _zone(note: str) -> Rule:
+    def rule(source: DataType, target: DataType, digits: int) -> Verdict:
+        inner = _times(source, target, digits)
+        if inner.outcome is Outcome.CHECKED:
+            return checked(f"{note}; {inner.note}")
+        return converted(note)
+
+    return rule
+
+
+def _digit_text(source: DataType, target: DataType, digits: int) -> Verdict:
+    return EXACT if target.logical == NUMBER_TEXT else converted("its digits as text")
+
+
+_ISO_TEXT = _always(converted("as ISO 8601 text"))
+_FROM_ISO = _always(checked("texts in ISO 8601"))
+_JSON_TEXT = _always(converted("as JSON text"))
+_VECTOR = _always(EXACT)
+
+_RULES: dict[tuple[Kind, Kind], Rule] = {
+    (Kind.BOOLEAN, Kind.STRING): _always(converted("true and false as text")),
+    (Kind.BOOLEAN, Kind.TINYINT): _always(converted("true as 1, false as 0")),
+    (Kind.FLOAT, Kind.DOUBLE): _always(EXACT),
+    (Kind.FLOAT, Kind.DECIMAL): _to_decimal,
+    (Kind.FLOAT, Kind.STRING): _digit_text,
+    (Kind.DOUBLE, Kind.DECIMAL): _to_decimal,
+    (Kind.DOUBLE, Kind.STRING): _digit_text,
+    (Kind.DECIMAL, Kind.DECIMAL): _decimals,
+    (Kind.DECIMAL, Kind.DOUBLE): _to_exact_float,
+    (Kind.DECIMAL, Kind.FLOAT): _to_exact_float,
+    (Kind.DECIMAL, Kind.STRING): _digit_text,
+    (Kind.STRING, Kind.STRING): _strings,
+    (Kind.STRING, Kind.DECIMAL): _string_to_number,
+    (Kind.STRING, Kind.DOUBLE): _string_to_number,
+    (Kind.STRING, Kind.BYTES): _always(converted("its UTF-8 bytes")),
+    (Kind.STRING, Kind.DATE): _FROM_ISO,
+    (Kind.STRING, Kind.TIME): _FROM_ISO,
+    (Kind.STRING, Kind.TIMESTAMP): _FROM_ISO,
+    (Kind.STRING, Kind.TIMESTAMP_TZ): _always(checked("texts in ISO 8601 with their zone")),
+    (Kind.STRING, Kind.ARRAY): _always(checked("texts that the target reads as an array")),
+    (Kind.BYTES, Kind.STRING): _always(converted("its bytes as text")),
+    (Kind.BYTES, Kind.BYTES): _always(EXACT),
+    (Kind.DATE, Kind.DATE): _always(EXACT),
+    (Kind.DATE, Kind.TIMESTAMP): _always(converted("midnight of the day")),
+    (Kind.DATE, Kind.TIMESTAMP_TZ): _always(converted("midnight of the day in UTC")),
+    (Kind.DATE, Kind.STRING): _ISO_TEXT,
+    (Kind.TIME, Kind.TIME): _times,
+    (Kind.TIME, Kind.STRING): _ISO_TEXT,
+    (Kind.TIMESTAMP, Kind.TIMESTAMP): _times,
+    (Kind.TIMESTAMP, Kind.TIMESTAMP_TZ): _zone("taken as UTC"),
+    (Kind.TIMESTAMP, Kind.STRING): _ISO_TEXT,
+    (Kind.TIMESTAMP_TZ, Kind.TIMESTAMP_TZ): _times,
+    (Kind.TIMESTAMP_TZ, Kind.TIMESTAMP): _zone("the time in UTC, without its zone"),
+    (Kind.TIMESTAMP_TZ, Kind.STRING): _ISO_TEXT,
+    (Kind.ARRAY, Kind.STRING): _JSON_TEXT,
+    (Kind.MAP, Kind.STRING): _JSON_TEXT,
+    (Kind.MAP, Kind.MAP): _always(EXACT),
+    (Kind.ROW, Kind.STRING): _JSON_TEXT,
+    (Kind.ROW, Kind.ROW): _always(EXACT),
+    (Kind.FLOAT_VECTOR, Kind.ARRAY): _VECTOR,
+    (Kind.FLOAT_VECTOR, Kind.STRING): _JSON_TEXT,
+    (Kind.FLOAT16_VECTOR, Kind.ARRAY): _VECTOR,
+    (Kind.FLOAT16_VECTOR, Kind.STRING): _JSON_TEXT,
+    (Kind.BINARY_VECTOR, Kind.BYTES): _VECTOR,
+    (Kind.BFLOAT16_VECTOR, Kind.BYTES): _VECTOR,
+    (Kind.SPARSE_FLOAT_VECTOR, Kind.STRING): _JSON_TEXT,
+}
+for _kind in Kind:
+    _RULES.setdefault((_kind, _kind), _always(EXACT))
+for _kind in INTEGERS:
+    _RULES |= {(_kind, other): _integers for other in INTEGERS}
+    _RULES |= {
+        (_kind, Kind.DECIMAL): _integer_to_decimal,
+        (_kind, Kind.FLOAT): _integer_to_float,
+        (_kind, Kind.DOUBLE): _integer_to_float,
+        (_kind, Kind.STRING): _digit_text,
+        (_kind, Kind.BOOLEAN): _always(checked("0 and 1")),
+    }
