@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.config.job_file import load
 from seatunnel_py.engines import Engines, LocalEngines, SparkEngines, needs_catalyst
-from seatunnel_py.errors import ExitCode, JobFileError, PlanError, Problem, SeaTunnelError
+from seatunnel_py.errors import ExitCode, JobFileError, PlanError, Problem, SeaTunnelError, first_line
 from seatunnel_py.plan.registry import hooks, installed
 from seatunnel_py.plan.sql import CatalystFactory
 from seatunnel_py.plan.steps import Job, understand
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from seatunnel_py.plan.pipelines import Pipeline
     from seatunnel_py.plan.sql import SqlAnalyst
     from seatunnel_py.runtime.events import JobEvent
-    from seatunnel_py.runtime.home import Home, JobPlace
+    from seatunnel_py.runtime.home import Home
     from seatunnel_py.runtime.job_changes import Change
+    from seatunnel_py.runtime.job_place import JobPlace
     from seatunnel_py.runtime.receipt import Receipt
 
 PROCESS_STARTED = time.time()
@@ -233,7 +234,13 @@ class Session:
         from seatunnel_py.runtime.job_log import JobLog
         from seatunnel_py.runtime.listeners import Listeners, hook_listeners
 
-        ran_before = place.has_plan
+        ran_before, begun = place.has_plan, False
+
+        def begin(driver: Any) -> None:
+            nonlocal begun
+            on_driver(driver)
+            begun = True
+
         try:
             planned = _planned(job, self._engines.analyst() if needs_catalyst(job) else None)
             pipelines = pick(selection.only(planned.pipelines, only))
@@ -242,13 +249,15 @@ class Session:
                 _announce(planned, place, tell, accepted=accept_changes)
                 described = _described(planned)
                 engine = partial(self._engines.engine, place.exchange)  # waits for Spark: what can be done before is
-                receipt, resumable = drive(planned.job, described, pipelines, engine, place, tell, on_driver, began)
+                receipt, resumable = drive(planned.job, described, pipelines, engine, place, tell, begin, began)
             receipt = _kept(receipt, place)
             place.clear(finished=receipt.exit_code == ExitCode.SUCCESS, rows=not resumable)
-        except BaseException:
+        except BaseException as error:
+            with contextlib.suppress(OSError):  # what went wrong is raised
+                place.gave_up(redacted_text(first_line(str(error)) or type(error).__name__), changed=begun)
             # What a shared store holds was perhaps begun: nothing that its records may name is removed.
-            begun = ran_before or job.file.env.checkpoint_location or any(place.checkpoints.glob("records/*"))
-            place.clear(finished=not begun, rows=not begun, plan=not begun)
+            kept = ran_before or job.file.env.checkpoint_location or any(place.checkpoints.glob("records/*"))
+            place.clear(finished=not kept, rows=not kept, plan=not kept)
             raise
         return receipt
 

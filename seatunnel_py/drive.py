@@ -22,7 +22,7 @@ from seatunnel_py.runtime.control import Control
 from seatunnel_py.runtime.control_desk import Desk
 from seatunnel_py.runtime.events import JobEnded, JobEvent, JobStarted
 from seatunnel_py.runtime.graph import keys
-from seatunnel_py.runtime.home import JobPlace
+from seatunnel_py.runtime.job_place import JobPlace
 from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.loop import Driver
 from seatunnel_py.runtime.patient_storage import PatientStorage
@@ -74,7 +74,8 @@ def drive(
     ended = time.time()
     notes = (*job.notes, *run.opened.notes(), *quarantine.notes(place.job_id, tables), *left)
     seconds = _seconds(driver, began, started, ended)
-    receipt = Receipt(place.job_id, job.name, tables, seconds, notes, driver.stopped_by)
+    which = run.authority.incarnation, place.driver
+    receipt = Receipt(place.job_id, job.name, tables, seconds, notes, driver.stopped_by, *which)
     receipt = run.tell_end(receipt)
     tell(JobEnded(receipt, ended))
     return receipt, driver.resumable

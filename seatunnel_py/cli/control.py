@@ -12,6 +12,7 @@ import typer
 from seatunnel_py.cli.known import KnownJob, Where, known
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime.control import Answer, Request, Wish, request_id
+from seatunnel_py.runtime.job_place import how_it_ended
 
 LOOK_SECONDS = 0.1
 GRACE_SECONDS = 5.0  # the driver says itself that it gives up; this much later it is not going to
@@ -47,7 +48,7 @@ def explained(job: KnownJob) -> tuple[list[dict[str, Any]] | None, str]:
     Nothing of the question is left behind."""
     if not job.here and job.location is None:
         again = f"`seatunnel run JOB --job-id {job.job_id} --restore latest` goes on with it"
-        return None, f"its driver was killed before it ended: {again}"
+        return None, f"{_end_of_driver(job)}: {again}"
     control = job.control()
     request = Request(request_id(), Wish.EXPLAIN, "", seconds=EXPLAIN_SECONDS)
     control.ask(request)
@@ -70,13 +71,19 @@ def explained(job: KnownJob) -> tuple[list[dict[str, Any]] | None, str]:
     return None, f"{silent}: it is dead, or cannot reach the checkpoint.location"
 
 
+def _end_of_driver(job: KnownJob) -> str:
+    why = (job.about or {}).get("failed")
+    return f"its driver failed: {why}" if why else "its driver was killed before it ended"
+
+
 def _run_of(job: KnownJob) -> str:
     """The run that is asked. SeaTunnelError where nobody would hear it."""
-    about, ended = job.read("job"), job.read("receipt") is not None
+    about, receipt = job.about, job.receipt
+    ended = receipt is not None
     far = job.location is not None and not ended
     if about is None or not (job.here or far):
         raise SeaTunnelError(
-            f"no driver of the job {job.job_id!r} lives: it {'has ended' if ended else 'was killed'}",
+            f"no driver of the job {job.job_id!r} lives: it {how_it_ended(about, receipt)}",
             "" if ended else f"`seatunnel run JOB --job-id {job.job_id} --restore latest` goes on with it",
         )
     return str(about["driver"])

@@ -50,7 +50,7 @@ def _about(job: KnownJob) -> dict[str, Any]:
     """What stands in a line; a job whose record cannot be read must not hide the others."""
     nothing = {"job_id": job.job_id, "job_name": "", "job_file": "", "started": 0.0, "state": "UNREADABLE"}
     try:
-        about, receipt = job.read("job") or {}, job.read("receipt")
+        about, receipt, state = job.about or {}, job.receipt, job.state
     except SeaTunnelError:
         return {**nothing, "rows_read": 0}
     return {
@@ -58,31 +58,21 @@ def _about(job: KnownJob) -> dict[str, Any]:
         "job_name": about.get("job_name", ""),
         "job_file": about.get("job_file", ""),
         "started": about.get("started", 0.0),
-        "state": _state(job, receipt),
+        "state": state,
         "rows_read": receipt["totals"]["rows_read"] if receipt else 0,
     }
-
-
-def _state(job: KnownJob, receipt: dict[str, Any] | None) -> str:
-    """From far away a driver that is dead looks like one that runs."""
-    if job.here:
-        return "RUNNING"
-    if receipt is not None:
-        return str(receipt["state"])
-    return "KILLED" if job.location is None else "NOT ENDED"
 
 
 def show(job_id: str, where: Where, last: int | None, *, as_json: bool) -> int:
     """One job: where it is, table by table what arrived, and the failures on the way, the ``last`` of them or all."""
     job = known(job_id, where)
-    about, receipt = _about(job), job.read("receipt")
-    standing, silence = (None, "") if receipt and not job.here else explained(job)
-    receipt = None if job.here else receipt  # of a run before this one
+    about, receipt = _about(job), None if job.here else job.receipt
+    standing, silence = (None, "") if receipt else explained(job)
     alive = job.here or standing is not None
     about["state"] = "RUNNING" if alive else about["state"]
     failures = timeline.read(job.place.events, alive=alive, kept=last)
     if as_json:
-        plain = {"job": job.read("job"), "state": about["state"], "receipt": receipt, "standing": standing}
+        plain = {"job": job.about, "state": about["state"], "receipt": receipt, "standing": standing}
         plain |= {"timeline": timeline_plain(failures), "store_away": job.away}
         typer.echo(json.dumps(plain, indent=1))
         return ExitCode.SUCCESS

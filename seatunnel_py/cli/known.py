@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.errors import JobFileError, SeaTunnelError
 from seatunnel_py.runtime.control import Control
-from seatunnel_py.runtime.home import Home, JobIdError, JobPlace
+from seatunnel_py.runtime.home import Home, JobIdError
+from seatunnel_py.runtime.job_place import JobPlace
 from seatunnel_py.runtime.local_storage import LocalStorage
 
 if TYPE_CHECKING:
@@ -64,20 +65,52 @@ class KnownJob:
         """Its driver lives on this machine."""
         return self.place.running
 
-    def read(self, what: str) -> dict[str, Any] | None:
-        """``job``, ``plan`` or ``receipt``; what this machine knows may be older than what all share."""
+    @cached_property
+    def about(self) -> dict[str, Any] | None:
+        """What was started, and by which driver: the last one that has begun."""
+        own, shared = self._read("job")
+        ours = own is not None and (shared is None or own.get("driver") == shared.get("driver"))
+        return own if ours else shared
+
+    @property
+    def plan(self) -> dict[str, Any] | None:
+        own, shared = self._read("plan")
+        return shared or own
+
+    @property
+    def receipt(self) -> dict[str, Any] | None:
+        """Of the driver that has the job; None: it runs, or was killed."""
+        own, shared = self._read("receipt")
+        mine = self.place.last_claim or {}
+        ours = mine.get("driver") == (self.about or {}).get("driver")
+        return shared or (own if ours else None)
+
+    @property
+    def state(self) -> str:
+        """Liveness is the lock. From far away a driver that is dead looks like one that runs."""
+        if self.here:
+            return "RUNNING"
+        receipt = self.receipt
+        if receipt is not None:
+            return str(receipt["state"])
+        if (self.about or {}).get("failed"):
+            return "FAILED"
+        return "KILLED" if self.location is None else "NOT ENDED"
+
+    def _read(self, what: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+        """What this machine knows, and what all share; that may be newer."""
+        own = self.place.receipt if what == "receipt" else self.place.read(what)
         if self.location is None or self.here:
-            return self.place.read(what)
+            return own, None
         from seatunnel_py.runtime.shared_job import SharedJob
 
-        own = self.place.read(what)
         try:
-            return SharedJob(self.storage).read(what) or own
+            return own, SharedJob(self.storage).read(what)
         except SeaTunnelError as error:
             if own is None:
                 raise
             self.away = error.message
-            return own
+            return own, None
 
     @cached_property
     def storage(self) -> Storage:
@@ -102,7 +135,7 @@ def known(job_id: str, where: Where, *, stored: bool = False) -> KnownJob:
     location = where.location()
     if location is not None:
         found = KnownJob(home.place(job_id), location)
-        if found.read("job") is None:
+        if found.about is None:
             raise JobIdError(f"there is no job {job_id!r} in the checkpoint.location of {where.file}", _OTHERS)
         return found
     try:

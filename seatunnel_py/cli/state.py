@@ -162,13 +162,13 @@ def rewind(name: str, tables: tuple[str, ...], where: Where, *, yes: bool, as_js
     job = known(job_id, where, stored=True)
     if job.here or (job.location is not None and explained(job)[0] is not None):
         raise SeaTunnelError(f"the job {job_id!r} is running", f"`seatunnel jobs cancel {job_id}` ends it")
-    if (job.read("receipt") or {}).get("exit_code") == ExitCode.SUCCESS:
+    if (job.receipt or {}).get("exit_code") == ExitCode.SUCCESS:
         raise SeaTunnelError(f"the job {job_id!r} has finished: there is nothing to go on with", "--fresh begins anew")
     store = _store(job)
     contents = store.read()
     if unknown := [table for table in tables if table not in contents.records]:
         raise SeaTunnelError(f"no checkpoint is of {', '.join(unknown)}", f"there are: {', '.join(contents.records)}")
-    found = list(rewinding.foreseen(contents, job.read("plan") or {}, which, tables))
+    found = list(rewinding.foreseen(contents, job.plan or {}, which, tables))
     refused = [one for one in found if one.refused]
     if as_json and (refused or not yes):
         typer.echo(json.dumps({"done": False, "tables": [asdict(one) for one in found]}, indent=1))

@@ -16,7 +16,8 @@ from seatunnel_py.errors import ExitCode, JobFileError, SeaTunnelError, worded
 from seatunnel_py.plan.registry import PluginKind
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.redaction import redacted_text
-from seatunnel_py.runtime.home import Home, JobPlace
+from seatunnel_py.runtime.home import Home
+from seatunnel_py.runtime.job_place import JobPlace
 from seatunnel_py.runtime.receipt import Receipt
 
 PROBLEMS_SHOWN = 20  # of one job file

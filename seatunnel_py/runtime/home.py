@@ -11,157 +11,27 @@ Directories are 0700 and files 0600: error texts and exchanged rows may hold per
 
 from __future__ import annotations
 
-import fcntl
-import json
 import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from seatunnel_py.errors import ExitCode, SeaTunnelError
-from seatunnel_py.runtime.receipt import Receipt
+from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.runtime.job_place import JobPlace, how_it_ended, write_json
 
 HOME_VARIABLE = "SEATUNNEL_HOME"
 ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 ID_LENGTH_MAX = 100
 JOBS_NAMED_MAX = 5
 
-_locks: dict[Path, int] = {}  # what this process holds
-
 
 class JobIdError(SeaTunnelError):
     """The job id cannot be used as asked."""
-
-
-@dataclass(frozen=True, slots=True)
-class JobPlace:
-    """The directory of one job. ``driver`` names who has claimed it: what one that was overtaken since still wants to
-    say or remove is not done."""
-
-    job_id: str
-    path: Path
-    driver: str = ""
-
-    @property
-    def log(self) -> Path:
-        return self.path / "job.log"
-
-    @property
-    def events(self) -> Path:
-        return self.path / "events.jsonl"
-
-    @property
-    def exchange(self) -> Path:
-        return self.path / "exchange"
-
-    @property
-    def checkpoints(self) -> Path:
-        return self.path / "checkpoints"
-
-    @property
-    def journal(self) -> Path:
-        return self.path / "journal"
-
-    @property
-    def savepoints(self) -> Path:
-        """Of all jobs: a savepoint outlives the one that it was taken of."""
-        return self.path.parent.parent / "savepoints"
-
-    @property
-    def running(self) -> bool:
-        """Whether a driver lives that has claimed it."""
-        try:
-            descriptor = os.open(self.path / "lock", os.O_WRONLY)
-        except FileNotFoundError:
-            return False
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(descriptor)
-        return False
-
-    @property
-    def finished(self) -> bool:
-        """Whether it has ended with everything done."""
-        receipt = self.read("receipt")
-        return receipt is not None and receipt["exit_code"] == ExitCode.SUCCESS
-
-    def hold(self) -> None:
-        """Show that a driver lives. One that takes a job over from a living driver cannot yet: it tries again later."""
-        if self.path in _locks:
-            return
-        descriptor = os.open(self.path / "lock", os.O_WRONLY | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            return
-        _locks[self.path] = descriptor
-
-    def end(self, receipt: Receipt) -> None:
-        """Write the receipt: from now on the job has ended."""
-        if self._ours():
-            _write_json(self.path / "receipt.json", receipt.to_plain())
-
-    def keep_plan(self, plan: Mapping[str, Any]) -> None:
-        """What a later run of the job compares its own plan with."""
-        if self._ours():
-            _write_json(self.path / "plan.json", dict(plan))
-
-    @property
-    def has_plan(self) -> bool:
-        """Whether a driver of this job has begun here."""
-        return (self.path / "plan.json").exists()
-
-    def clear(self, *, finished: bool = True, rows: bool = True, plan: bool = False) -> None:
-        """Remove what only a job needs that runs or can go on: its store, and the ``rows`` that it has exchanged;
-        ``plan``: nothing was begun, so that there is nothing to compare with either."""
-        unwanted = [*([self.checkpoints, self.journal] if finished else []), *([self.exchange] if rows else [])]
-        if self._ours():
-            for path in unwanted:
-                shutil.rmtree(path, ignore_errors=True)
-            if plan:
-                (self.path / "plan.json").unlink(missing_ok=True)
-        self._let_go()
-
-    def forget(self) -> None:
-        """Nothing was started: the job id is free again."""
-        if self._ours():
-            shutil.rmtree(self.path, ignore_errors=True)
-        self._let_go()
-
-    def _ours(self) -> bool:
-        about = self.read("job")
-        return about is not None and about.get("driver") == self.driver
-
-    def _let_go(self) -> None:
-        if self.path in _locks:
-            os.close(_locks.pop(self.path))
-
-    @property
-    def job_file(self) -> Path:
-        """What it was begun with, as the command line named it."""
-        return Path((self.read("job") or {})["job_file"])
-
-    def read(self, name: str) -> dict[str, Any] | None:
-        """``job`` or ``receipt`` as it was written, or None. SeaTunnelError where something else stands there."""
-        file = self.path / f"{name}.json"
-        try:
-            loaded = json.loads(file.read_text())
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError) as error:
-            raise SeaTunnelError(f"cannot read {file}: {error}", f"remove {self.path} to forget the job") from None
-        if not isinstance(loaded, dict):
-            raise SeaTunnelError(f"{file} is no {name} of a job", f"remove {self.path} to forget the job")
-        return loaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +70,11 @@ class Home:
             except FileExistsError:
                 if not restore:
                     raise self._taken(place) from None
+            place = replace(place, before=place.last_claim)
             place.hold()
             place.exchange.mkdir(mode=0o700, exist_ok=True)
             started = {"job_id": chosen, "driver": place.driver, "started": time.time()}
-            _write_json(place.path / "job.json", {**started, **about})
+            write_json(place.path / "job.json", {**started, **about})
         return place
 
     @contextmanager
@@ -222,7 +93,7 @@ class Home:
                 f"the job {place.job_id!r} is running",
                 "let it end, use another `--job-id`, or take it over with `--restore latest`",
             )
-        state = "has ended" if place.read("receipt") else "was started, and its driver was killed"
+        state = how_it_ended(place.last_claim, place.receipt)
         remedy = "`--fresh` forgets it and starts anew"
         if not self.finished(place.job_id):
             remedy = f"`--restore latest` goes on where it stood; {remedy}"
@@ -253,24 +124,3 @@ class Home:
             f"there is no job {job_id!r} in {self.path}",
             f"newest jobs: {', '.join(known)}" if known else "no job has run there",
         )
-
-
-@contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """What is refused while one writes to a file that is open does not say which file that is."""
-    try:
-        yield
-    except OSError as error:
-        error.filename = error.filename or str(path)
-        raise
-
-
-def _write_json(path: Path, data: dict[str, Any]) -> None:
-    """Whole or not at all: a reader never sees half a file."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    with naming(path), os.fdopen(descriptor, "w") as file:
-        file.write(json.dumps(data, default=str))  # in one line: indented it takes ten times as long
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.rename(path)

@@ -37,7 +37,7 @@ from seatunnel_py.runtime.events import (
     UnitGivenUp,
     UnitRetried,
 )
-from seatunnel_py.runtime.home import naming
+from seatunnel_py.runtime.job_place import naming
 from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.work.unit import UnitFailure
 

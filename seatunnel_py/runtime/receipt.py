@@ -100,12 +100,17 @@ class Seconds:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
+    """``driver`` counts the drivers that the job has had; ``run`` names this one as job.json does: a receipt counts for
+    its own driver only."""
+
     job_id: str
     job_name: str
     tables: tuple[TableReceipt, ...]
     seconds: Seconds
     notes: tuple[str, ...] = ()
     stopped_by: int = 0
+    driver: int = 0
+    run: str = ""
 
     @property
     def exit_code(self) -> int:

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from seatunnel_py.cli.jobs import listing
-from seatunnel_py.cli.known import Where
+from seatunnel_py.cli.known import KnownJob, Where
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.runtime.home import Home, JobIdError, JobPlace
+from seatunnel_py.runtime.home import Home, JobIdError
+from seatunnel_py.runtime.job_place import JobPlace
 from seatunnel_py.runtime.receipt import Receipt, Seconds
 
 RECEIPT = Receipt("x", "job", (), Seconds())
@@ -232,3 +233,39 @@ def test_what_began_nothing_leaves_no_plan_to_go_on_from(tmp_path: Path) -> None
 
     place.clear(plan=True)
     assert not place.has_plan
+
+
+def test_a_receipt_counts_for_the_driver_that_wrote_it(tmp_path: Path) -> None:
+    """P1: a driver that was killed after a restore showed the receipt of the driver before it. Receipts of older
+    versions name no driver: there the time decides."""
+    home = Home(tmp_path)
+    first = claim(home)
+    first.end(replace(RECEIPT, run=first.driver))
+    first.clear(finished=False)
+    assert first.finished
+
+    second = home.claim("x", fresh=False, about={}, restore=True)
+    assert second.read("receipt") is not None and second.receipt is None and not second.finished
+    second.end(RECEIPT)
+    assert second.receipt is not None
+    os.utime(second.path / "receipt.json", (0, 0))
+    assert second.receipt is None
+
+
+@pytest.mark.parametrize("changed", [True, False])
+def test_a_driver_that_failed_is_not_called_killed(tmp_path: Path, changed: bool) -> None:
+    """One that was refused before it changed anything leaves the job as the driver before it did."""
+    home = Home(tmp_path)
+    first = claim(home)
+    first.end(replace(RECEIPT, run=first.driver))
+    first.clear(finished=False)
+    second = home.claim("x", fresh=False, about={}, restore=True)
+
+    second.gave_up("no room", changed=changed)
+    second.clear(finished=False)
+
+    job = KnownJob(second)
+    assert job.state == ("FAILED" if changed else "SUCCESS")
+    assert (job.receipt is None) is changed
+    with pytest.raises(JobIdError, match="its driver failed" if changed else "has ended"):
+        claim(home)

@@ -1,0 +1,88 @@
+"""P1: what `jobs list` and `jobs show` say of a job is true of the driver that has it now."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.support import IN_PROCESS, finish, kill9, seatunnel, start, wait_alive, write_job
+
+JOB = """
+    env { job.mode = STREAMING, job.name = "shop events", checkpoint.interval = 500 }
+    source { FakeSource { row.num = 20000, split.num = 200, split.read-interval = 100,
+                          schema { table = "shop.events", fields { id = bigint } } } }
+    sink { LocalFile { path = "out", file_format_type = csv } }
+"""
+
+
+class Stream:
+    """A job that goes on for longer than the test, in one process."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        write_job(home, JOB)
+        self.processes: list[Any] = []
+
+    def run(self, *more: str) -> Any:
+        """Starts a driver and waits until rows of it are committed."""
+        before = len(self.files())
+        run = start(self.home, "run", "job.conf", "--job-id", "job", *more, program=IN_PROCESS)
+        self.processes.append(run)
+        wait_alive(run, "rows", lambda: len(self.files()) >= before + 2)
+        return run
+
+    def files(self) -> list[Path]:
+        return list((self.home / "out").glob("*.csv"))
+
+    def ask(self, *words: str) -> Any:
+        said = seatunnel(self.home, "jobs", *words, "--json")
+        assert said.code == 0, said.err
+        return json.loads(said.out)
+
+
+@pytest.fixture
+def stream(tmp_path: Path) -> Iterator[Stream]:
+    found = Stream(tmp_path)
+    yield found
+    for process in found.processes:
+        if process.poll() is None:
+            kill9(process.pid)
+        process.communicate()
+
+
+def test_a_killed_driver_is_killed_also_where_one_before_it_was_stopped(stream: Stream) -> None:
+    """P1: `jobs list` and `jobs show` said STOPPED, with the receipt of the driver before. Then the third driver is
+    refused, which changes nothing; the fourth is stopped, and its receipt counts."""
+    first = stream.run()
+    seatunnel(stream.home, "jobs", "cancel", "job")
+    assert finish(first).code == 143
+    stopped = stream.ask("show", "job")
+    assert (stopped["state"], stopped["receipt"]["state"], stopped["receipt"]["driver"]) == ("STOPPED", "STOPPED", 1)
+
+    second = stream.run("--restore", "latest")
+    assert stream.ask("list")[0]["state"] == "RUNNING"
+    kill9(second.pid)
+    second.communicate()
+    assert stream.ask("list")[0]["state"] == "KILLED"
+    killed = stream.ask("show", "job")
+    assert (killed["state"], killed["receipt"]) == ("KILLED", None)
+    text = seatunnel(stream.home, "jobs", "show", "job").out
+    assert text.startswith("job  KILLED") and "--restore latest` goes on with it" in text
+    taken = seatunnel(stream.home, "run", "job.conf", "--job-id", "job")
+    assert "was started, and its driver was killed" in taken.err
+
+    write_job(stream.home, JOB.replace("split.num = 200", "split.num = 100"))
+    refused = seatunnel(stream.home, "run", "job.conf", "--job-id", "job", "--restore", "latest")
+    assert refused.code == 1 and "job file has changed" in refused.err
+    assert stream.ask("list")[0]["state"] == "KILLED"
+
+    write_job(stream.home, JOB)
+    last = stream.run("--restore", "latest")
+    seatunnel(stream.home, "jobs", "cancel", "job")
+    assert finish(last).code == 143
+    ended = stream.ask("show", "job")
+    assert (ended["state"], ended["receipt"]["driver"]) == ("STOPPED", 3)

@@ -1,0 +1,208 @@
+"""The directory of one job in SEATUNNEL_HOME: who has claimed it, whether that driver lives, and how it ended.
+
+Rules. (1) Liveness is the lock, and nothing else. (2) A receipt counts for the driver that wrote it only: a driver that
+was killed has none, whatever the one before it did. (3) A driver that has changed nothing leaves the job as it was.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from seatunnel_py.errors import ExitCode, SeaTunnelError
+from seatunnel_py.runtime.receipt import Receipt
+
+_locks: dict[Path, int] = {}  # what this process holds
+
+
+@dataclass(frozen=True, slots=True)
+class JobPlace:
+    """The directory of one job. ``driver`` names who has claimed it: what one that was overtaken since still wants to
+    say or remove is not done. ``before``: job.json of the driver before, which comes back if this one changes
+    nothing."""
+
+    job_id: str
+    path: Path
+    driver: str = ""
+    before: Mapping[str, Any] | None = field(default=None, compare=False)
+
+    @property
+    def log(self) -> Path:
+        return self.path / "job.log"
+
+    @property
+    def events(self) -> Path:
+        return self.path / "events.jsonl"
+
+    @property
+    def exchange(self) -> Path:
+        return self.path / "exchange"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def journal(self) -> Path:
+        return self.path / "journal"
+
+    @property
+    def savepoints(self) -> Path:
+        """Of all jobs: a savepoint outlives the one that it was taken of."""
+        return self.path.parent.parent / "savepoints"
+
+    @property
+    def running(self) -> bool:
+        """Whether a driver lives that has claimed it."""
+        try:
+            descriptor = os.open(self.path / "lock", os.O_WRONLY)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has ended with everything done."""
+        receipt = self.receipt
+        return receipt is not None and receipt["exit_code"] == ExitCode.SUCCESS
+
+    @property
+    def receipt(self) -> dict[str, Any] | None:
+        """The receipt of the driver that has the job now. None: that one has left none, whatever one before it did."""
+        about, receipt = self.read("job"), self.read("receipt")
+        if about is None or receipt is None:
+            return None
+        run = receipt.get("run")  # receipts of older versions name no driver
+        ours = run == about.get("driver") if run else self._receipt_written_at() >= about.get("started", 0.0)
+        return receipt if ours else None
+
+    @property
+    def last_claim(self) -> dict[str, Any] | None:
+        """job.json, where it can be read."""
+        with suppress(SeaTunnelError):
+            return self.read("job")
+        return None
+
+    def _receipt_written_at(self) -> float:
+        with suppress(FileNotFoundError):
+            return (self.path / "receipt.json").stat().st_mtime
+        return 0.0
+
+    def hold(self) -> None:
+        """Show that a driver lives. One that takes a job over from a living driver cannot yet: it tries again later."""
+        if self.path in _locks:
+            return
+        descriptor = os.open(self.path / "lock", os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return
+        _locks[self.path] = descriptor
+
+    def end(self, receipt: Receipt) -> None:
+        """Write the receipt: from now on the job has ended."""
+        if self._ours():
+            write_json(self.path / "receipt.json", receipt.to_plain())
+
+    def gave_up(self, why: str, *, changed: bool) -> None:
+        """This driver ends with an error, and without a receipt. One that has changed nothing leaves the job as it
+        was."""
+        if self._ours():
+            before = None if changed else self.before
+            about = {**(self.read("job") or {}), "failed": why} if before is None else before
+            write_json(self.path / "job.json", about)
+
+    def keep_plan(self, plan: Mapping[str, Any]) -> None:
+        """What a later run of the job compares its own plan with."""
+        if self._ours():
+            write_json(self.path / "plan.json", plan)
+
+    @property
+    def has_plan(self) -> bool:
+        """Whether a driver of this job has begun here."""
+        return (self.path / "plan.json").exists()
+
+    def clear(self, *, finished: bool = True, rows: bool = True, plan: bool = False) -> None:
+        """Remove what only a job needs that runs or can go on: its store, and the ``rows`` that it has exchanged;
+        ``plan``: nothing was begun, so that there is nothing to compare with either."""
+        unwanted = [*([self.checkpoints, self.journal] if finished else []), *([self.exchange] if rows else [])]
+        if self._ours():
+            for path in unwanted:
+                shutil.rmtree(path, ignore_errors=True)
+            if plan:
+                (self.path / "plan.json").unlink(missing_ok=True)
+        self._let_go()
+
+    def forget(self) -> None:
+        """Nothing was started: the job id is free again."""
+        if self._ours():
+            shutil.rmtree(self.path, ignore_errors=True)
+        self._let_go()
+
+    def _ours(self) -> bool:
+        about = self.read("job")
+        return about is not None and about.get("driver") == self.driver
+
+    def _let_go(self) -> None:
+        if self.path in _locks:
+            os.close(_locks.pop(self.path))
+
+    @property
+    def job_file(self) -> Path:
+        """What it was begun with, as the command line named it."""
+        return Path((self.read("job") or {})["job_file"])
+
+    def read(self, name: str) -> dict[str, Any] | None:
+        """``job`` or ``receipt`` as it was written, or None. SeaTunnelError where something else stands there."""
+        file = self.path / f"{name}.json"
+        try:
+            loaded = json.loads(file.read_text())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise SeaTunnelError(f"cannot read {file}: {error}", f"remove {self.path} to forget the job") from None
+        if not isinstance(loaded, dict):
+            raise SeaTunnelError(f"{file} is no {name} of a job", f"remove {self.path} to forget the job")
+        return loaded
+
+
+def how_it_ended(about: Mapping[str, Any] | None, receipt: Mapping[str, Any] | None) -> str:
+    """What became of the driver of a job that no driver runs now; the end of a sentence about the job."""
+    if receipt is not None:
+        return "has ended"
+    return "was started, and its driver " + ("failed" if (about or {}).get("failed") else "was killed")
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """What is refused while one writes to a file that is open does not say which file that is."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
+def write_json(path: Path, data: Mapping[str, Any]) -> None:
+    """Whole or not at all: a reader never sees half a file."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    with naming(path), os.fdopen(descriptor, "w") as file:
+        file.write(json.dumps(data, default=str))  # in one line: indented it takes ten times as long
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.rename(path)
