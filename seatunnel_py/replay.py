@@ -2,19 +2,20 @@
 
 Rules. (1) A replay has a job id of its own, and claims its files before it begins: one that was cut short is gone on
 with by the next call, so that each row is delivered once. (2) It runs through the job file as it is now. (3) Rows that
-fail again are bad rows of the replay, in the same quarantine. (4) What no reader could decode is not replayed.
+fail again are bad rows of the replay, in the same quarantine, and the replay is no success. (4) What no reader could
+decode is not replayed: it stays where it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py import app
-from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.errors import ExitCode, SeaTunnelError
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.events import JobEvent
@@ -42,6 +43,13 @@ def location(home: Home, job_id: str) -> Path:
     return quarantine.location_of(about.get("error_location"), home.path / "jobs", job_id)
 
 
+def held(home: Home, job_id: str) -> tuple[Held, ...]:
+    """The files of bad rows of a job."""
+    from seatunnel_py.runtime import quarantine
+
+    return quarantine.held(location(home, job_id), home.finished)
+
+
 def replay(
     job_id: str,
     options: ReplayOptions,
@@ -50,7 +58,7 @@ def replay(
     on_driver: Callable[[Any], None],
 ) -> Receipt:
     """Deliver what the quarantine of a job holds. Raises NothingToDo where that is nothing."""
-    from seatunnel_py.runtime import replaying
+    from seatunnel_py.runtime import quarantine, replaying
 
     path = options.path or home.job(job_id).job_file
     job = replaying.appending(app.check(path, options.variables))
@@ -58,7 +66,10 @@ def replay(
     place = app.claim(job, home, name, fresh=not again, restore=again)
     with app.Session((job,), place.path, local=options.local, began=app.PROCESS_STARTED) as session:
         pick = partial(replaying.replayed, files=_by_entrance(files))
-        return session.run(job, place, listen, on_driver, pick=pick)
+        receipt = session.run(job, place, listen, on_driver, pick=pick)
+    if receipt.exit_code == ExitCode.SUCCESS:
+        quarantine.end(location(home, job_id), name)
+    return replace(receipt, failed_again=receipt.total("rows_rejected"))
 
 
 def _claimed(home: Home, job_id: str, table: str | None) -> tuple[str, Sequence[Held], bool]:
@@ -66,14 +77,16 @@ def _claimed(home: Home, job_id: str, table: str | None) -> tuple[str, Sequence[
     from seatunnel_py.runtime import quarantine
 
     place = location(home, job_id)
-    held = quarantine.held(place)
-    for one in quarantine.replays(place):
-        if not home.finished(str(one["job"])):
-            return str(one["job"]), [each for each in held if each.path.name in one["files"]], True
-    files = [one for one in held if not one.replay and table in (None, one.table) and _by_entrance([one])]
+    files = held(home, job_id)
+    for replay_of in (one.replay for one in files if one.replay and not one.delivered):
+        return replay_of, [one for one in files if one.replay == replay_of], True
+    mine = [one for one in files if table in (None, one.table)]
+    files = tuple(one for one in mine if not one.replay and one.decoded)
     if not files:
         which = f"of {table} " if table else ""
-        raise app.NothingToDo(f"the quarantine of {job_id} holds no rows {which}that can be delivered")
+        stay = sum(one.undecoded for one in mine)
+        why = f"; {stay} could not be decoded, and stay: `seatunnel quarantine show {job_id}`" if stay else ""
+        raise app.NothingToDo(f"the quarantine of {job_id} holds no rows {which}that can be delivered{why}")
     return quarantine.claim(place, job_id, files), files, False
 
 

@@ -35,28 +35,40 @@ def listing(job_id: str | None, *, as_json: bool) -> int:
     if not lines:
         typer.echo("no bad rows are kept")
     for line in lines:
-        left, done = count(line["rows"] - line["replayed"]), count(line["replayed"])
-        typer.echo(f"{line['job_id']:32} {line['table']:40} {left:>10} rows, {done} replayed")
+        typer.echo(f"{line['job_id']:32} {line['table']:40} {count(line['waiting']):>10} rows{_what_of_them(line)}")
     return ExitCode.SUCCESS
 
 
+def _what_of_them(line: Mapping[str, Any]) -> str:
+    parts = [
+        f"{count(line['undecoded'])} could not be decoded" if line["undecoded"] else "",
+        f"{count(line['replaying'])} in a replay that has not ended" if line["replaying"] else "",
+    ]
+    of_them = ", ".join(filter(None, parts))
+    return f"{f' ({of_them})' if of_them else ''}, {count(line['replayed'])} replayed"
+
+
 def _tables(home: Home, job_id: str) -> Iterator[dict[str, Any]]:
-    place = replay.location(home, job_id)
+    """``rows`` is the sum of those that wait and those that were replayed."""
     if not quarantine.is_owner(job_id):
         return  # what a replay has set aside again is shown with the job whose rows these are
     tables: dict[str, dict[str, Any]] = {}
-    for one in quarantine.held(place):
-        line = tables.setdefault(one.table, {"job_id": job_id, "table": one.table, "rows": 0, "replayed": 0})
+    numbers = ("rows", "waiting", "undecoded", "replaying", "replayed")
+    for one in replay.held(home, job_id):
+        line = tables.setdefault(one.table, {"job_id": job_id, "table": one.table, **dict.fromkeys(numbers, 0)})
         line["rows"] += one.rows
-        line["replayed"] += one.rows if one.replay else 0
+        line["waiting"] += one.waiting
+        line["undecoded"] += one.undecoded
+        line["replaying"] += one.decoded if one.replay and not one.delivered else 0
+        line["replayed"] += one.rows - one.waiting
     yield from tables.values()
 
 
 def show(job_id: str, table: str | None, limit: int, *, as_json: bool) -> int:
     """The bad rows of a job that were not delivered since, oldest first."""
-    held = quarantine.held(replay.location(Home.of_environment(), job_id))
+    held = replay.held(Home.of_environment(), job_id)
     replay.check_table(held, table)
-    waiting = [one for one in held if not one.replay and table in (None, one.table)]
+    waiting = [one for one in held if one.waiting and table in (None, one.table)]
     rows = list(islice(_rows(waiting), limit))
     if as_json:
         typer.echo(json.dumps(rows, indent=1, default=_plain))
@@ -67,7 +79,7 @@ def show(job_id: str, table: str | None, limit: int, *, as_json: bool) -> int:
         typer.echo(
             f"    row {row['row'] + 1} of {row['unit']}, split {row['split'] or '–'}, checkpoint {row['checkpoint']}"
         )
-    total = sum(one.rows for one in waiting)
+    total = sum(one.waiting for one in waiting)
     if total > len(rows):
         typer.echo(f"… and {count(total - len(rows))} more: --limit {total}")
     elif not rows:
@@ -80,6 +92,8 @@ def _rows(held: list[Held]) -> Iterator[dict[str, Any]]:
 
     for one in held:
         for about, bad in read(str(one.path)):
+            if one.delivered and not bad.raw:
+                continue
             kinds = bad.batch.kinds.to_pylist() if bad.batch.kinds is not None else [0] * bad.batch.rows
             places = zip(bad.rows, bad.faults, kinds, bad.batch.data.to_pylist(), strict=True)
             for row, fault, kind, values in places:
@@ -129,7 +143,7 @@ def redeliver(request: Replay) -> int:
     from seatunnel_py.cli.run import performed
 
     home = Home.of_environment()
-    replay.check_table(quarantine.held(replay.location(home, request.job_id)), request.table)
+    replay.check_table(replay.held(home, request.job_id), request.table)
     if not quarantine.is_owner(request.job_id):
         raise SeaTunnelError(f"{request.job_id} is a replay", "name the job whose rows they are")
     options = replay.ReplayOptions(request.variables, request.file, request.table)

@@ -16,12 +16,18 @@ from rich.text import Text
 from seatunnel_py.cli.numbers import count, seconds, size
 from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import Receipt, TableReceipt, TableState, TargetReceipt, stand_text
+from seatunnel_py.runtime.receipt import FAILED_AGAIN, Receipt, TableReceipt, TableState, TargetReceipt, stand_text
 
 LINES_MAX = 40  # a thousand tables are summed up; those that failed are always named
 PIPED_WIDTH = 160  # a file has no width; this keeps a line a line
 WIDTH_MAX = 10_000
-_COLOURS = {"SUCCESS": "bold green", "FAILED": "bold red", "SOME_TABLES_FAILED": "bold yellow", "STOPPED": "yellow"}
+_COLOURS = {
+    "SUCCESS": "bold green",
+    "FAILED": "bold red",
+    "SOME_TABLES_FAILED": "bold yellow",
+    "STOPPED": "yellow",
+    FAILED_AGAIN: "bold yellow",
+}
 
 
 def receipt_text(receipt: Receipt, home: Home) -> str:
@@ -55,6 +61,8 @@ def receipt_text(receipt: Receipt, home: Home) -> str:
 def _heading(receipt: Receipt) -> Text:
     head = Text()
     head.append(receipt.state.replace("_", " ").lower(), _COLOURS[receipt.state])
+    if receipt.failed_again:
+        head.append(f": {count(receipt.failed_again)} of {count(receipt.total('rows_read'))}", "yellow")
     head.append(f"  {receipt.job_name}  {receipt.job_id}", "bold")
     return head
 

@@ -4,12 +4,15 @@ Rules. (1) A file of bad rows counts when a manifest names it. That is written b
 or not at all, under a name that follows from what it says: written again it is the same (I28). (2) What is staged and
 named by none is dropped when the job can no longer go on (I33). (3) A replay first claims the files that it delivers:
 whoever comes later goes on with that replay, or takes what is not claimed. What fails again is committed here anew.
+(4) A row waits until a replay of its file has ended well. Rows that no reader could decode always wait: no replay reads
+them.
 
 ::
 
     staged/LINEAGE-NAME.segment      the bad rows of one unit (``work.quarantine``)
     committed/JOB-CHECKPOINT-….json  names of files
     replays/00001.json               a replay: its job, and the files that it delivers
+    replays/00001.done               it has delivered them
 """
 
 from __future__ import annotations
@@ -17,8 +20,9 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -30,6 +34,7 @@ from seatunnel_py.runtime.chains import JobIdentity
 from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.receipt import TableReceipt
 from seatunnel_py.work.limits import STAGED, ErrorLimits, own_prefix
+from seatunnel_py.work.quarantine import read
 from seatunnel_py.work.unit import SinkPiece
 
 COMMITTED, REPLAYS = "committed", "replays"
@@ -80,7 +85,8 @@ def commit(pieces: Sequence[SinkPiece], job: JobIdentity, checkpoint: int) -> No
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A file of bad rows that counts. ``replay`` is the job that delivers, or has delivered, its rows."""
+    """A file of bad rows that counts. ``replay`` is the job that delivers those that a reader could decode, or has
+    ``delivered`` them."""
 
     path: Path
     table: str
@@ -88,24 +94,69 @@ class Held:
     job: str
     checkpoint: int
     replay: str = ""
+    delivered: bool = False
+
+    @property
+    def undecoded(self) -> int:
+        """How many no reader could decode."""
+        return _undecoded(self.path)
+
+    @property
+    def decoded(self) -> int:
+        """How many a replay reads."""
+        return self.rows - self.undecoded
+
+    @property
+    def waiting(self) -> int:
+        """How many were not delivered."""
+        return self.undecoded if self.delivered else self.rows
 
 
-def held(location: Path) -> tuple[Held, ...]:
-    """Every file that counts, each once, in the order of commits."""
-    claimed = {name: str(one["job"]) for one in replays(location) for name in one["files"]}
-    found: dict[str, Held] = {}
+def held(location: Path, finished: Callable[[str], bool] = lambda job: False) -> tuple[Held, ...]:
+    """Every file that counts, each once, in the order of commits. ``finished``: whether a job has ended well. Until a
+    replay has, its rows stand in the files that it delivers."""
+    claims = {name: one for one in replays(location) for name in one["files"]}
+    done = {str(one["job"]): bool(one["done"]) or finished(str(one["job"])) for one in claims.values()}
+    found = []
+    for name, (table, rows, job, checkpoint) in _committed(location).items():
+        if not done.get(job, True):
+            continue
+        path = location / STAGED / name
+        replay = str(claims[name]["job"]) if name in claims else ""
+        found.append(Held(path, table, rows, job, checkpoint, replay, done.get(replay, False)))
+    return tuple(found)
+
+
+def _committed(location: Path) -> dict[str, tuple[str, int, str, int]]:
+    """By the name of a file: its table, its rows, and the job and checkpoint that have committed it."""
+    found: dict[str, tuple[str, int, str, int]] = {}
     manifests = [_read(path) for path in sorted((location / COMMITTED).glob("*.json"))]
     for one in sorted(manifests, key=lambda manifest: manifest["at"]):
         for name, table, rows in one["files"]:
-            path = location / STAGED / name
-            found.setdefault(name, Held(path, table, rows, one["job"], one["checkpoint"], claimed.get(name, "")))
-    return tuple(found.values())
+            found.setdefault(name, (table, rows, one["job"], one["checkpoint"]))
+    return found
+
+
+@cache
+def _undecoded(path: Path) -> int:
+    """Of a file that counts, which nothing changes any more."""
+    try:
+        return sum(bad.batch.rows for _, bad in read(str(path)) if bad.raw)
+    except FileNotFoundError:
+        raise SeaTunnelError(f"bad rows are lost: {path} is missing", "restore it from a copy") from None
 
 
 def replays(location: Path) -> Iterator[Mapping[str, Any]]:
-    """Every replay that has begun, in order."""
+    """Every replay that has begun, in order; ``done``: it has delivered its rows."""
     for path in sorted((location / REPLAYS).glob("[0-9]*.json")):
-        yield _read(path)
+        yield {**_read(path), "done": path.with_suffix(".done").exists()}
+
+
+def end(location: Path, replay: str) -> None:
+    """This replay has delivered its rows."""
+    for path in (location / REPLAYS).glob("[0-9]*.json"):
+        if _read(path)["job"] == replay:
+            LocalStorage(location).create(f"{REPLAYS}/{path.stem}.done", b"")
 
 
 def claim(location: Path, job: str, files: Sequence[Held]) -> str:
@@ -128,7 +179,7 @@ def notes(job_id: str, tables: Iterable[TableReceipt]) -> Iterator[str]:
 
 def sweep(location: Path, lineage: str) -> None:
     """Drop what a job has staged and nothing names, when it cannot go on."""
-    named = {one.path.name for one in held(location)}
+    named = _committed(location)
     for path in (location / STAGED).glob(f"{own_prefix(lineage)}*"):
         if path.name not in named:
             path.unlink(missing_ok=True)

@@ -10,6 +10,8 @@ from typing import Any
 from seatunnel_py.errors import ExitCode, NoWayOn
 from seatunnel_py.work.unit import UnitFailure
 
+FAILED_AGAIN = "ROWS_FAILED_AGAIN"
+
 
 class TableState(StrEnum):
     """The table is what fails: each has a state of its own."""
@@ -111,10 +113,13 @@ class Receipt:
     stopped_by: int = 0
     driver: int = 0
     run: str = ""
+    failed_again: int = 0
 
     @property
     def exit_code(self) -> int:
         states = {state for table in self.tables for state in table.states}
+        if self.failed_again and states <= {TableState.DONE}:
+            return ExitCode.FAILED
         if states <= {TableState.DONE} and (states or not self.stopped_by):
             return ExitCode.SUCCESS  # also when a stop came after everything had been committed
         if self.stopped_by:
@@ -124,11 +129,15 @@ class Receipt:
     @property
     def can_go_on(self) -> bool:
         """Whether `--restore latest` may bring more, once the causes are mended."""
+        if self.state == FAILED_AGAIN:
+            return False  # the replay is over; the rows wait for another one
         causes = [table.cause for table in self.tables if table.state is not TableState.DONE]
         return not causes or any(cause is None or cause.error_type != NoWayOn.__name__ for cause in causes)
 
     @property
     def state(self) -> str:
+        if self.failed_again and all(table.states == {TableState.DONE} for table in self.tables):
+            return FAILED_AGAIN
         return {
             ExitCode.SUCCESS: "SUCCESS",
             ExitCode.FAILED: "FAILED",

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import shutil
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from seatunnel_py import app, replay
+from seatunnel_py.cli import quarantine as command
+from seatunnel_py.cli.receipt_view import receipt_text
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime import quarantine
 from seatunnel_py.runtime.home import Home
@@ -63,7 +69,7 @@ class Case:
         return sorted(int(n) for path in (self.place / "lines").glob("*.txt") for n in path.read_text().split())
 
     def waiting(self) -> int:
-        return sum(one.rows for one in quarantine.held(replay.location(self.home, "j")) if not one.replay)
+        return sum(one.waiting for one in replay.held(self.home, "j"))
 
 
 @pytest.fixture
@@ -95,6 +101,8 @@ def test_what_fails_again_stays(case: Case) -> None:
     first = case.replay()
 
     assert (first.total("rows_written"), first.total("rows_rejected")) == (3, 2)
+    assert (first.state, first.exit_code, first.failed_again) == ("ROWS_FAILED_AGAIN", ExitCode.FAILED, 2)
+    assert not first.can_go_on, "this replay is over: the next one is another"
     assert case.waiting() == 2
     case.table("")
     assert case.replay().total("rows_written") == 2
@@ -111,8 +119,10 @@ def test_a_replay_that_was_cut_short_is_gone_on_with(case: Case) -> None:
 
     assert (receipt.job_id, receipt.total("rows_written")) == (claimed, 5)
     assert case.arrived() == list(range(1, 51))
-    with pytest.raises(app.NothingToDo):
-        case.replay()
+    for _ in range(2):
+        with pytest.raises(app.NothingToDo):
+            case.replay()
+        shutil.rmtree(case.home.place(claimed).path, ignore_errors=True)  # it has delivered them all the same
 
 
 def test_rows_without_a_way_back_are_refused(case: Case) -> None:
@@ -132,4 +142,72 @@ def test_a_table_that_has_no_bad_rows_is_named(case: Case) -> None:
     with pytest.raises(app.NothingToDo, match="of nobody"):
         case.replay(table="nobody")
     with pytest.raises(SeaTunnelError, match="has no rows of nobody"):
-        replay.check_table(quarantine.held(replay.location(case.home, "j")), "nobody")
+        replay.check_table(replay.held(case.home, "j"), "nobody")
+
+
+@pytest.fixture
+def mixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Case:
+    """Lines of JSON: five good ones, three that are none, two without the key; all read by one unit."""
+    monkeypatch.setenv("SEATUNNEL_HOME", str(tmp_path / "home"))
+    case = Case(tmp_path)
+    case.table("NOT NULL")
+    good = [f'{{"n": {n}}}' for n in (1, 2, 3, 4, 5)]
+    (tmp_path / "in.json").write_text(
+        "\n".join([*good, "broken 1", '{"n": null}', "broken 2", "broken 3", '{"n": null}'])
+    )
+    case.job.write_text(
+        f"""
+        env {{ error.max-rows = 100 }}
+        source {{ LocalFile {{ path = "{tmp_path / "in.json"}", file_format_type = json,
+                               schema {{ table = "orders", fields {{ n = int }} }} }} }}
+        sink {{ Jdbc {{ id = into, url = "jdbc:sqlite:{case.database}", driver = sqlite, generate_sink_sql = true,
+                        table = t }} }}"""
+    )
+    return case
+
+
+def told(capsys: pytest.CaptureFixture[str], command: Callable[..., int], *arguments: Any) -> Any:
+    """What a command prints with --json."""
+    capsys.readouterr()
+    assert command(*arguments, as_json=True) == ExitCode.SUCCESS
+    return json.loads(capsys.readouterr().out)
+
+
+def test_rows_that_no_reader_could_decode_stay_where_they_are(mixed: Case, capsys: pytest.CaptureFixture[str]) -> None:
+    """P1: after a replay `list` said that all five were replayed, and the three of them that none had read were shown
+    by no command any more."""
+    assert mixed.run().exit_code == ExitCode.SUCCESS
+    (before,) = told(capsys, command.listing, "j")
+    assert before | {"job_id": "", "table": ""} == {
+        "job_id": "", "table": "", "rows": 5, "waiting": 5, "undecoded": 3, "replaying": 0, "replayed": 0
+    }  # fmt: skip
+
+    again = mixed.replay()
+
+    assert (again.total("rows_read"), again.failed_again, again.exit_code) == (2, 2, ExitCode.FAILED)
+    assert "rows failed again: 2 of 2" in receipt_text(again, mixed.home)
+    (after,) = told(capsys, command.listing, "j")
+    assert (after["rows"], after["waiting"], after["undecoded"], after["replayed"]) == (7, 5, 3, 2)
+    shown = told(capsys, command.show, "j", None, 100)
+    assert sorted(row["raw"] for row in shown) == [False, False, True, True, True]
+    assert sorted(base64.b64decode(row["values"]["raw"]) for row in shown if row["raw"]) == [
+        b"broken 1", b"broken 2", b"broken 3"
+    ]  # fmt: skip
+    assert command.listing("j", as_json=False) == ExitCode.SUCCESS
+    assert "5 rows (3 could not be decoded), 2 replayed" in capsys.readouterr().out
+
+    mixed.table("")
+    assert mixed.replay().state == "SUCCESS"
+    with pytest.raises(app.NothingToDo, match="3 could not be decoded, and stay"):
+        mixed.replay()
+    (last,) = told(capsys, command.listing, "j")
+    assert (last["rows"], last["waiting"], last["undecoded"], last["replayed"]) == (7, 3, 3, 4)
+    assert len(told(capsys, command.show, "j", None, 100)) == 3
+
+
+def test_rows_wait_until_their_replay_has_ended(case: Case) -> None:
+    """A replay that was only claimed, or has failed, has delivered nothing that is said to be delivered."""
+    quarantine.claim(replay.location(case.home, "j"), "j", replay.held(case.home, "j"))
+
+    assert case.waiting() == 5
+    assert [one.delivered for one in replay.held(case.home, "j")] == [False] * len(replay.held(case.home, "j"))
