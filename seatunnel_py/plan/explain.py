@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from seatunnel_py.errors import SeaTunnelError, worded
-from seatunnel_py.plan import asked
+from seatunnel_py.plan import asked, conversions
 from seatunnel_py.plan.flows import FlowGraph, SinkNode, SourceNode, SqlNode, TableNode
 from seatunnel_py.plan.guarantee import paths
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
@@ -121,6 +122,7 @@ def _sink(node: SinkNode, *, look: bool) -> dict[str, Any]:
             }
             for effect in setup.effects
         ]
+        plain["conversions"] = [asdict(one) for one in conversions.conversions_of(node.table, setup.conversions)]
     return plain
 
 
@@ -135,6 +137,8 @@ def _lines(plan: dict[str, Any]) -> Iterable[str]:
     yield f"{plan['job']} ({plan['mode'].lower()}): {shape}"
     for note in plan["notes"]:
         yield f"note: {note}"
+    if converted := conversions.total(sink for line in plan["pipelines"] for sink in line["sinks"]):
+        yield converted
     for line in plan["pipelines"]:
         yield ""
         yield f"pipeline {line['id']}: {line['name']}"
@@ -178,6 +182,8 @@ def _sink_lines(sink: dict[str, Any]) -> Iterable[str]:
         yield f"    {mark} {effect['action']} {effect['target']}"
         for statement in effect["statement"].splitlines():
             yield f"             {statement}"
+    for one in sink.get("conversions", ()):
+        yield f"    converts {one['column']}: {conversions.words(one)}"
     if "problem" in sink:
         yield from _problem_lines(sink)
 

@@ -18,6 +18,7 @@ from seatunnel_py.api.capabilities import Guarantee
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import CommitContext, Effect, Piece, Setup, Visible
 from seatunnel_py.api.source import Enumerator, Split
+from seatunnel_py.api.types import Conversion
 from seatunnel_py.errors import FatalError, NoWayOn, RetriableError, SeaTunnelError, worded
 from seatunnel_py.plan import asked
 from seatunnel_py.plan.flows import SinkNode, SourceNode
@@ -75,7 +76,10 @@ def _failure_of(plain: Mapping[str, Any]) -> UnitFailure:
 def _setup_plain(setup: Setup) -> dict[str, Any]:
     """``asdict`` would copy the sink's data as well, item by item, for each of a thousand tables."""
     effects = [asdict(effect) for effect in setup.effects]
-    return {"effects": effects, "data": setup.data, "visible": setup.visible, "counted": setup.counted}
+    plain = {"effects": effects, "data": setup.data, "visible": setup.visible, "counted": setup.counted}
+    if setup.conversions:
+        plain["conversions"] = [asdict(one) for one in setup.conversions]
+    return plain
 
 
 def prepared_of(plain: Any) -> Prepared:
@@ -86,6 +90,7 @@ def prepared_of(plain: Any) -> Prepared:
             setup["data"],
             Visible(setup["visible"]),
             setup.get("counted", True),  # an older version did not say
+            tuple(Conversion(**one) for one in setup.get("conversions", ())),
         )
         for node, setup in plain["setups"].items()
     }

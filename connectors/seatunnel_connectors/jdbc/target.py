@@ -7,16 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc.options import DataSaveMode, FieldCase, JdbcSinkOptions, SchemaSaveMode
-from seatunnel_py.api import Column, DataType, FatalError, Kind, TableSchema
-from seatunnel_py.api.types import INTEGERS
-
-_WIDTH = {Kind.TINYINT: 1, Kind.SMALLINT: 2, Kind.INT: 3, Kind.BIGINT: 4}
-_DIGITS = {Kind.TINYINT: 3, Kind.SMALLINT: 5, Kind.INT: 10, Kind.BIGINT: 19}
+from seatunnel_py.api import Column, DataType, FatalError, Kind, Outcome, TableSchema, Verdict, stored_as
+from seatunnel_py.api.types import ANY_DIGITS
 
 
 @dataclass(frozen=True, slots=True)
 class TargetColumn:
-    """A column that is there. ``fills`` says that the database fills it when it is left out."""
+    """A column that is there, or that is made. ``fills`` says that the database fills it when it is left out;
+    ``digits`` how many of a second's fraction it keeps."""
 
     name: str
     dtype: DataType | None
@@ -25,6 +23,7 @@ class TargetColumn:
     fills: bool = False
     length: int = 0
     generated: bool = False
+    digits: int = ANY_DIGITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,62 +185,21 @@ def misfits(table: TableSchema, target: dict[str, TargetColumn], names: dict[str
 
 
 def narrower(column: Column, there: TargetColumn) -> str:
-    """Why values of the column cannot all be stored, or an empty text. Only what is certain counts: texts of unknown
-    length, and numbers whose precision the source did not know, are tried."""
-    source, target = column.dtype, there.dtype
-    if target is None or source.kind is Kind.NULL:
+    """Why values of the column cannot all be stored, or an empty text: the target is refused before a row is written.
+    Texts of unknown length are tried."""
+    verdict = verdict_of(column, there)
+    if verdict.outcome is not Outcome.REFUSED:
         return ""
-    if source.kind in INTEGERS and target.kind in INTEGERS:
-        return f"narrower than {source}" if _WIDTH[target.kind] < _WIDTH[source.kind] else ""
-    if source.kind in INTEGERS and target.kind is Kind.DECIMAL:
-        fits = target.precision - target.scale >= _DIGITS[source.kind]
-        return "" if fits or target.precision == 38 else f"narrower than {source}"
-    if source.kind is Kind.DECIMAL and target.kind is Kind.DECIMAL:
-        return _narrower_decimal(column, target)
-    if source.kind is Kind.STRING and target.kind is Kind.STRING:
-        narrow = 0 < there.length < column.length
-        return f"shorter than the source's {column.length} characters" if narrow else ""
-    if not _storable(source.kind, target.kind):
-        return f"which cannot hold {source}"
-    return ""
+    return verdict.note if not verdict.note.startswith("cannot") else f"which {verdict.note}"
 
 
-def _narrower_decimal(column: Column, target: DataType) -> str:
-    source = column.dtype
-    guessed = (source.precision, source.scale) == (38, 18)
-    if guessed or target.precision == 38:
-        return ""
-    if target.precision - target.scale < source.precision - source.scale or target.scale < source.scale:
-        return f"narrower than {source}"
-    return ""
-
-
-_STORABLE = {
-    Kind.BOOLEAN: {Kind.BOOLEAN, Kind.STRING, Kind.TINYINT},
-    Kind.FLOAT: {Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL, Kind.STRING},
-    Kind.DOUBLE: {Kind.DOUBLE, Kind.DECIMAL, Kind.STRING},
-    Kind.DECIMAL: {Kind.DECIMAL, Kind.DOUBLE, Kind.FLOAT, Kind.STRING},
-    Kind.STRING: {Kind.STRING, Kind.BYTES, Kind.ARRAY, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ, Kind.DATE},
-    Kind.BYTES: {Kind.BYTES, Kind.STRING},
-    Kind.DATE: {Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ, Kind.STRING},
-    Kind.TIME: {Kind.TIME, Kind.STRING},
-    Kind.TIMESTAMP: {Kind.TIMESTAMP, Kind.TIMESTAMP_TZ, Kind.STRING},
-    Kind.TIMESTAMP_TZ: {Kind.TIMESTAMP_TZ, Kind.TIMESTAMP, Kind.STRING},
-    Kind.ARRAY: {Kind.ARRAY, Kind.STRING},
-    Kind.MAP: {Kind.STRING, Kind.MAP},
-    Kind.ROW: {Kind.STRING, Kind.ROW},
-    Kind.FLOAT_VECTOR: {Kind.ARRAY, Kind.STRING},
-    Kind.FLOAT16_VECTOR: {Kind.ARRAY, Kind.STRING},
-    Kind.BINARY_VECTOR: {Kind.BYTES},
-    Kind.BFLOAT16_VECTOR: {Kind.BYTES},
-    Kind.SPARSE_FLOAT_VECTOR: {Kind.STRING},
-}
-for _kind in INTEGERS:
-    _STORABLE[_kind] = {*INTEGERS, Kind.DECIMAL, Kind.FLOAT, Kind.DOUBLE, Kind.STRING, Kind.BOOLEAN}
-
-
-def _storable(source: Kind, target: Kind) -> bool:
-    return target in _STORABLE.get(source, {target, Kind.STRING})
+def verdict_of(column: Column, there: TargetColumn) -> Verdict:
+    """How the column's values are stored there. A type that only the database knows decides by itself."""
+    if there.dtype is None or (column.native and column.native == there.shown):
+        return Verdict(Outcome.EXACT)
+    if column.dtype.kind is Kind.STRING and there.dtype.kind is Kind.STRING and 0 < there.length < column.length:
+        return Verdict(Outcome.REFUSED, f"shorter than the source's {column.length} characters")
+    return stored_as(column.dtype, there.dtype, there.digits)
 
 
 def places_of(shown: str, columns: Sequence[str], table: TableSchema) -> list[int]:

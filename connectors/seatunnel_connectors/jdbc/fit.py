@@ -1,0 +1,111 @@
+"""How rows fit into the columns of a target: exactly, in another form, after a test, or not at all.
+
+The contract for values decides (seatunnel_py.api.types.contract). Columns that are stored only after a test are
+converted here, before a dialect's writer sees them, so that no server rounds, cuts or guesses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from seatunnel_connectors.jdbc.target import TargetColumn, verdict_of
+from seatunnel_py.api import (
+    BadRows,
+    Column,
+    Conversion,
+    DataType,
+    Outcome,
+    Plain,
+    TableSchema,
+    ValueMisfitError,
+    convert,
+    parse_type,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedColumn:
+    """A column whose values are tested: ``dtype`` and ``digits`` (of a second's fraction) are those of the target."""
+
+    name: str
+    dtype: DataType
+    digits: int
+
+    def to_plain(self) -> list[Plain]:
+        return [self.name, str(self.dtype), self.digits]
+
+
+def checked_columns(
+    table: TableSchema, target: Mapping[str, TargetColumn], names: Mapping[str, str]
+) -> tuple[CheckedColumn, ...]:
+    """The upstream's columns that ``verdict_of`` calls CHECKED. ``names`` maps them to target names."""
+    found = []
+    for column in table.columns:
+        there = target.get(names[column.name])
+        if there is None or there.dtype is None:
+            continue
+        if verdict_of(column, there).outcome is Outcome.CHECKED:
+            found.append(CheckedColumn(column.name, there.dtype, there.digits))
+    return tuple(found)
+
+
+def conversions(
+    table: TableSchema, target: Mapping[str, TargetColumn], names: Mapping[str, str]
+) -> tuple[Conversion, ...]:
+    """For each column that is not stored as the rows hold it: from which type to which, and what is tested."""
+    found = []
+    for column in table.columns:
+        there = target.get(names[column.name])
+        if there is not None:
+            found += conversion(column, there)
+    return tuple(found)
+
+
+def conversion(column: Column, there: TargetColumn) -> list[Conversion]:
+    """The conversion of one column, if it has one."""
+    verdict = verdict_of(column, there)
+    source = column.converted_from or str(column.dtype)
+    if column.native and column.native == there.shown:
+        return [Conversion(column.name, there.shown, there.shown)]
+    if verdict.outcome is Outcome.EXACT and not column.converted_from:
+        return []
+    checked = verdict.outcome is Outcome.CHECKED
+    return [Conversion(column.name, source, there.shown, verdict.note, checked)]
+
+
+class Fit:
+    """Applies the tests of one load to its batches. ``table`` is the upstream's with the types that come out."""
+
+    def __init__(self, table: TableSchema, checked: Sequence[CheckedColumn], shown: str) -> None:
+        self.shown = shown
+        places = {column.name: at for at, column in enumerate(table.columns)}
+        self.columns = [(places[one.name], table.columns[places[one.name]], one) for one in checked]
+        types = {one.name: one.dtype for one in checked}
+        self.table = replace(
+            table,
+            columns=tuple(replace(column, dtype=types.get(column.name, column.dtype)) for column in table.columns),
+        )
+
+    def apply(self, data: pa.RecordBatch) -> pa.RecordBatch:
+        """The batch with every tested column in the target's type. BadRows names the first value that does not fit."""
+        for at, column, checked in self.columns:
+            try:
+                array = convert(data.column(at), column.dtype, checked.dtype, checked.digits)
+            except ValueMisfitError as error:
+                raise BadRows(
+                    f"writing table {self.shown}: column {column.name!r}: {error}",
+                    "widen the target's column, or convert the column in a transform",
+                    error.row,
+                ) from None
+            data = data.set_column(at, data.schema.field(at).with_type(array.type), array)
+        return data
+
+
+def fit_of(table: TableSchema, plain: Sequence[Sequence[Plain]], shown: str) -> Fit:
+    """Read back what ``CheckedColumn.to_plain`` wrote. A column that the rows have lost is reported by their places."""
+    known = set(table.names)
+    checked = [CheckedColumn(str(name), parse_type(str(dtype)), int(str(digits))) for name, dtype, digits in plain]
+    return Fit(table, [one for one in checked if one.name in known], shown)

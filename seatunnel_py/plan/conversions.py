@@ -1,0 +1,48 @@
+"""Columns whose values arrive in another form: as the source reads them, and as the sink stores them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from seatunnel_py.api.schema import TableSchema
+from seatunnel_py.api.types import Conversion
+
+
+def conversions_of(table: TableSchema, stored: Sequence[Conversion]) -> tuple[Conversion, ...]:
+    """The conversions between a source's column and its place in a target. ``stored`` are the sink's own: they go
+    before those of the source, and take one back where the sink stores the source's type again."""
+    found = {
+        column.name: Conversion(column.name, column.converted_from, str(column.dtype))
+        for column in table.columns
+        if column.converted_from
+    }
+    found |= {conversion.column: conversion for conversion in stored}
+    return tuple(one for one in found.values() if one.note or one.source != one.target)
+
+
+def words(conversion: Mapping[str, Any]) -> str:
+    """One conversion without its column, as people read it."""
+    test = "checked: " if conversion["checked"] else ""
+    note = f" ({test}{conversion['note']})" if conversion["note"] else ""
+    return f"{conversion['source']} -> {conversion['target']}{note}"
+
+
+def total(sinks: Iterable[Mapping[str, Any]]) -> str:
+    """How many columns of how many tables are converted; empty: none."""
+    tables: Counter[str] = Counter()
+    checked = 0
+    for sink in sinks:
+        for one in sink.get("conversions", ()):
+            tables[sink["table"]] += 1
+            checked += bool(one["checked"])
+    if not tables:
+        return ""
+    columns = sum(tables.values())
+    of = _counted(len(tables), "table")
+    return f"{_counted(columns, 'column')} of {of} arrive in another form, {checked} of them after a test of each value"
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
