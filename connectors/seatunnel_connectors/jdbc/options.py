@@ -102,7 +102,9 @@ class JdbcSourceOptions(SourceOptions):
     connect_timeout_ms: int | None = option(None, ge=0, doc="the same in milliseconds, and wins; 0 waits for a day")
     socket_timeout_ms: int | None = option(None, ge=0, doc="accepted; a statement may take as long as it takes")
     fetch_size: int = option(0, ge=0, doc="accepted; rows are fetched by their size in bytes")
-    server_time_zone: str | None = option(None, doc="accepted; moments are read and written in UTC, whatever the zone")
+    server_time_zone: str | None = option(
+        None, doc="accepted; a moment (MySQL's TIMESTAMP) is read as it is, whatever the zone of server and session"
+    )
     copy_enabled: bool = option(True, key="copy.enabled", doc="accepted; PostgreSQL is always read by COPY")
     copy_binary: bool = option(True, key="copy.binary", doc="accepted; it is always binary")
     properties: dict[str, str] = option({}, doc="parameters of the connection")
@@ -141,7 +143,9 @@ class JdbcSourceOptions(SourceOptions):
     use_select_count: bool = option(False, doc="count rows instead of trusting the database's statistics")
     skip_analyze: bool = option(False, doc="accepted; statistics are always used as they are")
     decimal_type_narrowing: bool = option(True, doc="accepted; a decimal stays one (Oracle)")
-    int_type_narrowing: bool = option(True, doc="tinyint(1) becomes boolean (MySQL)")
+    int_type_narrowing: bool = option(
+        True, doc="tinyint(1) becomes boolean (MySQL), and numbers but 0 and 1 are refused; false: it stays a tinyint"
+    )
     handle_blob_as_string: bool = option(False, doc="read binary large objects as text")
     use_kerberos: bool = option(False, doc="accepted as false; see the remedy that true gives")
     kerberos_principal: str | None = option(None, doc="accepted; as use_kerberos")
@@ -220,7 +224,9 @@ class JdbcSinkOptions(SinkOptions):
     transaction_timeout_sec: int = option(-1, ge=-1, doc="accepted; a transaction ends with its unit, or its commit")
     auto_commit: bool = option(True, doc="accepted; a unit is one transaction")
     field_ide: FieldCase = option(FieldCase.ORIGINAL, doc="spelling of column names in the target")
-    server_time_zone: str | None = option(None, doc="accepted; moments are read and written in UTC, whatever the zone")
+    server_time_zone: str | None = option(
+        None, doc="accepted; moments are written in a session of UTC, whatever the zone of the server"
+    )
     properties: dict[str, str] = option({}, doc="parameters of the connection")
     schema_save_mode: SchemaSaveMode = option(SchemaSaveMode.CREATE_SCHEMA_WHEN_NOT_EXIST)
     data_save_mode: DataSaveMode = option(DataSaveMode.APPEND_DATA)

@@ -23,6 +23,7 @@ from seatunnel_py.api import (
     ConstraintKey,
     ConstraintType,
     FatalError,
+    Kind,
     PrimaryKey,
     SourceTable,
     TablePath,
@@ -174,15 +175,16 @@ class Describer:
     ) -> tuple[tuple[Column, ...], tuple[tuple[str, str], ...]]:
         columns, expressions = [], []
         for name, data, full, nullable, comment in found:
-            mapped = types.read_as(data, full, self.options, zero_dates_are_null=self.zero_dates_are_null)
-            if mapped is None:
+            read = types.read_as(data, full, self.options, zero_dates_are_null=self.zero_dates_are_null)
+            if read is None:
                 self.problems.append(f"table {path}: column {name!r} has the type {full}, which cannot be read")
                 continue
-            dtype, expression = mapped
-            nullable = nullable or (self.zero_dates_are_null and "0000" in expression)
-            length, digits = types.length_of(data, full), types.digits_of(dtype, full)
-            columns.append(Column(name, dtype, nullable, length, digits, comment=comment))
-            expressions.append((name, expression))
+            nullable = nullable or "NULL" in read.expression
+            length, digits = types.length_of(data, full), types.digits_of(read.dtype, full)
+            columns.append(
+                Column(name, read.dtype, nullable, length, digits, comment=comment, converted_from=read.said)
+            )
+            expressions.append((name, read.expression))
         return tuple(columns), tuple(expressions)
 
     def _constraints(
@@ -211,6 +213,9 @@ class Describer:
             self.problems.append(f"table {schema.path}: partition_column {wanted!r} {why}")
         usable = column is not None and column.dtype.kind in DIVISIBLE
         ordered = whole and schema.primary_key is not None and schema.primary_key.columns == (key,)
+        # The reader's session has the server's own zone, in which no literal says every moment: ranges may be uneven
+        # there, and a reader cannot go on behind a row.
+        ordered = ordered and column is not None and column.dtype.kind is not Kind.TIMESTAMP_TZ
         return Hints(
             relation=relation, columns=expressions, where=request.where, key=key if usable else "",
             ordered=ordered and usable, count=request.count, partition=request.partition,

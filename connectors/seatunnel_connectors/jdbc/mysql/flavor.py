@@ -21,7 +21,7 @@ from seatunnel_py.api import Column, Kind, TableSchema
 
 STILL_SECONDS = 20
 """Between two statements of a commit nothing but the driver itself takes time."""
-_AS_DECLARED = JdbcSourceOptions.model_construct(int_type_narrowing=True, handle_blob_as_string=False)
+_AS_DECLARED = JdbcSourceOptions.model_construct(int_type_narrowing=False, handle_blob_as_string=False)
 
 
 class MysqlFlavor(Flavor):
@@ -162,11 +162,11 @@ def on_duplicate(relation: str, columns: Sequence[str], version: str) -> str:
 
 def _column(name: str, data: str, shown: str | bytes, nullable: str, default: Any, extra: str) -> TargetColumn:
     full = shown.decode() if isinstance(shown, bytes) else shown
-    mapped = types.read_as(data, full, _AS_DECLARED)
-    return TargetColumn(
-        name, mapped[0] if mapped else None, full, nullable == "YES", default is not None or "auto_increment" in extra,
-        types.length_of(data, full), "GENERATED" in extra.upper() and "DEFAULT_GENERATED" not in extra.upper(),
-    )  # fmt: skip
+    read = types.read_as(data, full, _AS_DECLARED)
+    fills = default is not None or "auto_increment" in extra
+    generated = "GENERATED" in extra.upper() and "DEFAULT_GENERATED" not in extra.upper()
+    length = types.length_of(data, full)
+    return TargetColumn(name, read.dtype if read else None, full, nullable == "YES", fills, length, generated)
 
 
 FLAVOR = MysqlFlavor()

@@ -92,8 +92,12 @@ class MysqlSession(Session):
             connect_timeout=patience or _seconds(given.get("connecttimeout"), address.connect_seconds),
             read_timeout=patience, **_tls(address),
         )  # fmt: skip
-        # Zero is a value like any other; a value that does not fit is an error, not something near it.
-        self.run("SET SESSION sql_mode = CONCAT(@@sql_mode, ',STRICT_TRANS_TABLES,NO_AUTO_VALUE_ON_ZERO')")
+        # Zero is a value like any other; a value that does not fit is an error, not something near it. A TIMESTAMP is
+        # a moment, which neither the server's zone nor the session's may move.
+        self.run(
+            "SET SESSION time_zone = '+00:00', sql_mode = CONCAT(REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), "
+            "',STRICT_TRANS_TABLES,STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO')"
+        )
         self.run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
 
     def ask(self, sql: str, values: Row = ()) -> list[tuple[Any, ...]]:

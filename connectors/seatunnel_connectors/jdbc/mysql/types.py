@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc.mysql.session import quote
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
@@ -26,46 +27,81 @@ _AS_TEXT = ("json", "uuid", "inet4", "inet6")
 _BYTES = ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob")
 _SHAPES = ("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon",
            "geometrycollection", "geomcollection")  # fmt: skip
+_TEMPORAL = {"date": Kind.DATE, "time": Kind.TIME, "datetime": Kind.TIMESTAMP, "timestamp": Kind.TIMESTAMP_TZ}
+_EWKB = (
+    "IF(ST_SRID({0}) = 0, ST_AsBinary({0}), CONCAT(SUBSTR(ST_AsBinary({0}), 1, 4), x'20', "
+    "REVERSE(UNHEX(LPAD(HEX(ST_SRID({0})), 8, '0'))), SUBSTR(ST_AsBinary({0}), 6)))"
+)
+"""PostGIS' form of a geometry: WKB with the number of its reference system, which WKB does not hold."""
 
 
-def read_as(
-    name: str, full: str, options: JdbcSourceOptions, *, zero_dates_are_null: bool = False
-) -> tuple[DataType, str] | None:
-    """Our type, and the SELECT expression with ``{0}`` for the quoted column; None for an unknown type.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a column is read: our type, and the SELECT expression with ``{0}`` for the quoted column. ``said`` is the
+    server's type where its values arrive in another form (``Column.converted_from``)."""
+
+    dtype: DataType
+    expression: str = "{0}"
+    said: str = ""
+
+
+def read_as(name: str, full: str, options: JdbcSourceOptions, *, zero_dates_are_null: bool = False) -> Reading | None:
+    """None for an unknown type.
 
     Decimals and everything about time arrive as text: the reader's own conversion stops at 28 digits, at zero dates
-    and at times beyond a day, and takes the process' standard error along.
+    and at times beyond a day, and takes the process' standard error along. A TIMESTAMP is a moment: it arrives as its
+    microseconds since 1970, which no time zone of server or session moves.
     """
-    data, unsigned = name.lower(), "unsigned" in full.lower()
-    first, second = _numbers(full)
-    if data == "tinyint" and first == 1 and options.int_type_narrowing:
-        return DataType(Kind.BOOLEAN), "{0}"
+    data, first = name.lower(), _numbers(full)[0]
+    if data in _INTEGERS or data in ("bigint", "year"):
+        return _integer(data, full.lower(), options)
     if data == "bit":
-        return (DataType(Kind.BOOLEAN), "CAST({0} AS UNSIGNED)") if first in (0, 1) else (DataType(Kind.BYTES), "{0}")
-    if data in _INTEGERS:
-        return DataType(_INTEGERS[data][unsigned]), "{0}"
-    if data == "bigint":
-        return (decimal(20, 0) if unsigned else DataType(Kind.BIGINT)), "{0}"
-    if data == "year":
-        return DataType(Kind.INT), "CAST({0} AS SIGNED)"
+        if first in (0, 1):
+            return Reading(DataType(Kind.BOOLEAN), "CAST({0} AS UNSIGNED)", full)
+        return Reading(DataType(Kind.BYTES), said=full)
     if data in ("decimal", "numeric", "dec", "fixed"):
-        precision = min(first or 10, 38)
-        return decimal(precision, min(second, precision)), "CAST({0} AS CHAR)"
+        return Reading(decimal(first or 10, _numbers(full)[1]), "CAST({0} AS CHAR)", _zerofill(full))
     if data in ("float", "double", "real"):
-        return DataType(Kind.FLOAT if data == "float" else Kind.DOUBLE), "{0}"
-    if data in _TEXTS or data in _AS_TEXT:
-        return DataType(Kind.STRING), "CAST({0} AS CHAR)" if data in _AS_TEXT else "{0}"
-    if data in _BYTES or data in _SHAPES:
+        return Reading(DataType(Kind.FLOAT if data == "float" else Kind.DOUBLE), said=_zerofill(full))
+    if data in _TEXTS:
+        return Reading(DataType(Kind.STRING), said=full if data in ("enum", "set") else "")
+    if data in _AS_TEXT:
+        return Reading(DataType(Kind.STRING), "CAST({0} AS CHAR)", full)
+    if data in _SHAPES:
+        return Reading(DataType(Kind.BYTES), _EWKB, f"{data}, as EWKB")
+    if data in _BYTES:
         if options.handle_blob_as_string and data.endswith("blob"):
-            return DataType(Kind.STRING), "CONVERT({0} USING utf8mb4)"
-        return DataType(Kind.BYTES), "ST_AsBinary({0})" if data in _SHAPES else "{0}"
-    kinds = {"date": Kind.DATE, "time": Kind.TIME, "datetime": Kind.TIMESTAMP, "timestamp": Kind.TIMESTAMP}
-    if data in kinds:
-        text = "CAST({0} AS CHAR)"
-        if zero_dates_are_null and data != "time":
-            text = "IF(CAST({0} AS CHAR) LIKE '0000-00-00%', NULL, CAST({0} AS CHAR))"
-        return DataType(kinds[data]), text
+            return Reading(DataType(Kind.STRING), "CONVERT({0} USING utf8mb4)", full)
+        return Reading(DataType(Kind.BYTES))
+    if data in _TEMPORAL:
+        return _temporal(data, full, zero_dates_are_null)
     return None
+
+
+def _integer(data: str, full: str, options: JdbcSourceOptions) -> Reading:
+    if data == "year":
+        return Reading(DataType(Kind.INT), "CAST({0} AS SIGNED)")
+    if data == "tinyint" and _numbers(full)[0] == 1 and options.int_type_narrowing:
+        return Reading(DataType(Kind.BOOLEAN), said=full)
+    unsigned = "unsigned" in full
+    if data == "bigint":
+        return Reading(decimal(20, 0) if unsigned else DataType(Kind.BIGINT), said=_zerofill(full))
+    return Reading(DataType(_INTEGERS[data][unsigned]), said=_zerofill(full))
+
+
+def _zerofill(full: str) -> str:
+    """Its leading zeros are how the server shows a number, and belong to no value."""
+    return full if "zerofill" in full.lower() else ""
+
+
+def _temporal(data: str, full: str, zero_dates_are_null: bool) -> Reading:
+    dtype = DataType(_TEMPORAL[data])
+    text = "CAST({0} AS CHAR)"
+    value = "CAST(UNIX_TIMESTAMP({0}) * 1000000 AS SIGNED)" if data == "timestamp" else text
+    if not zero_dates_are_null or data == "time":
+        return Reading(dtype, value)
+    # Java's driver calls a date without a month or a day a zero date as well.
+    return Reading(dtype, f"IF({text} LIKE '%-00%', NULL, {value})", f"{full}, zero dates as null")
 
 
 def _numbers(full: str) -> tuple[int, int]:
@@ -79,7 +115,7 @@ def length_of(name: str, full: str) -> int:
 
 def digits_of(dtype: DataType, full: str) -> int | None:
     """Digits of a fraction of a second; None where there are no seconds."""
-    return _numbers(full)[0] if dtype.kind in (Kind.TIME, Kind.TIMESTAMP) else None
+    return _numbers(full)[0] if dtype.kind in (Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ) else None
 
 
 _CREATED = {

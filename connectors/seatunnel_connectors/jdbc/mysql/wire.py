@@ -20,13 +20,36 @@ def from_wire(array: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
     if array.type == wanted:
         return array
     if t.is_boolean(wanted):
-        return pc.not_equal(array, pa.scalar(0, array.type))
+        return _booleans(array, name)
+    if t.is_timestamp(wanted) and wanted.tz:
+        return _moments(array, wanted, name)
     if t.is_string(array.type) and (t.is_temporal(wanted) or t.is_decimal(wanted)):
         return _parsed(array, wanted, name)
     try:
         return array.cast(wanted)
     except pa.ArrowInvalid as error:
         raise ValueError(f"column {name!r}: {error}") from None
+
+
+def _booleans(array: pa.Array, name: str) -> pa.Array:
+    """MySQL's BOOLEAN is a TINYINT(1), which holds any small number."""
+    extremes = pc.min_max(array).as_py()
+    for number in extremes.values():
+        if number not in (None, 0, 1):
+            raise ValueError(f"column {name!r} holds {number}, which is no boolean; set int_type_narrowing = false")
+    return pc.not_equal(array, pa.scalar(0, array.type))
+
+
+def _moments(array: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
+    """Microseconds since 1970 to moments. The zero date counts as 0, which is the one second that no TIMESTAMP has."""
+    if pc.any(pc.equal(array, 0)).as_py():
+        raise ValueError(_no_counterpart(name, "0000-00-00 00:00:00"))
+    return array.cast(pa.int64()).cast(wanted)
+
+
+def _no_counterpart(name: str, text: str) -> str:
+    what = "zeroDateTimeBehavior=convertToNull in the url" if "-00" in text else "`query`, such as CAST(… AS CHAR)"
+    return f"column {name!r} holds {text}, which has no counterpart; use {what}"
 
 
 def _parsed(texts: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
@@ -43,8 +66,7 @@ def _parsed(texts: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
             try:
                 _cast(pa.array([text]), wanted)
             except pa.ArrowInvalid:
-                what = "zeroDateTimeBehavior=convertToNull in the url" if text.startswith("0000") else "`query`"
-                raise ValueError(f"column {name!r} holds {text}, which has no counterpart; use {what}") from None
+                raise ValueError(_no_counterpart(name, text)) from None
         raise
 
 
