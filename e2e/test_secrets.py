@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import time
 import urllib.error
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from e2e.conftest import Databases
-from e2e.support import finish, seatunnel, start, write_job
+from e2e.support import IN_PROCESS, Finished, finish, seatunnel, start, write_job
 from tests.servers.ports import free_port
 
 CANARY = "k4n4ry-s3cr3t-Zwölf"
@@ -177,3 +178,59 @@ def test_a_secret_in_a_wrong_job_file_is_not_quoted(tmp_path: Path) -> None:
 
     assert checked.code == 2
     assert leaks(tmp_path, checked.out, checked.err, as_json.out, as_json.err) == []
+
+
+def by_reference(databases: Databases) -> str:
+    """References in options that are no secrets by their names: a query, a path, statements of people."""
+    return f"""
+    env {{ job.retry.times = 0, job.name = "by reference" }}
+    source {{ Jdbc {{ {databases.jdbc(databases.source)}, plugin_output = read,
+                      query = "SELECT id, text FROM orders WHERE text <> '${{env:CANARY}}'" }} }}
+    sink {{
+      Jdbc {{ {databases.jdbc(databases.target)}, plugin_input = read, generate_sink_sql = true,
+              database = {databases.target}, table = "public.${{table_name}}_${{env:PLACE}}",
+              data_save_mode = CUSTOM_PROCESSING,
+              custom_sql = "INSERT INTO noted VALUES ('${{env:CANARY}}')" }}
+      LocalFile {{ plugin_input = read, path = "out/${{env:PLACE}}", file_format_type = json }}
+    }}
+    """
+
+
+def test_a_secret_by_reference_is_masked_in_every_option_and_stored_nowhere(
+    tmp_path: Path, databases: Databases
+) -> None:
+    """P4-F2: `plan` printed the statement, and the checkpoint record of a run that failed held it. What is set up after a
+    restore is set up with the secret of now; a target whose masked part is another one is another target."""
+    home = home_of(tmp_path, databases)
+    canary, place = "REFCANARY42", "placecanary"
+    env = {"CANARY": canary, "PLACE": place}
+
+    def ask(*words: str, **more: str) -> Finished:
+        return finish(start(home, *words, env={**env, **more}, program=IN_PROCESS))
+
+    write_job(home, by_reference(databases))
+    with databases.connect(databases.target) as connection:
+        connection.execute("CREATE TABLE noted (s text CHECK (s <> 'REFCANARY42'))")
+    said = [ask("plan", "job.conf"), ask("plan", "job.conf", "--json", "--svg", "plan.svg")]
+    assert said[0].code == 0 and "'******'" in said[0].out
+    failed = ask("run", "job.conf", "--job-id", "job")
+    assert failed.code != 0
+    said += [
+        failed,
+        ask("jobs", "show", "job"),
+        ask("jobs", "show", "job", "--json"),
+        ask("state", "show", "job", "--json"),
+    ]
+    texts = [text for one in said for text in (one.out, one.err)]
+    assert leaks(home, *texts, canary=canary) == []
+    shutil.rmtree(home / "out", ignore_errors=True)  # a path is where its rows are
+    assert leaks(home, *texts, canary=place) == []
+
+    other = ask("run", "job.conf", "--job-id", "job", "--restore", "latest", PLACE="elsewhere")
+    assert other.code == 1 and "what is masked in it is another value" in other.err
+
+    mended = ask("run", "job.conf", "--job-id", "job", "--restore", "latest", CANARY="ROTATED4242")
+    assert mended.code == 0, mended.out + mended.err
+    with databases.connect(databases.target) as connection:
+        assert connection.execute("SELECT s FROM noted").fetchall() == [("ROTATED4242",)]
+        assert connection.execute(f"SELECT count(*) FROM orders_{place}").fetchone() == (10,)

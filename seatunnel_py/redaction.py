@@ -49,13 +49,14 @@ class _Kept:
         if more:
             self._texts |= more
             # The longest first: one secret may be the beginning of another.
-            self._pattern = re.compile("|".join(map(_found, sorted(self._texts, key=len, reverse=True))))
+            self._pattern = re.compile("|".join(map(pattern_of, sorted(self._texts, key=len, reverse=True))))
 
     def masked(self, text: str) -> str:
         return self._pattern.sub(MASK, text) if self._pattern else text
 
 
-def _found(secret: str) -> str:
+def pattern_of(secret: str) -> str:
+    """What finds a secret in a text."""
     pattern = re.escape(secret)
     return pattern if len(secret) >= SUBSTRING_CHARACTERS_MIN else rf"(?<!\w){pattern}(?!\w)"
 
@@ -100,6 +101,19 @@ def redacted_text(text: str) -> str:
     if "://" not in text and "=" not in text:
         return text  # nearly all of a log: neither pattern can be found
     return _PARAMETER.sub(rf"\1{MASK}", _USER_INFO.sub(rf"\1{MASK}@", text))
+
+
+def redacted_plain(value: Any) -> Any:
+    """Plain data whose texts are redacted. On values, not on a finished text: there a secret with a quote in it would
+    be escaped."""
+    match value:
+        case str():
+            return redacted_text(value)
+        case Mapping():
+            return {key: redacted_plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [redacted_plain(item) for item in value]
+    return value
 
 
 def redacted_value(name: str, value: Any) -> Any:

@@ -12,6 +12,7 @@ from seatunnel_py.plan.flows import FlowGraph, SinkNode, SourceNode, SqlNode, Ta
 from seatunnel_py.plan.guarantee import paths
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
 from seatunnel_py.plan.steps import Job
+from seatunnel_py.redaction import redacted_plain
 
 SPLITS_SHOWN_MAX = 8
 
@@ -22,7 +23,7 @@ def describe(job: Job, graph: FlowGraph, pipelines: tuple[Pipeline, ...], *, loo
     With ``look`` the sinks are asked for their start effects and the sources for their splits (read only); a table
     for which that fails carries ``problem`` instead, as it would fail alone when run.
     """
-    return {
+    described = {
         "job": job.name,
         "mode": job.mode.value,
         "file": job.file.path,
@@ -30,6 +31,8 @@ def describe(job: Job, graph: FlowGraph, pipelines: tuple[Pipeline, ...], *, loo
         "pipelines": [_pipeline(graph, pipeline, look=look) for pipeline in pipelines],
         "notes": list(job.notes),
     }
+    shown: dict[str, Any] = redacted_plain(described)  # a secret by reference may stand in any text of any plugin
+    return shown
 
 
 def _pipeline(graph: FlowGraph, pipeline: Pipeline, *, look: bool) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from seatunnel_py.plan import asked
 from seatunnel_py.plan.registry import BrokenPluginError, PluginKind
 from seatunnel_py.plan.sql import Analysis, CatalystFactory, SqlAnalyst
 from seatunnel_py.plan.steps import Job, Step
+from seatunnel_py.redaction import redacted_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,11 @@ class SinkNode:
     sink: Sink
     table: TableSchema
     capabilities: SinkCapabilities
+
+    @property
+    def shown(self) -> str:
+        """The target as people may read it: an option that it is made of may hold a secret by reference."""
+        return redacted_text(self.sink.target)
 
 
 TableNode: TypeAlias = SourceNode | TransformNode | SqlNode | SinkNode

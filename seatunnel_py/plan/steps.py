@@ -12,12 +12,13 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from seatunnel_py.api.factory import Factory, JobMode, StepContext
 from seatunnel_py.api.step_options import SinkOptions, SourceOptions, TransformOptions
 from seatunnel_py.config.job_file import JobFile, StepNode, resolve_step
+from seatunnel_py.config.references import References, references_in
 from seatunnel_py.errors import JobFileError, Problem
 from seatunnel_py.plan.registry import BrokenPluginError, PluginKind, Registry, UnknownPluginError
 
@@ -34,6 +35,7 @@ class Step:
     node: StepNode
     inputs: tuple[str, ...] = ()
     parallelism: int = 1
+    references: References = field(default_factory=References, repr=False)
 
     def context(self, job: Job) -> StepContext:
         return StepContext(self.id, job.id, job.name, job.mode, self.parallelism)
@@ -248,6 +250,7 @@ def _ordered(steps: list[_Resolved], edges: dict[str, tuple[str, ...]], file: Jo
                 step.node,
                 inputs,
                 _parallelism(step, [done[name] for name in inputs], file),
+                references_in(step.node.options, file.secrets, file.env.shade_options),
             )
         waiting = [step for step in waiting if step.id not in done]
     return tuple(done.values())

@@ -26,7 +26,7 @@ class Counts:
         }
         self._books: dict[str, str] = {}  # by vertex: the source vertex that keeps the books for it
         self._targets: dict[str, dict[str, bool]] = {name: {} for name in self._tables}
-        self._shown = {node.id: node.sink.target for node in pipeline.sinks}
+        self._shown = {node.id: node.shown for node in pipeline.sinks}
         feeding: dict[str, dict[str, None]] = {}  # source vertices that a vertex gets rows from, in order
         for vertex in pipeline.vertices:  # senders come first
             if vertex.id in self._tables:

@@ -19,6 +19,7 @@ from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import CommitContext, Effect, Piece, Setup, Visible
 from seatunnel_py.api.source import Enumerator, Split
 from seatunnel_py.api.types import Conversion
+from seatunnel_py.config.references import unknown
 from seatunnel_py.errors import FatalError, NoWayOn, RetriableError, SeaTunnelError, worded
 from seatunnel_py.plan import asked
 from seatunnel_py.plan.flows import SinkNode, SourceNode
@@ -111,7 +112,7 @@ def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity) -> Prepared:
             other = committer.begin(context, fresh=job.fresh)
         if other is not None:
             raise NoWayOn(
-                f"{node.sink.target} remembers the job {job.job_id} under the lineage {other[:8]}, of which its store "
+                f"{node.shown} remembers the job {job.job_id} under the lineage {other[:8]}, of which its store "
                 f"{job.store} knows nothing: that has lost something, or is another one",
                 "give the job its store back, or begin anew with --fresh; a job id of its own never meets another",
             )
@@ -178,7 +179,7 @@ def resume(
         committed = asked.recovered_by(node.step, node.sink, context)
         if committed is not None and committed > newest:
             raise NoWayOn(
-                f"{node.sink.target} holds checkpoint {committed} of this job, its store only {newest}: the store has "
+                f"{node.shown} holds checkpoint {committed} of this job, its store only {newest}: the store has "
                 "lost something, or the job has gone on since the savepoint that this one began with",
                 "go on with the job that wrote there last, or give the store back whole, as it was before this run; or "
                 "begin anew with --fresh and another target",
@@ -193,9 +194,19 @@ def set_up(nodes: Sequence[SinkNode], setups: Mapping[str, Setup]) -> None:
     """Perform the start effects of a group of sinks."""
     crash_points.BEFORE_SET_UP.hit()
     for node in nodes:
+        _require_values(node, setups[node.id])
         with asked.named(node.step, "setup"):
             node.sink.setup(setups[node.id])
     crash_points.SET_UP.hit()
+
+
+def _require_values(node: SinkNode, setup: Setup) -> None:
+    """What was planned with a secret by reference is not done without it."""
+    if missing := unknown([_setup_plain(setup)]):
+        raise FatalError(
+            f"{node.shown} was to be set up with {', '.join(missing)}, which the job file does not name any more",
+            "give the option of the sink its old text back, or begin anew with --fresh",
+        )
 
 
 def once_visible(nodes: Iterable[SinkNode], setups: Mapping[str, Setup]) -> set[Visible]:

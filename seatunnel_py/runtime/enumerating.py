@@ -64,7 +64,7 @@ class Enumerating:
     def begin(self, record: CheckpointRecord | None) -> None:
         """The pipeline begins, or goes on from ``record``: what the journal alone knows belongs to every later one."""
         if record is not None:
-            self._life.hear(PlanGrew(self._life.now(), self._life.prepared.to_plain()))
+            self._life.hear(PlanGrew(self._life.now(), self._life.plan))
             self._remember(record)
         for vertex in self._enumerators:
             self._look_later(vertex)
@@ -77,7 +77,7 @@ class Enumerating:
         """This vertex has more splits, or the same under what is valid now: whoever reads it learns of that."""
         life = self._life
         life.prepared = replace(prepared, left_out=life.prepared.left_out)  # who left while it was looked for
-        life.hear(PlanGrew(life.now(), life.prepared.to_plain()))
+        life.hear(PlanGrew(life.now(), life.plan))
         own = [run for run in life.subtasks.values() if run.vertex.id == vertex]
         for run, splits in zip(own, deal(prepared.rounds[vertex], len(own)), strict=True):
             run.reads(splits)
@@ -211,6 +211,7 @@ class Enumerating:
             then()
 
         line = found_line(self._life.key, vertex, len(self._life.prepared.rounds[vertex]), found)
+        line |= self._life.references.sealed({"found": line["found"], "state": line["state"]})
         self._life.world.log([line], durable, overtaken)
 
     def _not_found(self, vertex: str, failure: UnitFailure) -> None:

@@ -59,7 +59,7 @@ def standing_of(life: PipelineLife, at: float, moved_at: float | None) -> Standi
         waits.append(_idle(life, runs, at, moved_at))
     lag = life.coordinator.shared.commits.lag if life.coordinator is not None else 0
     waits += (
-        f"{', '.join(sorted({node.sink.target for node in run.vertex.sinks}))} was left out, the other sinks go on: "
+        f"{', '.join(sorted({node.shown for node in run.vertex.sinks}))} was left out, the other sinks go on: "
         f"{first_line(life.left_out.cause(subtask.vertex).message)}"
         for subtask, run in life.subtasks.items()
         if subtask in life.left_out and run.vertex.sinks and not subtask.index
@@ -80,7 +80,7 @@ def held_up(life: PipelineLife, at: float) -> tuple[Sink, ...]:
     since = [begun for _, begun in life.aside.under_way.values()] + list(life.units.since.values())
     if not since or at - min(since) < BRIEF_SECONDS:
         return ()
-    return tuple({node.sink.target: node.sink for node in life.pipeline.sinks}.values())
+    return tuple({node.shown: node.sink for node in life.pipeline.sinks}.values())
 
 
 def _outside(life: PipelineLife, at: float) -> Iterator[str]:

@@ -86,7 +86,7 @@ def remainder(pipeline: Pipeline, newest: CheckpointRecord, past: Past, scope: s
 
 def _part(pipeline: Pipeline, every: frozenset[str], scope: str) -> Pipeline:
     vertices = tuple(_only(vertex, every) for vertex in pipeline.vertices if vertex.id in every)
-    targets = dict.fromkeys(node.sink.target for vertex in vertices for node in vertex.sinks)
+    targets = dict.fromkeys(node.shown for vertex in vertices for node in vertex.sinks)
     return Pipeline(f"{pipeline.id} -> {scope}", f"{pipeline.name} -> {', '.join(targets)}", vertices)
 
 

@@ -8,6 +8,7 @@ What cannot be gone on with at all (rows up to here in one target, the others in
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_py.api.capabilities import Guarantee
 from seatunnel_py.config import shade
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.redaction import is_sensitive
+from seatunnel_py.redaction import is_sensitive, redacted_text
 
 if TYPE_CHECKING:
     from seatunnel_py.plan.pipelines import Pipeline
@@ -81,7 +82,10 @@ def described(job: Job, pipelines: Mapping[str, Pipeline]) -> Described:
     tables = {
         key: {
             "vertices": {vertex.id: vertex.parallelism for vertex in pipeline.vertices},
-            "sinks": {node.id: node.sink.target for node in pipeline.sinks},
+            "sinks": {node.id: node.shown for node in pipeline.sinks},
+            "masked": {
+                node.id: _digest(node.id, node.sink.target) for node in pipeline.sinks if node.shown != node.sink.target
+            },
             "graph": promised(graph_of(pipeline, job.file.env.channel_retain).topology),
             "promises": {node.id: node.capabilities.guarantee.name for node in pipeline.sinks},
             "columns": {
@@ -145,9 +149,10 @@ def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
     if old["vertices"].keys() != new["vertices"].keys() or old["sinks"].keys() != new["sinks"].keys():
         yield Change(f"the steps of {key}", Fate.CHANGED, "they are connected in another way", Needs.FRESH)
     for node, target in new["sinks"].items():
-        before = old["sinks"].get(node, target)
-        if before != target:
-            follows = f"rows up to here are in {before}, the others would be in {target}"
+        before = redacted_text(old["sinks"].get(node, target))  # older versions kept it as it is
+        if before != target or not _same_masked(node, old, new):
+            same = " (what is masked in it is another value)" if before == target else ""
+            follows = f"rows up to here are in {before}, the others would be in {target}{same}"
             yield Change(f"sink {node}", Fate.CHANGED, follows, Needs.FRESH)
     yield from _promises(key, old, new)
     for table, columns in new["columns"].items():
@@ -159,6 +164,16 @@ def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
             words = words or f"in another order, {', '.join(columns)}"
             follows = f"its columns: {words}; the target is not changed by that"
             yield Change(f"table {table}", Fate.CHANGED, follows, Needs.ACCEPTANCE)
+
+
+def _digest(node: str, target: str) -> str:
+    """By this a target is known again of which a part is masked. Slow on purpose: nobody shall guess the secret."""
+    return hashlib.scrypt(target.encode(), salt=node.encode(), n=2**14, r=8, p=1).hex()
+
+
+def _same_masked(node: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    before, after = old.get("masked", {}).get(node), new.get("masked", {}).get(node)
+    return before is None or after is None or bool(before == after)
 
 
 def _promises(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:

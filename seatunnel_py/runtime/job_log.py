@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from seatunnel_py.errors import ExitCode
-from seatunnel_py.redaction import redacted_text
+from seatunnel_py.redaction import redacted_plain
 from seatunnel_py.runtime.events import (
     ChangesAnnounced,
     CheckpointDone,
@@ -73,7 +73,7 @@ class JobLog:
             return
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         line = {"time": now, "level": level, "event": name, "job": self._job_id, "driver": self._driver}
-        line |= _masked(about)
+        line |= redacted_plain(about)
         with naming(self._path):
             self._file.write(json.dumps(line, default=str) + "\n")
 
@@ -87,18 +87,6 @@ class JobLog:
             if error is not None:
                 message, text = f"{type(error).__name__}: {error}", "".join(format_exception(error))
                 self.write("ERROR", "driver_failed", {"message": message, "trace": text})
-
-
-def _masked(value: Any) -> Any:
-    """On values, not on the finished line: there a secret with a quote in it would be escaped."""
-    match value:
-        case str():
-            return redacted_text(value)
-        case Mapping():
-            return {key: _masked(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_masked(item) for item in value]
-    return value
 
 
 def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:

@@ -103,7 +103,7 @@ class LeftOut:
         if vertex not in life.prepared.left_out:
             cause = self._cause(vertex)
             life.prepared = replace(life.prepared, left_out={**life.prepared.left_out, vertex: cause})
-            life.hear(PlanGrew(life.now(), life.prepared.to_plain()))
+            life.hear(PlanGrew(life.now(), life.plan))
             self._tell(run.vertex)
         if life.failure is self._failed.get(vertex):
             life.failure = None  # the others have none
@@ -113,7 +113,7 @@ class LeftOut:
         pausing.go_on(life)  # whoever waited for room in front of it
 
     def _tell(self, vertex: Vertex) -> None:
-        life, targets = self._life, tuple(dict.fromkeys(node.sink.target for node in vertex.sinks))
+        life, targets = self._life, tuple(dict.fromkeys(node.shown for node in vertex.sinks))
         if targets:
             name, cause = life.pipeline.name, self.cause(vertex.id)
             life.tell(SinkLeftOut(life.id, name, vertex.id, targets, cause, life.good, life.now()))

@@ -35,7 +35,7 @@ def tell(lives: Iterable[PipelineLife], keep_days: int) -> tuple[str, ...]:
                 with asked.named(node.step, "lineage_ended"):
                     _tell(node.sink.committer(), context, keep_days, told)
             except (SeaTunnelError, asked.Unforeseen) as error:
-                notes.append(f"the ledger beside {node.sink.target} was not swept: {first_line(error.message)}")
+                notes.append(f"the ledger beside {node.shown} was not swept: {first_line(error.message)}")
     return tuple(notes)
 
 

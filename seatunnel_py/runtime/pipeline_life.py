@@ -44,7 +44,7 @@ from seatunnel_py.runtime.reading import deal
 from seatunnel_py.runtime.receipt import TableReceipt, TableState
 from seatunnel_py.runtime.renewing import Renewing
 from seatunnel_py.runtime.restarts import Restarts
-from seatunnel_py.runtime.resuming import Past, Start, start
+from seatunnel_py.runtime.resuming import Past, Start, references_of, start
 from seatunnel_py.runtime.segment_retention import Segments
 from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.runtime.subtask_run import SubtaskRun
@@ -84,6 +84,7 @@ class PipelineLife:
         self.ended_at: float | None = None
         self.coordinator: Coordinator | None = None
         self.counts = Counts(pipeline)
+        self.references = references_of(pipeline)
         self.world = world
         self._claim = claim
         self._past = past
@@ -151,7 +152,7 @@ class PipelineLife:
             policy=FailurePolicy.FAIL_FAST if self.settings.fail_fast else FailurePolicy.CONTINUE_OTHER_TABLES,
             set_up=tuple(self.groups),
             done=outcome.done,
-            plan=self.prepared.to_plain(),
+            plan=self.plan,
         )
         for vertex in self.pipeline.vertices:
             self.subtasks |= self._subtasks_of(vertex)
@@ -324,6 +325,12 @@ class PipelineLife:
             return
         close, self._over = self._over, lambda: None
         close()
+
+    @property
+    def plan(self) -> Mapping[str, Any]:
+        """What was decided, as records hold it: without the values of secrets by reference."""
+        sealed: Mapping[str, Any] = self.references.sealed(self.prepared.to_plain())
+        return sealed
 
     @property
     def is_over(self) -> bool:

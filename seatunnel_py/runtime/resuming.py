@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from seatunnel_py.api.sink import Visible
+from seatunnel_py.config.references import References, all_of
 from seatunnel_py.errors import FatalError, NoWayOn
 from seatunnel_py.plan.flows import SinkNode
 from seatunnel_py.plan.pipelines import Pipeline
@@ -28,7 +29,7 @@ from seatunnel_py.runtime import effects
 from seatunnel_py.runtime.chains import JobIdentity
 from seatunnel_py.runtime.effects import Prepared
 from seatunnel_py.runtime.graph import promised
-from seatunnel_py.runtime.reading import Round
+from seatunnel_py.runtime.reading import Round, rounds_of, rounds_plain
 from seatunnel_py.runtime.rescaling import rescaled
 from seatunnel_py.runtime.unit_journal import Journal
 from seatunnel_py.work.unit import SinkPiece
@@ -102,7 +103,9 @@ def _start(
             f"{pipeline.name}: its checkpoint was made by another job: {'; '.join(changes)}",
             "give the job file its old steps back, or begin anew with --fresh",
         )
-    before = _with_found(effects.prepared_of(record.plan), past.found)
+    references = references_of(pipeline)
+    before = effects.prepared_of(references.opened(record.plan))
+    before = _with_found(before, {vertex: _opened(rounds, references) for vertex, rounds in past.found.items()})
     record = _fitted(pipeline, record, topology, before)
     out = {node.id for one in pipeline.vertices if one.id in record.topology.detached for node in one.sinks}
     set_up = past.done | record.set_up  # a job that begins with a savepoint has no journal yet
@@ -173,6 +176,16 @@ def _with_found(before: Prepared, found: Mapping[str, Mapping[int, Round]]) -> P
         for number in sorted(number for number in rounds if number >= len(before.rounds[vertex])):
             before = before.with_round(vertex, rounds[number])
     return before
+
+
+def references_of(pipeline: Pipeline) -> References:
+    """Those of its steps."""
+    return all_of(node.step.references for vertex in pipeline.vertices for node in vertex.nodes)
+
+
+def _opened(found: Mapping[int, Round], references: References) -> Mapping[int, Round]:
+    plain = references.opened(rounds_plain(found.values()))
+    return dict(zip(found, rounds_of(plain), strict=True))
 
 
 def _of_one_moment(before: Prepared) -> bool:
