@@ -37,16 +37,8 @@ from seatunnel_py.api.native import (
     NativeSource,
     NativeWriter,
 )
-from seatunnel_py.api.options import (
-    Options,
-    Secret,
-    at_least_one,
-    at_most_one,
-    exactly_one,
-    option,
-    required_when,
-    together,
-)
+from seatunnel_py.api.option_rules import at_least_one, at_most_one, exactly_one, required_when, together
+from seatunnel_py.api.options import Options, Secret, option
 from seatunnel_py.api.resources import borrow
 from seatunnel_py.api.schema import (
     Column,

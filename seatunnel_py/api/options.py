@@ -19,7 +19,8 @@ nest, an enum is matched without regard to case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from functools import lru_cache
@@ -37,7 +38,12 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticUndefined
 
-from seatunnel_py.api.option_values import SEQUENCES, adapted, alternatives, folded, of_older_spelling
+from seatunnel_py.api.option_rules import (
+    Rule,
+    refuse_names,
+    refuse_rules,
+)
+from seatunnel_py.api.option_values import SEQUENCES, adapted, alternatives, of_older_spelling
 from seatunnel_py.redaction import redacted_value
 
 Secret = SecretStr
@@ -50,7 +56,7 @@ def secret_texts(value: Any) -> frozenset[str]:
         case SecretStr():
             return frozenset({value.get_secret_value()})
         case BaseModel():
-            return secret_texts(dict(value))
+            return secret_texts(value.__dict__)  # dict(value) would call an option that is named `keys`
         case Mapping():
             return frozenset().union(*map(secret_texts, value.values()))
         case list() | tuple():
@@ -74,67 +80,14 @@ def option(
     return Field(default, description=doc or None, json_schema_extra=names, **limits)
 
 
-# ---------------------------------------------------------------- rules between options
-
-
-Given = Mapping[str, object]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A condition between several options of one model.
-
-    ``text`` says what must hold, with attribute names in braces, which are shown as job-file keys.
-    ``holds`` gets the values that were given and the same with defaults filled in, by attribute name.
-    """
-
-    text: str
-    holds: Callable[[Given, Given], bool]
-
-
-def _listed(names: tuple[str, ...], last: str) -> str:
-    braced = [f"{{{name}}}" for name in names]
-    return f" {last} ".join([", ".join(braced[:-1]), braced[-1]]) if len(names) > 1 else braced[0]
-
-
-def exactly_one(*names: str) -> Rule:
-    """One of the options is given, and no other of them."""
-    return Rule(f"exactly one of {_listed(names, 'or')} must be given", lambda given, _: _count(names, given) == 1)
-
-
-def at_most_one(*names: str) -> Rule:
-    """The options exclude each other."""
-    return Rule(f"only one of {_listed(names, 'or')} may be given", lambda given, _: _count(names, given) <= 1)
-
-
-def at_least_one(*names: str) -> Rule:
-    """One of the options, or several, are given."""
-    return Rule(f"at least one of {_listed(names, 'or')} must be given", lambda given, _: _count(names, given) >= 1)
-
-
-def together(*names: str) -> Rule:
-    """All of the options are given, or none."""
-    return Rule(
-        f"{_listed(names, 'and')} must be given together",
-        lambda given, _: _count(names, given) in (0, len(names)),
-    )
-
-
-def required_when(name: str, *, other: str, equals: tuple[object, ...]) -> Rule:
-    """The option must be given where ``other`` (or its default) has one of the values."""
-    wanted = frozenset(folded(value) for value in equals)
-    shown = " or ".join(str(getattr(value, "value", value)) for value in equals)
-    return Rule(
-        f"{{{name}}} is required when {{{other}}} is {shown}",
-        lambda given, known: name in given or folded(known.get(other)) not in wanted,
-    )
-
-
-def _count(names: tuple[str, ...], given: Given) -> int:
-    return sum(name in given for name in names)
-
-
 # ---------------------------------------------------------------- the model
+
+
+_RESERVED = frozenset({"rules", *(name for name in dir(BaseModel) if name.startswith("model_"))})
+"""Names that the model itself needs. Its older methods (``copy``, ``dict``, ``json``, ``schema``) are never called, so
+options may be named after them; pydantic warns of these."""
+
+warnings.filterwarnings("ignore", r'Field name "\w+" in "\w+" shadows an attribute in parent "\w+"', UserWarning)
 
 
 class Options(BaseModel):
@@ -151,6 +104,13 @@ class Options(BaseModel):
 
     rules: ClassVar[tuple[Rule, ...]] = ()
     """Conditions between several options; every one that is broken is reported."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **arguments: Any) -> None:
+        """Refuses a model that fails later, when a job file is read. The error names class and option."""
+        super().__pydantic_init_subclass__(**arguments)
+        refuse_names(cls.__name__, cls.__pydantic_fields__, _RESERVED)
+        refuse_rules(cls.__name__, cls.__pydantic_fields__, cls.rules)
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         """Values as they may be printed, for secrets stand in maps and addresses too."""

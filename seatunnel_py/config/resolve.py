@@ -58,6 +58,7 @@ def resolve_options(
         ignored = [_spot(node, model, error) for error in ignorable]
         notes += [spot.place.problem("unknown option, ignored", path=spot.path(path)) for spot in ignored]
         options, found = _validated(node.plain(frozenset(id(spot.node) for spot in ignored)), model)
+    found = _without_misspelt(node, model, found)
     hidden |= _secret_texts(node, model) if found else frozenset()
     problems = dict.fromkeys(_problem(node, model, error, path, hidden) for error in found[:PROBLEMS_MAX])
     both = (*missing, *problems)
@@ -80,6 +81,20 @@ def _validated(plain: Any, model: type[M]) -> tuple[M | None, list[Any]]:
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
         return None, [one for one in found if not _follows(one, found)]
+
+
+def _without_misspelt(node: Node, model: type[Options], errors: list[Any]) -> list[Any]:
+    """A required option is missing where its name is misspelt: the unknown name is the mistake, and suggests it."""
+    meant = set()
+    for error in errors:
+        if error["type"] == "unknown_key":
+            spot = _spot(node, model, error)
+            meant.add((error["loc"][:-1], _nearest_key(spot.names[-1], spot.model)))
+    return [
+        error
+        for error in errors
+        if error["type"] != "missing" or (error["loc"][:-1], _spot(node, model, error).names[-1]) not in meant
+    ]
 
 
 def _follows(error: Any, errors: Iterable[Any]) -> bool:

@@ -6,7 +6,7 @@ refused while they are built, not when somebody walks them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,3 +162,12 @@ class Node:
             if letter == "." and (child := self.value.get(key[:at])) and (found := child.find(key[at + 1 :])):
                 return found
         return None
+
+
+def node_of(plain: Any, place: Place) -> Node:
+    """A tree of plain data; everything in it was written at ``place``."""
+    if isinstance(plain, Mapping):
+        return Node({str(key): node_of(value, place) for key, value in plain.items()}, place)
+    if isinstance(plain, list | tuple):
+        return Node([node_of(value, place) for value in plain], place)
+    return Node(plain, place)

@@ -18,15 +18,16 @@ from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.api.sink import CommitContext, Committer, Piece, Setup, Sink
 from seatunnel_py.api.source import Enumerator, Source, SourceTable, Split
 from seatunnel_py.api.transform import Transform
-from seatunnel_py.errors import SeaTunnelError, worded
+from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.plan.awaiting import asking
 from seatunnel_py.plan.registry import BrokenPluginError, missing_extra
 from seatunnel_py.plan.steps import Job, Step
+from seatunnel_py.work.failing_code import MEND, SHOWS_TRACE, described
 from seatunnel_py.work.given import not_plain
 
 T = TypeVar("T")
 
-MEND = "its author has to mend it; --debug shows where it happened"
+FAILED = f"unless that says what to do, {MEND}; {SHOWS_TRACE}"
 
 
 class Unforeseen(Exception):
@@ -47,7 +48,7 @@ def named(step: Step, method: str) -> Iterator[None]:
     except ImportError as error:
         raise missing_extra(step.factory, error) from error
     except BaseException as error:
-        raise Unforeseen(step.id, _failed(step, method, error), f"unless that says what to do, {MEND}") from error
+        raise Unforeseen(step.id, _failed(step, method, error), FAILED) from error
 
 
 def source_of(step: Step, job: Job) -> tuple[Source, tuple[SourceTable, ...], SourceCapabilities]:
@@ -167,11 +168,11 @@ def _told(step: Step, method: str, ask: Callable[[], T]) -> T:
     except (SeaTunnelError, ValueError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        raise BrokenPluginError(_failed(step, method, error), f"unless that says what to do, {MEND}") from error
+        raise BrokenPluginError(_failed(step, method, error), FAILED) from error
 
 
 def _failed(step: Step, method: str, error: BaseException) -> str:
-    return f"{method} of the plugin {step.plugin} failed: {worded(error)}"
+    return described(error, step.plugin, method)
 
 
 def _one(step: Step, method: str, answer: T, kind: type) -> T:

@@ -4,6 +4,8 @@ Rules. (1) A path promises no more than its sink. (2) An idempotent sink needs r
 are read and computed again: an indeterminate step before it takes the promise away, unless the rows are kept.
 (3) A two-phase sink survives indeterminate rows, for what was staged for them is dropped before they are made again.
 (4) A source that cannot be read again needs its rows kept (``channel.retain``), else a failure can lose them.
+(5) A source of indeterminate rows promises nothing: units stop inside a split, and the next one reads on in rows that
+are no longer those that its position was counted in.
 """
 
 from __future__ import annotations
@@ -70,6 +72,12 @@ def _between(graph: FlowGraph, source: SourceNode, ancestors: list[str]) -> list
 
 def _path(source: SourceNode, sink: SinkNode, nodes: list[TableNode]) -> PathGuarantee:
     declared = sink.capabilities.guarantee
+    if source.capabilities.determinism is Determinism.INDETERMINATE:
+        why = (
+            f"{source.step.plugin} may give other rows when it is read again (it declares INDETERMINATE): where a unit "
+            "stops inside a split, rows can come again or be missing"
+        )
+        return PathGuarantee(source.id, sink.id, Guarantee.AT_LEAST_ONCE, why)
     if declared is Guarantee.AT_LEAST_ONCE:
         return PathGuarantee(source.id, sink.id, declared, sink.capabilities.why)
     if not source.capabilities.replayable:

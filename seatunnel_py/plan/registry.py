@@ -18,6 +18,7 @@ import pluggy
 from seatunnel_py.api.factory import Factory, SinkFactory, SourceFactory, TransformFactory
 from seatunnel_py.api.options import Options
 from seatunnel_py.errors import SeaTunnelError, first_line, worded
+from seatunnel_py.work.failing_code import MEND
 
 PROJECT = "seatunnel_py"
 HOOKS_GROUP = "seatunnel_py.hooks"
@@ -150,10 +151,10 @@ def _load(entry: PluginEntry) -> Factory:
         made = loaded()
     except Exception as error:  # an abstract method is missing, or its constructor wants something
         text = str(error) if isinstance(error, TypeError) else worded(error)
-        raise BrokenPluginError(f"{what} cannot be made: {text}", "its author has to mend it") from error
+        raise BrokenPluginError(f"{what} cannot be made: {text}", MEND) from error
     wrong = _undeclared(made)
     if wrong:
-        raise BrokenPluginError(f"{what} is not declared as it has to be: {wrong}", "its author has to mend it")
+        raise BrokenPluginError(f"{what} is not declared as it has to be: {wrong}", MEND)
     return made
 
 

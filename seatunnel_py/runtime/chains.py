@@ -60,6 +60,7 @@ def chain_of(vertex: Vertex, setups: Mapping[str, Setup], job: JobIdentity, exch
         job.staging,
         job.errors,
         ChainRetry(vertex.retry.channel.id, vertex.retry.times) if vertex.retry else None,
+        {node.step.id: node.step.plugin for node in vertex.nodes},
     )
 
 

@@ -29,6 +29,7 @@ from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime import crash_points
 from seatunnel_py.runtime.chains import JobIdentity
 from seatunnel_py.runtime.reading import Round, path_plain, rounds_of, rounds_plain
+from seatunnel_py.work.failing_code import SHOWS_TRACE
 from seatunnel_py.work.unit import FailureKind, SinkPiece, UnitFailure
 
 Groups = Sequence[Sequence[SinkNode]]
@@ -303,5 +304,5 @@ def as_failure(error: BaseException, step: str = "") -> UnitFailure:
     elif isinstance(error, (FatalError, SeaTunnelError)):
         kind = FailureKind.FATAL
     message = error.message if isinstance(error, SeaTunnelError) else worded(error)
-    remedy = error.remedy if isinstance(error, SeaTunnelError) else ""
+    remedy = error.remedy if isinstance(error, SeaTunnelError) else SHOWS_TRACE
     return UnitFailure(kind, message, remedy, step, type(error).__name__, trace)

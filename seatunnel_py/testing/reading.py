@@ -15,7 +15,9 @@ from seatunnel_py.api.factory import JobMode, SourceFactory, StepContext
 from seatunnel_py.api.source import Reader, Source, SourceTable, Split
 from seatunnel_py.api.types import to_arrow
 from seatunnel_py.testing.findings import Broken
+from seatunnel_py.testing.given_options import resolved
 from seatunnel_py.work.given import Given, several
+from seatunnel_py.work.positions import Positions
 
 Rows = list[tuple[Any, ...]]
 
@@ -37,7 +39,7 @@ class SourceTarget:
 
     def source(self) -> tuple[Source, SourceCapabilities]:
         """The source as the engine makes it: through a pickle."""
-        options = self.factory.options.model_validate(dict(self.options), context={"job_file": True})
+        options = resolved(self.factory, self.options)
         mode = JobMode.STREAMING if self.streaming else JobMode.BATCH
         context = StepContext("source", "conformance", mode=mode)
         made = self.factory.create(options, context)
@@ -60,9 +62,11 @@ class Reading:
         """Through a source and a reader of its own, as another worker would, with what a checkpoint remembers."""
         reader, split, start = self.opened(split, start)
         given = Given(f"read of {type(self.source).__name__}", ())
+        positions = Positions(f"read of {type(self.source).__name__}", start)
         try:
             for element in several(f"read of {type(reader).__name__}", reader.read(split, start)):
                 given.element(element)
+                positions.passed(element)
                 yield element
         finally:
             reader.close()
@@ -110,6 +114,7 @@ class Reading:
                 found = [(field.name, field.type) for field in batch.data.schema]
                 if found != wanted:
                     raise Broken(f"split {split.id}: {found} instead of {wanted}")
+                Given(f"read of {type(self.source).__name__}", [table.schema]).element(batch)
 
     def twice(self) -> None:
         for split in self.splits:

@@ -17,6 +17,7 @@ from seatunnel_py.api.capabilities import Guarantee, SinkCapabilities
 from seatunnel_py.api.factory import SinkFactory, StepContext
 from seatunnel_py.api.sink import Setup, Sink, Visible
 from seatunnel_py.testing.findings import Broken, Finding, Report, Verdict, tried
+from seatunnel_py.testing.given_options import resolved
 from seatunnel_py.testing.life import CHECKPOINTS, Job, all_rows, rows_of, table_of
 
 HOSTILE_NAMES = ("id", 'quo"te', "two words", "semi;colon--")
@@ -39,7 +40,7 @@ class SinkTarget:
     def sink(self, names: Sequence[str] = ("id", "unit", "seq", "text")) -> tuple[Sink, SinkCapabilities]:
         """The sink as the engine makes it: through a pickle."""
         table = table_of(key=self.key, names=names)
-        options = self.factory.options.model_validate(dict(self.options), context={"job_file": True})
+        options = resolved(self.factory, self.options)
         context = StepContext("sink", "conformance")
         made = self.factory.create(options, table, context)
         return pickle.loads(pickle.dumps(made)), self.factory.capabilities(options, table, context)

@@ -17,13 +17,14 @@ def check_source(target: SourceTarget) -> Report:
     capabilities = target.source()[1]
     stream = None if capabilities.bounded else Streaming(target)
     read = stream or Reading(target)
-    again = capabilities.replayable and capabilities.determinism > Determinism.INDETERMINATE
+    again = capabilities.replayable
+    once = "it declares that it cannot be read again"
     properties: list[tuple[str, Callable[[], None], bool, str]] = [
         ("splits have ids that stay the same", read.stable, True, ""),
         ("every row is read once", read.whole, target.rows is not None, ""),
         ("batches are what the schema says", read.fits, True, ""),
-        ("a split that is read twice gives the same rows", read.twice, again, ""),
-        ("behind every position exactly the rest is read", read.resumes, again, ""),
+        ("a split that is read twice gives the same rows", read.twice, again, once),
+        ("behind every position exactly the rest is read", read.resumes, again, once),
     ]
     if stream is not None:
         unordered = again and capabilities.determinism is Determinism.UNORDERED

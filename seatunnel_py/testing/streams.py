@@ -20,6 +20,7 @@ from seatunnel_py.api.source import Enumerator, Reader, Source, Split
 from seatunnel_py.testing.findings import Broken
 from seatunnel_py.testing.reading import Reading, SourceTarget, remembered, rows
 from seatunnel_py.work.given import Given, several
+from seatunnel_py.work.positions import Positions
 
 PATIENCE_SECONDS = 5.0
 ENDED = object()
@@ -53,12 +54,14 @@ class Streaming(Reading):
         reader, split, start = self.opened(split, start)
         reader.until = until
         given = Given(f"read of {type(self.source).__name__}", ())
+        positions = Positions(f"read of {type(self.source).__name__}", start)
         with_row = time.monotonic()
         for element in _heard(reader, split, start):
             if element is ENDED:
                 self.ended.add(split.id)
                 return
             given.element(element)
+            positions.passed(element)
             yield element
             now = time.monotonic()
             if isinstance(element, Batch) and element.rows:

@@ -21,6 +21,7 @@ from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.errors import BadRows
 from seatunnel_py.testing.findings import Broken, Finding, Report, Verdict, tried
+from seatunnel_py.testing.given_options import resolved
 from seatunnel_py.work.given import Given, several
 
 NUMBER = "ConformanceRow"
@@ -45,7 +46,7 @@ class TransformTarget:
 
     def transform(self) -> tuple[Transform, TransformCapabilities]:
         """The transform as the engine makes it: through a pickle."""
-        options = self.factory.options.model_validate(dict(self.options), context={"job_file": True})
+        options = resolved(self.factory, self.options)
         made = self.factory.create(options, self.table, StepContext("transform", "conformance"))
         return pickle.loads(pickle.dumps(made)), self.factory.capabilities(options)
 

@@ -88,7 +88,7 @@ class ChainRetry:
 @dataclass(frozen=True, slots=True)
 class Chain:
     """Everything a worker needs for the units of one vertex; picklable, shipped once per pack. Without ``errors`` no
-    row may be bad."""
+    row may be bad. ``plugins`` are the names of the steps' plugins, for messages."""
 
     vertex: str
     job_id: str
@@ -101,3 +101,4 @@ class Chain:
     staging: str = ""
     errors: ErrorLimits | None = None
     retry: ChainRetry | None = None
+    plugins: Mapping[str, str] = field(default_factory=dict)

@@ -33,6 +33,7 @@ from seatunnel_py.work.chain import Chain, ChainChannel, ChainSink, ChainSource,
 from seatunnel_py.work.closing import quietly
 from seatunnel_py.work.given import Given, made, piece_given, several
 from seatunnel_py.work.passage import write_context
+from seatunnel_py.work.positions import Positions
 from seatunnel_py.work.reached import no_further, up_to
 from seatunnel_py.work.residence import Opened, Residence
 from seatunnel_py.work.unit import SinkPiece, Slice, StepCount, Unit
@@ -117,8 +118,11 @@ class Flow:
             for bound in self._transforms:
                 closing.callback(quietly, bound.transform.close)
             head, elements, resumable = self._head(closing)
+            positions = Positions(self._reader_name(), self.unit.start)
             for element in self._attributed(head, elements):
                 self._look_at(element)
+                if resumable:
+                    positions.passed(element)
                 end = self._take(self._not_again(element) if resumable else element, head)
                 if not resumable or end is None:
                     continue
@@ -240,12 +244,16 @@ class Flow:
                     "run the job again: the new schema is looked up when a job starts",
                 )
 
+    def _reader_name(self) -> str:
+        head = self.chain.head
+        return f"read of {type(head.source).__name__}" if isinstance(head, ChainSource) else self.chain.vertex
+
     def _look_at(self, element: Element) -> None:
         """Slices of a channel were looked at where they were made."""
         head = self.chain.head
         if isinstance(head, ChainSource):
             if -1 not in self._given:
-                self._given[-1] = Given(f"read of {type(head.source).__name__}", [head.table.schema])
+                self._given[-1] = Given(self._reader_name(), [head.table.schema], nulls=not self.tolerant)
             self._given[-1].element(element)
 
     # ---------------------------------------------------------------- transforming and writing

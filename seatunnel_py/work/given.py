@@ -16,6 +16,7 @@ from seatunnel_py.api.batch import (
     Position,
     ReaderEvent,
     Rejected,
+    RowKind,
     SchemaChange,
     Skipped,
     TransactionEnd,
@@ -23,22 +24,23 @@ from seatunnel_py.api.batch import (
 from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.sink import Piece
 from seatunnel_py.api.types import to_arrow
-from seatunnel_py.errors import FatalError
+from seatunnel_py.errors import BadRows, FatalError
+from seatunnel_py.work.failing_code import MEND
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MEND = "the plugin's author has to mend it"
 ELEMENTS = (Batch, Rejected, Skipped, SchemaChange, Heartbeat, TransactionEnd, ReaderEvent)
 COLUMNS_SHOWN_MAX = 4
 
 
 class Given:
     """By one plugin, for tables of ``schemas``; those of other tables are somebody else's. ``who`` is its method, for
-    people."""
+    people. Without ``nulls`` a null where none may be passes: rows are looked at one by one later."""
 
-    def __init__(self, who: str, schemas: Iterable[TableSchema]) -> None:
+    def __init__(self, who: str, schemas: Iterable[TableSchema], *, nulls: bool = True) -> None:
         self._who = who
+        self._nulls = nulls
         self._schemas = {schema.path: schema for schema in schemas}
         self._wanted: dict[TablePath, pa.Schema] = {}
 
@@ -81,9 +83,25 @@ class Given:
                 wanted = self._wanted[batch.table] = _arrow(schema)
             if not batch.data.schema.equals(wanted):
                 self._same(batch, wanted)
+            if self._nulls:
+                self._without_nulls(batch, schema)
         for what, values in (("kinds", batch.kinds), *batch.metadata.items()):
             if values is not None and len(values) != batch.rows:
                 raise self._wrong(f"gives a batch of {batch.table} with {batch.rows} rows, but {len(values)} {what}")
+
+    def _without_nulls(self, batch: Batch, schema: TableSchema) -> None:
+        """Arrow has counted the nulls of a column. Where there are any, cells that nobody has sent are none: absent
+        ones, and those of a row that only names what is gone."""
+        for at, column in enumerate(schema.columns):
+            if column.nullable or not batch.data.column(at).null_count:
+                continue
+            count = _nulls(batch, at)
+            if count:
+                found = f"{count} null{'s' if count > 1 else ''} of {batch.table} in {column.name}"
+                raise BadRows(
+                    f"{self._who} gives {found}, which is declared NOT NULL",
+                    "declare that the column may be null, or correct the data",
+                )
 
     def _same(self, batch: Batch, wanted: pa.Schema) -> None:
         """Whether a column may be null is not compared: Arrow's word for it is no promise."""
@@ -98,6 +116,20 @@ class Given:
 
     def _wrong(self, text: str) -> FatalError:
         return FatalError(f"{self._who} {text}", MEND)
+
+
+def _nulls(batch: Batch, at: int) -> int:
+    """The nulls of a column among the rows that have a value there."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    null = batch.data.column(at).is_null()
+    if batch.absent is not None:
+        null = pc.and_not(null, batch.absent.column(at))
+    if batch.kinds is not None:
+        gone = pc.is_in(batch.kinds, pa.array([RowKind.DELETE, RowKind.UPDATE_BEFORE], pa.uint8()))
+        null = pc.and_not(null, gone)
+    return int(pc.sum(null).as_py() or 0)
 
 
 def piece_given(who: str, piece: object) -> Piece:

@@ -14,9 +14,10 @@ import time
 import traceback
 
 from seatunnel_py.api.native import NativeRefused
-from seatunnel_py.errors import BadRows, FatalError, GenerationLost, RetriableError, SeaTunnelError, worded
+from seatunnel_py.errors import BadRows, FatalError, GenerationLost, RetriableError, SeaTunnelError
 from seatunnel_py.work import crash_points
 from seatunnel_py.work.chain import Chain
+from seatunnel_py.work.failing_code import SHOWS_TRACE, described
 from seatunnel_py.work.flow import Flow
 from seatunnel_py.work.passage import Passage, passage_of
 from seatunnel_py.work.residence import Residence
@@ -40,7 +41,7 @@ def run_unit(unit: Unit, chain: Chain, residence: Residence | None = None) -> Un
         run.run()
     except BaseException as error:  # noqa: BLE001 - whatever a plugin raises is this unit's result
         # KeyboardInterrupt too: nobody's Ctrl-C comes to threads, nor to workers, for their daemon leads its own group
-        failure = _failure(error, run.flow.step, may_allow=chain.errors is None)
+        failure = _failure(error, run.flow.step, chain)
         run.flow.abort()
         seconds = time.perf_counter() - began
         return UnitResult(unit.id, done=False, seconds=seconds, pieces=tuple(run.flow.pieces), failure=failure)
@@ -116,7 +117,7 @@ class _Run:
             self.flow = careful.flow
 
 
-def _failure(error: BaseException, step: str, *, may_allow: bool) -> UnitFailure:
+def _failure(error: BaseException, step: str, chain: Chain) -> UnitFailure:
     match error:
         case RetriableError():
             kind = FailureKind.RETRIABLE
@@ -127,8 +128,8 @@ def _failure(error: BaseException, step: str, *, may_allow: bool) -> UnitFailure
     if isinstance(error, SeaTunnelError):
         message, remedy = error.message, error.remedy
     else:
-        message, remedy = worded(error), ""
-    if isinstance(error, BadRows) and may_allow:
+        message, remedy = described(error, chain.plugins.get(step, "")), SHOWS_TRACE
+    if isinstance(error, BadRows) and chain.errors is None:
         remedy = f"{remedy}, {HOW_TO_ALLOW}" if remedy else HOW_TO_ALLOW.removeprefix("or ")
     return UnitFailure(
         kind=kind,

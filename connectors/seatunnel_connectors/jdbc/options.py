@@ -20,7 +20,7 @@ from seatunnel_py.api import (
     option,
     required_when,
 )
-from seatunnel_py.api.options import Rule
+from seatunnel_py.api.option_rules import Rule
 
 ROWS_PER_UNIT = 500_000
 """What one split should hold where nobody says otherwise: about one unit's budget (env.unit.rows)."""

@@ -12,7 +12,7 @@ from pydantic import model_validator
 from seatunnel_connectors.kafka.settings import KafkaSettings
 from seatunnel_connectors.table_config import SchemaOptions, table_path
 from seatunnel_py.api import Options, SourceOptions, TablePath, exactly_one, option, required_when
-from seatunnel_py.api.options import Rule
+from seatunnel_py.api.option_rules import Rule
 
 
 class StartMode(StrEnum):

@@ -11,7 +11,7 @@ from pydantic import model_validator
 
 from seatunnel_connectors.kafka.settings import KafkaSettings, translated
 from seatunnel_py.api import SinkOptions, option, required_when
-from seatunnel_py.api.options import Rule
+from seatunnel_py.api.option_rules import Rule
 
 MESSAGE_BYTES_MAX = 1_000_000  # the client's own limit
 FIELD_TOPIC = re.compile(r"\$\{([^}]*)\}")

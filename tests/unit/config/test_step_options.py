@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from enum import StrEnum
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from seatunnel_py.api.option_rules import at_least_one, at_most_one, exactly_one, required_when, together
 from seatunnel_py.api.options import (
     Options,
     Secret,
     SinkOptions,
     SourceOptions,
     TransformOptions,
-    at_least_one,
-    at_most_one,
     describe,
-    exactly_one,
     option,
-    required_when,
-    together,
+    secret_texts,
 )
 from seatunnel_py.config import loads, resolve_step
 from seatunnel_py.errors import Problem
@@ -122,7 +120,7 @@ def test_values(written: str, attribute: str, expected: object) -> None:
         ("mode = write", "", "table is required when mode is write", ""),
         ("user = a, username = b, password = c", "username", "says the same as", ""),
         ("columns = [\n{ name = a },\n{ nam = b }\n]", "columns[1].nam", "unknown option", "name"),
-        ("columns = [\n{ name = a },\n{ nam = b }\n]", "columns[1].name", "required option is missing", ""),
+        ("columns = [\n{ name = a },\n{ type.name = b }\n]", "columns[1].name", "required option is missing", ""),
         ("url = [1]", "url", "must be a valid string", ""),
     ],
 )
@@ -141,12 +139,12 @@ def test_problems(written: str, path: str, message: str, suggestion: str) -> Non
 
 def test_all_problems_of_a_step_at_once_with_their_lines() -> None:
     """Missing, unknown, bad and contradictory ones together; bad fields do not hide broken rules."""
-    _, problems, _ = _resolved("urll = x\nsplit.size = many\nusername = a\ncolumns = [\n  { name = a, x = 1 }\n]")
+    _, problems, _ = _resolved("zzz = x\nsplit.size = many\nusername = a\ncolumns = [\n  { name = a, x = 1 }\n]")
 
     assert {(problem.path.removeprefix("source[0].S"), problem.line) for problem in problems} == {
         ("", 1),
         (".url", 1),
-        (".urll", 2),
+        (".zzz", 2),
         (".split.size", 3),
         (".columns[0].x", 6),
     }
@@ -268,3 +266,61 @@ def test_description_of_options() -> None:
 def test_common_options_are_documented(model: type[Options]) -> None:
     """Every one says what it is for."""
     assert all(info.doc for info in describe(model))
+
+
+def test_a_misspelt_required_option_is_one_problem() -> None:
+    """P2, smaller: it was reported as missing and as unknown, at every level."""
+    job = loads("source { S {\nurll = u, columns = [ { nam = a } ]\n} }\nsink { B {} }", environment={})
+
+    _, problems, _ = resolve_step(job.sources[0], Sample)
+
+    assert [(problem.path, problem.suggestion) for problem in problems] == [
+        ("source[0].S.urll", "url"),
+        ("source[0].S.columns[0].nam", "name"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["keys", "values", "items", "copy", "dict", "json", "schema", "validate", "construct"])
+def test_options_may_have_the_names_of_pydantic_s_older_methods(name: str) -> None:
+    """P2-F2: `keys` is SeaTunnel's own name of a Redis option, and stopped every command with a TypeError."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = type("Named", (SourceOptions,), {"__annotations__": {name: Secret}, name: option(), "__module__": "m"})
+    job = loads(f"source {{ S {{ {name} = hidden }} }}\nsink {{ B {{}} }}", environment={})
+
+    options, problems, _ = resolve_step(job.sources[0], model)
+
+    assert not problems
+    assert getattr(options, name).get_secret_value() == "hidden"
+    assert secret_texts(options) == {"hidden"}
+    assert "hidden" not in repr(options)
+
+
+@pytest.mark.parametrize("name", ["rules", "model_fields", "model_copy", "model_dump", "model_extra"])
+def test_an_option_with_a_name_that_the_model_needs_is_refused_where_it_is_declared(name: str) -> None:
+    """P2-F2: class and field are named when the module is imported, not by a command that reads a job file."""
+    with pytest.raises((TypeError, ValueError), match=name), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        type("Named", (SourceOptions,), {"__annotations__": {name: str}, name: option(), "__module__": "m"})
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        ((together("hosts", "port"),), "Named.rules: there is no option 'hosts'; did you mean 'host'?"),
+        ((required_when("port", other="mode", equals=("x",)),), "Named.rules: there is no option 'mode'"),
+        (together("host", "port"), "Named.rules has to be a tuple of rules"),
+    ],
+)
+def test_a_rule_about_an_option_that_is_not_there_is_refused_where_it_is_declared(rules: object, said: str) -> None:
+    """P2-F2: it was a KeyError of `_broken_rules` in every command."""
+    with pytest.raises(TypeError) as refused:
+
+        class Named(SourceOptions):
+            host: str | None = option(None)
+            port: int | None = option(None)
+
+        Named.rules = rules  # type: ignore[assignment]
+        type("Named", (Named,), {"__module__": "m"})
+
+    assert said in str(refused.value)

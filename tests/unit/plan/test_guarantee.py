@@ -30,7 +30,7 @@ def promised(graph: Graph) -> dict[tuple[str, str], Guarantee]:
     [
         (TWO_PHASE, True, SAME, SAME, TWO_PHASE),
         (TWO_PHASE, True, SAME, OTHER, TWO_PHASE),  # what was staged is dropped before other rows are made
-        (TWO_PHASE, True, OTHER, SAME, TWO_PHASE),
+        (TWO_PHASE, True, OTHER, SAME, AT_LEAST),  # P2-F1: the rest of a split is not what it was
         (TWO_PHASE, False, SAME, SAME, AT_LEAST),
         (IDEMPOTENT, True, SAME, SAME, IDEMPOTENT),
         (IDEMPOTENT, True, SAME, SHUFFLED, IDEMPOTENT),  # by key: the order does not matter
@@ -50,6 +50,18 @@ def test_the_promise_of_a_path(
     graph.sink("out", graph.transform("t", read, determinism=transform), guarantee=sink)
 
     assert promised(graph) == {("a[x]", "out[x]"): expected}
+
+
+def test_a_source_of_indeterminate_rows_says_what_a_restart_can_do() -> None:
+    """P2-F1: such a source was sold as exactly-once, and a run without any failure wrote rows twice."""
+    graph = Graph()
+    graph.sink("out", [graph.source("a", "x", determinism=OTHER)], guarantee=TWO_PHASE)
+
+    (path,) = guarantee.paths(graph.flow, divide(graph.flow)[0])
+
+    assert path.guarantee is AT_LEAST
+    assert "INDETERMINATE" in path.why
+    assert "rows can come again or be missing" in path.why
 
 
 def test_a_branch_does_not_weaken_its_neighbour() -> None:

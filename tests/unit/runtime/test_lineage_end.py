@@ -92,4 +92,5 @@ def test_no_ledger_hears_anything_while_a_table_is_missing(tmp_path: Path) -> No
 def test_a_ledger_that_cannot_be_told_is_a_note_and_no_failure(tmp_path: Path, away: Exception, why: str) -> None:
     """Whatever its plugin raises: the rows have arrived."""
     _, _, notes = run(tmp_path, {"x": "one", "y": "one"}, away=away)
-    assert notes == (f"the ledger beside x was not swept: {why}",)
+    (note,) = notes
+    assert note.startswith(f"the ledger beside x was not swept: {why}")

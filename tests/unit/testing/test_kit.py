@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from ast import literal_eval
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from seatunnel_example import Countdown, CountdownFactory, CountdownOptions, CountdownReader, LinesOptions
 
@@ -16,6 +18,7 @@ from seatunnel_py.api import (
     Batch,
     CommitContext,
     Committer,
+    Determinism,
     Guarantee,
     Piece,
     Position,
@@ -24,6 +27,7 @@ from seatunnel_py.api import (
     SinkCapabilities,
     SinkFactory,
     Source,
+    SourceCapabilities,
     SourceTable,
     Split,
     StepContext,
@@ -188,6 +192,78 @@ class HastyReader(CountdownReader):
 class HastyFactory(CountdownFactory):
     def create(self, options: CountdownOptions, context: StepContext) -> Source:
         return Hasty(options.start, options.batch)
+
+
+@dataclass(frozen=True)
+class Flawed(Countdown):
+    """``flaw``: its positions lie behind rows that come, or do not move; it gives a null; or its rows change places."""
+
+    flaw: str = ""
+
+    def reader(self, table: SourceTable) -> Reader:
+        return FlawedReader(self)
+
+
+class FlawedReader(CountdownReader):
+    def read(self, split: Split, start: Position | None) -> Iterator[Batch]:
+        assert isinstance(self._source, Flawed)
+        flaw = self._source.flaw
+        for batch in super().read(split, None if flaw == "ignores where it begins" else start):
+            assert batch.end is not None
+            left = int(str(batch.end.value["left"]))
+            match flaw:
+                case "lags":
+                    yield replace(batch, end=Position({"left": left + 50}))
+                case "stands still":
+                    yield replace(batch, end=Position({"left": 1}))
+                case "null":
+                    nulls: Any = pa.record_batch([pa.array([None] * batch.rows, pa.int64())], ["n"])
+                    yield replace(batch, data=nulls)
+                case "shuffles":
+                    yield replace(batch, data=batch.data.take(pa.array(random.sample(range(batch.rows), batch.rows))))
+                case _:
+                    yield batch
+
+
+class FlawedFactory(CountdownFactory):
+    def __init__(self, flaw: str, determinism: Determinism) -> None:
+        self.flaw, self.determinism = flaw, determinism
+
+    def capabilities(self, options: CountdownOptions, context: StepContext) -> SourceCapabilities:
+        return SourceCapabilities(determinism=self.determinism)
+
+    def create(self, options: CountdownOptions, context: StepContext) -> Source:
+        return Flawed(options.start, options.batch, self.flaw)
+
+
+@pytest.mark.parametrize("determinism", list(Determinism))
+@pytest.mark.parametrize(
+    ("flaw", "broken"),
+    [
+        ("lags", "behind every position exactly the rest is read"),
+        ("ignores where it begins", "behind every position exactly the rest is read"),
+        ("stands still", "behind every position exactly the rest is read"),
+        ("null", "batches are what the schema says"),
+        ("", ""),
+    ],
+)
+def test_a_source_that_gives_rows_twice_is_found_whatever_it_declares(
+    determinism: Determinism, flaw: str, broken: str
+) -> None:
+    """P2-F1: INDETERMINATE was a way out, and 6,000 rows became 8,100 in a run without any failure. P2-F9: nulls."""
+    wanted = lambda: [(at,) for at in range(250, 0, -1)]  # noqa: E731
+    report = check_source(SourceTarget(FlawedFactory(flaw, determinism), {"start": 250}, wanted))
+
+    found = [finding.property for finding in report.broken]
+    assert (broken in found) if broken else not found, report.text
+
+
+@pytest.mark.parametrize(("determinism", "kept"), [(one, one < Determinism.DETERMINATE) for one in Determinism])
+def test_rows_in_another_order_break_only_a_promise_of_order(determinism: Determinism, kept: bool) -> None:
+    """Where a target stands still an indeterminate source gives the same rows, in any order."""
+    report = check_source(SourceTarget(FlawedFactory("shuffles", determinism), {"start": 250}))
+
+    assert (not report.broken) is kept, report.text
 
 
 def test_a_source_that_skips_rows_after_a_restart_is_found() -> None:

@@ -217,7 +217,7 @@ class _ShiftedReader(Reader):
 
 @dataclass(frozen=True)
 class Garbled(Numbers):
-    """Between its batches lies what nobody can decode."""
+    """Before each of its batches lies a record that cannot be decoded."""
 
     def reader(self, table: SourceTable) -> Reader:
         return _GarbledReader(super().reader(table))
@@ -226,10 +226,9 @@ class Garbled(Numbers):
 class _GarbledReader(_ShiftedReader):
     def read(self, split: Split, start: Position | None) -> Iterator[Element]:
         for element in self._reader.read(split, start):
-            yield element
-            assert isinstance(element, Batch)
             raw = pa.RecordBatch.from_pydict({"raw": pa.array([b"\xff{"], pa.binary())})
-            yield Rejected(split.table, raw, ("not a document",), element.end)
+            yield Rejected(split.table, raw, ("not a document",))
+            yield element
 
 
 def test_what_a_reader_cannot_decode_is_kept_as_it_came(tmp_path: Path) -> None:

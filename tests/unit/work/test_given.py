@@ -153,7 +153,9 @@ def test_whatever_is_raised_is_the_units_result(tmp_path: Path, error: BaseExcep
     failure = ran(tmp_path, Countdown(3, 3), change=raising).failure
 
     assert failure is not None
-    assert (failure.step, failure.message.partition(":")[0]) == ("double", type(error).__name__)
+    assert failure.step == "double"
+    assert failure.message.startswith(f"ChangedDouble.apply failed: {type(error).__name__}"), failure.message
+    assert "(test_given.py:" in failure.message
 
 
 class Forgetful(Countdown):
@@ -221,3 +223,90 @@ def test_a_sink_that_answers_otherwise_fails_the_unit(tmp_path: Path, answer: An
 
     assert failure is not None
     assert said in failure.message
+
+
+@dataclass(frozen=True)
+class Stuck(Countdown):
+    """Its positions are ``ends``; what it is told to begin at is ignored."""
+
+    ends: tuple[int | None, ...] = ()
+    word: bool = False
+
+    def reader(self, table: SourceTable) -> Reader:
+        return StuckReader(self)
+
+
+class StuckReader(CountdownReader):
+    def read(self, split: Split, start: Position | None) -> Iterator[Any]:
+        assert isinstance(self._source, Stuck)
+        for batch, end in zip(super().read(split, None), self._source.ends, strict=True):
+            position = None if end is None else Position({"left": end})
+            if self._source.word and position is not None:
+                yield from (replace(batch, end=None), Heartbeat(position), Heartbeat(position))
+            else:
+                yield replace(batch, end=position)
+
+
+@pytest.mark.parametrize(
+    ("ends", "start", "word", "said"),
+    [
+        ((5, 5), None, False, 'gives rows (1) and stands where it was before: {"left": 5}'),
+        ((5, 4, 5), None, False, 'gives rows (1) and stands where it was before: {"left": 5}'),
+        ((5, None, 5), None, False, 'gives rows (2) and stands where it was before: {"left": 5}'),
+        ((5, 5), None, True, 'gives rows (1) and stands where it was before: {"left": 5}'),
+        ((4, 3), 3, False, 'gives rows (1) and stands where it began: {"left": 3}'),
+        ((2, 1, 0), None, False, ""),
+        ((None, None, 0), None, False, ""),
+        ((2, 1), None, True, ""),
+    ],
+)
+def test_a_position_that_comes_again_behind_rows_is_an_error_of_the_source(
+    tmp_path: Path, ends: tuple[int | None, ...], start: int | None, word: bool, said: str
+) -> None:
+    """P2-F1, P2-F10: the next unit read the same rows, under the same name, and the sink was blamed for it."""
+    source = Stuck(len(ends), 1, ends, word)
+    table = source.tables()[0]
+    path = table.schema.path
+    sink = ChainSink("out", path, Lines(str(tmp_path)))
+    chain = Chain("v", "job", "l", 1, ChainSource("in", source, table), (), (sink,))
+    begin = None if start is None else Position({"left": start})
+
+    failure = run_unit(Unit(UnitId("v", 1), Split("all", path), begin), chain).failure
+
+    assert (failure is not None) == bool(said), failure
+    if failure is not None:
+        assert failure.step == "in"
+        assert failure.message.startswith(f"read of Stuck {said}"), failure.message
+        assert "behind `start`" in failure.remedy
+        assert not list(tmp_path.iterdir())
+
+
+def nulled(batch: Batch, **more: Any) -> Batch:
+    numbers: pa.RecordBatch = pa.record_batch([pa.array([None, 2, None], pa.int64())], ["n"])
+    return replace(batch, data=numbers, **more)
+
+
+GONE = pa.array([3, 0, 1], pa.uint8())
+NOT_SENT: pa.RecordBatch = pa.record_batch([pa.array([True, False, True])], ["n"])
+
+
+@pytest.mark.parametrize(
+    ("change", "nulls"),
+    [
+        (nulled, 2),
+        (lambda batch: nulled(batch, kinds=pa.array([3, 0, 2], pa.uint8())), 1),
+        (lambda batch: nulled(batch, kinds=GONE), 0),
+        (lambda batch: nulled(batch, absent=NOT_SENT), 0),
+    ],
+)
+def test_nulls_where_none_may_be_fail_the_unit(tmp_path: Path, change: Callable[[Batch], Any], nulls: int) -> None:
+    """P2-F9: they arrived as "success". Cells that were not sent, and rows that only name what is gone, have none."""
+    for failure in (
+        ran(tmp_path, Changed(3, 3, change)).failure,
+        ran(tmp_path, Countdown(3, 3), change=change).failure,
+    ):
+        said = f"gives {nulls} null{'s' if nulls > 1 else ''} of countdown in n, which is declared NOT NULL"
+        if nulls:
+            assert failure is not None and said in failure.message, failure
+        else:
+            assert failure is None or "NOT NULL" not in failure.message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -61,17 +62,20 @@ def test_a_unit_without_rows_stages_nothing(tmp_path: Path) -> None:
     [
         ("retriable", FailureKind.RETRIABLE, "the connection was lost"),
         ("fatal", FailureKind.FATAL, "no table numbers"),
-        ("bug", FailureKind.UNEXPECTED, "KeyError: 'n'"),
+        ("bug", FailureKind.UNEXPECTED, r"read of the plugin Numbers failed: KeyError: 'n' \(toys\.py:\d+\)"),
     ],
 )
 def test_a_failure_is_a_result_that_names_its_step(tmp_path: Path, act: str, kind: FailureKind, message: str) -> None:
-    """Whatever the chain raises comes back as data, and what was open has been aborted."""
+    """Whatever the chain raises comes back as data, and what was open has been aborted. P2-F5: `KeyError: 'n'` alone
+    named no plugin, method, file or line."""
     source = Numbers(act=act, at=50)
 
-    result = run_unit(unit(source), chain(source, tmp_path))
+    result = run_unit(unit(source), replace(chain(source, tmp_path), plugins={"numbers": "Numbers"}))
 
     assert result.failure is not None
-    assert (result.failure.kind, result.failure.message, result.failure.step) == (kind, message, "numbers")
+    assert (result.failure.kind, result.failure.step) == (kind, "numbers")
+    assert re.fullmatch(message, result.failure.message)
+    assert (result.failure.remedy == "--debug shows the trace") == (kind is FailureKind.UNEXPECTED)
     assert "Traceback" in result.failure.trace
     assert (result.done, result.pieces, written(tmp_path)) == (False, (), [])
     assert len(list(tmp_path.glob("*.aborted"))) == 1

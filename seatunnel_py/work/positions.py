@@ -1,0 +1,52 @@
+"""The positions that a reader gives within a unit: behind rows none may come twice, for these rows would come twice."""
+
+from __future__ import annotations
+
+import json
+
+from seatunnel_py.api.batch import Batch, Element, Position, Rejected, Skipped
+from seatunnel_py.errors import FatalError
+
+CHARACTERS_SHOWN_MAX = 200
+
+
+class Positions:
+    """Of one reader, called ``who`` in messages, in a unit that begins at ``start``."""
+
+    def __init__(self, who: str, start: Position | None) -> None:
+        self._who = who
+        self._given = {_key(start)} if start is not None else set()
+        self._began = self._given.copy()
+        self._rows = 0  # since the last position
+
+    def passed(self, element: Element) -> None:
+        """Check the element's position. Raises FatalError where a unit that begins there reads the same rows again."""
+        self._rows += _rows(element)
+        end = getattr(element, "end", None)
+        if end is None:
+            return
+        rows, self._rows = self._rows, 0
+        key = _key(end)
+        if key not in self._given:
+            self._given.add(key)
+        elif rows:
+            before = "it began" if key in self._began else "it was before"
+            raise FatalError(
+                f"{self._who} gives rows ({rows}) and stands where {before}: {key[:CHARACTERS_SHOWN_MAX]}; "
+                "a unit that goes on there reads the same rows again",
+                "the source has to begin behind `start`, and to give a new position behind each batch",
+            )
+
+
+def _key(position: Position) -> str:
+    generation = f" of {position.generation}" if position.generation else ""
+    return json.dumps(position.value, sort_keys=True, default=str) + generation
+
+
+def _rows(element: Element) -> int:
+    match element:
+        case Batch() | Skipped():
+            return element.rows
+        case Rejected():
+            return int(element.data.num_rows)
+    return 0
