@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_py.config.env import FailurePolicy
 from seatunnel_py.config.job_file import load
 from seatunnel_py.engines import Engines, LocalEngines, SparkEngines, needs_catalyst
 from seatunnel_py.errors import ExitCode, JobFileError, PlanError, Problem, SeaTunnelError, first_line
@@ -27,7 +28,8 @@ from seatunnel_py.runtime.job_changes import ChangesRefused
 if TYPE_CHECKING:
     from seatunnel_py.config.env import EnvOptions
     from seatunnel_py.local.preview import StepRows
-    from seatunnel_py.plan.flows import FlowGraph
+    from seatunnel_py.plan.flow_graph import FlowGraph
+    from seatunnel_py.plan.isolated import IsolatedTable
     from seatunnel_py.plan.pipelines import Pipeline
     from seatunnel_py.plan.sql import SqlAnalyst
     from seatunnel_py.runtime.events import JobEvent
@@ -46,11 +48,12 @@ class NothingToDo(SeaTunnelError):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A job with its tables known: what ``run`` would do."""
+    """A job with its tables known: what ``run`` would do. ``isolated``: the tables that cannot be planned."""
 
     job: Job
     graph: FlowGraph
     pipelines: tuple[Pipeline, ...]
+    isolated: tuple[IsolatedTable, ...] = ()
 
 
 def check(path: Path, variables: Mapping[str, str] | None = None) -> Job:
@@ -83,12 +86,13 @@ def plan(path: Path, variables: Mapping[str, str] | None = None) -> Plan:
         return found
 
 
-def preview(path: Path, variables: Mapping[str, str], rows: int) -> Iterator[StepRows]:
-    """The first rows behind every step; reads from the sources, writes nowhere."""
+def preview(path: Path, variables: Mapping[str, str], rows: int) -> Iterator[StepRows | IsolatedTable]:
+    """The first rows behind every step, and the tables that have none; reads from the sources, writes nowhere."""
     from seatunnel_py.local.preview import first_rows
 
     with planned(path, variables) as (found, analyst):
         yield from first_rows(found.graph, rows, analyst)
+        yield from found.isolated
 
 
 @contextlib.contextmanager
@@ -108,17 +112,21 @@ def planned(path: Path, variables: Mapping[str, str] | None) -> Iterator[tuple[P
 
 
 def _planned(job: Job, analyst: SqlAnalyst | None) -> Plan:
-    from seatunnel_py.plan import flows, guarantee, pipelines, retry, selection
+    from seatunnel_py.plan import flows, guarantee, isolated, pipelines, retry, selection
 
     graph = flows.build(job, analyst)
     retry.check(graph)
     divided = pipelines.divide(graph)
-    guarantee.require(graph, divided, job.file.env.guarantee)
     unread = pipelines.unread(graph, divided)
+    divided, apart = isolated.set_apart(graph, divided)
+    isolated.require_some(divided, apart, fail_fast=job.file.env.failure_policy is FailurePolicy.FAIL_FAST)
+    guarantee.require(graph, divided, job.file.env.guarantee)
+    left_out = {one.table for one in apart}
+    unread = tuple(path for path in unread if path not in left_out)
     if unread:
         text = f"not read, for transforms take them out of the flow: {selection.named([str(path) for path in unread])}"
         job = replace(job, notes=(*job.notes, text))
-    return Plan(job, graph, divided)
+    return Plan(job, graph, divided, apart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +237,7 @@ class Session:
         see ``run``."""
         began = self._began or time.time()
         job = Job(job.file, job.steps, job.notes, place.job_id)
-        from seatunnel_py.drive import drive
+        from seatunnel_py.drive import Work, drive
         from seatunnel_py.plan import selection
         from seatunnel_py.runtime.job_log import JobLog
         from seatunnel_py.runtime.listeners import Listeners, hook_listeners
@@ -243,13 +251,15 @@ class Session:
 
         try:
             planned = _planned(job, self._engines.analyst() if needs_catalyst(job) else None)
-            pipelines = pick(selection.only(planned.pipelines, only))
+            pipelines, isolated = selection.only(planned.pipelines, planned.isolated, only)
+            pipelines, isolated = pick(pipelines), isolated if pick is tuple else ()
             with JobLog(place.events, place.job_id, job.file.env.log_level.value) as log:
                 tell = Listeners(log, (*hook_listeners(hooks()), listen))
                 _announce(planned, place, tell, accepted=accept_changes)
-                described = _described(planned)
+                described = _remembered(_plan_before(planned, place), _described(planned))
                 engine = partial(self._engines.engine, place.exchange)  # waits for Spark: what can be done before is
-                receipt, resumable = drive(planned.job, described, pipelines, engine, place, tell, begin, began)
+                work = Work(planned.job, described, pipelines, isolated)
+                receipt, resumable = drive(work, engine, place, tell, begin, began)
             receipt = _kept(receipt, place)
             place.clear(finished=receipt.exit_code == ExitCode.SUCCESS, rows=not resumable)
         except BaseException as error:
@@ -323,4 +333,12 @@ def _described(planned: Plan) -> Mapping[str, Any]:
     from seatunnel_py.runtime.graph import keys
     from seatunnel_py.runtime.job_changes import described
 
-    return described(planned.job, keys(planned.pipelines))
+    return described(planned.job, keys(planned.pipelines), {str(one.table): one.message for one in planned.isolated})
+
+
+def _remembered(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a later run compares itself with: tables that are isolated now stand there as they stood."""
+    from seatunnel_py.runtime.job_changes import isolated_of
+
+    kept = isolated_of(before["pipelines"], now) if before else {}
+    return {**now, "pipelines": {**now["pipelines"], **kept}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from seatunnel_py.api.factory import JobMode
 from seatunnel_py.config.env import RequiredGuarantee
 from seatunnel_py.errors import PluginError
+from seatunnel_py.plan.isolated import IsolatedTable
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.redaction import redacted_text
@@ -20,14 +21,14 @@ from seatunnel_py.runtime import quarantine
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore, FencedOff
 from seatunnel_py.runtime.control import Control
 from seatunnel_py.runtime.control_desk import Desk
-from seatunnel_py.runtime.events import JobEnded, JobEvent, JobStarted
+from seatunnel_py.runtime.events import JobEnded, JobEvent, JobStarted, TableChanged
 from seatunnel_py.runtime.graph import keys
 from seatunnel_py.runtime.job_place import JobPlace
 from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.loop import Driver
 from seatunnel_py.runtime.patient_storage import PatientStorage
 from seatunnel_py.runtime.ports import Engine
-from seatunnel_py.runtime.receipt import Receipt, Seconds
+from seatunnel_py.runtime.receipt import Receipt, Seconds, TableReceipt, TableState
 from seatunnel_py.runtime.savepoint_places import SavepointKeeper, SavepointPlaces
 from seatunnel_py.runtime.segment_retention import sweep
 from seatunnel_py.runtime.settings import Settings, settings_of
@@ -36,27 +37,38 @@ from seatunnel_py.runtime.storages import open_storage
 from seatunnel_py.runtime.takeover import SEEN, Authority, Seen, take_over
 from seatunnel_py.runtime.unit_journal import JournalFile
 from seatunnel_py.work.segments import remove_all
+from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 GARBAGE_OF_STREAMS_AFTER = 2_000, 10, 10
 """As often as that a stream looks for it, which must not grow: there is little to look at. A batch ends."""
 
 
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A job, its plan as it is kept, the pipelines to run, and the tables that cannot be planned."""
+
+    job: Job
+    plan: Mapping[str, Any]
+    pipelines: tuple[Pipeline, ...]
+    isolated: tuple[IsolatedTable, ...] = ()
+
+
 def drive(
-    job: Job,
-    plan: Mapping[str, Any],
-    pipelines: tuple[Pipeline, ...],
+    work: Work,
     engine: Callable[[], Engine],
     place: JobPlace,
     tell: Callable[[JobEvent], None],
     on_driver: Callable[[Any], None],
     began: float,
 ) -> tuple[Receipt, bool]:
-    """Run these pipelines to their ends. The receipt, and whether the job can go on from where it stands. ``engine``
+    """Run the pipelines to their ends. The receipt, and whether the job can go on from where it stands. ``engine``
     waits until it is there; ``on_driver`` gets the driver then, before anything is changed."""
-    run = _Run(job, pipelines, place)
-    run.publish(plan)
+    job, pipelines = work.job, work.pipelines
+    run = _Run(job, pipelines, place, others=bool(work.isolated))
+    run.publish(work.plan)
     driver = run.driver(pipelines, engine, tell)
-    driver.hears_at(run.desk(plan))
+    driver.hears_at(run.desk(work.plan))
+    apart = tuple(_receipt(one) for one in work.isolated)
     started = time.time()
 
     def begin() -> None:
@@ -66,9 +78,11 @@ def drive(
         if job.file.env.job_mode is JobMode.STREAMING:
             gc.set_threshold(*GARBAGE_OF_STREAMS_AFTER)
         started = time.time()
-        tell(_started(job, place, pipelines, started, run.authority.incarnation))
+        tell(_started(work, place, started, run.authority.incarnation))
+        for one in apart:
+            tell(TableChanged(f"isolated {one.table}", one.table, one.state, started, one.cause, (one.table,)))
 
-    tables = driver.run(begin)
+    tables = (*driver.run(begin), *apart)
     run.leave(driver)
     left = driver.end_lineage()
     ended = time.time()
@@ -78,16 +92,23 @@ def drive(
     receipt = Receipt(place.job_id, job.name, tables, seconds, notes, driver.stopped_by, *which)
     receipt = run.tell_end(receipt)
     tell(JobEnded(receipt, ended))
-    return receipt, driver.resumable
+    return receipt, driver.resumable or bool(apart)
+
+
+def _receipt(one: IsolatedTable) -> TableReceipt:
+    cause = UnitFailure(FailureKind.FATAL, one.message, one.remedy, one.step)
+    return TableReceipt(str(one.table), (), TableState.ISOLATED, cause=cause)
 
 
 class _Run:
     """What this run holds of its job: the store, the right to write there, the journal. ``shared``: what other machines
     can read of the job, where they can."""
 
-    def __init__(self, job: Job, pipelines: Sequence[Pipeline], place: JobPlace) -> None:
+    def __init__(self, job: Job, pipelines: Sequence[Pipeline], place: JobPlace, *, others: bool) -> None:
+        """``others``: tables that cannot be planned are the job's as well, and may be gone on with later."""
         env = job.file.env
         self.job = job
+        self.others = others
         self.place = place
         self.asked = place.read(JOB) or {}
         self.opened = open_storage(env.checkpoint_location, place.job_id, place.checkpoints)
@@ -108,6 +129,7 @@ class _Run:
             errors=quarantine.limits_of(env, place.path.parent, place.job_id),
             store=env.checkpoint_location or str(place.checkpoints),
             fresh=bool(self.asked.get("fresh")),
+            isolates=self.others,
         )
 
     def _authority(self, pipelines: Sequence[Pipeline]) -> Authority:
@@ -185,7 +207,7 @@ class _Run:
                 driver.withdraw()
                 remove_all(exchange)
             raise
-        if driver.resumable:
+        if driver.resumable or self.others:
             sweep(exchange, incarnation, self.storage, self.journal.journal)
             return
         if self.job.file.env.exchange_location:
@@ -194,8 +216,10 @@ class _Run:
             quarantine.sweep(Path(self.settings.errors.location), self.authority.lineage)
 
 
-def _started(job: Job, place: JobPlace, pipelines: Sequence[Pipeline], at: float, driver: int) -> JobStarted:
+def _started(work: Work, place: JobPlace, at: float, driver: int) -> JobStarted:
+    job, pipelines = work.job, work.pipelines
     names = tuple(str(path) for line in pipelines for path in line.tables)
+    names += tuple(str(one.table) for one in work.isolated)
     expected = {key: _rows(line) for key, line in keys(pipelines).items()}
     known = {key: rows for key, rows in expected.items() if rows is not None}
     rows = sum(known.values()) if len(known) == len(expected) else None

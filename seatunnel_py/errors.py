@@ -5,7 +5,8 @@
     SeaTunnelError               message + remedy, safe to print
     ├── JobFileError             the job file is wrong: every problem at once        exit code 2
     ├── PlanError                the job is well-formed but cannot be run as asked   exit code 2
-    │   └── UnreachableError     … for now: a source or target is away               exit code 1
+    │   ├── UnreachableError     … for now: a source or target is away               exit code 1
+    │   └── TablesFailedError    … for its tables: none of them is left to run       exit code 1
     ├── PluginError              a plugin reports a failure of the outside world
     │   ├── RetriableError       the same unit may work if it is tried again
     │   ├── GenerationLost       what positions were valid for is gone: what was read under it is void
@@ -120,6 +121,10 @@ class PlanError(JobFileError):
 
 class UnreachableError(PlanError):
     """The job could not be planned for what it reads or writes is away: the job file may be right. Exit code 1."""
+
+
+class TablesFailedError(PlanError):
+    """Tables cannot be planned, and none is left to run, or the job ends with its first failure. Exit code 1."""
 
 
 class PluginError(SeaTunnelError):

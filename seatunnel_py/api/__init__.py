@@ -65,7 +65,7 @@ from seatunnel_py.api.sink import (
     WriteContext,
     Writer,
 )
-from seatunnel_py.api.source import Enumerator, Reader, Source, SourceTable, Split
+from seatunnel_py.api.source import Enumerator, Reader, Source, SourceTable, Split, TableFailure
 from seatunnel_py.api.step_options import SinkOptions, SourceOptions, TransformOptions
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.api.transform import Transform
@@ -146,6 +146,7 @@ __all__ = [
     "Split",
     "StepContext",
     "Storage",
+    "TableFailure",
     "TablePath",
     "TableSchema",
     "TransactionEnd",

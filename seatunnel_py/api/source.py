@@ -26,6 +26,16 @@ class SourceTable:
 
 
 @dataclass(frozen=True, slots=True)
+class TableFailure:
+    """A table that the source was asked for and found, and that it cannot describe or read. It is isolated with this
+    cause, and the other tables run. ``remedy`` says what helps against this cause and no other."""
+
+    path: TablePath
+    message: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Split:
     """A part of one table that one reader reads in order. ``id`` is unique within the source step and stays the
     same over restarts. ``payload`` is plain, versioned data that only the source understands. ``generation`` names what
@@ -111,9 +121,13 @@ class Source(ABC):
     """The description. Must be picklable and must open nothing when it is made."""
 
     @abstractmethod
-    def tables(self) -> Sequence[SourceTable]:
+    def tables(self) -> Sequence[SourceTable | TableFailure]:
         """Every table that this source will read, schemas included. Called once, on the driver, at plan time; may
-        connect. Look all tables up together: with hundreds of them a round trip each is too slow."""
+        connect. Look all tables up together: with hundreds of them a round trip each is too slow.
+
+        Return a TableFailure for each table that exists and cannot be described (no privilege, a type that cannot be
+        read, a lock that did not go). Raise where the options are wrong (a table that does not exist, an option that
+        names no column) or nothing at all can be looked up: that refuses the whole job."""
 
     @abstractmethod
     def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import typer
 
-from seatunnel_py.api import SourceFactory, SourceTable
+from seatunnel_py.api import SourceFactory, SourceTable, TableFailure
 from seatunnel_py.cli.asking import Question, understood
 from seatunnel_py.cli.numbers import size
 from seatunnel_py.cli.problems import tell_plain
@@ -26,28 +26,46 @@ def discover(question: Question, *, as_json: bool) -> int:
             raise
         return tell_plain(error)
     found = [(step, found_by(step, job)) for step in steps if step.kind is PluginKind.SOURCE]
+    code = _exit_code([table for _, tables in found for table in tables])
     if as_json:
         plain = [{"source": step.id, **_plain(table)} for step, tables in found for table in tables]
         typer.echo(json.dumps(plain, indent=1, default=str))
-        return ExitCode.SUCCESS
+        return code
     for step, tables in found:
         typer.echo(f"{step.id} ({step.plugin}): {len(tables)} table{'' if len(tables) == 1 else 's'}")
         for table in tables:
             typer.echo("\n".join(_lines(table)))
-    return ExitCode.SUCCESS
+    return code
 
 
-def found_by(step: Step, job: Job) -> list[SourceTable]:
-    """The tables of one source, by name."""
+def _exit_code(found: list[SourceTable | TableFailure]) -> int:
+    """Tables that cannot be described would be isolated by a run."""
+    described = [isinstance(table, SourceTable) for table in found]
+    if all(described):
+        return ExitCode.SUCCESS
+    return ExitCode.SOME_TABLES_FAILED if any(described) else ExitCode.FAILED
+
+
+def found_by(step: Step, job: Job) -> list[SourceTable | TableFailure]:
+    """The tables of one source, by name; those that it cannot describe among them."""
     factory = cast("SourceFactory[Any]", step.factory)
     try:
         tables = factory.create(step.options, step.context(job)).tables()
     except ImportError as error:
         raise missing_extra(factory, error) from error
-    return sorted(tables, key=lambda table: str(table.schema.path))
+    return sorted(tables, key=_name)
 
 
-def _lines(table: SourceTable) -> Iterator[str]:
+def _name(table: SourceTable | TableFailure) -> str:
+    return str(table.path if isinstance(table, TableFailure) else table.schema.path)
+
+
+def _lines(table: SourceTable | TableFailure) -> Iterator[str]:
+    if isinstance(table, TableFailure):
+        yield f"\n  {typer.style(_name(table), bold=True)}  {typer.style('PROBLEM', fg='red')}  {table.message}"
+        if table.remedy:
+            yield f"    {typer.style('remedy', fg='green')}: {table.remedy}"
+        return
     schema = table.schema
     sizes = [f"about {table.rows:,} rows"] if table.rows is not None else []
     sizes += [size(table.bytes)] if table.bytes is not None else []
@@ -60,7 +78,9 @@ def _lines(table: SourceTable) -> Iterator[str]:
         yield f"    {column.name:{wide}}  {column.dtype}" + (f"  {', '.join(marks)}" if marks else "")
 
 
-def _plain(table: SourceTable) -> dict[str, Any]:
+def _plain(table: SourceTable | TableFailure) -> dict[str, Any]:
+    if isinstance(table, TableFailure):
+        return {"table": _name(table), "problem": table.message, "remedy": table.remedy}
     schema = table.schema
     return {
         "table": str(schema.path),

@@ -14,6 +14,7 @@ from rich.text import Text
 from seatunnel_py import app
 from seatunnel_py.errors import ExitCode
 from seatunnel_py.local.preview import StepRows
+from seatunnel_py.plan.isolated import IsolatedTable
 
 CELL_CHARACTERS_MAX = 40
 
@@ -21,13 +22,19 @@ CELL_CHARACTERS_MAX = 40
 def preview(path: Path, variables: Mapping[str, str], rows: int) -> int:
     """Print the rows; reads from the sources only."""
     console = Console(markup=False, highlight=False)  # names and values hold brackets
+    code = ExitCode.SUCCESS
     for step in app.preview(path, variables, rows):
+        if isinstance(step, IsolatedTable):
+            console.print(f"{step.table}: ISOLATED: {step.message}", style="red", soft_wrap=True)
+            console.print(f"  remedy: {step.remedy}" if step.remedy else "", style="green", soft_wrap=True)
+            code = ExitCode.SOME_TABLES_FAILED
+            continue
         # Not as the table's title, which would be folded to the width of a narrow table.
         console.print(f"{_heading(step)}  ({step.plugin})", style="italic", soft_wrap=True)
         console.print(_table(step))
         for reason in step.rejected:
             console.print(f"  rejected: {reason}", style="yellow")
-    return ExitCode.SUCCESS
+    return code
 
 
 def _heading(step: StepRows) -> str:

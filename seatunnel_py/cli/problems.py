@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from seatunnel_py.cli import debugging
-from seatunnel_py.errors import ExitCode, JobFileError, Problem, SeaTunnelError, UnreachableError
+from seatunnel_py.errors import ExitCode, JobFileError, Problem, SeaTunnelError, TablesFailedError, UnreachableError
 from seatunnel_py.runtime.job_changes import ChangesRefused
 
 
@@ -52,8 +52,9 @@ def tell_problems(error: JobFileError) -> int:
 
 
 def exit_code(error: JobFileError) -> int:
-    """A scheduler may try again what is away, but not what is wrong."""
-    return ExitCode.FAILED if isinstance(error, UnreachableError) else ExitCode.JOB_FILE_WRONG
+    """A scheduler may try again what is away, and what tables fail for, but not what is wrong."""
+    passing = isinstance(error, UnreachableError | TablesFailedError)
+    return ExitCode.FAILED if passing else ExitCode.JOB_FILE_WRONG
 
 
 def _text(problem: Problem) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from seatunnel_py.api.batch import Batch, Rejected
 from seatunnel_py.api.schema import TableSchema
-from seatunnel_py.plan.flows import FlowGraph, SinkNode, SourceNode, SqlNode, TransformNode
+from seatunnel_py.plan.flow_graph import FlowGraph, SinkNode, SourceNode, SqlNode, TransformNode
 from seatunnel_py.plan.sql import SqlAnalyst
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
 from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.api.sink import CommitContext, Committer, Piece, Setup, Sink
-from seatunnel_py.api.source import Enumerator, Source, SourceTable, Split
+from seatunnel_py.api.source import Enumerator, Source, SourceTable, Split, TableFailure
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.plan.awaiting import asking
@@ -51,14 +51,18 @@ def named(step: Step, method: str) -> Iterator[None]:
         raise Unforeseen(step.id, _failed(step, method, error), FAILED) from error
 
 
-def source_of(step: Step, job: Job) -> tuple[Source, tuple[SourceTable, ...], SourceCapabilities]:
-    """A source, its tables, and what it can do."""
+def source_of(
+    step: Step, job: Job
+) -> tuple[Source, tuple[SourceTable, ...], tuple[TableFailure, ...], SourceCapabilities]:
+    """A source, its tables, those that it cannot describe, and what it can do."""
     factory: Any = step.factory
     context = step.context(job)
     source = _one(step, "create", _told(step, "create", lambda: factory.create(step.options, context)), Source)
-    tables = _told(step, "tables", lambda: _all(step, "tables", source.tables(), SourceTable))
+    found = _told(step, "tables", lambda: _all(step, "tables", source.tables(), SourceTable | TableFailure))
+    tables = tuple(one for one in found if isinstance(one, SourceTable))
+    failures = tuple(one for one in found if isinstance(one, TableFailure))
     able = _told(step, "capabilities", lambda: factory.capabilities(step.options, context))
-    return source, tables, _one(step, "capabilities", able, SourceCapabilities)
+    return source, tables, failures, _one(step, "capabilities", able, SourceCapabilities)
 
 
 def transform_of(
@@ -175,17 +179,22 @@ def _failed(step: Step, method: str, error: BaseException) -> str:
     return described(error, step.plugin, method)
 
 
-def _one(step: Step, method: str, answer: T, kind: type) -> T:
+def _one(step: Step, method: str, answer: T, kind: Any) -> T:
     if not isinstance(answer, kind):
-        raise _mistake(step, method, f"returns {_shown(answer)} instead of a {kind.__name__}")
+        raise _mistake(step, method, f"returns {_shown(answer)} instead of a {_called(kind)}")
     return answer
 
 
-def _all(step: Step, method: str, answers: Iterable[T], kind: type) -> tuple[T, ...]:
+def _all(step: Step, method: str, answers: Iterable[T], kind: Any) -> tuple[T, ...]:
     """The same for several, which may be made on demand."""
     if not isinstance(answers, Iterable):
-        raise _mistake(step, method, f"returns {_shown(answers)} where {kind.__name__}s belong")
+        raise _mistake(step, method, f"returns {_shown(answers)} where {_called(kind)}s belong")
     return tuple(_one(step, method, one, kind) for one in answers)
+
+
+def _called(kind: Any) -> str:
+    """The name of a class; of several, that of the first, which is what authors return most often."""
+    return str(getattr(kind, "__name__", "") or get_args(kind)[0].__name__)
 
 
 def _mistake(step: Step, method: str, text: str) -> BrokenPluginError:

@@ -8,8 +8,9 @@ from typing import Any
 
 from seatunnel_py.errors import SeaTunnelError, worded
 from seatunnel_py.plan import asked, conversions
-from seatunnel_py.plan.flows import FlowGraph, SinkNode, SourceNode, SqlNode, TableNode
+from seatunnel_py.plan.flow_graph import FlowGraph, SinkNode, SourceNode, SqlNode, TableNode
 from seatunnel_py.plan.guarantee import paths
+from seatunnel_py.plan.isolated import IsolatedTable
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.redaction import redacted_plain
@@ -17,7 +18,14 @@ from seatunnel_py.redaction import redacted_plain
 SPLITS_SHOWN_MAX = 8
 
 
-def describe(job: Job, graph: FlowGraph, pipelines: tuple[Pipeline, ...], *, look: bool) -> dict[str, Any]:
+def describe(
+    job: Job,
+    graph: FlowGraph,
+    pipelines: tuple[Pipeline, ...],
+    isolated: tuple[IsolatedTable, ...] = (),
+    *,
+    look: bool,
+) -> dict[str, Any]:
     """Everything that a run would do, as JSON-ready data.
 
     With ``look`` the sinks are asked for their start effects and the sources for their splits (read only); a table
@@ -29,6 +37,10 @@ def describe(job: Job, graph: FlowGraph, pipelines: tuple[Pipeline, ...], *, loo
         "file": job.file.path,
         "steps": [{"id": step.id, "kind": step.kind.value, "plugin": step.plugin} for step in job.steps],
         "pipelines": [_pipeline(graph, pipeline, look=look) for pipeline in pipelines],
+        "isolated": [
+            {"table": str(one.table), "step": one.step, "problem": one.message, "remedy": one.remedy}
+            for one in isolated
+        ],
         "notes": list(job.notes),
     }
     shown: dict[str, Any] = redacted_plain(described)  # a secret by reference may stand in any text of any plugin
@@ -83,7 +95,9 @@ def _problem(error: Exception) -> dict[str, Any]:
 
 def has_problem(plan: dict[str, Any]) -> bool:
     """Whether a table of the plan would fail, as far as one can see."""
-    return any("problem" in part for line in plan["pipelines"] for part in (*line["vertices"], *line["sinks"]))
+    return bool(plan["isolated"]) or any(
+        "problem" in part for line in plan["pipelines"] for part in (*line["vertices"], *line["sinks"])
+    )
 
 
 def _node(node: TableNode) -> dict[str, Any]:
@@ -137,6 +151,8 @@ def text(plan: dict[str, Any]) -> str:
 def _lines(plan: dict[str, Any]) -> Iterable[str]:
     vertices = sum(len(line["vertices"]) for line in plan["pipelines"])
     shape = f"{_counted(len(plan['pipelines']), 'pipeline')}, {_counted(vertices, 'vertex', 'vertices')}"
+    if plan["isolated"]:
+        shape += f", {_counted(len(plan['isolated']), 'table')} isolated"
     yield f"{plan['job']} ({plan['mode'].lower()}): {shape}"
     for note in plan["notes"]:
         yield f"note: {note}"
@@ -152,6 +168,10 @@ def _lines(plan: dict[str, Any]) -> Iterable[str]:
         for path in line["guarantees"]:
             why = f": {path['why']}" if path["why"] else ""
             yield f"  guarantee  {path['from']} to {path['to']}: {path['guarantee']}{why}"
+    for one in plan["isolated"]:
+        yield ""
+        yield f"ISOLATED: {one['table']} ({one['step']})"
+        yield from _problem_lines(one)
 
 
 def _counted(number: int, word: str, words: str = "") -> str:

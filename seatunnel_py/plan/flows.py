@@ -9,118 +9,24 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import count
-from typing import Any, TypeAlias
+from typing import Any
 
 from pydantic import ValidationError
 
-from seatunnel_py.api.capabilities import Determinism, SinkCapabilities, SourceCapabilities, TransformCapabilities
+from seatunnel_py.api.capabilities import Determinism
 from seatunnel_py.api.options import JOB_FILE
 from seatunnel_py.api.schema import TablePath, TableSchema
-from seatunnel_py.api.sink import Sink
-from seatunnel_py.api.source import Source, SourceTable
 from seatunnel_py.api.step_options import RuleMatchMode, TransformOptions
-from seatunnel_py.api.transform import Transform
 from seatunnel_py.config.placeholders import Names, expand
 from seatunnel_py.errors import PlanError, Problem, RetriableError, SeaTunnelError, UnreachableError
 from seatunnel_py.plan import asked
+from seatunnel_py.plan.flow_graph import FlowGraph, SinkNode, SourceNode, SqlNode, Stream, TransformNode
+from seatunnel_py.plan.isolated import IsolatedTable
 from seatunnel_py.plan.registry import BrokenPluginError, PluginKind
 from seatunnel_py.plan.sql import Analysis, CatalystFactory, SqlAnalyst
 from seatunnel_py.plan.steps import Job, Step
-from seatunnel_py.redaction import redacted_text
-
-
-@dataclass(frozen=True, slots=True)
-class SourceNode:
-    id: str
-    step: Step
-    source: Source
-    table: SourceTable
-    capabilities: SourceCapabilities
-
-
-@dataclass(frozen=True, slots=True)
-class TransformNode:
-    """``feeds`` is the one stream that it reads. ``retries``: how often a row that it rejects comes back to it."""
-
-    id: str
-    step: Step
-    transform: Transform
-    table: TableSchema
-    capabilities: TransformCapabilities
-    retries: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class SqlNode:
-    """A query over named inputs; ``inputs`` pairs each name with the table that it stands for."""
-
-    id: str
-    step: Step
-    analysis: Analysis
-    inputs: tuple[tuple[str, TableSchema], ...]
-    output: TableSchema
-
-
-@dataclass(frozen=True, slots=True)
-class SinkNode:
-    id: str
-    step: Step
-    sink: Sink
-    table: TableSchema
-    capabilities: SinkCapabilities
-
-    @property
-    def shown(self) -> str:
-        """The target as people may read it: an option that it is made of may hold a secret by reference."""
-        return redacted_text(self.sink.target)
-
-
-TableNode: TypeAlias = SourceNode | TransformNode | SqlNode | SinkNode
-
-
-@dataclass(frozen=True, slots=True)
-class Stream:
-    """Rows of one table as one node gives them."""
-
-    node: str
-    table: TableSchema
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """``table`` is the table of the rows; ``name`` is what a query calls them, empty elsewhere."""
-
-    sender: str
-    table: TablePath
-    receiver: str
-    name: str = ""
-
-
-@dataclass(slots=True)
-class FlowGraph:
-    """Nodes in topological order, and the edges between them, found by either end: a job may have thousands."""
-
-    nodes: dict[str, TableNode] = field(default_factory=dict)
-    edges: list[Edge] = field(default_factory=list)
-    _from: dict[str, list[Edge]] = field(default_factory=dict)
-    _into: dict[str, list[Edge]] = field(default_factory=dict)
-
-    def put(self, node: TableNode, inputs: Iterable[tuple[str, Stream]]) -> None:
-        assert node.id not in self.nodes, f"two nodes are called {node.id}"
-        self.nodes[node.id] = node
-        for name, stream in inputs:
-            edge = Edge(stream.node, stream.table.path, node.id, name)
-            self.edges.append(edge)
-            self._from.setdefault(edge.sender, []).append(edge)
-            self._into.setdefault(edge.receiver, []).append(edge)
-
-    def outputs(self, node_id: str) -> Sequence[Edge]:
-        return self._from.get(node_id, ())
-
-    def inputs(self, node_id: str) -> Sequence[Edge]:
-        return self._into.get(node_id, ())
 
 
 def build(job: Job, analyst: SqlAnalyst | None) -> FlowGraph:
@@ -129,6 +35,14 @@ def build(job: Job, analyst: SqlAnalyst | None) -> FlowGraph:
     ``analyst`` may be None where the job has no query (or where nobody needs its schema).
     """
     return _Builder(job, analyst).build()
+
+
+class _RefusedError(Exception):
+    """A step does not take one table; ``node`` is where its rows would have come from."""
+
+    def __init__(self, node: str, table: TableSchema, error: Exception) -> None:
+        super().__init__(str(error))
+        self.node, self.table, self.error = node, table, error
 
 
 class _Builder:
@@ -140,16 +54,18 @@ class _Builder:
         self.broken: BaseException | None = None  # the trace that ``--debug`` shows
         self.away = 0  # of the problems: what another try may mend
         self.streams: dict[str, list[Stream]] = {}
+        self.lost: dict[str, list[IsolatedTable]] = {}  # by step: tables of which nothing comes out of it
 
     def build(self) -> FlowGraph:
         for step in self.job.steps:
             inputs = [(name, stream) for name in step.inputs for stream in self.streams[name]]
+            self.lost[step.id] = [one for name in step.inputs for one in self.lost[name]]
             if isinstance(step.factory, CatalystFactory):
                 self.streams[step.id] = self._query(step, step.factory, inputs)
             elif step.kind is PluginKind.SOURCE:
                 self.streams[step.id] = self._source(step)
             elif step.kind is PluginKind.TRANSFORM:
-                self.streams[step.id] = [out for _, stream in inputs for out in self._transform(step, stream)]
+                self.streams[step.id] = self._transformed(step, [stream for _, stream in inputs])
             else:
                 self._sink(step, [stream for _, stream in inputs])
         if self.problems:
@@ -161,11 +77,11 @@ class _Builder:
 
     def _source(self, step: Step) -> list[Stream]:
         try:
-            source, tables, capabilities = asked.source_of(step, self.job)
+            source, tables, failures, capabilities = asked.source_of(step, self.job)
         except (SeaTunnelError, ValueError) as error:
             self._problem(step, error)
             return []
-        counted = Counter(table.schema.path for table in tables)
+        counted = Counter([*(table.schema.path for table in tables), *(failure.path for failure in failures)])
         twice = [str(path) for path, times in counted.items() if times > 1]
         if twice:
             text = f"the source has {twice[0]} more than once"
@@ -176,24 +92,39 @@ class _Builder:
             node = SourceNode(_node_id(step, table.schema), step, source, table, capabilities)
             self.graph.put(node, ())
             streams.append(Stream(node.id, table.schema))
-        if not streams:
+        for failure in failures:
+            self._isolate(step, failure.path, failure.message, failure.remedy)
+        if not streams and not failures:
             self.problems.append(step.node.problem("the source found no table", remedy="check its path or pattern"))
         return streams
 
     # --------------------------------------------------------- transforms
 
-    def _transform(self, step: Step, stream: Stream) -> list[Stream]:
+    def _transformed(self, step: Step, inputs: Sequence[Stream]) -> list[Stream]:
+        """The streams behind the step for all streams in front of it."""
+        found: list[Stream] = []
+        refusals, accepted = [], 0
+        for stream in inputs:
+            matching = self._matching(step, stream.table)
+            try:
+                found += self._transform(step, stream, matching)
+                accepted += bool(matching)
+            except _RefusedError as refusal:
+                refusals.append(refusal)
+        self._settle(step, refusals, accepted)
+        return found
+
+    def _transform(self, step: Step, stream: Stream, matching: Sequence[Any]) -> list[Stream]:
         """The streams behind the step for one stream in front of it: itself, where the step does not match it."""
         streams = [stream]
         first_id = self._new_id(step, stream.table)
-        for number, options in enumerate(self._matching(step, stream.table)):
+        for number, options in enumerate(matching):
             current = streams[0]
             node_id = first_id + (f".{number + 1}" if number else "")
             try:
                 transform, output, side, capabilities = asked.transform_of(step, options, current.table, self.job)
             except (SeaTunnelError, ValueError) as error:
-                self._problem(step, error, stream.table)
-                return []
+                raise _RefusedError(current.node, stream.table, error) from error
             if output is not None and not capabilities.keeps_keys:
                 output = _unproved(output)
             retries = options.retry_rejected
@@ -245,9 +176,12 @@ class _Builder:
                 self.problems.append(step.node.problem(text, remedy=remedy, option="plugin_input"))
                 return []
         if len(step.inputs) > 1:
-            return self._one_query(step, factory, step.options, inputs)
+            if self._shares_fate(step, [stream for _, stream in inputs], "the query joins it with"):
+                return []
+            return self._joined(step, factory, inputs)
         passed: list[Stream] = []
         made: list[Stream] = []
+        refusals = []
         for pair in inputs:
             matching = self._matching(step, pair[1].table)
             if not matching:
@@ -255,7 +189,11 @@ class _Builder:
             elif len(matching) > 1:
                 self._problem(step, ValueError("table_transform: a query takes one rule for each table"), pair[1].table)
             else:
-                made += self._one_query(step, factory, matching[0], [pair])
+                try:
+                    made += self._one_query(step, factory, matching[0], [pair])
+                except ValueError as error:
+                    refusals.append(_RefusedError(pair[1].node, pair[1].table, error))
+        self._settle(step, refusals, len(made))
         self._refuse_halves(step, made)
         return [*passed, *made]
 
@@ -273,6 +211,13 @@ class _Builder:
         assert isinstance(node, SqlNode)
         return node
 
+    def _joined(self, step: Step, factory: CatalystFactory, inputs: list[tuple[str, Stream]]) -> list[Stream]:
+        try:
+            return self._one_query(step, factory, step.options, inputs)
+        except ValueError as error:
+            self._problem(step, error)
+            return []
+
     def _one_query(
         self, step: Step, factory: CatalystFactory, options: Any, group: list[tuple[str, Stream]]
     ) -> list[Stream]:
@@ -280,15 +225,11 @@ class _Builder:
             self.problems.append(step.node.problem("this command cannot run SQL steps", remedy="use `seatunnel run`"))
             return []
         named = {self._sql_name(step_id): stream for step_id, stream in group}
-        try:
-            analysis = self.analyst.analyse(
-                factory.query(options),
-                {name: stream.table for name, stream in named.items()},
-                self.job.file.env.sql_dialect,
-            )
-        except ValueError as error:
-            self._problem(step, error, group[0][1].table if len(group) == 1 else None)
-            return []
+        analysis = self.analyst.analyse(
+            factory.query(options),
+            {name: stream.table for name, stream in named.items()},
+            self.job.file.env.sql_dialect,
+        )
         output = self._query_output(step, group, analysis)
         inputs = tuple((name, stream.table) for name, stream in named.items())
         node = SqlNode(self._new_id(step, output), step, analysis, inputs, output)
@@ -315,6 +256,7 @@ class _Builder:
         tables: dict[TablePath, list[Stream]] = {}
         for stream in streams:
             tables.setdefault(stream.table.path, []).append(stream)
+        made, refusals = [], []
         for path, group in tables.items():
             if _differ(group):
                 text = f"its inputs bring two different row types for the table {path}"
@@ -322,21 +264,61 @@ class _Builder:
                     step.node.problem(text, remedy="map both to the same columns", option="plugin_input")
                 )
                 continue
-            self._one_sink(step, group, len(tables))
+            try:
+                made.append(self._one_sink(step, group, len(tables)))
+            except _RefusedError as refusal:
+                refusals += [_RefusedError(stream.node, stream.table, refusal.error) for stream in group]
+        self._settle(step, refusals, len(made))
+        spanning = [Stream(node.id, node.table) for node in made if node.capabilities.spans_tables]
+        self._shares_fate(step, spanning, "its sink decides over all tables together, and one is")
 
-    def _one_sink(self, step: Step, group: list[Stream], tables: int) -> None:
+    def _one_sink(self, step: Step, group: list[Stream], tables: int) -> SinkNode:
         table = group[0].table
         options = expand(step.options, _names(table))
         try:
             sink, capabilities = asked.sink_of(step, options, table, self.job)
         except (SeaTunnelError, ValueError) as error:
-            self._problem(step, error, table)
-            return
+            raise _RefusedError(group[0].node, table, error) from error
         if tables > 1 and not capabilities.multi_table:
             text = f"this sink takes one table, and {tables} come in"
             self.problems.append(step.node.problem(text, remedy="use one sink per table", option="plugin_input"))
         node = SinkNode(_node_id(step, table), step, sink, table, capabilities)
         self.graph.put(node, [("", stream) for stream in group])
+        return node
+
+    # --------------------------------------------------- tables that fail
+
+    def _settle(self, step: Step, refusals: Sequence[_RefusedError], accepted: int) -> None:
+        """A step that takes none of the tables that it is meant for is wrong; else those it does not take fail alone.
+        A broken plugin is no fault of a table's."""
+        told: set[tuple[TablePath, str]] = set()
+        for refusal in refusals:
+            if not accepted or isinstance(refusal.error, BrokenPluginError):
+                if (refusal.table.path, str(refusal.error)) not in told:  # a union brings one table by several ways
+                    self._problem(step, refusal.error, refusal.table)
+                told.add((refusal.table.path, str(refusal.error)))
+                continue
+            message, remedy = _worded(refusal.error)
+            cause = self._cause(step, refusal.table.path, message, remedy)
+            self.graph.refused.setdefault(refusal.node, cause)
+            self.lost[step.id].append(cause)
+
+    def _shares_fate(self, step: Step, streams: Iterable[Stream], why: str) -> bool:
+        """Whether a table is lost on the way to this step, which cannot do without it: the others fail with it."""
+        lost = next(iter(self.lost[step.id]), None)
+        for stream in streams if lost is not None else ():
+            assert lost is not None
+            self.graph.refused.setdefault(stream.node, lost.of(stream.table.path, why))
+        return lost is not None
+
+    def _isolate(self, step: Step, path: TablePath, message: str, remedy: str) -> None:
+        cause = self._cause(step, path, message, remedy)
+        self.graph.isolated.append(cause)
+        self.lost[step.id].append(cause)
+
+    def _cause(self, step: Step, path: TablePath, message: str, remedy: str) -> IsolatedTable:
+        problem = step.node.problem(_of_table(path, message), remedy=remedy)
+        return IsolatedTable(path, step.id, message, remedy, problem)
 
     def _new_id(self, step: Step, table: TableSchema) -> str:
         """The id of the next node of a step for a table. Two inputs that bring one table get a node each: a node reads
@@ -349,16 +331,24 @@ class _Builder:
         """Report a plugin's refusal; a text that begins with one of the step's options stands at that option."""
         self.away += isinstance(error, RetriableError)
         self.broken = error if isinstance(error, BrokenPluginError) else self.broken
-        remedy = error.remedy if isinstance(error, SeaTunnelError) else ""
-        message = error.message if isinstance(error, SeaTunnelError) else str(error)
+        message, remedy = _worded(error)
         option, found, rest = message.partition(": ")
         if found and step.node.options.find(option) is not None:
             message = rest
         else:
             option = ""
-        if table is not None and str(table.path) not in message:
-            message = f"table {table.path}: {message}"
+        if table is not None:
+            message = _of_table(table.path, message)
         self.problems.append(step.node.problem(message, option=option, remedy=remedy))
+
+
+def _worded(error: Exception) -> tuple[str, str]:
+    """Message and remedy."""
+    return (error.message, error.remedy) if isinstance(error, SeaTunnelError) else (str(error), "")
+
+
+def _of_table(path: TablePath, message: str) -> str:
+    return message if str(path) in message else f"table {path}: {message}"
 
 
 def _unproved(table: TableSchema) -> TableSchema:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from seatunnel_py.api.capabilities import Guarantee
 from seatunnel_py.errors import PlanError, Problem
-from seatunnel_py.plan.flows import FlowGraph, SinkNode, SqlNode, TableNode, TransformNode
+from seatunnel_py.plan.flow_graph import FlowGraph, SinkNode, SqlNode, TableNode, TransformNode
 
 OPTION = "retry_rejected"
 

@@ -6,17 +6,22 @@ import difflib
 from collections.abc import Sequence
 
 from seatunnel_py.errors import PlanError, Problem
+from seatunnel_py.plan.isolated import IsolatedTable, require_some
 from seatunnel_py.plan.pipelines import Pipeline
 
 TABLES_NAMED_MAX = 20  # in a message; a job may have thousands
 
 
-def only(pipelines: tuple[Pipeline, ...], wanted: Sequence[str]) -> tuple[Pipeline, ...]:
-    """The pipelines that read one of the wanted tables, all of them when none is named. The end of a name (without its
-    database, say) is enough where it means one table. Raises PlanError naming every one that is not there."""
+def only(
+    pipelines: tuple[Pipeline, ...], isolated: tuple[IsolatedTable, ...], wanted: Sequence[str]
+) -> tuple[tuple[Pipeline, ...], tuple[IsolatedTable, ...]]:
+    """The pipelines that read one of the wanted tables and the wanted tables that are isolated, all of them when none
+    is named. The end of a name (without its database, say) is enough where it means one table. Raises PlanError naming
+    every one that is not there, and TablesFailedError where none of them can run."""
     if not wanted:
-        return pipelines
+        return pipelines, isolated
     known = list(dict.fromkeys(str(path) for pipeline in pipelines for path in pipeline.tables))
+    known += [str(one.table) for one in isolated]
     tables: set[str] = set()
     problems = []
     for name in wanted:
@@ -27,7 +32,10 @@ def only(pipelines: tuple[Pipeline, ...], wanted: Sequence[str]) -> tuple[Pipeli
             problems.append(_not_one(name, found, known))
     if problems:
         raise PlanError(tuple(problems))
-    return tuple(pipeline for pipeline in pipelines if any(str(path) in tables for path in pipeline.tables))
+    kept = tuple(pipeline for pipeline in pipelines if any(str(path) in tables for path in pipeline.tables))
+    failed = tuple(one for one in isolated if str(one.table) in tables)
+    require_some(kept, failed, fail_fast=False)
+    return kept, failed
 
 
 def _not_one(name: str, found: list[str], known: list[str]) -> Problem:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from seatunnel_py.api.capabilities import Determinism
 from seatunnel_py.api.sink import Setup
-from seatunnel_py.plan.flows import SinkNode, SourceNode, SqlNode, TransformNode
+from seatunnel_py.plan.flow_graph import SinkNode, SourceNode, SqlNode, TransformNode
 from seatunnel_py.plan.pipelines import Vertex
 from seatunnel_py.work.chain import (
     Chain,

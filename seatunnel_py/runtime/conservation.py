@@ -10,7 +10,7 @@ reported all the same.
 from __future__ import annotations
 
 from seatunnel_py.api.capabilities import Cardinality
-from seatunnel_py.plan.flows import SqlNode, TransformNode
+from seatunnel_py.plan.flow_graph import SqlNode, TransformNode
 from seatunnel_py.plan.pipelines import Vertex
 from seatunnel_py.runtime.tallies import Tally
 from seatunnel_py.work.unit import QUARANTINE, FailureKind, Unit, UnitFailure, UnitResult

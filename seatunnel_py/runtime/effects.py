@@ -22,7 +22,7 @@ from seatunnel_py.api.types import Conversion
 from seatunnel_py.config.references import unknown
 from seatunnel_py.errors import FatalError, NoWayOn, RetriableError, SeaTunnelError, worded
 from seatunnel_py.plan import asked
-from seatunnel_py.plan.flows import SinkNode, SourceNode
+from seatunnel_py.plan.flow_graph import SinkNode, SourceNode
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
 from seatunnel_py.protocol.items import StagedPiece
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind

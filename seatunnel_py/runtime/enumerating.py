@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_py.api.batch import Position
 from seatunnel_py.api.source import Enumerator, Split
 from seatunnel_py.plan import asked
-from seatunnel_py.plan.flows import SourceNode
+from seatunnel_py.plan.flow_graph import SourceNode
 from seatunnel_py.protocol.coordinator_events import PlanGrew
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.effects import Prepared, as_failure

@@ -15,7 +15,7 @@ from itertools import count
 from seatunnel_py.api.capabilities import Determinism as Promised
 from seatunnel_py.api.capabilities import Guarantee
 from seatunnel_py.config.env import Retain
-from seatunnel_py.plan.flows import SinkNode, SourceNode, SqlNode, TransformNode
+from seatunnel_py.plan.flow_graph import SinkNode, SourceNode, SqlNode, TransformNode
 from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
 from seatunnel_py.protocol import topology as protocol
 from seatunnel_py.protocol.topology import Determinism, Edge, SinkKind, Spread, Topology

@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.capabilities import Guarantee
@@ -34,6 +35,7 @@ class Fate(StrEnum):
     ADDED = "added"
     DROPPED = "dropped"
     CHANGED = "changed"
+    ISOLATED = "isolated"
 
 
 class Needs(StrEnum):
@@ -67,8 +69,11 @@ class ChangesRefused(SeaTunnelError):
         self.args = (self.message, self.remedy, changes)
 
 
-def described(job: Job, pipelines: Mapping[str, Pipeline]) -> Described:
-    """What the next run compares itself with, as plain data without secrets."""
+def described(
+    job: Job, pipelines: Mapping[str, Pipeline], isolated: Mapping[str, str] = MappingProxyType({})
+) -> Described:
+    """What the next run compares itself with, as plain data without secrets. ``isolated``: the tables that cannot be
+    planned, and why."""
     from seatunnel_py.runtime.graph import graph_of, promised  # who only reads job files has no graph
 
     steps = {
@@ -98,13 +103,24 @@ def described(job: Job, pipelines: Mapping[str, Pipeline]) -> Described:
         }
         for key, pipeline in pipelines.items()
     }
-    return {"steps": steps, "pipelines": tables}
+    return {"steps": steps, "pipelines": tables, "isolated": dict(isolated)}
+
+
+def isolated_of(old: Mapping[str, Any], now: Described) -> Mapping[str, Any]:
+    """The pipelines of an earlier run whose tables cannot be planned now: where they stand is kept for a later one."""
+    out = now.get("isolated", {})
+    missing = {key: pipeline for key, pipeline in old.items() if key not in now["pipelines"]}
+    return {key: pipeline for key, pipeline in missing.items() if any(table in out for table in pipeline["columns"])}
 
 
 def changes(before: Described, now: Described) -> tuple[Change, ...]:
     """Table by table, then step by step."""
     old, new = before["pipelines"], now["pipelines"]
+    apart = isolated_of(old, now)
+    old = {key: pipeline for key, pipeline in old.items() if key not in apart}
     found = list(_tables(old, new))
+    follows = "it cannot be planned now and is left out; where it stood is kept"
+    found += [Change(f"table {key}", Fate.ISOLATED, follows) for key in apart]
     for key in (key for key in new if key in old):
         found += _pipeline(key, old[key], new[key])
     found += _steps(before["steps"], now["steps"], len(set(new) - set(old)), len(set(old) - set(new)))

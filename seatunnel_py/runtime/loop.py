@@ -70,7 +70,8 @@ class Driver:
         self.engine: Engine
         self._await_engine = engine
         self.when_begun = HeldCalls()
-        settings = replace(settings, isolates=(len(pipelines) > 1 or bool(authority.apart)) and not settings.fail_fast)
+        several = settings.isolates or len(pipelines) > 1 or bool(authority.apart)
+        settings = replace(settings, isolates=several and not settings.fail_fast)
         self._settings = settings
         self._clock = clock
         self._listen = listen

@@ -17,7 +17,7 @@ from seatunnel_py.api.capabilities import SourceCapabilities
 from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.api.source import SourceTable
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.plan.flows import SourceNode, SqlNode, TableNode
+from seatunnel_py.plan.flow_graph import SourceNode, SqlNode, TableNode
 from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.work.quarantine import REPLAYED

@@ -19,7 +19,7 @@ from typing import Any
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.config.references import References, all_of
 from seatunnel_py.errors import FatalError, NoWayOn
-from seatunnel_py.plan.flows import SinkNode
+from seatunnel_py.plan.flow_graph import SinkNode
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.claims import RestoreRefused
 from seatunnel_py.protocol.ids import Subtask

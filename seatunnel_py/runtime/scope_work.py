@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from seatunnel_py.api.sink import CommitContext, Setup, SinkCommit, SinkSetup
 from seatunnel_py.plan import asked
-from seatunnel_py.plan.flows import SinkNode
+from seatunnel_py.plan.flow_graph import SinkNode
 from seatunnel_py.protocol.items import StagedPiece
 from seatunnel_py.runtime import crash_points, effects, quarantine
 from seatunnel_py.runtime.chains import JobIdentity

@@ -18,7 +18,7 @@ PROGRESS_SECONDS = 10.0  # between the checkpoints of a bounded job that asks fo
 @dataclass(frozen=True, slots=True)
 class Settings:
     """``checkpoint`` is what ``env`` says of checkpoints; its interval may be absent. ``isolates``: others go on
-    without a pipeline that has failed."""
+    without a pipeline that has failed; where that is set beforehand, the job has tables beside its pipelines."""
 
     retry: RetryPolicy
     budget: Budget

@@ -14,7 +14,7 @@ from typing import Any
 
 from seatunnel_py.api.capabilities import Cardinality
 from seatunnel_py.api.schema import TablePath
-from seatunnel_py.plan.flows import SqlNode, TableNode, TransformNode
+from seatunnel_py.plan.flow_graph import SqlNode, TableNode, TransformNode
 from seatunnel_py.plan.pipelines import Vertex
 from seatunnel_py.work.unit import QUARANTINE, UnitResult
 

@@ -12,7 +12,7 @@ from typing import Any
 from seatunnel_py.api.batch import Batch, Element, Position
 from seatunnel_py.api.capabilities import Determinism, SourceCapabilities
 from seatunnel_py.api.factory import JobMode, SourceFactory, StepContext
-from seatunnel_py.api.source import Reader, Source, SourceTable, Split
+from seatunnel_py.api.source import Reader, Source, SourceTable, Split, TableFailure
 from seatunnel_py.api.types import to_arrow
 from seatunnel_py.testing.findings import Broken
 from seatunnel_py.testing.given_options import resolved
@@ -46,11 +46,21 @@ class SourceTarget:
         return pickle.loads(pickle.dumps(made)), self.factory.capabilities(options, context)
 
 
+def tables_of(source: Source) -> list[SourceTable]:
+    """All tables of a source. Raises Broken where it cannot describe one of those that it is tried with."""
+    found: list[SourceTable] = []
+    for table in source.tables():
+        if isinstance(table, TableFailure):
+            raise Broken(f"table {table.path} cannot be described: {table.message}")
+        found.append(table)
+    return found
+
+
 class Reading:
     def __init__(self, target: SourceTarget) -> None:
         self.target = target
         self.source, self.capabilities = target.source()
-        self.tables = {table.schema.path: table for table in self.source.tables()}
+        self.tables = {table.schema.path: table for table in tables_of(self.source)}
         self.enumerator = self.source.enumerator(list(self.tables.values()), None)
         self.splits = tuple(self.enumerator.discover())
 
@@ -83,7 +93,7 @@ class Reading:
         if len(set(ids)) < len(ids):
             raise Broken("two splits have one id")
         other = self.target.source()[0]
-        again = other.enumerator(list(other.tables()), None)
+        again = other.enumerator(tables_of(other), None)
         try:
             if sorted(split.id for split in again.discover()) != sorted(ids):
                 raise Broken("a second enumerator names its splits otherwise")

@@ -26,6 +26,10 @@ SUFFIX_CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".
 _PACKED_FORMATS = {FileFormat.TEXT, FileFormat.CSV, FileFormat.JSON, FileFormat.XML}
 
 
+class MissingPathError(FatalError):
+    """The option names a path that does not exist."""
+
+
 def find_documents(storage: LocalStorage, options: FileReadOptions) -> list[Document]:
     """Every document of the table, in the order in which it is read."""
     entries = find_files(storage, options)
@@ -41,7 +45,7 @@ def find_files(storage: LocalStorage, options: FileReadOptions) -> list[FileEntr
     elif storage.is_directory(root):
         found = [entry for entry in storage.walk(root) if _is_wanted(root, entry, options)]
     else:
-        raise FatalError(f"there is no file or directory {root}", "correct the option path")
+        raise MissingPathError(f"there is no file or directory {root}", "correct the option path")
     if options.sync_mode is SyncMode.UPDATE:
         found = [entry for entry in found if not is_there(storage, options, root, entry)]
     if options.sort_files_by_modification_time:  # newest first: where no schema is given, its columns are the table's

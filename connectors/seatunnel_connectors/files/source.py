@@ -7,6 +7,7 @@ A file that changes afterwards is an error: positions in it would point anywhere
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, cast
@@ -16,6 +17,7 @@ from seatunnel_connectors.files.formats.base import CONTENT, FormatReader, Layou
 from seatunnel_connectors.files.formats.registry import reader_for
 from seatunnel_connectors.files.options import FileReadOptions
 from seatunnel_connectors.files.scan import (
+    MissingPathError,
     codec_of,
     documents_of,
     find_documents,
@@ -34,12 +36,14 @@ from seatunnel_py.api import (
     FatalError,
     Kind,
     Plain,
+    PluginError,
     Position,
     Reader,
     Rejected,
     Source,
     SourceTable,
     Split,
+    TableFailure,
     TablePath,
 )
 
@@ -62,11 +66,19 @@ class FileSource(Source):
     storage: LocalStorage
     entries: tuple[FileTable, ...]
 
-    def tables(self) -> Sequence[SourceTable]:
+    def tables(self) -> Sequence[SourceTable | TableFailure]:
         return [self._table(entry) for entry in self.entries]
 
-    def _table(self, entry: FileTable) -> SourceTable:
-        documents = find_documents(self.storage, entry.options)
+    def _table(self, entry: FileTable) -> SourceTable | TableFailure:
+        """Files that cannot be listed or read fail alone; options that are wrong are raised."""
+        try:
+            return self._described(entry)
+        except _UnreadableError as error:
+            return TableFailure(entry.path, error.cause.message, error.cause.remedy)
+
+    def _described(self, entry: FileTable) -> SourceTable:
+        with _reading():
+            documents = find_documents(self.storage, entry.options)
         own = own_columns(entry.options, documents)
         from_path = entry.options.parse_partition_from_path and own != reader_for(entry.options).fixed_columns()
         partitions = partition_names(documents) if from_path else ()
@@ -90,6 +102,24 @@ class FileSource(Source):
         return FileReader(self.storage, entry.options, table)
 
 
+class _UnreadableError(Exception):
+    """Files of one table cannot be listed or read."""
+
+    def __init__(self, cause: PluginError) -> None:
+        super().__init__(cause.message)
+        self.cause = cause
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    try:
+        yield
+    except MissingPathError:
+        raise
+    except PluginError as error:
+        raise _UnreadableError(error) from error
+
+
 def own_columns(options: FileReadOptions, documents: list[Document]) -> tuple[Column, ...]:
     """The columns that the documents hold: declared, or found in the first one."""
     reader = reader_for(options)
@@ -105,7 +135,8 @@ def own_columns(options: FileReadOptions, documents: list[Document]) -> tuple[Co
             f"LocalFile: {path_of(options.path or '')}: the format {options.file_format_type} needs a schema",
             "declare the columns in schema.fields or schema.columns",
         )
-    return reader.find_columns(documents[0])
+    with _reading():
+        return reader.find_columns(documents[0])
 
 
 def projected(

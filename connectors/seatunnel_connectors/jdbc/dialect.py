@@ -12,7 +12,18 @@ from seatunnel_connectors.jdbc.options import JdbcSinkOptions, JdbcSourceOptions
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.splits import Probe
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, JobMode, NativeForm, NativeReader, Position, Sink, SourceTable, Split, TableSchema
+from seatunnel_py.api import (
+    Batch,
+    JobMode,
+    NativeForm,
+    NativeReader,
+    Position,
+    Sink,
+    SourceTable,
+    Split,
+    TableFailure,
+    TableSchema,
+)
 
 MODULES = {
     "postgres": "seatunnel_connectors.jdbc.postgres.dialect",
@@ -75,9 +86,9 @@ class Dialect(ABC):
     @abstractmethod
     def describe(
         self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions
-    ) -> list[SourceTable]:
-        """Every table that the requests name, looked up in as few questions as possible. Raises one FatalError
-        that names every problem of every table. Hints follow ``source.Hints``."""
+    ) -> list[SourceTable | TableFailure]:
+        """Every table that the requests name, looked up in as few questions as possible; why others cannot be read.
+        Raises one FatalError that names everything that is wrong with the options. Hints follow ``source.Hints``."""
 
     @abstractmethod
     def snapshot(self, address: Address, tables: Sequence[SourceTable]) -> Snapshot:

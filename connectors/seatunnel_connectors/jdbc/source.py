@@ -24,6 +24,7 @@ from seatunnel_py.api import (
     Source,
     SourceTable,
     Split,
+    TableFailure,
 )
 
 
@@ -86,7 +87,7 @@ class JdbcSource(Source, NativeSource):
     options: JdbcSourceOptions
     parallelism: int = 1
 
-    def tables(self) -> Sequence[SourceTable]:
+    def tables(self) -> Sequence[SourceTable | TableFailure]:
         return dialect_of(self.address).describe(self.address, requests_of(self.options), self.options)
 
     def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:

@@ -34,7 +34,7 @@ from seatunnel_py.api import (
     Writer,
     parse_type,
 )
-from seatunnel_py.plan.flows import FlowGraph, SinkNode, SourceNode, SqlNode, Stream, TransformNode
+from seatunnel_py.plan.flow_graph import FlowGraph, SinkNode, SourceNode, SqlNode, Stream, TransformNode
 from seatunnel_py.plan.registry import PluginKind
 from seatunnel_py.plan.sql import Analysis
 from seatunnel_py.plan.steps import Step

@@ -12,7 +12,7 @@ from seatunnel_py.api import Guarantee
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import PlanError
 from seatunnel_py.plan import explain, flows, guarantee, picture, retry
-from seatunnel_py.plan.flows import FlowGraph
+from seatunnel_py.plan.flow_graph import FlowGraph
 from seatunnel_py.plan.pipelines import divide
 from seatunnel_py.plan.registry import installed
 from seatunnel_py.plan.steps import understand

@@ -35,7 +35,7 @@ from seatunnel_py.api import (
     Writer,
     parse_type,
 )
-from seatunnel_py.plan.flows import SinkNode, SourceNode, TransformNode
+from seatunnel_py.plan.flow_graph import SinkNode, SourceNode, TransformNode
 from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
 from seatunnel_py.plan.registry import PluginKind
 from seatunnel_py.plan.steps import Step

@@ -8,7 +8,7 @@ import pytest
 from runtime_toys import ToySink, ToySource, filter_node, forked, sink_node, source_node, straight, worked
 
 from seatunnel_py.api import Cardinality, Determinism, Piece, Split, TablePath
-from seatunnel_py.plan.flows import SqlNode
+from seatunnel_py.plan.flow_graph import SqlNode
 from seatunnel_py.plan.pipelines import Vertex
 from seatunnel_py.plan.sql import Analysis
 from seatunnel_py.runtime.conservation import violation

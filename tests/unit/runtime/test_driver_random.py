@@ -22,7 +22,7 @@ from runtime_toys import Clock, Target, ToySink, ToySource, driver_of, filter_no
 from seatunnel_py.api import CommitContext, Committer, Piece, Position, Setup, TablePath
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.errors import FatalError
-from seatunnel_py.plan.flows import SqlNode
+from seatunnel_py.plan.flow_graph import SqlNode
 from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
 from seatunnel_py.plan.sql import Analysis, Determinism
 from seatunnel_py.protocol.trigger import CheckpointSettings

@@ -25,7 +25,7 @@ from runtime_toys import (
 from test_driver_late import Job, wait_until
 
 from seatunnel_py.api import FatalError, RetriableError, TablePath
-from seatunnel_py.plan.flows import SqlNode
+from seatunnel_py.plan.flow_graph import SqlNode
 from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
 from seatunnel_py.plan.sql import Analysis, Determinism
 from seatunnel_py.runtime.attempts import RetryPolicy

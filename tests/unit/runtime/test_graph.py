@@ -13,7 +13,7 @@ from runtime_toys import ToySink, ToySource, filter_node, forked, sink_node, sou
 from seatunnel_py.api import Guarantee, TablePath, TransformCapabilities
 from seatunnel_py.api.capabilities import Determinism as Promised
 from seatunnel_py.config.env import Retain
-from seatunnel_py.plan.flows import SinkNode, SourceNode, SqlNode
+from seatunnel_py.plan.flow_graph import SinkNode, SourceNode, SqlNode
 from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
 from seatunnel_py.plan.sql import Analysis
 from seatunnel_py.protocol.topology import Determinism, SinkKind, Spread

@@ -11,7 +11,7 @@ from runtime_toys import ToySink, ToySource, failed, filter_node, forked, sink_n
 from seatunnel_py.api import Cardinality, Piece, TablePath
 from seatunnel_py.cli.receipt_view import receipt_text
 from seatunnel_py.errors import ExitCode
-from seatunnel_py.plan.flows import SqlNode
+from seatunnel_py.plan.flow_graph import SqlNode
 from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
 from seatunnel_py.plan.sql import Analysis, Determinism
 from seatunnel_py.runtime.counts import Counts

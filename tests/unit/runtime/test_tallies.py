@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from runtime_toys import ToySource, filter_node, sink_node, source_node, worked
 
 from seatunnel_py.api import Piece, TablePath
-from seatunnel_py.plan.flows import SqlNode
+from seatunnel_py.plan.flow_graph import SqlNode
 from seatunnel_py.plan.pipelines import Channel, Vertex
 from seatunnel_py.plan.sql import Analysis, Determinism
 from seatunnel_py.runtime.tallies import Counting, Tally, tally_of

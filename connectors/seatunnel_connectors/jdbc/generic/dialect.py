@@ -11,9 +11,10 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot
+from seatunnel_connectors.jdbc.findings import Findings
 from seatunnel_connectors.jdbc.generic import types
 from seatunnel_connectors.jdbc.generic.flavor import GenericFlavor, GenericSink
-from seatunnel_connectors.jdbc.generic.session import GenericSession, explained, sessions
+from seatunnel_connectors.jdbc.generic.session import GenericSession, explained, failure, sessions
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.source import Hints, hints_of, range_of
@@ -29,6 +30,7 @@ from seatunnel_py.api import (
     Sink,
     SourceTable,
     Split,
+    TableFailure,
     TablePath,
     TableSchema,
 )
@@ -47,7 +49,7 @@ class GenericDialect(Dialect):
 
     def describe(
         self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions
-    ) -> list[SourceTable]:
+    ) -> list[SourceTable | TableFailure]:
         with explained(f"looking up tables of {address.display}"), sessions(address) as session:
             return _Describer(session, options).describe(requests)
 
@@ -67,16 +69,11 @@ class _Describer:
         self.options = options
         self.inspector = sa.inspect(session.connection)
         self.quote = session.engine.dialect.identifier_preparer.quote_identifier
-        self.problems: list[str] = []
+        self.found = Findings()
 
-    def describe(self, requests: Sequence[TableRequest]) -> list[SourceTable]:
+    def describe(self, requests: Sequence[TableRequest]) -> list[SourceTable | TableFailure]:
         tables = [table for request in requests for table in self._request(request)]
-        if self.problems:
-            raise FatalError(
-                "the Jdbc source cannot read all tables as asked:\n  " + "\n  ".join(self.problems),
-                "correct the options named; leave a column out, or cast it to another type, with `query`",
-            )
-        return tables
+        return self.found.result(tables)
 
     def _request(self, request: TableRequest) -> list[SourceTable]:
         if request.query:
@@ -85,17 +82,26 @@ class _Describer:
             pattern = re.compile(request.path or "")
             found = [name for name in self.inspector.get_table_names() if pattern.fullmatch(name)]
             if not found:
-                self.problems.append(f"{request.label}: no table matches {request.path!r}")
-            return [self._table(request, None, name) for name in found]
+                self.found.wrong(f"{request.label}: no table matches {request.path!r}")
+            return [table for name in found for table in self._described(request, None, name)]
         schema, _, name = (request.path or "").rpartition(".")
         place = schema.rpartition(".")[2] or None
         if not self.inspector.has_table(name, schema=place):
-            self.problems.append(f"table {request.path} ({request.label}) does not exist")
+            self.found.wrong(f"table {request.path} ({request.label}) does not exist")
             return []
-        return [self._table(request, place, name)]
+        return self._described(request, place, name)
 
-    def _table(self, request: TableRequest, schema: str | None, name: str) -> SourceTable:
+    def _described(self, request: TableRequest, schema: str | None, name: str) -> list[SourceTable]:
         path = TablePath(self.session.engine.url.database or "", schema or "", name)
+        try:
+            return [self._table(request, path, schema, name)]
+        except SQLAlchemyError as error:
+            self.session.connection.rollback()
+            told = failure(error, "it cannot be described")
+            self.found.fails(path, told.message, told.remedy)
+            return []
+
+    def _table(self, request: TableRequest, path: TablePath, schema: str | None, name: str) -> SourceTable:
         key = tuple(self.inspector.get_pk_constraint(name, schema=schema).get("constrained_columns") or ())
         found = [
             (one["name"], one["type"], bool(one.get("nullable", True)) and one["name"] not in key)
@@ -120,7 +126,7 @@ class _Describer:
             rows.close()
             self.session.connection.rollback()
         except SQLAlchemyError as error:
-            self.problems.append(f"{request.label}: the query cannot be run: {getattr(error, 'orig', error)}")
+            self.found.wrong(f"{request.label}: the query cannot be run: {getattr(error, 'orig', error)}")
             return []
         found = [(head, _sampled([row[at] for row in sample]), True) for at, head in enumerate(heads)]
         table = TableSchema(path, self._columns(path, found))
@@ -131,7 +137,7 @@ class _Describer:
         for name, native, nullable in found:
             mapped = types.read_as(native)
             if mapped is None:
-                self.problems.append(f"table {path}: column {name!r} has the type {native}, which cannot be read")
+                self.found.unreadable(path, name, str(native))
                 continue
             columns.append(Column(name, mapped[0], nullable, mapped[1]))
         return tuple(columns)
@@ -142,7 +148,7 @@ class _Describer:
         column = table.column(key) if key else None
         if wanted and (column is None or column.dtype.kind not in DIVISIBLE):
             why = "is not a column of it" if column is None else f"is of type {column.dtype}, which has no ranges"
-            self.problems.append(f"table {table.path}: partition_column {wanted!r} {why}")
+            self.found.wrong(f"table {table.path}: partition_column {wanted!r} {why}")
         usable = column is not None and column.dtype.kind in DIVISIBLE
         alone = table.primary_key is not None and table.primary_key.columns == (key,)
         return Hints(

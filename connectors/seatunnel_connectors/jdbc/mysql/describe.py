@@ -10,8 +10,9 @@ from typing import Any
 
 import pymysql
 
+from seatunnel_connectors.jdbc.findings import Findings
 from seatunnel_connectors.jdbc.mysql import types
-from seatunnel_connectors.jdbc.mysql.session import MysqlSession, quote
+from seatunnel_connectors.jdbc.mysql.session import MysqlSession, failure, quote
 from seatunnel_connectors.jdbc.mysql.shadow import without_mark
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.request import TableRequest
@@ -22,16 +23,17 @@ from seatunnel_py.api import (
     Column,
     ConstraintKey,
     ConstraintType,
-    FatalError,
     Kind,
     PrimaryKey,
     SourceTable,
+    TableFailure,
     TablePath,
     TableSchema,
 )
 
 Name = tuple[str, str]
 _OURS = re.compile(r"seatunnel_(ledger|piece)")
+_WRONG_STATEMENT = (1049, 1052, 1054, 1060, 1064, 1146, 1248, 1305)  # syntax, and names that are not there
 _SYSTEM = ("mysql", "information_schema", "performance_schema", "sys")
 
 
@@ -46,21 +48,17 @@ class Describer:
         self.session = session
         self.address = address
         self.options = options
-        self.problems: list[str] = []
+        self.found = Findings()
         self.zero_dates_are_null = "null" in address.parameters.get("zerodatetimebehavior", "").lower()
         self.tables: dict[Name, tuple[int | None, int | None, str]] = {}
         self.columns: dict[Name, list[tuple[str, str, str, bool, str]]] = defaultdict(list)
+        self.readable: set[Name] = set()
         self.keys: dict[Name, dict[str, list[str]]] = defaultdict(dict)
 
-    def describe(self, requests: Sequence[TableRequest]) -> list[SourceTable]:
+    def describe(self, requests: Sequence[TableRequest]) -> list[SourceTable | TableFailure]:
         self._look_up(requests)
         made = [table for request in requests for table in self._request(request)]
-        if self.problems:
-            raise FatalError(
-                "the Jdbc source cannot read all tables as asked:\n  " + "\n  ".join(self.problems),
-                "correct the options named; leave a column out, or cast it to another type, with `query`",
-            )
-        return made
+        return self.found.result(made)
 
     # -------------------------------------------------- the catalog
 
@@ -79,12 +77,15 @@ class Describer:
             values,
         ):
             self.tables[database, table] = rows, size, "" if comment == "VIEW" else without_mark(_text(comment))
-        for database, table, name, data, full, nullable, comment in self.session.ask(
-            "SELECT table_schema, table_name, column_name, data_type, column_type, is_nullable, column_comment "
+        for database, table, name, data, full, nullable, comment, granted in self.session.ask(
+            "SELECT table_schema, table_name, column_name, data_type, column_type, is_nullable, column_comment, "
+            "FIND_IN_SET('select', privileges) > 0 "
             f"FROM information_schema.columns WHERE {where} ORDER BY 1, 2, ordinal_position",
             values,
         ):
             self.columns[database, table].append((name, _text(data), _text(full), nullable == "YES", _text(comment)))
+            if granted:
+                self.readable.add((database, table))
         for database, table, index, column in self.session.ask(
             "SELECT table_schema, table_name, index_name, column_name FROM information_schema.statistics "
             f"WHERE non_unique = 0 AND {where} ORDER BY 1, 2, index_name = 'PRIMARY' DESC, index_name, seq_in_index",
@@ -105,18 +106,18 @@ class Describer:
             try:
                 pattern = re.compile(request.path or "")
             except re.error as error:
-                self.problems.append(f"{request.label}: {request.path!r} is not a regular expression: {error}")
+                self.found.wrong(f"{request.label}: {request.path!r} is not a regular expression: {error}")
                 return []
             names = [
                 name for name in self.tables
                 if pattern.fullmatch(".".join(name)) and not _OURS.fullmatch(name[1])
             ]  # fmt: skip
             if not names:
-                self.problems.append(f"{request.label}: no table matches {request.path!r}")
+                self.found.wrong(f"{request.label}: no table matches {request.path!r}")
             return [self._table(request, name) for name in names]
         name = self._name(request.path)
         if name not in self.tables:
-            self.problems.append(f"table {'.'.join(name)} ({request.label}) does not exist{self._near(name)}")
+            self.found.wrong(f"table {'.'.join(name)} ({request.label}) does not exist{self._near(name)}")
             return []
         return [self._table(request, name)]
 
@@ -130,12 +131,23 @@ class Describer:
     def _table(self, request: TableRequest, name: Name) -> SourceTable:
         rows, size, comment = self.tables[name]
         path = TablePath(name[0], "", name[1])
+        self._check_readable(path, name, comment)
         columns, expressions = self._columns(path, self.columns[name])
         primary, constraints = self._constraints(name, {column.name for column in columns}, proved=True)
         options = {} if rows is None else {"estimated_rows": str(rows)}
         schema = TableSchema(path, columns, primary, constraints, comment=comment, options=options)
         hints = self._hints(request, schema, expressions, quote(*name), whole=True)
         return SourceTable(schema, rows, size, hints.to_plain())
+
+    def _check_readable(self, path: TablePath, name: Name, comment: str) -> None:
+        if not self.columns[name]:  # MariaDB says in the comment what a view lacks
+            self.found.fails(
+                path, comment or "it has no columns that can be described", "correct the view, or leave it out"
+            )
+        elif name not in self.readable:
+            user = self.session.ask("SELECT CURRENT_USER()")[0][0]
+            account = "@".join(f"'{part}'" for part in str(user).rpartition("@")[::2])
+            self.found.not_granted(path, ".".join(name), f"GRANT SELECT ON {quote(*name)} TO {account};")
 
     def _query(self, request: TableRequest) -> list[SourceTable]:
         """A query's types are those of a table made of it: the server's own answer, and nothing is kept."""
@@ -148,7 +160,7 @@ class Describer:
             found = self.session.ask("SHOW FULL COLUMNS FROM st_describe")
             self.session.run("DROP TEMPORARY TABLE st_describe")
         except pymysql.Error as error:
-            self.problems.append(f"{request.label}: the query cannot be run: {error.args[-1]}")
+            self._failed_query(request, path, error)
             return []
         heads = [(row[0], re.split(r"[ (]", _text(row[1]))[0], _text(row[1]), True, "") for row in found]
         columns, expressions = self._columns(path, heads)
@@ -158,6 +170,14 @@ class Describer:
         return [
             SourceTable(schema, rows, None, self._hints(request, schema, expressions, relation, whole=False).to_plain())
         ]
+
+    def _failed_query(self, request: TableRequest, path: TablePath, error: pymysql.Error) -> None:
+        """A statement that is wrong is the job file's; one that is refused or held up is its table's."""
+        told = failure(error, f"{request.label}: the query cannot be run")
+        if error.args[0] in _WRONG_STATEMENT:
+            self.found.wrong(told.message)
+        else:
+            self.found.fails(path, told.message, told.remedy)
 
     def _estimate(self, query: str) -> int | None:
         try:
@@ -177,7 +197,7 @@ class Describer:
         for name, data, full, nullable, comment in found:
             read = types.read_as(data, full, self.options, zero_dates_are_null=self.zero_dates_are_null)
             if read is None:
-                self.problems.append(f"table {path}: column {name!r} has the type {full}, which cannot be read")
+                self.found.unreadable(path, name, full)
                 continue
             nullable = nullable or "NULL" in read.expression
             length, digits = types.length_of(data, full), types.digits_of(read.dtype, full)
@@ -210,7 +230,7 @@ class Describer:
         column = schema.column(key) if key else None
         if wanted and (column is None or column.dtype.kind not in DIVISIBLE):
             why = "is not a column of it" if column is None else f"is of type {column.dtype}, which has no ranges"
-            self.problems.append(f"table {schema.path}: partition_column {wanted!r} {why}")
+            self.found.wrong(f"table {schema.path}: partition_column {wanted!r} {why}")
         usable = column is not None and column.dtype.kind in DIVISIBLE
         ordered = whole and schema.primary_key is not None and schema.primary_key.columns == (key,)
         # The reader's session has the server's own zone, in which no literal says every moment: ranges may be uneven

@@ -14,7 +14,7 @@ from seatunnel_connectors.jdbc.mysql.sink import MysqlSink
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, Position, Sink, SourceTable, Split
+from seatunnel_py.api import Batch, Position, Sink, SourceTable, Split, TableFailure
 
 
 class MysqlDialect(Dialect):
@@ -38,7 +38,7 @@ class MysqlDialect(Dialect):
 
     def describe(
         self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions
-    ) -> list[SourceTable]:
+    ) -> list[SourceTable | TableFailure]:
         with explained(f"looking up tables of {address.display}"), sessions(address) as session:
             return Describer(session, address, options).describe(requests)
 

@@ -42,6 +42,7 @@ class FoundTable:
     pages_then: int
     size: int
     readable: bool
+    usable: bool = True
     comment: str = ""
     columns: list[FoundColumn] = field(default_factory=list)
     keys: list[tuple[str, tuple[str, ...], bool]] = field(default_factory=list)
@@ -68,6 +69,7 @@ _TABLES = """
                 THEN (SELECT coalesce(sum(pg_relation_size(p.relid)), 0) FROM pg_partition_tree(c.oid) p)
                 WHEN c.relkind IN ('r', 'm') THEN pg_relation_size(c.oid) ELSE 0 END,
            has_any_column_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE'),
+           has_schema_privilege(n.oid, 'USAGE'),
            obj_description(c.oid, 'pg_class')
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND {}
@@ -131,8 +133,8 @@ def find_tables(db: Statements, names: Sequence[tuple[str, str]] | None) -> dict
         parameters = [[schema for schema, _ in names], [table for _, table in names]]
         found = db.execute(_TABLES.format(_NAMED).encode(), parameters)
     tables = [
-        FoundTable(oid, schema, name, kind, rows, pages, int(size), readable, comment or "")
-        for oid, schema, name, kind, rows, pages, size, readable, comment in found
+        FoundTable(oid, schema, name, kind, rows, pages, int(size), readable, usable, comment or "")
+        for oid, schema, name, kind, rows, pages, size, readable, usable, comment in found
     ]
     return {(table.schema, table.name): table for table in tables}
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import psycopg
 
+from seatunnel_connectors.jdbc.findings import Findings
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.postgres import catalog
 from seatunnel_connectors.jdbc.postgres.catalog import FoundColumn, FoundTable
@@ -22,10 +23,10 @@ from seatunnel_py.api import (
     ConstraintKey,
     ConstraintType,
     DataType,
-    FatalError,
     Kind,
     PrimaryKey,
     SourceTable,
+    TableFailure,
     TablePath,
     TableSchema,
 )
@@ -50,11 +51,11 @@ class Describer:
 
     db: Statements
     options: JdbcSourceOptions
-    problems: list[str] = field(default_factory=list)
+    found: Findings = field(default_factory=Findings)
     database: str = ""
     schema: str = ""
 
-    def describe(self, requests: Sequence[TableRequest]) -> list[SourceTable]:
+    def describe(self, requests: Sequence[TableRequest]) -> list[SourceTable | TableFailure]:
         self.database = catalog.current_database(self.db)
         self.schema = catalog.search_path_schema(self.db)
         found = self._relations([request for request in requests if request.path])
@@ -63,14 +64,7 @@ class Describer:
                 found.append(self._query(request, None))
         self._check_unique(found)
         tables = self._tables([one for one in found if one is not None])
-        if self.problems:
-            count = len(self.problems)
-            raise FatalError(
-                f"the Jdbc source cannot read {'one table' if count == 1 else 'all tables'} as asked:\n  "
-                + "\n  ".join(self.problems),
-                "correct the options named; leave a column out, or cast it to another type, with `query`",
-            )
-        return tables
+        return self.found.result(tables)
 
     # -------------------------------------------------- requests to relations
 
@@ -102,17 +96,23 @@ class Describer:
         if request.query:
             return self._query(request, (path, table))
         if not table.readable:
-            self.problems.append(f"table {path}: the user may not read it; grant SELECT on it")
+            shown, user = f"{path.schema}.{path.table}", self.db.info.user
+            self.found.not_granted(
+                path, shown, f"GRANT SELECT ON {quote(path.schema, path.table)} TO {quote(user)};"
+                + ("" if table.usable else f" GRANT USAGE ON SCHEMA {quote(path.schema)} TO {quote(user)};"),
+            )  # fmt: skip
+        elif not table.columns:
+            self.found.fails(path, "it has no columns", "leave it out of the pattern, or give it a column")
         return _Found(request, path, table.columns, table, rows=table.rows)
 
     def _path(self, request: TableRequest) -> TablePath | None:
         try:
             path = TablePath.parse(request.path or "", schema_first=True)
         except ValueError as error:
-            self.problems.append(f"{request.label}: {error}")
+            self.found.wrong(f"{request.label}: {error}")
             return None
         if path.database and path.database != self.database and not request.query:
-            self.problems.append(
+            self.found.wrong(
                 f"table {path}: a connection to database {self.database!r} cannot read database {path.database!r} "
                 "(a name that holds a dot is read with `query`)"
             )
@@ -125,7 +125,7 @@ class Describer:
         try:
             pattern = re.compile(request.path or "")
         except re.error as error:
-            self.problems.append(f"{request.label}: {request.path!r} is not a regular expression: {error}")
+            self.found.wrong(f"{request.label}: {request.path!r} is not a regular expression: {error}")
             return []
         found = []
         for table in tables.values():
@@ -133,7 +133,7 @@ class Describer:
             if any(map(pattern.fullmatch, names)) and not catalog.OURS.fullmatch(table.name):
                 found.append((request, TablePath(self.database, table.schema, table.name), table))
         if not found:
-            self.problems.append(f"{request.label}: no table of {self.database!r} matches {request.path!r}")
+            self.found.wrong(f"{request.label}: no table of {self.database!r} matches {request.path!r}")
         return found
 
     def _name_missing(self, missing: Sequence[tuple[TableRequest, TablePath]]) -> None:
@@ -142,18 +142,18 @@ class Describer:
         near = catalog.near_names(self.db, [(path.schema, path.table) for _, path in missing])
         for request, path in missing:
             hint = near.get((path.schema, path.table))
-            self.problems.append(f"table {path} ({request.label}) does not exist" + (f"; {hint}" if hint else ""))
+            self.found.wrong(f"table {path} ({request.label}) does not exist" + (f"; {hint}" if hint else ""))
 
     def _query(self, request: TableRequest, known: tuple[TablePath, FoundTable] | None) -> _Found | None:
         assert request.query is not None
         try:
             found = catalog.describe_query(self.db, request.query)
         except psycopg.Error as error:
-            self.problems.append(failure(error, f"{request.label}: the query cannot be run").message)
+            self._failed_query(request, known[0] if known else self._unnamed(), error)
             return None
         names = [column.name for column in found.columns]
         if twice := sorted({name for name in names if names.count(name) > 1}):
-            self.problems.append(f"{request.label}: the query returns {', '.join(twice)} twice; name them apart")
+            self.found.wrong(f"{request.label}: the query returns {', '.join(twice)} twice; name them apart")
             return None
         if known is not None:
             path, table = known
@@ -162,6 +162,15 @@ class Describer:
             name = catalog.name_of(self.db, found.table_oid) if found.table_oid else None
             path = TablePath(self.database, *name) if name else self._unnamed()
         return _Found(request, path, found.columns, table, request.query, found.rows)
+
+    def _failed_query(self, request: TableRequest, path: TablePath, error: psycopg.Error) -> None:
+        """A statement that is wrong is the job file's; one that is refused or held up is its table's."""
+        told = failure(error, f"{request.label}: the query cannot be run")
+        state = error.sqlstate or ""
+        if state.startswith("42") and state != "42501":
+            self.found.wrong(told.message)
+        else:
+            self.found.fails(path, told.message, told.remedy)
 
     def _unnamed(self) -> TablePath:
         output = self.options.plugin_output
@@ -173,7 +182,7 @@ class Describer:
             if one is None:
                 continue
             if one.path in seen and one.request.label != seen[one.path]:
-                self.problems.append(
+                self.found.wrong(
                     f"table {one.path} is read by {seen[one.path]} and by {one.request.label}; "
                     "give one another table_path"
                 )
@@ -204,9 +213,7 @@ class Describer:
         for found in one.columns:
             mapped = read_as(found.native)
             if mapped is None:
-                self.problems.append(
-                    f"table {one.path}: column {found.name!r} has the type {found.shown}, which cannot be read"
-                )
+                self.found.unreadable(one.path, found.name, found.shown)
                 continue
             dtype, expression = mapped
             if self.options.handle_blob_as_string and dtype.kind is Kind.BYTES:
@@ -243,7 +250,7 @@ class Describer:
         column = schema.column(key) if key else None
         if wanted and (column is None or column.dtype.kind not in DIVISIBLE):
             why = "is not a column of it" if column is None else f"is of type {column.dtype}, which has no ranges"
-            self.problems.append(f"table {one.path}: partition_column {wanted!r} {why}")
+            self.found.wrong(f"table {one.path}: partition_column {wanted!r} {why}")
             key = ""
         correlation = order((table.schema, table.name, key)) if table and key else None
         in_order = abs(correlation or 0.0) >= IN_ORDER

@@ -15,7 +15,7 @@ from seatunnel_connectors.jdbc.postgres.sink import PostgresSink
 from seatunnel_connectors.jdbc.postgres.snapshot import PostgresSnapshot
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, NativeForm, NativeReader, Position, Sink, SourceTable, Split
+from seatunnel_py.api import Batch, NativeForm, NativeReader, Position, Sink, SourceTable, Split, TableFailure
 
 _WHO = """
     SELECT 'PostgreSQL ' || current_setting('server_version'), current_user, current_database(),
@@ -39,7 +39,7 @@ class PostgresDialect(Dialect):
 
     def describe(
         self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions
-    ) -> list[SourceTable]:
+    ) -> list[SourceTable | TableFailure]:
         with explained(f"looking up tables of {address.display}"), statements(address) as db:
             return Describer(db, options).describe(requests)
 

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from seatunnel_connectors.jdbc.findings import Findings
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.source import Hints
@@ -18,9 +19,9 @@ from seatunnel_py.api import (
     Column,
     ConstraintKey,
     ConstraintType,
-    FatalError,
     PrimaryKey,
     SourceTable,
+    TableFailure,
     TablePath,
     TableSchema,
 )
@@ -34,18 +35,13 @@ class Describer:
     def __init__(self, session: SqliteSession, options: JdbcSourceOptions) -> None:
         self.session = session
         self.options = options
-        self.problems: list[str] = []
+        self.found = Findings()
         found = session.ask("SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view')")
         self.known = {name: (kind, sql or "") for name, kind, sql in found}
 
-    def describe(self, requests: Sequence[TableRequest]) -> list[SourceTable]:
+    def describe(self, requests: Sequence[TableRequest]) -> list[SourceTable | TableFailure]:
         tables = [table for request in requests for table in self._request(request)]
-        if self.problems:
-            raise FatalError(
-                "the Jdbc source cannot read all tables as asked:\n  " + "\n  ".join(self.problems),
-                "correct the options named; leave a column out, or cast it to another type, with `query`",
-            )
-        return tables
+        return self.found.result(tables)
 
     def _request(self, request: TableRequest) -> list[SourceTable]:
         if request.query:
@@ -57,17 +53,25 @@ class Describer:
                 if not _OURS.fullmatch(name) and (pattern.fullmatch(name) or pattern.fullmatch(f"main.{name}"))
             ]  # fmt: skip
             if not names:
-                self.problems.append(f"{request.label}: no table matches {request.path!r}")
-            return [self._table(request, name) for name in names]
+                self.found.wrong(f"{request.label}: no table matches {request.path!r}")
+            return [table for name in names for table in self._described(request, name)]
         text = request.path or ""
         name = text if text in self.known else text.rpartition(".")[2]
         name = next((known for known in self.known if known.lower() == name.lower()), name)
         if name not in self.known:
-            self.problems.append(
+            self.found.wrong(
                 f"table {text} ({request.label}) does not exist; there are {', '.join(sorted(self.known))}"
             )
             return []
-        return [self._table(request, name)]
+        return self._described(request, name)
+
+    def _described(self, request: TableRequest, name: str) -> list[SourceTable]:
+        """A view over a table that is gone, or a virtual table of an extension that is not there, fails alone."""
+        try:
+            return [self._table(request, name)]
+        except sqlite3.Error as error:
+            self.found.fails(TablePath("main", "", name), str(error), "correct the table, or leave it out")
+            return []
 
     def _table(self, request: TableRequest, name: str) -> SourceTable:
         kind, sql = self.known[name]
@@ -113,7 +117,7 @@ class Describer:
         try:
             cursor = self.session.db.execute(f"SELECT * FROM {relation} LIMIT 100")
         except sqlite3.Error as error:
-            self.problems.append(f"{request.label}: the query cannot be run: {error}")
+            self.found.wrong(f"{request.label}: the query cannot be run: {error}")
             return SourceTable(TableSchema(path, ()))
         heads = [head[0] for head in cursor.description]
         sample = cursor.fetchall()
@@ -146,7 +150,7 @@ class Describer:
         for name, declared, nullable in found:
             mapped = types.read_as("" if declared == "of no type" else declared)
             if mapped is None:
-                self.problems.append(f"table {path}: column {name!r} has the type {declared}, which cannot be read")
+                self.found.unreadable(path, name, declared)
                 continue
             columns.append(Column(name, mapped[0], nullable))
         return tuple(columns)
@@ -157,7 +161,7 @@ class Describer:
         column = schema.column(key) if key else None
         if wanted and (column is None or column.dtype.kind not in DIVISIBLE):
             why = "is not a column of it" if column is None else f"is of type {column.dtype}, which has no ranges"
-            self.problems.append(f"table {schema.path}: partition_column {wanted!r} {why}")
+            self.found.wrong(f"table {schema.path}: partition_column {wanted!r} {why}")
         usable = column is not None and column.dtype.kind in DIVISIBLE
         return Hints(
             relation=relation,

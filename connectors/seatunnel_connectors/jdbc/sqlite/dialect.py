@@ -16,7 +16,7 @@ from seatunnel_connectors.jdbc.sqlite.flavor import FLAVOR
 from seatunnel_connectors.jdbc.sqlite.session import explained, sessions
 from seatunnel_connectors.jdbc.statements.sink import StatementSink
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, FatalError, Position, Sink, SourceTable, Split
+from seatunnel_py.api import Batch, FatalError, Position, Sink, SourceTable, Split, TableFailure
 
 
 class SqliteDialect(Dialect):
@@ -35,7 +35,7 @@ class SqliteDialect(Dialect):
 
     def describe(
         self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions
-    ) -> list[SourceTable]:
+    ) -> list[SourceTable | TableFailure]:
         with explained(f"looking up tables of {address.path}"), sessions(address, writing=False) as session:
             return Describer(session, options).describe(requests)
 

@@ -13,6 +13,7 @@ from seatunnel_connectors.files.factory import LocalFileSinkFactory, LocalFileSo
 from seatunnel_py.api import (
     Batch,
     CommitContext,
+    FatalError,
     Piece,
     Position,
     Reader,
@@ -21,6 +22,7 @@ from seatunnel_py.api import (
     SourceTable,
     Split,
     StepContext,
+    TableFailure,
     TableSchema,
     WriteContext,
 )
@@ -63,6 +65,8 @@ def read(**options: Any) -> tuple[TableSchema, pa.Table]:
     """All rows of the (first) table."""
     made = source(**options)
     table = made.tables()[0]
+    if isinstance(table, TableFailure):
+        raise FatalError(table.message, table.remedy)
     schema = table.schema.arrow()
     batches = [item.data for split in splits_of(made, table) for item in elements(made.reader(table), split)]
     for batch in batches:

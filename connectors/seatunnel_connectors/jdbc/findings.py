@@ -1,0 +1,51 @@
+"""What a description finds wrong: options that are wrong refuse the job, a table that cannot be read fails alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from seatunnel_py.api import FatalError, SourceTable, TableFailure, TablePath
+
+LEFT_OUT = "leave the column out, or cast it to another type, with `query`"
+
+
+@dataclass(slots=True)
+class Findings:
+    """Collected over all requests, so that one message holds every problem."""
+
+    problems: list[str] = field(default_factory=list)
+    failures: dict[TablePath, list[tuple[str, str]]] = field(default_factory=dict)
+
+    def wrong(self, text: str) -> None:
+        """An option asks for something that is not there."""
+        self.problems.append(text)
+
+    def fails(self, path: TablePath, message: str, remedy: str = "") -> None:
+        """The table cannot be described or read."""
+        self.failures.setdefault(path, []).append((message, remedy))
+
+    def unreadable(self, path: TablePath, column: str, native: str) -> None:
+        self.fails(path, f"column {column!r} has the type {native}, which cannot be read", LEFT_OUT)
+
+    def not_granted(self, path: TablePath, shown: str, grant: str) -> None:
+        self.fails(path, f"No SELECT privilege on {shown}.", grant)
+
+    def result(self, tables: Iterable[SourceTable]) -> list[SourceTable | TableFailure]:
+        """The tables that can be read, and why others cannot. Raises one FatalError for all that is wrong."""
+        if self.problems:
+            which = "one table" if len(self.problems) == 1 else "all tables"
+            raise FatalError(
+                f"the Jdbc source cannot read {which} as asked:\n  " + "\n  ".join(self.problems),
+                "correct the options named",
+            )
+        return [
+            *(table for table in tables if table.schema.path not in self.failures),
+            *(_failure(path, found) for path, found in self.failures.items()),
+        ]
+
+
+def _failure(path: TablePath, found: list[tuple[str, str]]) -> TableFailure:
+    messages = dict.fromkeys(message for message, _ in found)
+    remedies = dict.fromkeys(remedy for _, remedy in found if remedy)
+    return TableFailure(path, "; ".join(messages), "; ".join(remedies))
