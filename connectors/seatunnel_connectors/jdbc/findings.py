@@ -34,9 +34,11 @@ class Findings:
     def result(self, tables: Iterable[SourceTable]) -> list[SourceTable | TableFailure]:
         """The tables that can be read, and why others cannot. Raises one FatalError for all that is wrong."""
         if self.problems:
-            which = "one table" if len(self.problems) == 1 else "all tables"
+            others = [f"table {path}: {_failure(path, found).message}" for path, found in self.failures.items()]
+            told = [*self.problems, *others]
             raise FatalError(
-                f"the Jdbc source cannot read {which} as asked:\n  " + "\n  ".join(self.problems),
+                f"the Jdbc source cannot read {'one table' if len(told) == 1 else 'all tables'} as asked:\n  "
+                + "\n  ".join(told),
                 "correct the options named",
             )
         return [
