@@ -112,9 +112,10 @@ def planned(path: Path, variables: Mapping[str, str] | None) -> Iterator[tuple[P
 
 
 def _planned(job: Job, analyst: SqlAnalyst | None) -> Plan:
-    from seatunnel_py.plan import flows, guarantee, isolated, pipelines, retry, selection
+    from seatunnel_py.plan import flows, guarantee, isolated, pipelines, retry, selection, targets
 
     graph = flows.build(job, analyst)
+    job = replace(job, notes=(*job.notes, *targets.check(graph)))
     retry.check(graph)
     divided = pipelines.divide(graph)
     unread = pipelines.unread(graph, divided)

@@ -29,6 +29,7 @@ from seatunnel_py.api.capabilities import (
 )
 from seatunnel_py.api.factory import JobMode, SinkFactory, SourceFactory, StepContext, TransformFactory
 from seatunnel_py.api.failpoints import Failpoint, failpoint
+from seatunnel_py.api.names import NameRules, Naming, TargetPlace
 from seatunnel_py.api.native import (
     NativeForm,
     NativeReader,
@@ -106,6 +107,8 @@ __all__ = [
     "Heartbeat",
     "JobMode",
     "Kind",
+    "NameRules",
+    "Naming",
     "NativeForm",
     "NativeReader",
     "NativeRefused",
@@ -149,6 +152,7 @@ __all__ = [
     "TableFailure",
     "TablePath",
     "TableSchema",
+    "TargetPlace",
     "TransactionEnd",
     "Transform",
     "TransformCapabilities",

@@ -7,7 +7,6 @@ The same declaration serves the job-file resolver, ``seatunnel plugins show`` an
         username: str | None = option(None, fallback=("user",))
         password: Secret | None = option(None)
         split_size: int = option(8096, key="split.size", ge=1)
-
         rules = (together("username", "password"),)
 
 A key may be dotted: ``split.size = 1``, ``split { size = 1 }`` and ``"split.size" = 1`` are one and the same.
@@ -38,6 +37,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticUndefined
 
+from seatunnel_py.api.names import Naming
 from seatunnel_py.api.option_rules import (
     Rule,
     refuse_names,
@@ -69,14 +69,15 @@ JOB_FILE = "job_file"
 
 
 def option(
-    default: Any = ..., *, key: str | None = None, fallback: Iterable[str] = (), doc: str = "", **limits: Any
-) -> Any:
+    default: Any = ..., *, key: str | None = None, fallback: Iterable[str] = (), doc: str = "",
+    naming: Naming | None = None, **limits: Any,
+) -> Any:  # fmt: skip
     """Declare one option. Without a default it is required.
 
-    ``key`` is the name in the job file where it differs from the attribute, ``fallback`` the older names
-    that still work. ``limits`` are pydantic's (``ge``, ``gt``, ``le``, ``lt``, ``min_length``, ``pattern``).
+    ``key`` is the name in the job file where it differs from the attribute, ``fallback`` the older names that still
+    work. ``naming``: its text names a sink's target. ``limits`` are pydantic's (``ge``, ``lt``, ``min_length``, ...).
     """
-    names: dict[str, Any] = {"key": key, "fallback": list(fallback)}
+    names: dict[str, Any] = {"key": key, "fallback": list(fallback)} | ({"naming": naming} if naming else {})
     return Field(default, description=doc or None, json_schema_extra=names, **limits)
 
 
@@ -229,6 +230,7 @@ class OptionInfo:
     secret: bool
     doc: str
     choices: tuple[str, ...] = ()
+    naming: Naming | None = None
 
 
 @lru_cache(maxsize=1024)
@@ -250,6 +252,7 @@ def _info(name: str, field: Any) -> OptionInfo:
         secret="secret" in _type_text(field.annotation).split(),
         doc=field.description or "",
         choices=tuple(str(c.value) for k in kinds if isinstance(k, type) and issubclass(k, Enum) for c in k),
+        naming=Naming(str(extra["naming"])) if "naming" in extra else None,
     )
 
 

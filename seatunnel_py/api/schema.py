@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_py.api.names import divided, dotted
 from seatunnel_py.api.types import DataType, from_arrow, to_arrow
 
 if TYPE_CHECKING:
@@ -23,10 +24,14 @@ class TablePath:
 
     @classmethod
     def parse(cls, text: str, *, schema_first: bool = False) -> TablePath:
-        """``t``, ``db.t`` (``schema.t`` when ``schema_first``) or ``db.schema.t``; anything else is a ValueError."""
-        parts = text.split(".")
+        """``t``, ``db.t`` (``schema.t`` when ``schema_first``) or ``db.schema.t``; anything else is a ValueError.
+        A name that holds a dot stands in quotes: ``schema."a.b"``."""
+        parts = divided(text)
         if not all(parts) or len(parts) > 3:
-            raise ValueError(f"{text!r} is not a table path: write table, database.table or database.schema.table")
+            raise ValueError(
+                f"{text!r} is not a table path: write table, database.table or database.schema.table; a name that "
+                "holds a dot stands in double quotes"
+            )
         match parts:
             case [table]:
                 return cls("", "", table)
@@ -37,8 +42,8 @@ class TablePath:
 
     @property
     def full_name(self) -> str:
-        """The dotted name without missing parts: the table id that rows carry."""
-        return ".".join(part for part in (self.database, self.schema, self.table) if part)
+        """The dotted name without missing parts: the table id that rows carry. ``parse`` reads it back."""
+        return dotted(self.database, self.schema, self.table)
 
     def __str__(self) -> str:
         return self.full_name
@@ -110,12 +115,17 @@ class TableSchema:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Columns of the primary key, else of the first unique key, else nothing."""
-        if self.primary_key:
-            return self.primary_key.columns
+        """Columns of the primary key, else of the first unique key that identifies rows, else nothing."""
+        return self.primary_key.columns if self.primary_key else self.unique_key
+
+    @property
+    def unique_key(self) -> tuple[str, ...]:
+        """Columns of the first unique key none of which takes nulls: rows with a null there are not unique."""
+        nullable = {column.name for column in self.columns if column.nullable}
         for constraint in self.constraints:
-            if constraint.type is ConstraintType.UNIQUE_KEY:
-                return tuple(name for name, _ in constraint.columns)
+            names = tuple(name for name, _ in constraint.columns)
+            if constraint.type is ConstraintType.UNIQUE_KEY and nullable.isdisjoint(names):
+                return names
         return ()
 
     def arrow(self) -> pa.Schema:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from seatunnel_py.api.batch import Batch, Plain, Position, SchemaChange
+from seatunnel_py.api.names import ALIKE, NameRules, TargetPlace
 from seatunnel_py.api.types import Conversion
 
 
@@ -217,6 +218,17 @@ class Sink(ABC):
     def target(self) -> str:
         """What rows of this sink end up in, for people: a table, a directory, a topic."""
         return type(self).__name__
+
+    @property
+    def place(self) -> TargetPlace | None:
+        """The same as data, so that two sinks of a job are found that write to one place. None: rows of several tables
+        may meet there (a console), or each row says where it goes."""
+        return None
+
+    def name_rules(self) -> NameRules:
+        """How the target compares the names of its places. Asked, on the driver, only where two sinks of a job have
+        places whose names are alike; the target may be looked at."""
+        return ALIKE
 
     def plan_setup(self) -> Setup:
         """Look at the target (read only) and decide the start effects; refuse here what cannot work, naming every

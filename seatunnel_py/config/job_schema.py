@@ -28,7 +28,7 @@ SPELLINGS = {
 }
 """What may be written where pydantic names a type; the check reads the text."""
 
-UNTOLD = ("title", "key", "fallback", "writeOnly", "uniqueItems", "maxLength")
+UNTOLD = ("title", "key", "fallback", "naming", "writeOnly", "uniqueItems", "maxLength")
 """What editors need not know, and limits that hold for values as they are once escapes and variables are replaced."""
 
 

@@ -1,4 +1,8 @@
-"""Placeholders of a sink, filled in once for each upstream table: ``table = "ods_${table_name}"``."""
+"""Placeholders of a sink, filled in once for each upstream table: ``table = "ods_${table_name}"``.
+
+In an option that names the target (``Naming``) each name that is filled in stays one name: it is quoted in a dotted
+path, and refused in a file's path where it would lead elsewhere. One with nothing to stand for is refused there.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from seatunnel_py.api.options import Options
-from seatunnel_py.config.variables import COMMENT, FILLED, VARIABLE, replaced
+from seatunnel_py.api.names import Naming, filled
+from seatunnel_py.api.options import Options, describe
+from seatunnel_py.config.variables import COMMENT, FILLED, VARIABLE, references, replaced
 
 T = TypeVar("T")
 O = TypeVar("O", bound=Options)  # noqa: E741 - O for options
@@ -27,17 +32,23 @@ class Names:
     partition_keys: tuple[str, ...] = ()
     comment: str = ""
 
-    def text(self, placeholder: str) -> str:
+    def text(self, placeholder: str, naming: Naming | None = None) -> str:
         """What a placeholder stands for: names joined by dots, columns by commas, or nothing."""
-        texts = {
-            "database_name": self.database,
-            "schema_name": self.schema,
-            "table_name": self.table,
-            "schema_full_name": ".".join(filter(None, (self.database, self.schema))),
-            "table_full_name": ".".join(filter(None, (self.database, self.schema, self.table))),
-            COMMENT: self.comment,
+        names = self.names(placeholder)
+        if any(names):
+            return filled(naming, *names)
+        return self.comment if placeholder == COMMENT else ",".join(self.columns(placeholder))
+
+    def names(self, placeholder: str) -> tuple[str, ...]:
+        """The names that a placeholder stands for, or none where it does not stand for names."""
+        names = {
+            "database_name": (self.database,),
+            "schema_name": (self.schema,),
+            "table_name": (self.table,),
+            "schema_full_name": (self.database, self.schema),
+            "table_full_name": (self.database, self.schema, self.table),
         }
-        return texts.get(placeholder) or ",".join(self.columns(placeholder))
+        return names.get(placeholder, ())
 
     def columns(self, placeholder: str) -> tuple[str, ...]:
         """The columns that a placeholder stands for, or none where it does not stand for columns."""
@@ -62,20 +73,34 @@ def expand(value: T, names: Names) -> T:
 
 
 def expand_options(options: O, names: Names) -> O:
-    """The options with the placeholders of all their texts filled in; secrets are not looked into."""
-    given = {name: getattr(options, name) for name in type(options).model_fields}
-    changed = {name: new for name, old in given.items() if (new := _expanded(old, names)) != old}
+    """The options with the placeholders of all their texts filled in; secrets are not looked into. ValueError names the
+    option in which a name cannot stand."""
+    changed = {}
+    for info in describe(type(options)):
+        old = getattr(options, info.name)
+        try:
+            new = _expanded(old, names, info.naming)
+        except ValueError as error:
+            raise ValueError(f"{info.key}: {error}") from None
+        if new != old:
+            changed[info.name] = new
     return options.model_copy(update=changed) if changed else options
 
 
-def _expanded(value: Any, names: Names) -> Any:
+def follows_tables(value: Any) -> bool:
+    """Whether a text holds a placeholder, so that it is another one for another table."""
+    texts = value.values() if isinstance(value, Mapping) else [value]
+    return any(match[1].strip() in FILLED for text in texts if isinstance(text, str) for match in references(text))
+
+
+def _expanded(value: Any, names: Names, naming: Naming | None = None) -> Any:
     if isinstance(value, str):
-        return replaced(value, lambda match: _replacement(match, names))
+        return replaced(value, lambda match: _replacement(match, names, naming))
     if isinstance(value, list | tuple):
         columns = _columns(value, names)
-        return type(value)(columns or (_expanded(item, names) for item in value))
+        return type(value)(columns or (_expanded(item, names, naming) for item in value))
     if isinstance(value, Mapping):
-        return {key: _expanded(item, names) for key, item in value.items()}
+        return {key: _expanded(item, names, naming) for key, item in value.items()}
     return expand_options(value, names) if isinstance(value, Options) else value
 
 
@@ -86,8 +111,15 @@ def _columns(items: list[Any] | tuple[Any, ...], names: Names) -> tuple[str, ...
     return names.columns(match[1].strip()) if match else ()
 
 
-def _replacement(match: re.Match[str], names: Names) -> str:
+def _replacement(match: re.Match[str], names: Names, naming: Naming | None) -> str:
     placeholder = match[1].strip()
     if placeholder not in FILLED:
         return match[0]
-    return names.text(placeholder) or (match[0] if match[2] is None else match[2][1:].strip())
+    text = names.text(placeholder, naming)
+    if text or match[2] is not None:
+        return text or match[2][1:].strip()
+    if naming is not None:
+        raise ValueError(
+            f"the table has nothing for ${{{placeholder}}}; write ${{{placeholder}:...}} with what stands for it then"
+        )
+    return match[0]

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar, get_args
 
 from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
+from seatunnel_py.api.names import NameRules, TargetPlace
 from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.api.sink import CommitContext, Committer, Piece, Setup, Sink
 from seatunnel_py.api.source import Enumerator, Source, SourceTable, Split, TableFailure
@@ -88,6 +89,17 @@ def sink_of(step: Step, options: Any, table: TableSchema, job: Job) -> tuple[Sin
     sink = _one(step, "create", _told(step, "create", lambda: factory.create(options, table, context)), Sink)
     able = _told(step, "capabilities", lambda: factory.capabilities(options, table, context))
     return sink, _one(step, "capabilities", able, SinkCapabilities)
+
+
+def place_of(step: Step, sink: Sink) -> TargetPlace | None:
+    """Where its rows go."""
+    place = _told(step, "place", lambda: sink.place)
+    return None if place is None else _one(step, "place", place, TargetPlace)
+
+
+def name_rules_of(step: Step, sink: Sink) -> NameRules:
+    """How its target compares names."""
+    return _one(step, "name_rules", _told(step, "name_rules", sink.name_rules), NameRules)
 
 
 def committer_of(step: Step, sink: Sink) -> Committer:

@@ -274,8 +274,8 @@ class _Builder:
 
     def _one_sink(self, step: Step, group: list[Stream], tables: int) -> SinkNode:
         table = group[0].table
-        options = expand(step.options, _names(table))
         try:
+            options = expand(step.options, _names(table))
             sink, capabilities = asked.sink_of(step, options, table, self.job)
         except (SeaTunnelError, ValueError) as error:
             raise _RefusedError(group[0].node, table, error) from error
@@ -372,10 +372,7 @@ def _names(table: TableSchema) -> Names:
         schema=table.path.schema,
         table=table.path.table,
         primary_key=table.primary_key.columns if table.primary_key else (),
-        unique_key=next(
-            (tuple(name for name, _ in key.columns) for key in table.constraints if key.type == "UNIQUE_KEY"),
-            (),
-        ),
+        unique_key=table.unique_key,
         field_names=table.names,
         partition_keys=table.partition_keys,
         comment=table.comment,

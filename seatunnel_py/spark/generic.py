@@ -13,6 +13,7 @@ from seatunnel_connectors.table_config import DeclaredSchema, table_path, table_
 from seatunnel_py.api import (
     Determinism,
     Guarantee,
+    Naming,
     SinkCapabilities,
     SinkFactory,
     SinkOptions,
@@ -50,7 +51,9 @@ class SparkSinkOptions(SinkOptions):
     """Options of the sink."""
 
     format: str = option(min_length=1, doc="Spark's name of the format, such as parquet, avro, jdbc, delta")
-    writer_options: dict[str, str] = option({}, key="options", doc="the format's own options, such as path")
+    writer_options: dict[str, str] = option(
+        {}, key="options", naming=Naming.DIRECTORY, doc="the format's own options, such as path"
+    )
     save_mode: SaveMode = option(SaveMode.APPEND, doc="what happens to rows that are there")
     tmp_path: str = option("/tmp/seatunnel", doc="where rows wait for the commit; on a cluster a shared location")
 

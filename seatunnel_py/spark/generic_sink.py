@@ -23,6 +23,7 @@ from seatunnel_py.api import (
     Sink,
     TablePath,
     TableSchema,
+    TargetPlace,
     WriteContext,
     Writer,
 )
@@ -44,10 +45,19 @@ class SparkSink(Sink):
     table: TableSchema
 
     @property
-    def target(self) -> str:
+    def _named(self) -> str:
         named = dict(self.given)
-        place = named.get("path") or named.get("dbtable") or named.get("table") or str(self.table.path)
-        return f"{self.format} {place}"
+        return named.get("path") or named.get("dbtable") or named.get("table") or ""
+
+    @property
+    def target(self) -> str:
+        return f"{self.format} {self._named or self.table.path}"
+
+    @property
+    def place(self) -> TargetPlace | None:
+        """Formats name their places in ways of their own: what is written alike is one place."""
+        named = self._named
+        return TargetPlace((self.format, dict(self.given).get("url")), (named,)) if named else None
 
     def plan_setup(self) -> Setup:
         overwrites = self.save_mode == "overwrite"

@@ -9,11 +9,11 @@ from seatunnel_py import api
 
 EXPORTS = """
 BadRows Batch Cardinality Column CommitContext Committer ConstraintKey ConstraintType DataType Determinism Effect Element
-Enumerator Failpoint FatalError GenerationLost Guarantee Heartbeat JobMode Kind NativeForm NativeReader NativeRefused NativeSink NativeSource
+Enumerator Failpoint FatalError GenerationLost Guarantee Heartbeat JobMode Kind NameRules Naming NativeForm NativeReader NativeRefused NativeSink NativeSource
 NativeWriter NoWayOn NothingToCommit Options Piece Plain PluginError Position
 PrimaryKey Reached Reader ReaderEvent Rejected RetriableError RowKind SchemaChange Secret Setup Shorthand Sink SinkCapabilities SinkCommit SinkFactory
 SinkOptions SinkSetup Skipped Source SourceCapabilities SourceFactory SourceOptions SourceTable Split StepContext Storage TableFailure TablePath
-TableSchema TransactionEnd Transform TransformCapabilities TransformFactory TransformOptions Visible WriteContext Writer
+TableSchema TargetPlace TransactionEnd Transform TransformCapabilities TransformFactory TransformOptions Visible WriteContext Writer
 at_least_one at_most_one borrow exactly_one failpoint from_arrow option parse_type required_when schema_from_arrow to_arrow
 together
 """.split()

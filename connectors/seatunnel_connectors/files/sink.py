@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from seatunnel_connectors.files.binary_writer import BinaryWriter, check_columns
 from seatunnel_connectors.files.committer import FileCommitter
 from seatunnel_connectors.files.formats.writing import name_ending
 from seatunnel_connectors.files.formats.xml_out import check_names
-from seatunnel_connectors.files.names import STAGING, check_partition_expression
+from seatunnel_connectors.files.names import NAME_BYTES_MAX, STAGING, check_partition_expression
 from seatunnel_connectors.files.single_file import HoldingWriter, SingleFileCommitter
 from seatunnel_connectors.files.sink_options import DataSaveMode, FileWriteOptions, SchemaSaveMode, WriteFormat
 from seatunnel_connectors.files.storage import LocalStorage, path_of
@@ -21,10 +22,12 @@ from seatunnel_py.api import (
     Committer,
     Effect,
     FatalError,
+    NameRules,
     Plain,
     Setup,
     Sink,
     TableSchema,
+    TargetPlace,
     WriteContext,
     Writer,
 )
@@ -44,6 +47,21 @@ class FileSink(Sink):
     @property
     def target(self) -> str:
         return path_of(self.options.path)
+
+    @property
+    def place(self) -> TargetPlace:
+        root, name = os.path.realpath(self.target), self._fixed_name()
+        return TargetPlace(("file",), (*Path(root).parts, *filter(None, (name,))), exclusive=bool(name))
+
+    def name_rules(self) -> NameRules:
+        return self.storage.name_rules(self.target)
+
+    def _fixed_name(self) -> str:
+        """The name of the one file that is always written anew, where there is one."""
+        options = self.options
+        if not options.single_file_mode or "${" in options.file_name_expression or self.endless:
+            return ""
+        return options.file_name_expression + name_ending(options)
 
     def plan(self, setup: Mapping[str, Plain] | None = None) -> WritePlan:
         """Paths and columns; ``setup`` is what was decided at the start, where there was one."""
@@ -90,10 +108,10 @@ class FileSink(Sink):
 
     def _replaced(self) -> list[Effect]:
         """A file of a fixed name that is there already will be another one."""
-        options = self.options
-        if not options.single_file_mode or "${" in options.file_name_expression or self.endless:
+        name = self._fixed_name()
+        if not name:
             return []
-        path = str(Path(self.target, options.file_name_expression + name_ending(options)))
+        path = str(Path(self.target, name))
         return [Effect("replace file", path, destructive=True)] if self.storage.exists(path) else []
 
     def _first_file(self) -> str | None:
@@ -152,6 +170,11 @@ def spelt_as_in(table: TableSchema, options: OptionsT) -> OptionsT:
 
 def check_table(options: FileWriteOptions, table: TableSchema) -> None:
     """Raise ValueError where the options do not fit the table."""
+    for part in Path(path_of(options.path)).parts:
+        if len(part.encode()) > NAME_BYTES_MAX:
+            raise ValueError(
+                f"path: the name {part!r} has more than {NAME_BYTES_MAX} bytes, and no file system takes it"
+            )
     check_columns(options.sink_columns, table.names, "sink_columns")
     selected = options.sink_columns or table.names
     check_columns(options.partitions, table.names, "partition_by")

@@ -13,7 +13,7 @@ from seatunnel_connectors.files.options import (
     EncodingName,
     PatternText,
 )
-from seatunnel_py.api import Options, SinkOptions, option, required_when
+from seatunnel_py.api import Naming, Options, SinkOptions, option, required_when
 
 TRANSACTION = "${transactionId}"
 
@@ -100,14 +100,19 @@ ExtensionText = Annotated[str, AfterValidator(_extension)]
 class FileWriteOptions(Options):
     """Options of a table that is written to files; the same for every kind of storage."""
 
-    path: str = option(doc="directory that the files go to")
+    path: str = option(naming=Naming.DIRECTORY, doc="directory that the files go to")
     tmp_path: str | None = option(
-        None, doc="directory for unfinished files; used when it lies in the same file system as path"
+        None,
+        naming=Naming.FILE,
+        doc="directory for unfinished files; used when it lies in the same file system as path",
     )
     file_format_type: WriteFormat = option(WriteFormat.CSV, doc="format of the files")
     custom_filename: bool = option(False, doc="accepted for older job files; file_name_expression is enough")
     file_name_expression: str = option(
-        TRANSACTION, min_length=1, doc="file name; ${transactionId}, ${now} and ${uuid} are replaced"
+        TRANSACTION,
+        naming=Naming.FILE,
+        min_length=1,
+        doc="file name; ${transactionId}, ${now} and ${uuid} are replaced",
     )
     filename_time_format: PatternText = option("yyyy.MM.dd", doc="Java pattern of ${now}")
     filename_extension: ExtensionText | None = option(

@@ -10,18 +10,21 @@ import errno
 import os
 import shutil
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from seatunnel_py.api import FatalError, PluginError, RetriableError
+from seatunnel_py.api import FatalError, NameRules, PluginError, RetriableError
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.fs
 
+LOOKED_AT_MAX = 100
 FINAL_ERRORS = (
     FileNotFoundError,
     PermissionError,
@@ -94,6 +97,11 @@ class LocalStorage:
         from pyarrow import fs
 
         return fs.LocalFileSystem()
+
+    def name_rules(self, path: str) -> NameRules:
+        """How the file system compares the names below ``path``: found out by what is there, nothing is made."""
+        folds = sys.platform in ("darwin", "win32") or _folds_case(_existing(path))
+        return NameRules(folds_case=folds, normalises=sys.platform == "darwin")
 
     # ------------------------------------------------------------ reading
 
@@ -186,6 +194,16 @@ class LocalStorage:
     def same_device(self, first: str, second: str) -> bool:
         """Whether a rename can go from one to the other; of paths not there yet the nearest parent counts."""
         return _existing(first).stat().st_dev == _existing(second).stat().st_dev
+
+
+def _folds_case(place: Path) -> bool:
+    """Whether a name is found under another letter case. Asked of what lies in the directory, and of the directory."""
+    named = [*islice(place.iterdir(), LOOKED_AT_MAX), *(one for one in (place, *place.parents) if one.name)]
+    for one in named:
+        other = one.with_name(one.name.swapcase())
+        if other.name != one.name:
+            return other.exists() and one.exists() and other.samefile(one)
+    return False
 
 
 def _raise(error: OSError) -> None:

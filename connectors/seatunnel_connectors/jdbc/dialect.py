@@ -55,6 +55,14 @@ class SinkRequest:
         return bool(self.options.query) and not self.options.is_exactly_once
 
 
+class TableSink(Sink):
+    """A sink whose target is a table of a database."""
+
+    @abstractmethod
+    def check_names(self) -> None:
+        """ValueError where the target cannot have the name that it is given; nothing is asked for that."""
+
+
 class Snapshot(ABC):
     """A consistent view that several readers share for as long as it is kept; also answers questions about it."""
 
@@ -99,7 +107,7 @@ class Dialect(ABC):
         """Read one split in order, bounded in memory."""
 
     @abstractmethod
-    def sink(self, request: SinkRequest) -> Sink:
+    def sink(self, request: SinkRequest) -> TableSink:
         """The sink of one upstream table; opens nothing."""
 
     def native_form(self, table: SourceTable) -> NativeForm | None:

@@ -124,9 +124,11 @@ class JdbcSinkFactory(SinkFactory[JdbcSinkOptions]):
         address = _address(options)
         if options.query and options.is_exactly_once and address.dialect not in STAGING:
             raise ValueError("is_exactly_once with a query needs PostgreSQL, MySQL, MariaDB or SQLite")
-        return dialect_of(address).sink(
-            SinkRequest(address, options, table, context.step, context.job_id, context.mode)
-        )
+        request = SinkRequest(address, options, table, context.step, context.job_id, context.mode)
+        sink = dialect_of(address).sink(request)
+        if not options.query:
+            sink.check_names()
+        return sink
 
 
 STAGING = ("postgres", "mysql", "sqlite")

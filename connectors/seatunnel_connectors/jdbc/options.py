@@ -11,6 +11,7 @@ from pydantic import ValidationInfo, field_validator
 from seatunnel_connectors.jdbc import table_options
 from seatunnel_connectors.jdbc.url import DIALECTS, parse_url
 from seatunnel_py.api import (
+    Naming,
     Options,
     Secret,
     SinkOptions,
@@ -201,8 +202,12 @@ class JdbcSinkOptions(SinkOptions):
     password: Secret | None = option(None, doc="password of that user")
     query: str | None = option(None, doc="statement to run for each row, with ? or :field parameters")
     generate_sink_sql: bool = option(False, doc="write to `table` by generated statements")
-    database: str | None = option(None, doc="database of the target table")
-    table: str | None = option(None, doc="target table, schema.table allowed; default: ${table_name}")
+    database: str | None = option(None, naming=Naming.PLAIN, doc="database of the target table")
+    table: str | None = option(
+        None,
+        naming=Naming.TABLE,
+        doc="target table, schema.table allowed; a name with a dot stands in double quotes; default: ${table_name}",
+    )
     primary_keys: tuple[str, ...] | None = option(
         None, doc="columns that identify a row; default: the upstream's primary key, else its first unique key"
     )
@@ -244,8 +249,8 @@ class JdbcSinkOptions(SinkOptions):
     connection_check_timeout_sec: int = option(30, ge=1, doc="how long a connection attempt may take")
     connect_timeout_ms: int | None = option(None, ge=0, doc="the same in milliseconds, and wins; 0 waits for a day")
     socket_timeout_ms: int | None = option(None, ge=0, doc="accepted; a statement may take as long as it takes")
-    table_prefix: str = option("", key="tablePrefix", fallback=("table_prefix",))
-    table_suffix: str = option("", key="tableSuffix", fallback=("table_suffix",))
+    table_prefix: str = option("", key="tablePrefix", fallback=("table_prefix",), naming=Naming.PLAIN)
+    table_suffix: str = option("", key="tableSuffix", fallback=("table_suffix",), naming=Naming.PLAIN)
     table_options: dict[str, str] = option(
         {},
         doc="of an auto-created table. MySQL, MariaDB: engine, charset, collate; PostgreSQL: tablespace, and storage "

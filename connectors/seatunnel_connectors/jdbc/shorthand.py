@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from seatunnel_connectors.jdbc.options import DataSaveMode
 from seatunnel_connectors.jdbc.url import DIALECTS, parse_url
 from seatunnel_py.api import Plain, Shorthand
+from seatunnel_py.api.names import divided
 
 _DATABASE = r"(?:.*[.])?"  # names of tables are asked for with or without what stands before them
 
@@ -50,7 +51,8 @@ def _tables(names: Sequence[str]) -> dict[str, Plain]:
         return {"table_path": names[0]}
     if not any("*" in name for name in names):
         return {"table_list": [{"table_path": name} for name in names]}
-    patterns = "|".join(".*".join(_literal(part) for part in name.split("*")) for name in names)
+    plain = [".".join(divided(name)) for name in names]
+    patterns = "|".join(".*".join(_literal(part) for part in name.split("*")) for name in plain)
     return {"table_path": f"{_DATABASE}({patterns})", "use_regex": True}
 
 

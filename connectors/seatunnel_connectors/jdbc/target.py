@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc.options import DataSaveMode, FieldCase, JdbcSinkOptions, SchemaSaveMode
-from seatunnel_py.api import Column, DataType, FatalError, Kind, Outcome, TableSchema, Verdict, stored_as
+from seatunnel_py.api import (
+    Column,
+    DataType,
+    FatalError,
+    Kind,
+    NameRules,
+    Outcome,
+    TablePath,
+    TableSchema,
+    Verdict,
+    stored_as,
+)
 from seatunnel_py.api.types import ANY_DIGITS
 
 
@@ -46,11 +57,31 @@ def target_name(column: str, case: FieldCase) -> str:
             return column
 
 
-def table_text(options: JdbcSinkOptions, table: TableSchema) -> str:
-    """The target's name as asked for, prefix and suffix included, possibly with a schema before a dot."""
-    text = (options.table or "").strip() or table.path.table
-    before, dot, name = text.rpartition(".")
-    return f"{before}{dot}{options.table_prefix}{name}{options.table_suffix}"
+def target_path(options: JdbcSinkOptions, table: TableSchema, *, schema_first: bool = False) -> TablePath:
+    """The target's name as asked for, prefix and suffix included. ValueError says what is wrong with the option
+    ``table``; without it the source table's name is taken as it is, as one name."""
+    text = (options.table or "").strip()
+    try:
+        path = TablePath.parse(text, schema_first=schema_first) if text else TablePath("", "", table.path.table)
+    except ValueError as error:
+        raise ValueError(f"table: {error}") from None
+    return replace(path, table=f"{options.table_prefix}{path.table}{options.table_suffix}")
+
+
+def check_names(rules: NameRules, *names: str) -> None:
+    """ValueError where the target cannot have one of the names; it would be cut, or be another one."""
+    for problem in filter(None, map(rules.problem, names)):
+        raise ValueError(f"table: {problem}; give the target another name")
+
+
+def column_problems(rules: NameRules, names: Iterable[str], case: FieldCase) -> list[str]:
+    """What keeps the columns' names from being names of one table there."""
+    names = tuple(names)
+    why = "" if case is FieldCase.ORIGINAL else f" (field_ide = {case.value})"
+    return [
+        *(f"column: {problem}" for problem in map(rules.problem, names) if problem),
+        *(f"the columns {one!r} and {other!r} have the same name there{why}" for one, other in rules.collisions(names)),
+    ]
 
 
 def wanted_key(options: JdbcSinkOptions, table: TableSchema) -> tuple[tuple[str, ...], str]:

@@ -22,11 +22,13 @@ from seatunnel_py.api import (
     Committer,
     Effect,
     FatalError,
+    NameRules,
     NothingToCommit,
     Plain,
     Setup,
     Sink,
     TableSchema,
+    TargetPlace,
     Visible,
     WriteContext,
     Writer,
@@ -46,6 +48,15 @@ class KafkaSink(Sink):
     @property
     def target(self) -> str:
         return f"topic {self.options.topic}"
+
+    @property
+    def place(self) -> TargetPlace | None:
+        if self.options.topic_field:
+            return None
+        return TargetPlace(("kafka", self.options.bootstrap_servers), (self.options.topic,))
+
+    def name_rules(self) -> NameRules:
+        return NameRules()  # letter case counts, and nothing else than letters, digits and ._- is allowed
 
     # ------------------------------------------------------------ start
 

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from seatunnel_connectors.kafka.protobuf_schema import PROTOBUF_EXTRA
 from seatunnel_connectors.kafka.shorthand import brokers_and_topic
-from seatunnel_connectors.kafka.sink_options import KafkaSinkOptions, Semantics, ValueFormat
+from seatunnel_connectors.kafka.sink_options import TOPIC, KafkaSinkOptions, Semantics, ValueFormat
 from seatunnel_py.api import (
     Guarantee,
     Plain,
@@ -62,6 +62,10 @@ class KafkaSinkFactory(SinkFactory[KafkaSinkOptions]):
 
         if options.format is ValueFormat.AVRO and find_spec("fastavro") is None:
             raise ImportError("Kafka needs the library fastavro", name="fastavro")
+        if not options.topic_field and not TOPIC.fullmatch(options.topic):
+            raise ValueError(
+                f"topic: Kafka takes no topic {options.topic!r}: up to 249 of the letters A-Z and a-z, digits and . _ -"
+            )
         message = message_of(options)
         check_fields(options, table, message)
         return KafkaSink(options, table, message)

@@ -10,10 +10,11 @@ from typing import ClassVar
 from pydantic import model_validator
 
 from seatunnel_connectors.kafka.settings import KafkaSettings, translated
-from seatunnel_py.api import SinkOptions, option, required_when
+from seatunnel_py.api import Naming, SinkOptions, option, required_when
 from seatunnel_py.api.option_rules import Rule
 
 MESSAGE_BYTES_MAX = 1_000_000  # the client's own limit
+TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
 FIELD_TOPIC = re.compile(r"\$\{([^}]*)\}")
 
 
@@ -43,7 +44,9 @@ class ValueFormat(StrEnum):
 class KafkaSinkOptions(SinkOptions):
     """Options of the Kafka sink."""
 
-    topic: str = option(min_length=1, doc="topic to write to; ${field} takes each row's topic from a field")
+    topic: str = option(
+        naming=Naming.PLAIN, min_length=1, doc="topic to write to; ${field} takes each row's topic from a field"
+    )
     bootstrap_servers: str = option(key="bootstrap.servers", min_length=1, doc="host:port of brokers, with commas")
     kafka_config: KafkaSettings = option({}, key="kafka.config", doc="settings of the producer, by Kafka's names")
     semantics: Semantics = option(

@@ -43,7 +43,8 @@ NUMBER = Column("n", parse_type("bigint"), nullable=False)
 
 
 def schema(name: str) -> TableSchema:
-    return TableSchema(TablePath.parse(name), (NUMBER,))
+    quoted = not name.isprintable() or set(name) & set('"`<>')
+    return TableSchema(TablePath("", "", name) if quoted else TablePath.parse(name), (NUMBER,))
 
 
 @dataclass(frozen=True)

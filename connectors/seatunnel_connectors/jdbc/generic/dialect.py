@@ -10,7 +10,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot
+from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot, TableSink
 from seatunnel_connectors.jdbc.findings import Findings
 from seatunnel_connectors.jdbc.generic import types
 from seatunnel_connectors.jdbc.generic.flavor import GenericFlavor, GenericSink
@@ -27,7 +27,6 @@ from seatunnel_py.api import (
     Kind,
     Position,
     PrimaryKey,
-    Sink,
     SourceTable,
     Split,
     TableFailure,
@@ -59,7 +58,7 @@ class GenericDialect(Dialect):
     def read(self, address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:
         return _read(address, table, split, start)
 
-    def sink(self, request: SinkRequest) -> Sink:
+    def sink(self, request: SinkRequest) -> TableSink:
         return GenericSink(request, GenericFlavor(request.address))
 
 
@@ -84,8 +83,12 @@ class _Describer:
             if not found:
                 self.found.wrong(f"{request.label}: no table matches {request.path!r}")
             return [table for name in found for table in self._described(request, None, name)]
-        schema, _, name = (request.path or "").rpartition(".")
-        place = schema.rpartition(".")[2] or None
+        try:
+            wanted = TablePath.parse(request.path or "", schema_first=True)
+        except ValueError as error:
+            self.found.wrong(f"{request.label}: {error}")
+            return []
+        place, name = wanted.schema or None, wanted.table
         if not self.inspector.has_table(name, schema=place):
             self.found.wrong(f"table {request.path} ({request.label}) does not exist")
             return []

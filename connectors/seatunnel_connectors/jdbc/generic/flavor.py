@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import sqlalchemy as sa
@@ -18,12 +18,14 @@ from seatunnel_connectors.jdbc.statements.sink import StatementSink
 from seatunnel_connectors.jdbc.statements.write import StatementWriter
 from seatunnel_connectors.jdbc.target import TargetColumn, words_given
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Column, WriteContext, Writer
+from seatunnel_py.api import Column, NameRules, TablePath, WriteContext, Writer
 
 
 @dataclass(frozen=True)
 class GenericFlavor(Flavor):
     """Words and quotes come from the dialect of the address."""
+
+    column_names: ClassVar[NameRules] = NameRules(folds_case=True)
 
     address: Address
 
@@ -41,9 +43,16 @@ class GenericFlavor(Flavor):
         preparer = self.dialect.identifier_preparer
         return ".".join(preparer.quote_identifier(name) for name in names)
 
-    def place(self, address: Address, text: str) -> tuple[str, str]:
-        schema, _, table = text.rpartition(".")
-        return schema, table
+    def place(self, address: Address, path: TablePath) -> tuple[str, str]:
+        return ".".join(filter(None, (path.database, path.schema))), path.table
+
+    def name_rules(self, session: Session) -> NameRules:
+        """Whether letter case counts depends on the database, and on collations that nothing common asks for: names
+        that differ in it alone are taken for one."""
+        assert isinstance(session, GenericSession)
+        default = sa.inspect(session.connection).default_schema_name or ""
+        longest = session.engine.dialect.max_identifier_length
+        return NameRules(folds_case=True, length_max=longest, unit="characters", default=default)
 
     def look(self, session: Session, database: str, table: str) -> TargetTable:
         assert isinstance(session, GenericSession)

@@ -66,7 +66,7 @@ class Describer:
         if any(request.pattern for request in requests):
             where, values = f"table_schema NOT IN ({', '.join(['%s'] * len(_SYSTEM))})", list(_SYSTEM)
         else:
-            names = sorted({self._name(request.path) for request in requests if request.path})
+            names = sorted({name for one in requests if one.path and (name := self._name(one))})
             if not names:
                 return
             where = f"(table_schema, table_name) IN ({', '.join(['(%s, %s)'] * len(names))})"
@@ -93,9 +93,17 @@ class Describer:
         ):
             self.keys[database, table].setdefault(index, []).append(column)
 
-    def _name(self, path: str | None) -> Name:
-        before, _, table = (path or "").rpartition(".")
-        return before.rpartition(".")[2] or self.address.database, table
+    def _name(self, request: TableRequest) -> Name | None:
+        """Database and table of a request; None, and a problem, where its path is no path."""
+        if not request.path:
+            return self.address.database, ""
+        try:
+            path = TablePath.parse(request.path)
+        except ValueError as error:
+            if (problem := f"{request.label}: {error}") not in self.found.problems:
+                self.found.wrong(problem)
+            return None
+        return path.schema or path.database or self.address.database, path.table
 
     # -------------------------------------------------- requests
 
@@ -115,7 +123,9 @@ class Describer:
             if not names:
                 self.found.wrong(f"{request.label}: no table matches {request.path!r}")
             return [self._table(request, name) for name in names]
-        name = self._name(request.path)
+        name = self._name(request)
+        if name is None:
+            return []
         if name not in self.tables:
             self.found.wrong(f"table {'.'.join(name)} ({request.label}) does not exist{self._near(name)}")
             return []
@@ -152,7 +162,9 @@ class Describer:
     def _query(self, request: TableRequest) -> list[SourceTable]:
         """A query's types are those of a table made of it: the server's own answer, and nothing is kept."""
         relation = f"(\n{request.query}\n) AS q"
-        name = self._name(request.path)
+        name = self._name(request)
+        if name is None:
+            return []
         path = TablePath(name[0], "", name[1]) if request.path else self._unnamed()
         try:
             self.session.run("DROP TEMPORARY TABLE IF EXISTS st_describe")

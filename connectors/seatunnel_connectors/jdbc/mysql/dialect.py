@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot
+from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot, TableSink
 from seatunnel_connectors.jdbc.mysql import read as reading
 from seatunnel_connectors.jdbc.mysql.describe import Describer
 from seatunnel_connectors.jdbc.mysql.flavor import FLAVOR
@@ -14,7 +14,7 @@ from seatunnel_connectors.jdbc.mysql.sink import MysqlSink
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, Position, Sink, SourceTable, Split, TableFailure
+from seatunnel_py.api import Batch, Position, SourceTable, Split, TableFailure
 
 
 class MysqlDialect(Dialect):
@@ -48,7 +48,7 @@ class MysqlDialect(Dialect):
     def read(self, address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:
         return reading.read(address, table, split, start)
 
-    def sink(self, request: SinkRequest) -> Sink:
+    def sink(self, request: SinkRequest) -> TableSink:
         return MysqlSink(request, FLAVOR)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ from seatunnel_connectors.jdbc.table_options import mysql_ending
 from seatunnel_connectors.jdbc.target import TargetColumn
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.jdbc.versions import COMPARED
-from seatunnel_py.api import Column, Kind, TableSchema
+from seatunnel_py.api import Column, Kind, NameRules, TablePath, TableSchema, TargetPlace
 
 STILL_SECONDS = 20
 """Between two statements of a commit nothing but the driver itself takes time."""
@@ -25,6 +26,8 @@ _AS_DECLARED = JdbcSourceOptions.model_construct(int_type_narrowing=False, handl
 
 
 class MysqlFlavor(Flavor):
+    names: ClassVar[NameRules] = NameRules(ignored_at_end=" ", length_max=64, unit="characters")
+    column_names: ClassVar[NameRules] = replace(names, folds_case=True)
     marker: ClassVar[str] = "%s"
     spans_databases: ClassVar[bool] = True
     shared_lock: ClassVar[str] = " LOCK IN SHARE MODE"
@@ -49,12 +52,18 @@ class MysqlFlavor(Flavor):
     def quote(self, *names: str) -> str:
         return quote(*names)
 
-    def place(self, address: Address, text: str) -> tuple[str, str]:
-        before, _, name = text.rpartition(".")
-        database = before.rpartition(".")[2] or address.database
-        if not database or not name:
-            raise ValueError(f"{text!r} names no database, and neither does the url")
-        return database, name
+    def place(self, address: Address, path: TablePath) -> tuple[str, str]:
+        database = path.schema or path.database or address.database
+        if not database:
+            raise ValueError(f"table: {path} names no database, and neither does the url")
+        return database, path.table
+
+    def target_place(self, address: Address, database: str, table: str) -> TargetPlace:
+        return TargetPlace(("mysql", address.host, address.port), (database, table))
+
+    def name_rules(self, session: Session) -> NameRules:
+        sensitive = int(session.ask("SELECT @@lower_case_table_names")[0][0]) == 0
+        return replace(self.names, folds_case=not sensitive)
 
     def look(self, session: Session, database: str, table: str) -> TargetTable:
         names = {

@@ -34,10 +34,7 @@ class MysqlSink(StatementSink):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.request.options.query:
-            try:
-                announce(self._key(*self._place()), self._upstream, self)
-            except FatalError:
-                return  # the same is said again, and heard, when the sink looks at its target
+            announce(self._key(*self._place()), self._upstream, self)
 
     @property
     def _upstream(self) -> str:

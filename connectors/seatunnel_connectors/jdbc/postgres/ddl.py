@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 
 from seatunnel_connectors.jdbc.postgres.session import literal, quote
 from seatunnel_connectors.jdbc.postgres.types import created_type
 from seatunnel_connectors.jdbc.table_options import postgres_ending
-from seatunnel_py.api import Column, ConstraintType, TableSchema
+from seatunnel_py.api import Column, ConstraintType, NameRules, TableSchema
 
 NAME_BYTES_MAX = 63  # PostgreSQL cuts longer names silently
+NAMES = NameRules(length_max=NAME_BYTES_MAX)
 
 
 def is_required(column: Column, key: Sequence[str]) -> bool:
@@ -65,9 +67,16 @@ def indexes(
         parts = ", ".join(
             quote(names[column]) + (" DESC" if order == "DESC" else "") for column, order in constraint.columns
         )
-        index = cut(f"{prefix}_{'_'.join(names[column] for column in columns)}", f"_key{at}")
+        index = index_name(f"{prefix}_{'_'.join(names[column] for column in columns)}", f"_key{at}")
         found.append(f"CREATE {unique}INDEX IF NOT EXISTS {quote(index)} ON {quote(schema, name)} ({parts})")
     return found
+
+
+def index_name(name: str, ending: str) -> str:
+    """A name that no other index has: where the long one has to be cut, a digest of it stands for the rest."""
+    if len(f"{name}{ending}".encode()) <= NAME_BYTES_MAX:
+        return name + ending
+    return cut(name, f"_{blake2b(name.encode(), digest_size=4).hexdigest()}{ending}")
 
 
 def cut(name: str, ending: str, room_for: int = 0) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot
+from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot, TableSink
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.postgres import read as reading
 from seatunnel_connectors.jdbc.postgres.describe import Describer
@@ -15,7 +15,7 @@ from seatunnel_connectors.jdbc.postgres.sink import PostgresSink
 from seatunnel_connectors.jdbc.postgres.snapshot import PostgresSnapshot
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, NativeForm, NativeReader, Position, Sink, SourceTable, Split, TableFailure
+from seatunnel_py.api import Batch, NativeForm, NativeReader, Position, SourceTable, Split, TableFailure
 
 _WHO = """
     SELECT 'PostgreSQL ' || current_setting('server_version'), current_user, current_database(),
@@ -58,7 +58,7 @@ class PostgresDialect(Dialect):
     def physical_splits(self, table: SourceTable, parts: int, generation: str) -> list[Split] | None:
         return reading.places(table, parts, generation)
 
-    def sink(self, request: SinkRequest) -> Sink:
+    def sink(self, request: SinkRequest) -> TableSink:
         return PostgresSink(request)
 
 

@@ -18,6 +18,7 @@ from seatunnel_connectors.jdbc.postgres.wire import direct_type
 from seatunnel_connectors.jdbc.siblings import prepared_by_sibling
 from seatunnel_connectors.jdbc.target import (
     Plan,
+    column_problems,
     decide,
     estimated_rows,
     key_is_proved,
@@ -151,9 +152,7 @@ def place_of(request: SinkRequest, schema: str, table: str) -> tuple[object, ...
 def _problems(
     request: SinkRequest, target: Target, chosen: Plan, key: tuple[str, ...], names: dict[str, str]
 ) -> list[str]:
-    problems = []
-    if len(set(names.values())) < len(names):
-        problems.append(f"field_ide = {request.options.field_ide.value} gives two columns the same name")
+    problems = column_problems(ddl.NAMES, names.values(), request.options.field_ide)
     if chosen.create:
         if not target.may_create:
             problems.append(f"the user may not create tables in schema {target.schema!r}")

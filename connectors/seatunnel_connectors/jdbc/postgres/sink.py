@@ -7,9 +7,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from seatunnel_connectors.jdbc.dialect import SinkRequest
+from seatunnel_connectors.jdbc.dialect import SinkRequest, TableSink
 from seatunnel_connectors.jdbc.postgres import locks
 from seatunnel_connectors.jdbc.postgres.commit import PostgresCommitter
+from seatunnel_connectors.jdbc.postgres.ddl import NAMES
 from seatunnel_connectors.jdbc.postgres.ledger import PIECES, Books
 from seatunnel_connectors.jdbc.postgres.passage import PostgresNativeWriter, takes_native
 from seatunnel_connectors.jdbc.postgres.plan import SHADOW, TABLE, Load, load_of, place_of, plan
@@ -18,20 +19,20 @@ from seatunnel_connectors.jdbc.postgres.session import Statements, explained, qu
 from seatunnel_connectors.jdbc.postgres.target import look
 from seatunnel_connectors.jdbc.postgres.write import PostgresWriter
 from seatunnel_connectors.jdbc.siblings import mark_prepared
-from seatunnel_connectors.jdbc.target import table_text
+from seatunnel_connectors.jdbc.target import check_names, target_path
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
     Committer,
-    FatalError,
+    NameRules,
     NativeForm,
     NativeSink,
     NativeWriter,
     NothingToCommit,
     Plain,
     Setup,
-    Sink,
     SinkSetup,
     TablePath,
+    TargetPlace,
     Visible,
     WriteContext,
     Writer,
@@ -41,7 +42,7 @@ MADE = frozenset({"create schema", "create ledger", "create table"})
 
 
 @dataclass(frozen=True)
-class PostgresSink(Sink, NativeSink):
+class PostgresSink(TableSink, NativeSink):
     request: SinkRequest
 
     @property
@@ -53,7 +54,20 @@ class PostgresSink(Sink, NativeSink):
     def target(self) -> str:
         if self.request.options.query:
             return f"{self.address.display} (query)"
-        return f"{self.address.database}.{table_text(self.request.options, self.request.table)}"
+        return f"{self.address.database}.{self._path().full_name}"
+
+    @property
+    def place(self) -> TargetPlace | None:
+        if self.request.options.query:
+            return None
+        path, at = self._path(), self.address
+        return TargetPlace(("postgres", at.host, at.port, at.database), (path.schema, path.table))
+
+    def name_rules(self) -> NameRules:
+        with explained(f"asking how names are compared in {self.address.display}"), statements(self.address) as db:
+            row = db.execute("SELECT current_schema(), current_setting('max_identifier_length')::int").fetchone()
+        assert row is not None
+        return replace(NAMES, length_max=row[1], default=row[0] or "public")
 
     def plan_setup(self) -> Setup:
         if self.request.keeps_no_record:
@@ -66,18 +80,17 @@ class PostgresSink(Sink, NativeSink):
             return plan(self.request, look(db, path.schema, path.table))
 
     def _path(self) -> TablePath:
-        text = table_text(self.request.options, self.request.table)
-        try:
-            path = TablePath.parse(text, schema_first=True)
-        except ValueError as error:
-            raise FatalError(f"the option table of the Jdbc sink: {error}", "write table or schema.table") from None
+        return target_path(self.request.options, self.request.table, schema_first=True)
+
+    def check_names(self) -> None:
+        """ValueError where the target cannot be named so."""
+        path = self._path()
         if path.database and path.database != self.address.database:
-            raise FatalError(
-                f"the sink table {text} is in database {path.database!r}, but the connection is to "
-                f"{self.address.database!r}",
-                "set database, or leave it out of table",
+            raise ValueError(
+                f"table: {path} is in database {path.database!r}, but the connection is to {self.address.database!r}; "
+                "set database, or leave it out of table"
             )
-        return path
+        check_names(NAMES, path.schema, path.table)
 
     def setup(self, setup: Setup) -> None:
         if self.request.keeps_no_record:

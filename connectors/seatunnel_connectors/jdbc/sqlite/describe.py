@@ -56,7 +56,7 @@ class Describer:
                 self.found.wrong(f"{request.label}: no table matches {request.path!r}")
             return [table for name in names for table in self._described(request, name)]
         text = request.path or ""
-        name = text if text in self.known else text.rpartition(".")[2]
+        name = text if text in self.known else self._name(request)
         name = next((known for known in self.known if known.lower() == name.lower()), name)
         if name not in self.known:
             self.found.wrong(
@@ -72,6 +72,14 @@ class Describer:
         except sqlite3.Error as error:
             self.found.fails(TablePath("main", "", name), str(error), "correct the table, or leave it out")
             return []
+
+    def _name(self, request: TableRequest) -> str:
+        """The table's name in a request; empty, and a problem, where its path is no path."""
+        try:
+            return TablePath.parse(request.path or "").table
+        except ValueError as error:
+            self.found.wrong(f"{request.label}: {error}")
+            return ""
 
     def _table(self, request: TableRequest, name: str) -> SourceTable:
         kind, sql = self.known[name]
@@ -113,7 +121,7 @@ class Describer:
 
     def _query(self, request: TableRequest) -> SourceTable:
         relation = f"(\n{request.query}\n) AS q"
-        path = TablePath("main", "", request.path.rpartition(".")[2]) if request.path else self._unnamed()
+        path = TablePath("main", "", self._name(request)) if request.path else self._unnamed()
         try:
             cursor = self.session.db.execute(f"SELECT * FROM {relation} LIMIT 100")
         except sqlite3.Error as error:

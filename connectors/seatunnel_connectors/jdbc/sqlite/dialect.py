@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot
+from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot, TableSink
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.sqlite import read as reading
@@ -16,7 +16,7 @@ from seatunnel_connectors.jdbc.sqlite.flavor import FLAVOR
 from seatunnel_connectors.jdbc.sqlite.session import explained, sessions
 from seatunnel_connectors.jdbc.statements.sink import StatementSink
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, FatalError, Position, Sink, SourceTable, Split, TableFailure
+from seatunnel_py.api import Batch, FatalError, Position, SourceTable, Split, TableFailure
 
 
 class SqliteDialect(Dialect):
@@ -48,7 +48,7 @@ class SqliteDialect(Dialect):
     def physical_splits(self, table: SourceTable, parts: int, generation: str) -> list[Split] | None:
         return reading.row_id_ranges(table, parts)
 
-    def sink(self, request: SinkRequest) -> Sink:
+    def sink(self, request: SinkRequest) -> TableSink:
         return StatementSink(request, FLAVOR)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar
@@ -15,10 +16,12 @@ from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetT
 from seatunnel_connectors.jdbc.target import TargetColumn
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.jdbc.versions import COMPARED, on_conflict
-from seatunnel_py.api import Column, Kind
+from seatunnel_py.api import Column, Kind, NameRules, TablePath, TargetPlace
 
 
 class SqliteFlavor(Flavor):
+    names: ClassVar[NameRules] = NameRules(folds_case=True, ascii_only=True)
+    column_names: ClassVar[NameRules] = names
     row_order: ClassVar[str] = "rowid"
     clock: ClassVar[str] = "CAST(strftime('%s', 'now') AS INTEGER)"
     compared: ClassVar[frozenset[Kind]] = COMPARED - {Kind.DECIMAL}  # long ones are texts here
@@ -32,9 +35,21 @@ class SqliteFlavor(Flavor):
     def quote(self, *names: str) -> str:
         return quote(*names)
 
-    def place(self, address: Address, text: str) -> tuple[str, str]:
+    def place(self, address: Address, path: TablePath) -> tuple[str, str]:
         """A file is one database with one schema: what stands before a dot can only say so."""
-        return "", text.rpartition(".")[2]
+        before = path.schema or path.database
+        if before and before.lower() != "main":
+            raise ValueError(
+                f"table: {path} names a schema, and a SQLite file has only main; write a name of one part, such as "
+                f"{before}_{path.table}"
+            )
+        return "", path.table
+
+    def target_place(self, address: Address, database: str, table: str) -> TargetPlace:
+        return TargetPlace(("sqlite", os.path.realpath(address.path)), (table,))
+
+    def name_rules(self, session: Session) -> NameRules:
+        return self.names
 
     def look(self, session: Session, database: str, table: str) -> TargetTable:
         names = {row[0].lower() for row in session.ask("SELECT name FROM sqlite_master WHERE type = 'table'")}

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from seatunnel_connectors.jdbc.target import TargetColumn
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Column, Kind, TableSchema
+from seatunnel_py.api import Column, Kind, NameRules, TablePath, TableSchema, TargetPlace
 
 Row = Sequence[Any]
 
@@ -76,6 +76,10 @@ class Flavor(ABC):
     unless_there: ClassVar[str] = ""
     """What an INSERT says so that it changes nothing where another transaction was first with the key; empty where a
     transaction that writes is alone anyway."""
+    names: ClassVar[NameRules] = NameRules()
+    """What names tables may have, as far as every server of the kind agrees."""
+    column_names: ClassVar[NameRules] = NameRules()
+    """What names columns may have, and which of them are one."""
     row_order: ClassVar[str] = ""
     """The column of a staging table that grows from row to row."""
     clock: ClassVar[str] = ""
@@ -102,8 +106,16 @@ class Flavor(ABC):
         """A dotted identifier."""
 
     @abstractmethod
-    def place(self, address: Address, text: str) -> tuple[str, str]:
-        """Database (or schema) and table of the option ``table``. ValueError for what is neither."""
+    def place(self, address: Address, path: TablePath) -> tuple[str, str]:
+        """Database (or schema) and table that the option ``table`` means. ValueError for what is neither."""
+
+    def target_place(self, address: Address, database: str, table: str) -> TargetPlace:
+        """The same as a place among those of all sinks of a job."""
+        return TargetPlace((address.dialect, address.host, address.port, address.database), (database, table))
+
+    @abstractmethod
+    def name_rules(self, session: Session) -> NameRules:
+        """How this server compares the names of tables."""
 
     @abstractmethod
     def look(self, session: Session, database: str, table: str) -> TargetTable:

@@ -18,7 +18,18 @@ from seatunnel_connectors.jdbc.statements.flavor import Flavor, Row, Session
 from seatunnel_connectors.jdbc.statements.load import Load
 from seatunnel_connectors.jdbc.statements.write import StatementWriter
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, Effect, FatalError, Piece, Setup, TableSchema, Visible, WriteContext, Writer
+from seatunnel_py.api import (
+    Batch,
+    Effect,
+    FatalError,
+    Piece,
+    Setup,
+    TablePath,
+    TableSchema,
+    Visible,
+    WriteContext,
+    Writer,
+)
 
 
 class QueryWriter(Writer):
@@ -71,7 +82,7 @@ class RecordedQueryWriter(StatementWriter):
 def plan_query(flavor: Flavor, address: Address) -> Setup:
     """The ledger in the database of the url. FatalError where there is none, and none can be made."""
     try:
-        database, pieces = flavor.place(address, PIECES)
+        database, pieces = flavor.place(address, TablePath("", "", PIECES))
     except ValueError:
         raise FatalError(
             "is_exactly_once with a query needs a database for its ledger, and the url names none",

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc import versions
-from seatunnel_connectors.jdbc.dialect import SinkRequest
+from seatunnel_connectors.jdbc.dialect import SinkRequest, TableSink
 from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, Recipe
 from seatunnel_connectors.jdbc.siblings import mark_prepared, prepared_by_sibling
 from seatunnel_connectors.jdbc.statements.books import PIECES, Books
@@ -19,23 +19,27 @@ from seatunnel_connectors.jdbc.statements.staged import Staged
 from seatunnel_connectors.jdbc.statements.write import StatementWriter
 from seatunnel_connectors.jdbc.target import (
     Plan,
+    check_names,
+    column_problems,
     decide,
     estimated_rows,
     in_own_words,
     key_of,
     misfits,
-    table_text,
     target_name,
+    target_path,
 )
 from seatunnel_py.api import (
     Committer,
     Effect,
     FatalError,
     JobMode,
+    NameRules,
     NothingToCommit,
     Plain,
     Setup,
-    Sink,
+    TablePath,
+    TargetPlace,
     Visible,
     WriteContext,
     Writer,
@@ -45,7 +49,7 @@ STAGING_NAME_MAX = 40  # of the target's name in that of its staging table: data
 
 
 @dataclass(frozen=True)
-class StatementSink(Sink):
+class StatementSink(TableSink):
     """Writes one upstream table by statements; ``flavor`` is the database's own part."""
 
     request: SinkRequest
@@ -59,9 +63,28 @@ class StatementSink(Sink):
     def target(self) -> str:
         if self.request.options.query:
             return f"{self.request.address.display} (query)"
-        database = self._other_database()
-        table = table_text(self.request.options, self.request.table)
-        return f"{self.request.address.display}: {f'{database}.{table}' if database else table}"
+        path = self._path
+        shown = path if path.database or path.schema else replace(path, database=self._other_database())
+        return f"{self.request.address.display}: {shown}"
+
+    @property
+    def _path(self) -> TablePath:
+        return target_path(self.request.options, self.request.table)
+
+    @property
+    def place(self) -> TargetPlace | None:
+        return None if self.request.options.query else self.flavor.target_place(self.request.address, *self._place())
+
+    def name_rules(self) -> NameRules:
+        with (
+            self.flavor.explained(f"asking how names are compared in {self.request.address.display}"),
+            self.flavor.sessions(self.request.address) as session,
+        ):
+            return self.flavor.name_rules(session)
+
+    def check_names(self) -> None:
+        """ValueError where the target cannot be named so."""
+        check_names(self.flavor.names, *self._place())
 
     def plan_setup(self) -> Setup:
         if self.request.keeps_no_record:
@@ -84,14 +107,11 @@ class StatementSink(Sink):
         named = self.request.options.database or ""
         if not self.flavor.spans_databases or named == self.request.address.database:
             return ""
-        return "" if "." in table_text(self.request.options, self.request.table) else named
+        return "" if self._path.database or self._path.schema else named
 
     def _place(self) -> tuple[str, str]:
-        text = ".".join(filter(None, (self._other_database(), table_text(self.request.options, self.request.table))))
-        try:
-            return self.flavor.place(self.request.address, text)
-        except ValueError as error:
-            raise FatalError(f"the option table of the Jdbc sink: {error}", "write table or database.table") from None
+        other = self._other_database()
+        return self.flavor.place(self.request.address, replace(self._path, database=other) if other else self._path)
 
     def _plan(self, target: TargetTable) -> Setup:
         options, table = self.request.options, self.request.table
@@ -175,9 +195,7 @@ class StatementSink(Sink):
         return SHADOW if self._is_large and not self._why_no_shadow(target, chosen, key) else STAGED
 
     def _refuse(self, target: TargetTable, chosen: Plan, shown: str, key: Sequence[str], names: dict[str, str]) -> None:
-        problems = []
-        if len(set(names.values())) < len(names):
-            problems.append(f"field_ide = {self.request.options.field_ide.value} gives two columns the same name")
+        problems = column_problems(self.flavor.column_names, names.values(), self.request.options.field_ide)
         if chosen.create:
             if not target.may_create:
                 problems.append("the user may not create tables there")

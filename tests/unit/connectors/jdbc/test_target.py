@@ -20,7 +20,7 @@ from seatunnel_connectors.jdbc.target import (
     key_of,
     misfits,
     narrower,
-    table_text,
+    target_path,
     words_given,
 )
 from seatunnel_py.api import Column, DataType, FatalError, Kind, PrimaryKey, TablePath, TableSchema
@@ -126,8 +126,8 @@ def test_keys() -> None:
 
 
 def test_table_names() -> None:
-    assert table_text(options(), TABLE) == "t"
-    assert table_text(options(table="a.b", tablePrefix="p_", tableSuffix="_s"), TABLE) == "a.p_b_s"
+    assert target_path(options(), TABLE) == TablePath("", "", "t")
+    assert str(target_path(options(table="a.b", tablePrefix="p_", tableSuffix="_s"), TABLE)) == "a.p_b_s"
 
 
 def test_types_in_the_words_of_another_database_are_dropped_and_a_persons_stay() -> None:
