@@ -78,7 +78,7 @@ class Target:
 
     @property
     def pieces(self) -> int:
-        return int(self.ask("SELECT count(*) FROM seatunnel_piece")[0][0])
+        return int(self.ask("SELECT count(*) FROM seatunnel_piece WHERE data_id <> ''")[0][0])
 
     def staged_rows(self) -> int:
         """Rows in all tables beside the target that are ours."""

@@ -232,7 +232,7 @@ def test_records_of_units_are_kept_only_where_late_attempts_need_them(target: Ta
     target.plan(recipe="direct")
     target.commit(1, target.stage("u1", ("+I", 1, "a")), target.stage("u2", ("+I", 2, "b"), attempt=1))
 
-    assert target.ask("SELECT data_id FROM seatunnel_piece") == [("u2",)]
+    assert target.ask("SELECT data_id FROM seatunnel_piece WHERE data_id <> ''") == [("u2",)]
     assert target.stage("u2", ("+I", 2, "b")).data["replayed"], "the first attempt comes late"
     assert target.rows == [BEFORE, (1, "a"), (2, "b")]
 

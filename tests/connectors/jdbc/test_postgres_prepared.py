@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from seatunnel_py.api import FatalError, RetriableError, Visible
+from seatunnel_py.api import FatalError, NoWayOn, RetriableError, Visible
 from seatunnel_py.api.resources import close_all
 from tests.connectors.jdbc.conftest import PostgresPlace
 from tests.connectors.jdbc.exactly_once import BEFORE, Target
@@ -77,6 +77,19 @@ def test_what_an_operator_rolled_back_is_lost_and_never_done(target: Target) -> 
 
     with pytest.raises(FatalError, match="they are lost"):
         target.commit(1, piece)
+
+
+def test_the_remedy_of_a_loss_names_the_transactions_that_still_stand(target: Target) -> None:
+    """P4-F7: they hold the table's locks, and VACUUM back, until somebody ends them."""
+    pieces = [target.stage(f"u{number}", ("+I", number, "a")) for number in range(8)]
+    target.run(f"ROLLBACK PREPARED '{pieces[0].data['staged']}'")
+
+    with pytest.raises(NoWayOn) as lost:
+        target.commit(1, *pieces)
+
+    assert "7 prepared transactions of it still stand ('seatunnel:" in lost.value.remedy
+    assert "--fresh rolls them back" in lost.value.remedy and "TRUNCATE TABLE" in lost.value.remedy
+    target.sink.committer().abort([], target.context(1, final=True))
 
 
 def test_what_is_given_up_is_rolled_back(target: Target) -> None:

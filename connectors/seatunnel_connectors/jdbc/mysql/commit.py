@@ -48,10 +48,10 @@ class MysqlCommitter(StatementCommitter):
             raise NoWayOn(
                 f"table {load.table}: {load.staging} holds rows of units that no checkpoint names "
                 f"({', '.join(unnamed)})",
-                "run the job again with --fresh",
+                self._begin_anew(load),
             )
         with self.flavor.sessions(self.request.address) as beside, shadow.alone(beside, load):
-            taken = shadow.take_place(beside, load, context)
+            taken = shadow.take_place(beside, load, context, books.rows_beside(session), self._begin_anew(load))
         if not taken:
             self._add(session, load)
 

@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from seatunnel_connectors.jdbc.mysql import types, wire
+from seatunnel_connectors.jdbc.mysql import identity, types, wire
 from seatunnel_connectors.jdbc.mysql.session import explained, quote, sessions
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetTable
+from seatunnel_connectors.jdbc.statements.load import Load
 from seatunnel_connectors.jdbc.table_options import mysql_ending
 from seatunnel_connectors.jdbc.target import TargetColumn
 from seatunnel_connectors.jdbc.url import Address
@@ -36,6 +37,7 @@ class MysqlFlavor(Flavor):
     row_order: ClassVar[str] = "st_order"
     clock: ClassVar[str] = "unix_timestamp()"
     compared: ClassVar[frozenset[Kind]] = COMPARED
+    same_id_lost_by: ClassVar[str] = identity.LOST_BY
 
     def sessions(self, address: Address) -> AbstractContextManager[Session]:
         return sessions(address)
@@ -113,6 +115,19 @@ class MysqlFlavor(Flavor):
         markers = ", ".join(["%s"] * len(columns))
         values = f"INSERT INTO {relation} ({', '.join(columns)}) VALUES ({markers})"
         return values + on_duplicate(relation, columns, version)
+
+    def is_there(self, session: Session, database: str, table: str) -> bool:
+        where = "table_schema = %s AND table_name = %s"
+        return bool(session.ask(f"SELECT 1 FROM information_schema.tables WHERE {where}", (database, table)))
+
+    def told_by(self, session: Session, database: str, table: str) -> str:
+        return identity.told_by(session, database, table)
+
+    def table_id(self, session: Session, load: Load) -> str | None:
+        return identity.table_id(session, load)
+
+    def name_of(self, session: Session, load: Load, table_id: str) -> str | None:
+        return identity.name_of(session, load, table_id)
 
     def create_staging(self, staging: str, target: str, columns: Sequence[str]) -> list[str]:
         # Of a row that goes nothing is known but its key: behind an outer join every column takes nulls.

@@ -21,7 +21,7 @@ from hashlib import blake2b
 
 import pymysql
 
-from seatunnel_connectors.jdbc import crash_points
+from seatunnel_connectors.jdbc import conservation, crash_points
 from seatunnel_connectors.jdbc.mysql.session import quote
 from seatunnel_connectors.jdbc.mysql.ties import shape, ties
 from seatunnel_connectors.jdbc.statements.books import Books
@@ -129,20 +129,23 @@ def alone(session: Session, load: Load) -> Iterator[None]:
     session.ask("SELECT RELEASE_LOCK(%s)", (name,))
 
 
-def take_place(session: Session, load: Load, context: CommitContext) -> bool:
+def take_place(session: Session, load: Load, context: CommitContext, rows: int, begin_anew: str) -> bool:
     """Whatever is left to do; in a session of its own, for it commits. False where the target is somebody else's and
-    the rows have to be added to it."""
+    the rows have to be added to it. LOST where the shadow does not hold the ``rows`` that units have written to it."""
     mark = mark_of(load, context)
     for _ in range(TRIES):
         step = following(look(session, load), mark, replaces=bool(load.replaces))
-        if step in (Next.NOTHING, Next.ADD):
-            return step is Next.NOTHING
+        if step is Next.NOTHING:
+            return True
         if step is Next.LOST:
             raise NoWayOn(
                 f"table {load.table}: the table {load.staging} that its rows were written to is gone, and {load.table} "
                 f"does not say that it was it: the rows are lost",
-                "run the job again with --fresh",
+                begin_anew,
             )
+        _expect_rows(session, load, rows, begin_anew)
+        if step is Next.ADD:
+            return False
         if step is Next.SWAP:
             _refuse_ties(session, load)
         try:
@@ -155,6 +158,12 @@ def take_place(session: Session, load: Load, context: CommitContext) -> bool:
         f"table {load.table}: another session renames it at the same time",
         f"see whether there is a table {old_name(load)} that is nobody's",
     )
+
+
+def _expect_rows(session: Session, load: Load, rows: int, begin_anew: str) -> None:
+    found = int(session.ask(f"SELECT COUNT(*) FROM {quote(load.database, load.staging)}")[0][0])
+    if found != rows:
+        raise conservation.lost_rows(load.shown, f"{load.database}.{load.staging}", rows, found, begin_anew)
 
 
 def _refuse_ties(session: Session, load: Load) -> None:

@@ -4,63 +4,28 @@ last one. Of all tables of a schema in one transaction, in as many statements as
 Rules. (1) The ledger is asked first, its rows locked (I38); whose is done takes no part. (2) All or nothing: one table
 whose units are lost, or that a newer driver has, fails them all, for nobody here knows which of them can go on without
 it. (3) A commit waits for the server's disk, also where the rows are seen already: nobody keeps these books again, and
-the records of units that came back would stay. (4) A driver that stands still in the middle (stopped, its machine
+the records of units that came back would stay. (4) What the target's records say
+is compared with what units have told, and the table that has their rows with the one at the target's name: anything
+else is LOST, and the whole is taken back. (5) A driver that stands still in the middle (stopped, its machine
 frozen) does not keep the ledger's rows from the one that takes over: the server ends its session.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from seatunnel_connectors.jdbc import crash_points
+from seatunnel_connectors.jdbc import conservation, crash_points
 from seatunnel_connectors.jdbc.postgres import staged
-from seatunnel_connectors.jdbc.postgres.ledger import LEDGER, PIECES
-from seatunnel_connectors.jdbc.postgres.plan import SHADOW, STAGED, Load
-from seatunnel_connectors.jdbc.postgres.session import Statements, literal, quote
-from seatunnel_connectors.jdbc.recorded import data_ids, lives
-from seatunnel_py.api import CommitContext, FatalError, NoWayOn, Piece
+from seatunnel_connectors.jdbc.postgres.entries import Entry, EntryStatements
+from seatunnel_connectors.jdbc.postgres.ledger import OID, PIECES
+from seatunnel_connectors.jdbc.postgres.session import Statements
+from seatunnel_py.api import FatalError, NoWayOn
 
 # Another session that holds one table's row must not keep the other tables.
 LOCK_SECONDS = 5
 # Between two messages of a commit nothing but the driver itself takes time.
 STILL_SECONDS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One table's commit. ``taken_off`` are units whose records nobody needs any longer, ``marked`` those whose records
-    stay, as part of this checkpoint; ``lives``: of each vertex the newest life, by which the writers of older ones are
-    refused; ``seen``: the rows are in the target itself; ``ends``: no record is needed any longer."""
-
-    shown: str
-    table: str
-    token: str
-    context: CommitContext
-    rows: int
-    taken_off: tuple[str, ...] = ()
-    marked: tuple[str, ...] = ()
-    lives: tuple[tuple[str, int, int], ...] = ()
-    seen: bool = False
-    ends: bool = False
-
-    @property
-    def row(self) -> tuple[str, str]:
-        """What names it in the ledger, beside the lineage."""
-        return self.context.step, self.table
-
-
-def entry_of(load: Load, table: str, pieces: Sequence[Piece], context: CommitContext) -> Entry:
-    """What is to be kept of these pieces. Of units that write to the target itself only late attempts need the record
-    once it is in a checkpoint."""
-    names, rows = data_ids(pieces), sum(piece.rows for piece in pieces)
-    newest = tuple((vertex, *life) for vertex, life in lives(pieces).items())
-    entry = Entry(f"{load.schema}.{load.table}", table, load.token, context, rows, lives=newest)
-    if load.how in (SHADOW, STAGED):
-        return replace(entry, marked=tuple(names), lives=newest if load.how == STAGED else ())
-    contested = set(data_ids([piece for piece in pieces if piece.data["contested"]]))
-    plain = tuple(name for name in names if name not in contested)
-    return replace(entry, taken_off=plain, marked=tuple(sorted(contested)), seen=True, ends=context.final)
 
 
 def keep(db: Statements, schema: str, entries: Sequence[Entry], then: Callable[[], None] = lambda: None) -> None:
@@ -83,16 +48,20 @@ def keep(db: Statements, schema: str, entries: Sequence[Entry], then: Callable[[
 
 def _kept(db: Statements, schema: str, entries: Sequence[Entry]) -> set[tuple[str, str]]:
     """The tables of which the ledger says that they are done: then nothing else counts."""
-    tables = _Tables(schema, entries)
-    named = [entry for entry in entries if entry.taken_off or entry.marked]
+    tables = EntryStatements(schema, entries)
+    named = [entry for entry in entries if entry.names_units]
     ended = [entry for entry in entries if entry.ends]
+    showing = [entry for entry in entries if entry.shows]
+    going = [entry for entry in showing if entry.names_units and not entry.context.final]
     older = [entry for entry in entries if entry.lives]
     script = [
         *([f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'"] if len(entries) > 1 else []),
         tables.lock(),
+        *([tables.places(showing)] if showing else []),
         *([tables.take_off(named)] if named else []),
         *([tables.forget_overtaken(older)] if older else []),
         *([tables.forget(ended)] if ended else []),
+        *([tables.remember(going)] if going else []),
         tables.record(),
     ]
     cursor = db.execute(";\n".join(script).encode(), prepare=False)
@@ -100,9 +69,17 @@ def _kept(db: Statements, schema: str, entries: Sequence[Entry]) -> set[tuple[st
         cursor.nextset()
     if done := _done(entries, cursor.fetchall()):
         return done
+    places: dict[str, Place] = {}
+    if showing:
+        cursor.nextset()
+        places = {token: Place(now, before) for token, now, before in cursor.fetchall()}
+    held: dict[str, Held] = {}
     if named:
         cursor.nextset()
-        _all_there(named, dict(cursor.fetchall()))
+        held = {token: Held(units, rows, places) for token, units, rows, places in cursor.fetchall()}
+        _all_there(named, held)
+    for entry in showing:
+        _same_table(db, entry, places[entry.token], held.get(entry.token, NOTHING))
     dropped = []
     if older:
         cursor.nextset()
@@ -128,106 +105,56 @@ def _done(entries: Sequence[Entry], rows: Iterable[tuple[str, str, int | None, i
     return done
 
 
-def _all_there(entries: Iterable[Entry], found: dict[str, int]) -> None:
-    """FatalError where a unit that was written has left no record."""
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the target's records say of the units of one table: how many, of how many rows, in which tables."""
+
+    units: int
+    rows: int
+    places: Sequence[str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The table that stands at the target's name ``now``, and the one that earlier commits had their rows in."""
+
+    now: str | None
+    before: str | None
+
+
+NOTHING = Held(0, 0, ())
+
+
+def _all_there(entries: Iterable[Entry], found: dict[str, Held]) -> None:
+    """FatalError where a unit that was written has left no record, or one of other rows."""
     for entry in entries:
+        held = found.get(entry.token, NOTHING)
         wanted = len(entry.taken_off) + len(entry.marked)
-        missing = wanted - found.get(entry.token, 0)
-        if missing:
+        if missing := wanted - held.units:
             raise NoWayOn(
                 f"table {entry.shown}: {missing} of {wanted} units that were written are not in the target's records: "
                 "they are lost",
-                "run the job again with --fresh",
+                entry.load.begin_anew,
             )
+        if held.rows != entry.rows:
+            raise conservation.lost_rows(
+                entry.shown, f"{wanted} units, as {entry.load.schema}.{PIECES} says", entry.rows, held.rows,
+                entry.load.begin_anew,
+            )  # fmt: skip
+
+
+def _same_table(db: Statements, entry: Entry, place: Place, held: Held) -> None:
+    """FatalError where rows of this run are in another table than the one that stands at the target's name now."""
+    wrote = {one for one in (*held.places, place.before) if one and one.startswith(OID)}
+    others = sorted(int(one.removeprefix(OID)) for one in wrote - {place.now})
+    if not others:
+        return
+    names = [name for (name,) in db.execute("SELECT oid::regclass::text FROM pg_class WHERE oid = ANY(%s)", [others])]
+    if names:
+        raise conservation.renamed(entry.shown, ", ".join(names))
+    raise conservation.other_table(entry.shown, there=place.now is not None, remedy=entry.load.begin_anew)
 
 
 def fenced_off(shown: str) -> FatalError:
     """The answer to a driver whose time is over."""
     return FatalError(f"table {shown}: a newer run of this job has taken over; this one is fenced off")
-
-
-@dataclass(frozen=True, slots=True)
-class _Tables:
-    """The statements about all these tables; a driver has one lineage, incarnation and job id for all of them."""
-
-    schema: str
-    entries: Sequence[Entry]
-
-    @property
-    def _who(self) -> CommitContext:
-        return self.entries[0].context
-
-    def lock(self) -> str:
-        """In one order, so that no two sessions ever wait for one another: checkpoint of this set-up, incarnation."""
-        wanted = (f"({literal(one.context.step)}, {literal(one.table)}, {literal(one.token)})" for one in self.entries)
-        return f"""
-            SELECT l.step, l.table_name, CASE WHEN l.token = w.token THEN l.last_checkpoint END, l.incarnation
-            FROM {quote(self.schema, LEDGER)} l JOIN (VALUES {", ".join(wanted)}) AS w (step, table_name, token)
-            ON l.step = w.step AND l.table_name = w.table_name
-            WHERE l.lineage = {literal(self._who.lineage)} ORDER BY l.step, l.table_name FOR UPDATE OF l
-        """
-
-    def take_off(self, entries: Iterable[Entry]) -> str:
-        """How many records each table had, by token. One that stays is from now on of the life that has named it, for
-        attempts of that one may still come."""
-        named = (
-            f"({literal(one.token)}, {literal(name)}, {one.context.checkpoint}, {str(stays).lower()}, {life})"
-            for one in entries
-            for life in [", ".join(map(str, max((life for _, *life in one.lives), default=[0, 0])))]
-            for names, stays in ((one.taken_off, False), (one.marked, True))
-            for name in names
-        )
-        pieces = quote(self.schema, PIECES)
-        later = "(w.incarnation, w.epoch) > (p.incarnation, p.epoch)"
-        return f"""
-            WITH w (token, data_id, checkpoint, stays, incarnation, epoch) AS (VALUES {", ".join(named)}),
-                 gone AS (DELETE FROM {pieces} p USING w
-                          WHERE p.token = w.token AND p.data_id = w.data_id AND NOT w.stays RETURNING p.token),
-                 kept AS (UPDATE {pieces} p SET checkpoint = coalesce(p.checkpoint, w.checkpoint),
-                              incarnation = CASE WHEN {later} THEN w.incarnation ELSE p.incarnation END,
-                              epoch = CASE WHEN {later} THEN w.epoch ELSE p.epoch END
-                          FROM w WHERE p.token = w.token AND p.data_id = w.data_id AND w.stays RETURNING p.token)
-            SELECT token, count(*) FROM (SELECT token FROM gone UNION ALL SELECT token FROM kept) AS one GROUP BY token
-        """
-
-    def forget_overtaken(self, entries: Iterable[Entry]) -> str:
-        """What older lives of a vertex have left; answers the tables. Of rows that are seen the record of a late
-        attempt, which cannot come any more once it is in a checkpoint; before that the unit may be read again. Of
-        staged ones what no checkpoint has named: a piece of a later life is in one, and all that older ones had in
-        theirs is marked by then, or is about to be."""
-        newest = (
-            f"({literal(one.token)}, {literal(vertex)}, {incarnation}, {epoch}, {str(one.seen).lower()})"
-            for one in entries
-            for vertex, incarnation, epoch in one.lives
-        )
-        return f"""
-            DELETE FROM {quote(self.schema, PIECES)} p
-            USING (VALUES {", ".join(newest)}) AS w (token, vertex, incarnation, epoch, seen)
-            WHERE p.token = w.token AND p.vertex = w.vertex AND (p.checkpoint IS NOT NULL) = w.seen
-            AND (p.incarnation, p.epoch) < (w.incarnation, w.epoch) RETURNING p.staged
-        """
-
-    def forget(self, entries: Iterable[Entry]) -> str:
-        tokens = ", ".join(literal(one.token) for one in entries)
-        return f"DELETE FROM {quote(self.schema, PIECES)} WHERE token IN ({tokens})"
-
-    def record(self) -> str:
-        """Write the checkpoints into the ledger; a row that is not affected is a newer driver's."""
-        who = self._who
-        same = f"{literal(who.lineage)}, {literal(who.job_id)}, {who.incarnation}, 0"
-        rows = (
-            f"({same}, {literal(one.context.step)}, {literal(one.table)}, {literal(one.token)}, "
-            f"{one.context.checkpoint}, {one.rows}, {str(one.context.final).lower()})"
-            for one in self.entries
-        )
-        return f"""
-            INSERT INTO {quote(self.schema, LEDGER)} AS l
-                (lineage, job_id, incarnation, epoch, step, table_name, token, last_checkpoint, rows, finished)
-            VALUES {", ".join(rows)}
-            ON CONFLICT (lineage, step, table_name) DO UPDATE
-            SET last_checkpoint = excluded.last_checkpoint, token = excluded.token,
-                rows = excluded.rows + CASE WHEN l.token = excluded.token THEN l.rows ELSE 0 END,
-                incarnation = greatest(l.incarnation, excluded.incarnation),
-                finished = excluded.finished, committed_at = now()
-            WHERE l.incarnation <= excluded.incarnation
-        """

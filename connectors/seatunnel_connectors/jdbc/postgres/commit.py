@@ -12,7 +12,8 @@ import psycopg
 
 from seatunnel_connectors.jdbc import crash_points
 from seatunnel_connectors.jdbc.postgres import ddl, prepared, staged
-from seatunnel_connectors.jdbc.postgres.bookkeeping import entry_of, fenced_off, keep
+from seatunnel_connectors.jdbc.postgres.bookkeeping import fenced_off, keep
+from seatunnel_connectors.jdbc.postgres.entries import entry_of
 from seatunnel_connectors.jdbc.postgres.ledger import LEDGER, Books
 from seatunnel_connectors.jdbc.postgres.merge import on_conflict
 from seatunnel_connectors.jdbc.postgres.plan import PREPARED, SHADOW, STAGED, TABLE, Load, load_of
@@ -89,6 +90,7 @@ class PostgresCommitter(Committer):
             self._drop_all(db, load, books)
         if load.how == SHADOW and final:
             self._nothing_else(db, load, books)
+            self._all_in_shadow(db, load, books)
             self._finish(db, load)
             db.execute(books.forget_pieces().encode())
 
@@ -162,8 +164,18 @@ class PostgresCommitter(Committer):
             raise NoWayOn(
                 f"table {load.schema}.{load.table}: it holds rows of units that no checkpoint names "
                 f"({', '.join(unnamed)})",
-                "run the job again with --fresh",
+                load.begin_anew,
             )
+
+    def _all_in_shadow(self, db: Statements, load: Load, books: Books) -> None:
+        """LOST where the shadow holds other rows than its units have written. Counting sets what building the indexes
+        would have to set, so that it costs little."""
+        row = db.execute(books.staged_rows().encode()).fetchone()
+        assert row is not None
+        there = db.execute("SELECT to_regclass(%s) IS NOT NULL", [quote(load.schema, load.into)]).fetchone()
+        found = staged.count(db, load, load.into) if there == (True,) else 0
+        if there != (True,) or found != row[0]:
+            raise staged.lost(load, load.into, row[0], found)
 
     def _finish(self, db: Statements, load: Load) -> None:
         """Key and indexes, then the name. Whoever made a table of that name in the meantime keeps it: the rows are

@@ -1,7 +1,9 @@
 """Two small tables in the target's schema, by which the target itself remembers what arrived.
 
 ``seatunnel_piece`` has a row for each unit, written in the transaction of the unit's rows: a second attempt at the
-same rows finds it and applies nothing. ``seatunnel_ledger`` has a row for each (lineage, step, table): the last
+same rows finds it and applies nothing. It says which table holds the rows (``staged``): the unit's own one by name, the
+target by its oid, for another table may stand at its name by the time of the commit; the row without ``data_id`` says
+the same of units whose records are gone. ``seatunnel_ledger`` has a row for each (lineage, step, table): the last
 committed checkpoint, and the newest incarnation and epoch, which fence off the writers of older ones. A lineage has
 ended when its driver says that all tables of the job have arrived, not when its rows here are ``finished``: where
 another table failed, a later driver repeats the last commits of all, and only these rows know that they are done.
@@ -18,6 +20,7 @@ from seatunnel_py.api import CommitContext, WriteContext
 
 LEDGER = "seatunnel_ledger"
 PIECES = "seatunnel_piece"
+OID = "oid "
 _LOCK = 7_305_808_869_232_650_098  # "seatunnr": one session at a time creates the two tables
 
 
@@ -42,6 +45,11 @@ def create(schema: str) -> str:
     """
 
 
+def oid_of(schema: str, table: str) -> str:
+    """An expression: which table stands at this name. A rewrite, TRUNCATE or another name do not change it."""
+    return f"'{OID}' || to_regclass({literal(quote(schema, table))})::oid"
+
+
 @dataclass(frozen=True, slots=True)
 class Books:
     """The statements about one sink and table. ``token`` was drawn when the run was planned, so it is one for all
@@ -51,9 +59,10 @@ class Books:
     token: str
     table: str
 
-    def insert_piece(self, context: WriteContext, recorded: Recorded, staged: str = "") -> str:
+    def insert_piece(self, context: WriteContext, recorded: Recorded, staged: str) -> str:
         """One row; where the ledger knows a newer writer its attempt is null, which the table refuses, so that the
-        statement can go to the server together with COMMIT. ``staged`` is the table that holds the unit's rows."""
+        statement can go to the server together with COMMIT. ``staged`` is an expression: which table holds the unit's
+        rows."""
         end = "NULL" if recorded.end is None else literal(json.dumps(recorded.end))
         return f"""
             INSERT INTO {quote(self.schema, PIECES)}
@@ -66,7 +75,7 @@ class Books:
                             OR (incarnation, epoch) > ({context.incarnation}, {context.epoch}))
                    ) THEN {context.attempt} END,
                    {recorded.rows}, {recorded.bytes}, {recorded.merged}, {end}, {recorded.read},
-                   {literal(staged) if staged else "NULL"}, {literal(context.vertex)}
+                   {staged}, {literal(context.vertex)}
         """
 
     def select_piece(self, data_id: str) -> str:
@@ -115,18 +124,26 @@ class Books:
 
     def named(self) -> str:
         """Tables of the units that checkpoints have named, in the order in which they were staged: name, whether it is
-        there, and whether it has a column for the kinds of rows."""
+        there, whether it has a column for the kinds of rows, and how many rows were staged in it."""
         return f"""
             SELECT p.staged, c.oid IS NOT NULL, EXISTS (
-                SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = '__st_kind')
+                SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = '__st_kind'), p.rows - p.merged
             FROM {quote(self.schema, PIECES)} p
             LEFT JOIN pg_class c ON c.relname = p.staged AND c.relnamespace = {self._namespace}
             WHERE p.token = {literal(self.token)} AND p.checkpoint IS NOT NULL AND p.staged IS NOT NULL
+            AND p.data_id <> ''
             ORDER BY p.number
         """
 
     def forget_named(self) -> str:
         return f"{self.forget_pieces()} AND checkpoint > 0"
+
+    def staged_rows(self) -> str:
+        """How many rows units have written beside the target."""
+        return (
+            f"SELECT coalesce(sum(rows - merged), 0)::bigint FROM {quote(self.schema, PIECES)} "
+            f"WHERE token = {literal(self.token)}"
+        )
 
     def tables(self, prefix: str) -> str:
         """Every table whose name begins so."""

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from typing import Any, cast
 
-from seatunnel_connectors.jdbc import versions
+from seatunnel_connectors.jdbc import conservation, versions
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, Recipe
 from seatunnel_connectors.jdbc.postgres import ddl, ledger
@@ -86,6 +86,17 @@ class Load:
     make: tuple[str, ...] = ()
     versioned_by: str = ""
     checks: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """The target, for people."""
+        return f"{self.schema}.{self.table}"
+
+    @property
+    def begin_anew(self) -> str:
+        """The way on from a loss."""
+        visible = self.how != SHADOW and not (self.how == STAGED and self.at_end)
+        return conservation.begin_anew(self.shown, f"TRUNCATE TABLE {quote(self.schema, self.table)}", visible=visible)
 
     def for_unit(self, context: WriteContext) -> Load:
         """The same, with the table that this attempt fills: no two attempts ever meet in one."""

@@ -21,6 +21,8 @@ from seatunnel_connectors.jdbc.postgres.session import Statements, literal
 from seatunnel_connectors.jdbc.recorded import lives
 from seatunnel_py.api import NoWayOn, Piece, WriteContext
 
+SHOWN_MAX = 5
+
 
 def gid(load: Load, context: WriteContext) -> str:
     """The name of an attempt's transaction."""
@@ -42,14 +44,24 @@ def commit_all(db: Statements, load: Load, books: Books, pieces: Sequence[Piece]
                 db.execute(f"COMMIT PREPARED {literal(name)}".encode())
         except psycopg.errors.UndefinedObject:
             if not _is_committed(db, books, data_id):
-                raise NoWayOn(
-                    f"table {load.schema}.{load.table}: the prepared transaction {name} is gone, and its rows are not "
-                    "in the target: they are lost",
-                    "run the job again with --fresh",
-                ) from None
+                raise _lost(db, load, name) from None
     for vertex, life in lives(pieces).items():
         found = _found(db, _named(_of_vertex(load, vertex) + ":"))
         roll_back(db, (name for name in found if _life_of(name) < life))
+
+
+def _lost(db: Statements, load: Load, name: str) -> NoWayOn:
+    """The others of the run still stand, and hold locks and the horizon of VACUUM until they end."""
+    others = _found(db, _named(_of_run(load) + ":"))
+    shown = ", ".join(literal(one) for one in others[:SHOWN_MAX]) + (", ..." if len(others) > SHOWN_MAX else "")
+    left = (
+        f"{len(others)} prepared transactions of it still stand ({shown}): --fresh rolls them back; " if others else ""
+    )
+    return NoWayOn(
+        f"LOST: table {load.shown}: the prepared transaction {name} is gone, and its rows are not in the target: they "
+        "are lost",
+        left + load.begin_anew,
+    )
 
 
 def roll_back_all(db: Statements, load: Load) -> None:

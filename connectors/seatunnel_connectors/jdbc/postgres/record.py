@@ -16,7 +16,7 @@ import psycopg
 
 from seatunnel_connectors.jdbc import crash_points
 from seatunnel_connectors.jdbc.postgres import prepared
-from seatunnel_connectors.jdbc.postgres.ledger import Books
+from seatunnel_connectors.jdbc.postgres.ledger import Books, oid_of
 from seatunnel_connectors.jdbc.postgres.plan import PREPARED, STAGED, TABLE, Load
 from seatunnel_connectors.jdbc.postgres.session import failure, literal, quote
 from seatunnel_connectors.jdbc.recorded import Recorded, fenced_off
@@ -32,8 +32,8 @@ class UnitRecord:
     """``run`` and ``ask`` speak to the session that the unit's rows go through; their errors are the driver's own.
 
     ``held`` is what another attempt at these rows has committed, None if there was none when this one began; ``before``
-    the same, where it stands for these rows. Where this attempt takes its place, ``replaced`` is the table that it was
-    staged in, or empty.
+    the same, where it stands for these rows. Where this attempt takes its place, ``replaced`` is the table of its rows
+    by its record, or empty.
     """
 
     def __init__(
@@ -81,7 +81,9 @@ class UnitRecord:
         end = json.loads(row["source_position"]) if row["source_position"] else None
         self.held = Recorded(row["rows"], row["bytes"], row["merged"], end, row["source_rows"])
         if self.load.key and self.load.upsert and self.load.how == TABLE:
-            self.replaced = ""  # by key the rows may come again, even where a query ends them elsewhere this time
+            self.replaced = (
+                row["staged"] or ""
+            )  # by key the rows may come again, even where a query ends them elsewhere this time
         else:
             self.before = self.held
 
@@ -94,10 +96,10 @@ class UnitRecord:
         last = [] if begun else ["BEGIN", *self.load.make]
         if self.books and self.replaced is not None:
             last.append(self.books.forget_piece(self.context.data_id, self.replaced))
-            if self.replaced:
+            if self.replaced and self.load.how == STAGED:
                 last.append(f"DROP TABLE IF EXISTS {quote(self.load.schema, self.replaced)}")
         if self.books:
-            last.append(self.books.insert_piece(self.context, mine, staged))
+            last.append(self.books.insert_piece(self.context, mine, self._place(staged)))
         crash_points.POSTGRES_WRITTEN.hit()
         try:
             self._run("; ".join([*last, end]))
@@ -109,6 +111,12 @@ class UnitRecord:
             return self._other_was_faster(self.books, mine)
         crash_points.POSTGRES_UNIT.hit()
         return mine.piece(self.context, replayed=False, staged=staged)
+
+    def _place(self, staged: str) -> str:
+        """An expression for the table that holds the rows; NULL where a statement of people decides that."""
+        if self.load.how == STAGED:
+            return literal(staged) if staged else "NULL"
+        return oid_of(self.load.schema, self.load.into) if self.load.into else "NULL"
 
     def already(self, recorded: Recorded, rows: int) -> Piece:
         """An earlier attempt at the same rows has committed: nothing is applied, its counts are the truth."""

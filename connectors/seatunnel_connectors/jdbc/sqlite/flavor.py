@@ -13,10 +13,13 @@ from seatunnel_connectors.jdbc.sqlite import types
 from seatunnel_connectors.jdbc.sqlite.session import explained, quote, sessions
 from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetTable
+from seatunnel_connectors.jdbc.statements.load import Load
 from seatunnel_connectors.jdbc.target import TargetColumn
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.jdbc.versions import COMPARED, on_conflict
 from seatunnel_py.api import Column, Kind, NameRules, TablePath, TargetPlace
+
+_MARK = "st_mark_"
 
 
 class SqliteFlavor(Flavor):
@@ -67,6 +70,34 @@ class SqliteFlavor(Flavor):
         markers = ", ".join("?" * len(columns))
         values = f"INSERT INTO {relation} AS t ({', '.join(columns)}) VALUES ({markers})"
         return values + on_conflict(columns, key, version)
+
+    def is_there(self, session: Session, database: str, table: str) -> bool:
+        return bool(session.ask("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)))
+
+    def told_by(self, session: Session, database: str, table: str) -> str:
+        """An index of ours that holds no row: it goes with its table, stays with it under another name, and outlives
+        VACUUM. The number of the first page does neither: a new table often gets that of the old one."""
+        kept_elsewhere = "SELECT 1 FROM sqlite_master WHERE lower(name) = lower(?) AND rootpage = 0"
+        return "" if session.ask(kept_elsewhere, (table,)) else "mark"
+
+    def mark(self, relation: str, column: str, token: str) -> list[str]:
+        return [f"CREATE INDEX IF NOT EXISTS {quote(_MARK + token)} ON {relation} ({column}) WHERE 0"]
+
+    def unmark(self, token: str) -> list[str]:
+        return [f"DROP INDEX IF EXISTS {quote(_MARK + token)}"]
+
+    def table_id(self, session: Session, load: Load) -> str | None:
+        found = session.ask(
+            "SELECT rootpage, EXISTS (SELECT 1 FROM sqlite_master i WHERE i.type = 'index' AND i.name = ? "
+            "AND lower(i.tbl_name) = lower(t.name)) "
+            "FROM sqlite_master t WHERE type = 'table' AND lower(name) = lower(?)",
+            (_MARK + load.token, load.table),
+        )
+        return next((f"{_MARK}{load.token}" if marked else f"page {page}" for page, marked in found), None)
+
+    def name_of(self, session: Session, load: Load, table_id: str) -> str | None:
+        found = session.ask("SELECT tbl_name FROM sqlite_master WHERE type = 'index' AND name = ?", (table_id,))
+        return found[0][0] if found else None
 
     def create_staging(self, staging: str, target: str, columns: Sequence[str]) -> list[str]:
         index = self.quote(f"{staging.strip(chr(34))}_unit")

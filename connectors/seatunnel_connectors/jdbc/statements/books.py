@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +16,14 @@ _OLDER = "(incarnation < ? OR incarnation = ? AND epoch < ?)"
 
 LEDGER = "seatunnel_ledger"
 PIECES = "seatunnel_piece"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A unit's record: how many rows it has, and which table holds them (or the name that they are staged under)."""
+
+    rows: int
+    place: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +137,18 @@ class Books:
             return (last if token == self.token else None), incarnation
         return None, 0
 
-    def missing(self, session: Session, data_ids: list[str]) -> list[str]:
-        """Names of units that the target does not hold."""
-        held = {row[0] for row in session.ask(self._sql("SELECT data_id FROM {pieces} WHERE token = ?"), (self.token,))}
-        return [name for name in data_ids if name not in held]
+    def held(self, session: Session) -> dict[str, Held]:
+        """What the target's records say of each unit; the one without a name is of units whose records are gone."""
+        rows = session.ask(self._sql("SELECT data_id, row_count, staged FROM {pieces} WHERE token = ?"), (self.token,))
+        return {name: Held(int(count), place or "") for name, count, place in rows}
+
+    def remember(self, session: Session, place: str, held: Mapping[str, Held]) -> None:
+        """Which table has the rows of this run, for later commits: the units' own records go."""
+        if "" not in held:
+            self.sign_in(session)
+        if "" not in held or not held[""].place:
+            sql = self._sql("UPDATE {pieces} SET staged = ? WHERE token = ? AND data_id = ''")
+            session.run(sql, (place, self.token))
 
     def others(self, session: Session, context: CommitContext) -> list[str]:
         """Lineages under which this job is known, beside its own."""
@@ -188,10 +205,15 @@ class Books:
                 (checkpoint, self.token, name),
             )  # fmt: skip
 
-    def named(self, session: Session) -> set[str]:
-        """What checkpoints have named, by the names under which it is staged."""
-        sql = "SELECT staged FROM {pieces} WHERE token = ? AND checkpoint_id > 0"
-        return {row[0] for row in session.ask(self._sql(sql), (self.token,))}
+    def named(self, session: Session) -> dict[str, int]:
+        """How many rows of the units that checkpoints have named are staged, by the names of these."""
+        sql = "SELECT staged, row_count - merged FROM {pieces} WHERE token = ? AND checkpoint_id > 0"
+        return {staged: int(rows) for staged, rows in session.ask(self._sql(sql), (self.token,))}
+
+    def rows_beside(self, session: Session) -> int:
+        """How many rows units have written beside the target."""
+        sql = "SELECT coalesce(sum(row_count - merged), 0) FROM {pieces} WHERE token = ?"
+        return int(session.ask(self._sql(sql), (self.token,))[0][0])
 
     def forget_named(self, session: Session) -> None:
         session.run(self._sql("DELETE FROM {pieces} WHERE token = ? AND checkpoint_id > 0"), (self.token,))

@@ -3,12 +3,12 @@ ledger; where units wrote to the target itself the ledger is all that is left.""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
-from seatunnel_connectors.jdbc import crash_points
+from seatunnel_connectors.jdbc import conservation, crash_points
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.recorded import data_ids, fenced_off, lives
-from seatunnel_connectors.jdbc.statements.books import Books
+from seatunnel_connectors.jdbc.statements.books import PIECES, Books, Held
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session
 from seatunnel_connectors.jdbc.statements.load import SHADOW, STAGED, Load, load_of
 from seatunnel_connectors.jdbc.statements.staged import Staged
@@ -50,16 +50,59 @@ class StatementCommitter(Committer):
             raise fenced_off(load.table)
         if done is not None and done >= context.checkpoint:
             return
+        held = books.held(session)
+        self._compare(load, pieces, held)
+        place = self._same_table(session, load, pieces, held)
+        self._apply(session, load, books, pieces, context)
+        if place and pieces and not context.final:
+            books.remember(session, place, held)
+        if load.told_by and context.final:
+            self._unmark(session, load)
+        books.record(session, context)
+
+    def _begin_anew(self, load: Load) -> str:
+        return Staged(self.flavor, load).begin_anew
+
+    def _compare(self, load: Load, pieces: Sequence[Piece], held: Mapping[str, Held]) -> None:
+        """FatalError where a unit that was written has left no record, or one of other rows."""
         names = data_ids(pieces)
-        lost = books.missing(session, names)
-        if lost:
+        if lost := [name for name in names if name not in held]:
             raise NoWayOn(
                 f"table {load.table}: {len(lost)} of {len(names)} units that were written are not in the target's "
                 "records: they are lost",
-                "run the job again with --fresh",
+                self._begin_anew(load),
             )
-        self._apply(session, load, books, pieces, context)
-        books.record(session, context)
+        staged, found = sum(piece.rows for piece in pieces), sum(held[name].rows for name in names)
+        if staged != found:
+            place = f"{len(names)} units, as {PIECES} says"
+            raise conservation.lost_rows(load.shown, place, staged, found, self._begin_anew(load))
+
+    def _same_table(
+        self, session: Session, load: Load, pieces: Sequence[Piece], held: Mapping[str, Held]
+    ) -> str | None:
+        """Which table stands at the target's name. FatalError where rows of this run are in another one."""
+        if not load.told_by:
+            return None
+        names = [*(data_ids(pieces) if load.how != STAGED else ()), ""]
+        now = self.flavor.table_id(session, load)
+        others = {held[name].place for name in names if name in held and held[name].place} - {now or ""}
+        if not others:
+            return now
+        if where := next(filter(None, (self.flavor.name_of(session, load, one) for one in sorted(others))), None):
+            raise conservation.renamed(load.shown, where)
+        rebuilt = self.flavor.same_id_lost_by
+        anew = self._begin_anew(load)
+        if now and rebuilt:
+            books = self._books(load)
+            told = (
+                f"UPDATE {books.pieces} SET staged = '{now}' WHERE token = '{load.token}' AND staged = '{min(others)}'"
+            )
+            anew = f"if it was only rebuilt and its rows are there, {told} and run with --restore latest; else {anew}"
+        raise conservation.other_table(load.shown, anew, there=now is not None, rebuilt=rebuilt)
+
+    def _unmark(self, session: Session, load: Load) -> None:
+        for statement in self.flavor.unmark(load.token):
+            session.run(statement)
 
     def _apply(
         self, session: Session, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
@@ -87,10 +130,7 @@ class StatementCommitter(Committer):
         staged = Staged(self.flavor, load)
         books.accept(session, context.checkpoint, data_ids(pieces))
         if context.final or not load.at_end:
-            units = staged.in_order(session, books.named(session))
-            for unit in units:
-                staged.add(session, unit)
-            staged.forget(session, units)
+            staged.move(session, books.named(session))
             books.forget_named(session)
         for vertex, life in lives(pieces).items():
             staged.forget(session, books.forget_overtaken(session, vertex, life))
@@ -105,6 +145,8 @@ class StatementCommitter(Committer):
         ):
             if load.how == STAGED:
                 session.run(Staged(self.flavor, load).drop())
+            if load.told_by:
+                self._unmark(session, load)
             self._books(load).forget_all(session)
 
     def begin(self, context: CommitContext, *, fresh: bool) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from seatunnel_connectors.jdbc.statements.load import Load
 from seatunnel_connectors.jdbc.target import TargetColumn
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import Column, Kind, NameRules, TablePath, TableSchema, TargetPlace
@@ -133,6 +134,34 @@ class Flavor(ABC):
         """A statement that inserts or updates one row by key, all names being quoted already; empty where the
         database has none, which its writer must know. ``version``: only where this column is not smaller."""
         return ""
+
+    def is_there(self, session: Session, database: str, table: str) -> bool:
+        """Whether a table stands at this name; asked where rows are staged beside the target."""
+        raise AssertionError(f"{type(self).__name__} stages no rows")
+
+    def told_by(self, session: Session, database: str, table: str) -> str:
+        """How this database tells a table from another one that is made under its name later; empty: it cannot.
+        The table may not be there yet."""
+        return ""
+
+    def mark(self, relation: str, column: str, token: str) -> list[str]:
+        """Statements that make the table known, where only a mark of ours tells it from another one."""
+        return []
+
+    def unmark(self, token: str) -> list[str]:
+        """Statements that remove the mark, or have no effect; part of a transaction."""
+        return []
+
+    def table_id(self, session: Session, load: Load) -> str | None:
+        """Which table stands at the target's name, by what ``told_by`` has decided; None: none does."""
+        return None
+
+    def name_of(self, session: Session, load: Load, table_id: str) -> str | None:
+        """The name that this table has now, where the database knows."""
+        return None
+
+    same_id_lost_by: ClassVar[str] = ""
+    """What else gives a table another id, for people; empty: nothing does."""
 
     def create_staging(self, staging: str, target: str, columns: Sequence[str]) -> list[str]:
         """A table beside the target with its columns, and unit, kind and order of each row (``statements.staged``);

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any, cast
 
+from seatunnel_connectors.jdbc import conservation
 from seatunnel_py.api import Plain, WriteContext
 
 TABLE = "table"
@@ -24,7 +25,8 @@ class Load:
     ``versioned_by``: see ``versions``. ``replaces`` says what a shadow makes of a table that is there (EMPTIED,
     RECREATED; empty: there is none), ``comment`` is what people will read about the table. ``sources`` are the columns
     of the rows that go into ``names``; empty in what an older version has set up. ``required`` are those names where
-    the target takes no null."""
+    the target takes no null. ``told_by``: how the database tells the target from another table that is made under its
+    name (``Flavor.told_by``); empty where no other commit follows one that shows rows, or it cannot tell."""
 
     database: str
     table: str
@@ -44,6 +46,21 @@ class Load:
     comment: str = ""
     sources: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
+    told_by: str = ""
+
+    @property
+    def shows_early(self) -> bool:
+        """Whether rows are seen in the target before the last commit of a run."""
+        return self.how == TABLE or (self.how == STAGED and not self.at_end)
+
+    @property
+    def shown(self) -> str:
+        """The target, for people."""
+        return ".".join(filter(None, (self.database, self.table)))
+
+    def begin_anew(self, empty: str) -> str:
+        """The way on from a loss; ``empty`` is the statement that empties the target."""
+        return conservation.begin_anew(self.shown, empty, visible=self.shows_early)
 
     @property
     def into(self) -> str:

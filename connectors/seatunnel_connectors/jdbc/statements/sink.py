@@ -97,7 +97,8 @@ class StatementSink(TableSink):
             self.flavor.sessions(self.request.address) as session,
         ):
             target = self._look(session, database, table)
-        return self._plan(target)
+            told_by = self.flavor.told_by(session, target.database, target.table)
+        return self._plan(target, told_by)
 
     def _look(self, session: Session, database: str, table: str) -> TargetTable:
         return self.flavor.look(session, database, table)
@@ -113,7 +114,7 @@ class StatementSink(TableSink):
         other = self._other_database()
         return self.flavor.place(self.request.address, replace(self._path, database=other) if other else self._path)
 
-    def _plan(self, target: TargetTable) -> Setup:
+    def _plan(self, target: TargetTable, told_by: str) -> Setup:
         options, table = self.request.options, self.request.table
         shown = f"{target.database}.{target.table}" if target.database else target.table
         first = not prepared_by_sibling(self._key(target.database, target.table), str(table.path))
@@ -133,10 +134,13 @@ class StatementSink(TableSink):
             booked=target.has_books, versioned_by=versions.versioned_by(options, names),
             sources=tuple(names), required=self._required(target, chosen, key, names),
         )  # fmt: skip
+        load = replace(load, told_by=told_by if load.books and load.shows_early else "")
         load = self._as_shadow(load, target, chosen) if load.how == SHADOW else load
         effects, renew, prepare = self._effects(target, chosen, shown, relation, names, key, load)
         if load.how == STAGED:
             prepare += Staged(self.flavor, load).create()
+        if load.told_by:
+            prepare += self.flavor.mark(relation, self.flavor.quote(load.names[0]), token)
         visible = Visible.STAGED if load.how == TABLE else Visible.FINAL if load.at_end else Visible.COMMITTED
         load = replace(load, renew=tuple(renew), prepare=tuple(prepare))
         return Setup(tuple(effects), load.to_plain(), visible, load.books)

@@ -7,8 +7,10 @@ some databases commit by themselves.
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
+from seatunnel_connectors.jdbc import conservation
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session
 from seatunnel_connectors.jdbc.statements.load import Load
 from seatunnel_py.api import RowKind
@@ -59,25 +61,48 @@ class Staged:
         markers = ", ".join([self.flavor.marker] * (len(self.load.names) + 2))
         return f"INSERT INTO {self.staging} ({UNIT}, {KIND}, {', '.join(self.columns)}) VALUES ({markers})"
 
-    def in_order(self, session: Session, units: set[str]) -> list[str]:
-        """Of these units those that hold rows, in the order in which they were staged."""
+    def move(self, session: Session, wanted: Mapping[str, int]) -> None:
+        """Units with their numbers of rows into the target, in the order in which they were staged. What is taken off
+        the staging table is counted: other rows than were staged are LOST."""
+        place = ".".join(filter(None, (self.load.database, self.load.staging)))
+        total = sum(wanted.values())
+        if not self.flavor.is_there(session, self.load.database, self.load.staging):
+            raise conservation.lost_rows(self.load.shown, place, total, 0, self.begin_anew)
+        for unit in (units := self._in_order(session, wanted)):
+            self._add(session, unit, wanted[unit])
+        found = self.forget(session, units)
+        if found != total:
+            raise conservation.lost_rows(self.load.shown, place, total, found, self.begin_anew)
+
+    @property
+    def begin_anew(self) -> str:
+        return self.load.begin_anew(self.flavor.empty(self.target))
+
+    def _in_order(self, session: Session, units: Container[str]) -> list[str]:
+        """Of these units those that hold rows."""
         found = session.ask(f"SELECT {UNIT}, min({self.flavor.row_order}) AS first FROM {self.staging} GROUP BY {UNIT}")
         return [unit for unit, first in sorted(found, key=lambda row: row[1]) if unit in units]
 
-    def add(self, session: Session, unit: str) -> None:
-        """One unit's rows into the target."""
+    def _add(self, session: Session, unit: str, rows: int) -> None:
+        """One unit's rows into the target. Where rows are merged by key the database does not say how many it took."""
         deletes = self._count(session, unit, RowKind.DELETE) if self.key else 0
         if deletes:
             session.run(self.flavor.delete_keys(self.target, self.key, self._deleted()), (unit, RowKind.DELETE.value))
         insert = self.flavor.insert_from(self.target, self.columns, self.key if self.load.upsert else [], self.version)
         if not deletes:
-            session.run(insert.format(rows=self._rows()), (unit,))
+            taken = session.run(insert.format(rows=self._rows()), (unit,))
+            if not (self.key and self.load.upsert) and taken < rows and self._rows_of(session, unit) == rows:
+                raise conservation.not_taken(self.load.shown, rows, taken)
         else:
             session.run(insert.format(rows=self._rows_behind_deletes()), (unit, RowKind.DELETE.value, unit))
 
-    def forget(self, session: Session, units: list[str]) -> None:
-        for unit in units:
-            session.run(self.flavor.delete_where(self.staging, UNIT), (unit,))
+    def forget(self, session: Session, units: Iterable[str]) -> int:
+        """Take units off; how many rows they had."""
+        return sum(session.run(self.flavor.delete_where(self.staging, UNIT), (unit,)) for unit in units)
+
+    def _rows_of(self, session: Session, unit: str) -> int:
+        where = f"{UNIT} = {self.flavor.marker}"
+        return int(session.ask(f"SELECT count(*) FROM {self.staging} WHERE {where}", (unit,))[0][0])
 
     def _count(self, session: Session, unit: str, kind: RowKind) -> int:
         where = f"{UNIT} = {self.flavor.marker} AND {KIND} = {self.flavor.marker}"

@@ -229,7 +229,8 @@ class StatementWriter(Writer):
                     return self._already(other)
                 if other is not None:
                     self.books.forget_piece(self.session, self.context.data_id)
-            self.books.insert_piece(self.session, self.context, mine, self.unit)
+            place = self.unit or (self.flavor.table_id(self.session, self.load) if self.load.told_by else None)
+            self.books.insert_piece(self.session, self.context, mine, place or "")
         crash_points.STATEMENTS_WRITTEN.hit()
         self.session.commit()
         crash_points.STATEMENTS_UNIT.hit()
