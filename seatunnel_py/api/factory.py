@@ -47,12 +47,14 @@ class StepContext:
 
 
 class Factory(ABC):
-    """``name`` is what job files say (compared without regard to case). ``extra`` names the extra of this package
-    (or the distribution) whose absence makes ``create`` raise ImportError; it is put into the message."""
+    """``name`` is what job files say (compared without regard to case). ``extra`` names the extra of the plugin's
+    distribution whose absence makes ``create`` raise ImportError; it is put into the message. ``distribution`` is set
+    where the plugin is loaded."""
 
     name: ClassVar[str]
     summary: ClassVar[str] = ""
     extra: ClassVar[str] = ""
+    distribution: str = ""
 
     def extras(self, options: Any) -> tuple[str, ...]:
         """The extras that a step with these options needs on a worker."""

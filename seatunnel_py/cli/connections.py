@@ -65,7 +65,7 @@ def ask(step: Step) -> Answer:
     except SeaTunnelError as error:
         message, remedy = error.message, error.remedy
     except ImportError as error:
-        missing = missing_extra(step.factory, error)
+        missing = missing_extra(step.factory, error, step.options)
         message, remedy = missing.message, missing.remedy
     except Exception as error:  # noqa: BLE001 - a plugin's own code runs here, and the other steps are asked as well
         message = f"{type(error).__name__}: {first_line(str(error))}"

@@ -23,7 +23,7 @@ from seatunnel_py.cli import run as running
 from seatunnel_py.cli.files import making, writing
 from seatunnel_py.cli.init import STDOUT
 from seatunnel_py.errors import ExitCode, SeaTunnelError
-from seatunnel_py.plan.registry import PluginKind, installed
+from seatunnel_py.plan.registry import BrokenPluginError, PluginKind, installed
 from seatunnel_py.runtime.home import Home
 
 PARALLELISM_MAX = 4
@@ -123,7 +123,10 @@ def _step(kind: PluginKind, end: Shorthand) -> tuple[str, Mapping[str, Plain]]:
     """The plugin that understands the address, and its options."""
     plugins = installed()
     for name in plugins.names(kind):
-        factory = plugins.factory(kind, name)
+        try:
+            factory = plugins.factory(kind, name)
+        except BrokenPluginError:
+            continue  # it stops those who use it by its name
         assert isinstance(factory, SourceFactory | SinkFactory)
         try:
             options = factory.from_shorthand(end)

@@ -52,7 +52,7 @@ def found_by(step: Step, job: Job) -> list[SourceTable | TableFailure]:
     try:
         tables = factory.create(step.options, step.context(job)).tables()
     except ImportError as error:
-        raise missing_extra(factory, error) from error
+        raise missing_extra(factory, error, step.options) from error
     return sorted(tables, key=_name)
 
 

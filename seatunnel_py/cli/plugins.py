@@ -22,7 +22,7 @@ def listing(*, as_json: bool) -> int:
     rows = []
     for entry in installed().entries():
         try:
-            summary = installed().factory(entry.kind, entry.name).summary
+            summary = installed().loaded(entry).summary
         except SeaTunnelError as error:
             summary = f"cannot be loaded: {error.message}"
         rows.append(
@@ -47,7 +47,7 @@ def show(name: str, *, as_json: bool) -> int:
     found: list[dict[str, Any]] = []
     for entry in registry.entries():
         if entry.name.lower() == name.lower():
-            factory: Any = registry.factory(entry.kind, entry.name)
+            factory: Any = registry.loaded(entry)
             options = [asdict(option) for option in describe(factory.options)]
             found.append({"kind": entry.kind.value, "name": entry.name, "summary": factory.summary, "options": options})
     if as_json:
@@ -66,7 +66,7 @@ def schema(to: Path | None) -> int:
     plugins = []
     for entry in registry.entries():
         try:
-            factory: Any = registry.factory(entry.kind, entry.name)
+            factory: Any = registry.loaded(entry)
         except SeaTunnelError as error:
             typer.echo(f"left out: {error}", err=True)
             continue

@@ -29,6 +29,7 @@ from seatunnel_py.runtime.events import (
     RequestAnswered,
     RowsMoved,
     SinkLeftOut,
+    StateLarge,
     StoreAway,
     TableChanged,
     UnitGivenUp,
@@ -119,6 +120,9 @@ class _View:
                 return _said(event)
             case UnitGivenUp() | SinkLeftOut():
                 return self._gave_up(event)
+            case StateLarge():
+                size = f"{event.bytes:,} bytes of {event.allowed:,} that are allowed"
+                return Text(f"{event.name}: {event.what} takes {size}, in every checkpoint", "yellow")
             case JobEnded() | CheckpointDone():
                 return None
         return None

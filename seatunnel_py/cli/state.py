@@ -61,6 +61,8 @@ def _tell_newest(record: dict[str, Any]) -> None:
             continue
         read = f"{count(vertex['rows_read'])} rows, {vertex['finished']} of {vertex['splits']} splits to their ends"
         typer.echo(f"    {vertex['vertex']}: {read}, {vertex['subtasks']} subtasks, epoch {vertex['epoch']}")
+        largest = f"position {count(vertex['position_bytes'])}, payload {count(vertex['payload_bytes'])}"
+        typer.echo(f"      largest of a split, in bytes: {largest}")
         for split, position in list(vertex["at"].items())[:SPLITS_SHOWN_MAX]:
             typer.echo(f"      {split} at {position_text(position)}")
         for line in and_more(len(vertex["at"]), SPLITS_SHOWN_MAX):

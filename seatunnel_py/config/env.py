@@ -156,6 +156,13 @@ class EnvOptions(Options):
         doc="seconds after which a unit stops; 5, at most a quarter of the checkpoint interval; streaming: 0.2",
     )
 
+    state_max_bytes: int = option(
+        2**20,
+        ge=1024,
+        key="state.max-bytes",
+        doc="bytes that a position or a split's payload may take; a sixteenth of it is warned of",
+    )
+
     read_limit_rows: int | None = option(
         None, ge=1, key="read_limit.rows_per_second", doc="rows per second of a whole source"
     )

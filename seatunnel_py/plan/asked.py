@@ -25,6 +25,7 @@ from seatunnel_py.plan.registry import BrokenPluginError, missing_extra
 from seatunnel_py.plan.steps import Job, Step
 from seatunnel_py.work.failing_code import MEND, SHOWS_TRACE, described
 from seatunnel_py.work.given import not_plain
+from seatunnel_py.work.positions import state_bytes
 
 T = TypeVar("T")
 
@@ -47,7 +48,7 @@ def named(step: Step, method: str) -> Iterator[None]:
     except (SeaTunnelError, Unforeseen):
         raise
     except ImportError as error:
-        raise missing_extra(step.factory, error) from error
+        raise missing_extra(step.factory, error, step.options) from error
     except BaseException as error:
         raise Unforeseen(step.id, _failed(step, method, error), FAILED) from error
 
@@ -163,6 +164,10 @@ def splits_of(step: Step, ask: Callable[[], Iterable[Split]], method: str = "dis
             raise _mistake(step, method, f"gives {times} splits the id {split!r}, which has to name one")
     for one in found:
         _plain(step, f"{method} (split {one.id!r})", one.payload)
+        size = state_bytes(one.payload) if one.payload else 0
+        if size > step.state_bytes:
+            allowed = f"every checkpoint holds it, and {step.state_bytes:,} are allowed (env.state.max-bytes)"
+            raise _mistake(step, method, f"gives split {one.id!r} a payload of {size:,} bytes; {allowed}")
     return found
 
 
@@ -180,7 +185,7 @@ def _told(step: Step, method: str, ask: Callable[[], T]) -> T:
         with asking(step.node.path, method):
             return ask()
     except ImportError as error:
-        raise missing_extra(step.factory, error) from error
+        raise missing_extra(step.factory, error, step.options) from error
     except (SeaTunnelError, ValueError, KeyboardInterrupt):
         raise
     except BaseException as error:

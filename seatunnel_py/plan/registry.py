@@ -1,13 +1,16 @@
 """Finds plugins by name: entry points, loaded on use, plus what plugins register by hand through pluggy.
 
-Rules: names are compared without regard to case; two distributions that claim one name are refused (which one a
-job would get must never depend on install order); a plugin whose library is missing says which extra to install.
+Rules: names are compared without regard to case; a name that two distributions claim is refused where a job uses it
+(which one it would get must never depend on install order) unless it says ``distribution:Name``; a plugin that cannot
+be loaded stops the jobs that use it, and no others; one whose library is missing says which extra to install.
 """
 
 from __future__ import annotations
 
 import difflib
 import importlib.metadata
+import re
+from collections import defaultdict
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
@@ -18,9 +21,10 @@ import pluggy
 from seatunnel_py.api.factory import Factory, SinkFactory, SourceFactory, TransformFactory
 from seatunnel_py.api.options import Options
 from seatunnel_py.errors import SeaTunnelError, first_line, worded
-from seatunnel_py.work.failing_code import MEND
+from seatunnel_py.work.failing_code import MEND, failing_code
 
 PROJECT = "seatunnel_py"
+DISTRIBUTION = "seatunnel-py"
 HOOKS_GROUP = "seatunnel_py.hooks"
 
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -46,15 +50,16 @@ _REFUSED = {
 class UnknownPluginError(SeaTunnelError):
     """No plugin of that name; ``suggestion`` is the nearest one that is there."""
 
-    def __init__(self, kind: PluginKind, name: str, known: tuple[str, ...]) -> None:
+    def __init__(self, kind: PluginKind, name: str, known: tuple[str, ...], misplaced: str = "") -> None:
         near = difflib.get_close_matches(name.lower(), [other.lower() for other in known], n=1, cutoff=0.6)
         self.suggestion = next((other for other in known if near and other.lower() == near[0]), "")
         super().__init__(
             f"there is no {kind.value} plugin {name!r}",
             _REFUSED.get(name.lower())
+            or misplaced
             or f"known {kind.value}s: {', '.join(sorted(known)) or 'none'}; `seatunnel plugins list` shows them",
         )
-        self.args = (kind, name, known)
+        self.args = (kind, name, known, misplaced)
 
 
 class BrokenPluginError(SeaTunnelError):
@@ -93,42 +98,67 @@ class PluginEntry:
     entry_point: importlib.metadata.EntryPoint | None = None
     factory: type[Factory] | None = None
 
+    @property
+    def qualified(self) -> str:
+        return f"{self.distribution}:{self.name}"
+
 
 class Registry:
     """All installed plugins of this interpreter. Reading the metadata happens once, loading on use."""
 
     def __init__(self, entries: tuple[PluginEntry, ...]) -> None:
-        self._entries: dict[tuple[PluginKind, str], PluginEntry] = {}
-        for entry in entries:
-            self._put(entry)
-        self._loaded: dict[tuple[PluginKind, str], Factory] = {}
-
-    def _put(self, entry: PluginEntry) -> None:
-        key = (entry.kind, entry.name.lower())
-        other = self._entries.get(key)
-        if other is not None and other != entry:
-            raise BrokenPluginError(
-                f"two plugins are called {entry.name!r} ({entry.kind.value}): "
-                f"one of {other.distribution}, one of {entry.distribution}",
-                "uninstall one of them: which one a job gets must not depend on the order of installation",
-            )
-        self._entries[key] = entry
+        self._entries = tuple(sorted(dict.fromkeys(entries), key=lambda one: (one.kind, one.name.lower())))
+        self._named: dict[tuple[PluginKind, str], list[PluginEntry]] = defaultdict(list)
+        for entry in self._entries:
+            self._named[entry.kind, entry.name.lower()].append(entry)
+        self._loaded: dict[PluginEntry, Factory] = {}
 
     def entries(self) -> tuple[PluginEntry, ...]:
-        return tuple(sorted(self._entries.values(), key=lambda entry: (entry.kind, entry.name.lower())))
+        return self._entries
 
     def names(self, kind: PluginKind) -> tuple[str, ...]:
-        return tuple(entry.name for entry in self.entries() if entry.kind is kind)
+        return tuple(dict.fromkeys(entry.name for entry in self._entries if entry.kind is kind))
 
     def factory(self, kind: PluginKind, name: str) -> Factory:
-        """The factory of that name. Raises UnknownPluginError or BrokenPluginError."""
-        key = (kind, name.lower())
-        if key not in self._loaded:
-            entry = self._entries.get(key)
-            if entry is None:
-                raise UnknownPluginError(kind, name, self.names(kind))
-            self._loaded[key] = _load(entry)
-        return self._loaded[key]
+        """The factory of that name, or of ``distribution:Name``. Raises UnknownPluginError or BrokenPluginError."""
+        distribution, _, bare = name.rpartition(":")
+        found = self._named.get((kind, bare.lower()), [])
+        if distribution:
+            found = [one for one in found if _canonical(one.distribution) == _canonical(distribution)]
+        if not found:
+            raise UnknownPluginError(kind, name, self.names(kind), _misplaced_entry(kind, bare))
+        if len(found) > 1:
+            raise BrokenPluginError(
+                f"two plugins are called {bare!r} ({kind.value}): "
+                f"{', '.join(f'one of {one.distribution}' for one in found)}",
+                f"say which: {' or '.join(one.qualified for one in found)} (in quotes); or uninstall one of them",
+            )
+        return self.loaded(found[0])
+
+    def loaded(self, entry: PluginEntry) -> Factory:
+        """The factory of an entry. Raises BrokenPluginError."""
+        if entry not in self._loaded:
+            self._loaded[entry] = _load(entry)
+        return self._loaded[entry]
+
+
+def _canonical(distribution: str) -> str:
+    """As pip compares names of distributions."""
+    return re.sub(r"[-_.]+", "-", distribution).lower()
+
+
+def _misplaced_entry(kind: PluginKind, name: str) -> str:
+    """An entry point of that name in another group: a slip in a pyproject.toml, which looks as if nothing was there."""
+    groups = {one.group for one in PluginKind}
+    points = importlib.metadata.entry_points()
+    for point in (point for group in points.groups for point in points.select(group=group)):
+        if point.name.lower() == name.lower() and point.group.startswith(f"{PROJECT}.") and point.group != kind.group:
+            unknown = "" if point.group in groups else ", which is no group of plugins"
+            return (
+                f"{_distribution(point)} names {point.name!r} in the entry points {point.group!r}{unknown}; "
+                f"a {kind.value} stands in {kind.group!r}"
+            )
+    return ""
 
 
 def _load(entry: PluginEntry) -> Factory:
@@ -138,10 +168,7 @@ def _load(entry: PluginEntry) -> Factory:
     except KeyboardInterrupt:
         raise  # a person's
     except BaseException as error:  # a module may end the process where it is imported
-        raise BrokenPluginError(
-            f"{what} cannot be loaded: {worded(error)}",
-            f"reinstall it: pip install --force-reinstall {entry.distribution}",
-        ) from error
+        raise _not_loaded(what, entry, error) from error
     if not (isinstance(loaded, type) and issubclass(loaded, Factory)) or _misplaced(loaded, entry.kind):
         raise BrokenPluginError(
             f"{what} is no {entry.kind.value} factory: {getattr(loaded, '__name__', loaded)!r}",
@@ -155,7 +182,23 @@ def _load(entry: PluginEntry) -> Factory:
     wrong = _undeclared(made)
     if wrong:
         raise BrokenPluginError(f"{what} is not declared as it has to be: {wrong}", MEND)
+    made.distribution = entry.distribution
     return made
+
+
+def _not_loaded(what: str, entry: PluginEntry, error: BaseException) -> BrokenPluginError:
+    """Why, and what leads further: a name in pyproject.toml, a library, or the plugin's own lines."""
+    code = failing_code(error)
+    message = f"{what} cannot be loaded: {worded(error)}{f' ({code.place})' if code else ''}"
+    value = entry.entry_point.value if entry.entry_point is not None else ""
+    module = value.partition(":")[0].strip()
+    missing = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
+    if missing and module != missing and not module.startswith(f"{missing}."):
+        return BrokenPluginError(message, f"pip install {missing}; a plugin imports its library inside of `create`")
+    if missing or (isinstance(error, AttributeError) and code is None):
+        table = f'[project.entry-points."{entry.kind.group}"] of {entry.distribution}: {entry.name} = "{value}"'
+        return BrokenPluginError(message, f"check {table}; then install it anew")
+    return BrokenPluginError(message, MEND)
 
 
 def _undeclared(factory: Factory) -> str:
@@ -223,7 +266,10 @@ def installed() -> Registry:
     return Registry(tuple(entries))
 
 
-def missing_extra(factory: Factory, error: ImportError) -> SeaTunnelError:
-    """The message for a plugin whose client library is not installed."""
-    command = f"pip install 'seatunnel-py[{factory.extra}]'" if factory.extra else f"pip install {error.name}"
+def missing_extra(factory: Factory, error: ImportError, options: Any = None) -> SeaTunnelError:
+    """The message for a plugin whose client library is not installed. An extra is that of the plugin's distribution;
+    with ``options`` it is the one that these need."""
+    extras = factory.extras(options) if options is not None else filter(None, (factory.extra,))
+    wanted = [one if "[" in one else f"{factory.distribution or DISTRIBUTION}[{one}]" for one in extras]
+    command = f"pip install {' '.join(map(repr, wanted))}" if wanted else f"pip install {error.name}"
     return BrokenPluginError(f"{factory.name} needs the library {error.name!r}, which is not installed", command)

@@ -21,11 +21,13 @@ from seatunnel_py.config.job_file import JobFile, StepNode, resolve_step
 from seatunnel_py.config.references import References, references_in
 from seatunnel_py.errors import JobFileError, Problem
 from seatunnel_py.plan.registry import BrokenPluginError, PluginKind, Registry, UnknownPluginError
+from seatunnel_py.work.unit import STATE_BYTES_MAX
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step as written in the job file. ``inputs`` are ids of steps, in the order of ``plugin_input``."""
+    """One step as written in the job file. ``inputs`` are ids of steps, in the order of ``plugin_input``;
+    ``state_bytes`` limits what a split of it may put into a checkpoint."""
 
     id: str
     kind: PluginKind
@@ -36,6 +38,7 @@ class Step:
     inputs: tuple[str, ...] = ()
     parallelism: int = 1
     references: References = field(default_factory=References, repr=False)
+    state_bytes: int = STATE_BYTES_MAX
 
     def context(self, job: Job) -> StepContext:
         return StepContext(self.id, job.id, job.name, job.mode, self.parallelism)
@@ -251,6 +254,7 @@ def _ordered(steps: list[_Resolved], edges: dict[str, tuple[str, ...]], file: Jo
                 inputs,
                 _parallelism(step, [done[name] for name in inputs], file),
                 references_in(step.node.options, file.secrets, file.env.shade_options),
+                file.env.state_max_bytes,
             )
         waiting = [step for step in waiting if step.id not in done]
     return tuple(done.values())

@@ -143,6 +143,18 @@ class NothingMoved:
 
 
 @dataclass(frozen=True, slots=True)
+class StateLarge:
+    """Each checkpoint of a table holds so many ``bytes`` of ``what``, of at most ``allowed``. Said once."""
+
+    pipeline: str
+    name: str
+    what: str
+    bytes: int
+    allowed: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class ChangesAnnounced:
     """The job is about to go on: what is different from the run before, and what follows. Nothing has been done yet."""
 
@@ -186,6 +198,7 @@ JobEvent: TypeAlias = (
     | UnitGivenUp
     | RegionRestarted
     | SinkLeftOut
+    | StateLarge
     | CheckpointDone
     | NothingMoved
     | ChangesAnnounced

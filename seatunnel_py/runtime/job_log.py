@@ -32,6 +32,7 @@ from seatunnel_py.runtime.events import (
     RequestAnswered,
     RowsMoved,
     SinkLeftOut,
+    StateLarge,
     StoreAway,
     TableChanged,
     UnitGivenUp,
@@ -119,6 +120,9 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
             return "ERROR", "sink_left_out", {
                 **about, "targets": event.targets, "checkpoint": event.good, **_cause(event.failure)
             }  # fmt: skip
+        case StateLarge():
+            about = {"pipeline": event.pipeline, "table": event.name, "what": event.what}
+            return "WARNING", "state_large", {**about, "bytes": event.bytes, "allowed": event.allowed}
         case CheckpointDone():
             which = {"pipeline": event.pipeline, "table": event.name, "checkpoint": event.checkpoint}
             if not event.reason:

@@ -67,7 +67,7 @@ def settings_of(env: EnvOptions, exchange: str, job_id: str = "") -> Settings:
     alignment = env.checkpoint_alignment_timeout
     return Settings(
         RetryPolicy(env.job_retry_times, env.job_retry_interval),
-        Budget(env.unit_rows, seconds),
+        Budget(env.unit_rows, seconds, env.state_max_bytes),
         env.channel_capacity,
         env.failure_policy is FailurePolicy.FAIL_FAST,
         f"{env.exchange_location.rstrip('/')}/{job_id}" if env.exchange_location else exchange,

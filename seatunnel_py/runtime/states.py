@@ -12,6 +12,7 @@ from seatunnel_py.runtime.effects import prepared_of
 from seatunnel_py.runtime.reading import reading_of
 from seatunnel_py.runtime.subtask_run import state_of
 from seatunnel_py.runtime.tallies import tally_of
+from seatunnel_py.work.positions import state_bytes
 
 
 def described(claims: Iterable[Claim], records: Iterable[Stored]) -> list[dict[str, Any]]:
@@ -123,4 +124,6 @@ def _vertex(record: CheckpointRecord, name: str) -> dict[str, Any]:
         "splits": len(splits),
         "finished": sum(reading.finished + len(reading.ended) for reading in readings),
         "at": at,
+        "position_bytes": max(map(state_bytes, at.values()), default=0),
+        "payload_bytes": max((state_bytes(split.payload) for split in splits if split.payload), default=0),
     }

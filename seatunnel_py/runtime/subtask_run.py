@@ -27,8 +27,9 @@ from seatunnel_py.protocol.topology import Determinism
 from seatunnel_py.runtime import back_pressure, bad_rows, channel_data, pausing
 from seatunnel_py.runtime.conservation import violation
 from seatunnel_py.runtime.effects import piece_of, piece_plain
-from seatunnel_py.runtime.events import RowsMoved, UnitGivenUp
+from seatunnel_py.runtime.events import RowsMoved, StateLarge, UnitGivenUp
 from seatunnel_py.runtime.in_flight import place_of
+from seatunnel_py.runtime.large_state import large_state
 from seatunnel_py.runtime.read_limit import Grant, ReadLimit
 from seatunnel_py.runtime.reading import Reading, Took, reading_of, took_of
 from seatunnel_py.runtime.restarts import may_restart
@@ -88,6 +89,7 @@ class SubtaskRun:
         self.unit: Unit | None = None
         self.held = False
         self.idle = False
+        self._warned = False
         self.strays: list[SinkPiece] = []
         self.numbering = line.numbering(subtask)
         self._counting = Counting(vertex)
@@ -293,6 +295,7 @@ class SubtaskRun:
             taken = Took(unit.split.id, unit.start, end, result.done, result.rows, made).to_plain()
             state = replace(state, reading=reading.to_plain())
             self.idle = not self._bounded and not result.rows
+            self._warn_of_state(unit, end)
             outputs += self._last_words() if ended else ()
         elif self.vertex.query is not None:
             state = replace(state, gathered=(), ended=state.ended + 1)
@@ -315,6 +318,14 @@ class SubtaskRun:
         self.line.post(self.subtask, done)
         self.line.segments.made(result.slices)
         self.line.hear(Progressed(at))
+
+    def _warn_of_state(self, unit: Unit, end: Position | None) -> None:
+        assert unit.split is not None, "a source's unit has a split"
+        allowed = unit.budget.state_bytes
+        large = None if self._warned else large_state(unit.split, end, allowed)
+        if large is not None:
+            self._warned = True
+            self.line.tell(StateLarge(self.line.id, self.line.pipeline.name, *large, allowed, self.line.now()))
 
     def _pieces(self, result: UnitResult) -> tuple[StagedPiece, ...]:
         """Pieces under names that say who staged them."""

@@ -49,14 +49,15 @@ class Broken(Exception):
     """A property does not hold; the text says how."""
 
 
-def tried(name: str, attempt: Callable[[], None]) -> Finding:
-    """Whatever a plugin raises breaks the property that was being tried, and no other."""
+def tried(name: str, attempt: Callable[[], str | None]) -> Finding:
+    """Whatever a plugin raises breaks the property that was being tried, and no other. ``attempt`` may return what was
+    measured."""
     try:
-        attempt()
+        measured = attempt()
     except Broken as broken:
         return Finding(name, Verdict.BROKEN, str(broken))
     except KeyboardInterrupt:
         raise  # a person's
     except BaseException as error:  # noqa: BLE001 - the plugin's own
         return Finding(name, Verdict.BROKEN, worded(error))
-    return Finding(name, Verdict.KEPT)
+    return Finding(name, Verdict.KEPT, measured or "")

@@ -17,7 +17,8 @@ from seatunnel_py.api.types import to_arrow
 from seatunnel_py.testing.findings import Broken
 from seatunnel_py.testing.given_options import resolved
 from seatunnel_py.work.given import Given, several
-from seatunnel_py.work.positions import Positions
+from seatunnel_py.work.positions import Positions, state_bytes
+from seatunnel_py.work.unit import STATE_BYTES_MAX
 
 Rows = list[tuple[Any, ...]]
 
@@ -63,6 +64,7 @@ class Reading:
         self.tables = {table.schema.path: table for table in tables_of(self.source)}
         self.enumerator = self.source.enumerator(list(self.tables.values()), None)
         self.splits = tuple(self.enumerator.discover())
+        self.largest_position = 0
 
     def read(self, split: Split, start: Position | None = None, wanted: int = 0) -> list[Batch]:
         """Its batches. A stream is read until ``wanted`` rows have come, or nothing more for now."""
@@ -77,6 +79,7 @@ class Reading:
             for element in several(f"read of {type(reader).__name__}", reader.read(split, start)):
                 given.element(element)
                 positions.passed(element)
+                self.largest_position = max(self.largest_position, positions.largest)
                 yield element
         finally:
             reader.close()
@@ -139,6 +142,13 @@ class Reading:
                     wanted = rows(batches[at + 1 :])
                     rest = rows(self.read(split, batch.end, len(wanted)))
                     self._same(split, wanted, rest, f"behind {batch.end.value}")
+
+    def sizes(self) -> str:
+        """How large a split's state is, for people. Raises Broken where it is larger than a job allows."""
+        payload = max((state_bytes(split.payload) for split in self.splits), default=0)
+        if payload > STATE_BYTES_MAX:
+            raise Broken(f"a payload of {payload:,} bytes; {STATE_BYTES_MAX:,} are allowed")
+        return f"the largest position takes {self.largest_position:,} bytes, the largest payload {payload:,}"
 
     def _same(self, split: Split, first: Rows, second: Rows, when: str) -> None:
         ordered = self.capabilities.determinism is Determinism.DETERMINATE

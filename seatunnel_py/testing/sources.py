@@ -19,7 +19,7 @@ def check_source(target: SourceTarget) -> Report:
     read = stream or Reading(target)
     again = capabilities.replayable
     once = "it declares that it cannot be read again"
-    properties: list[tuple[str, Callable[[], None], bool, str]] = [
+    properties: list[tuple[str, Callable[[], str | None], bool, str]] = [
         ("splits have ids that stay the same", read.stable, True, ""),
         ("every row is read once", read.whole, target.rows is not None, ""),
         ("batches are what the schema says", read.fits, True, ""),
@@ -35,6 +35,7 @@ def check_source(target: SourceTarget) -> Report:
             ("what was read up to a place ends there again", stream.ends_again, unordered, ordered),
             ("what comes later is read once", stream.later, grows, "the target has no `more`, or no `rows`"),
         ]
+    properties.append(("what a checkpoint holds of a split is small", read.sizes, True, ""))
     findings = [
         tried(name, attempt) if promised else Finding(name, Verdict.NOT_PROMISED, why)
         for name, attempt, promised, why in properties

@@ -62,6 +62,7 @@ class Streaming(Reading):
                 return
             given.element(element)
             positions.passed(element)
+            self.largest_position = max(self.largest_position, positions.largest)
             yield element
             now = time.monotonic()
             if isinstance(element, Batch) and element.rows:

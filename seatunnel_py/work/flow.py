@@ -118,7 +118,7 @@ class Flow:
             for bound in self._transforms:
                 closing.callback(quietly, bound.transform.close)
             head, elements, resumable = self._head(closing)
-            positions = Positions(self._reader_name(), self.unit.start)
+            positions = Positions(self._reader_name(), self.unit.start, self.unit.budget.state_bytes)
             for element in self._attributed(head, elements):
                 self._look_at(element)
                 if resumable:

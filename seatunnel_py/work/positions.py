@@ -6,6 +6,7 @@ import json
 
 from seatunnel_py.api.batch import Batch, Element, Position, Rejected, Skipped
 from seatunnel_py.errors import FatalError
+from seatunnel_py.work.unit import STATE_BYTES_MAX
 
 CHARACTERS_SHOWN_MAX = 200
 
@@ -13,8 +14,10 @@ CHARACTERS_SHOWN_MAX = 200
 class Positions:
     """Of one reader, called ``who`` in messages, in a unit that begins at ``start``."""
 
-    def __init__(self, who: str, start: Position | None) -> None:
+    def __init__(self, who: str, start: Position | None, bytes_max: int = STATE_BYTES_MAX) -> None:
         self._who = who
+        self._bytes_max = bytes_max
+        self.largest = 0
         self._given = {_key(start)} if start is not None else set()
         self._began = self._given.copy()
         self._rows = 0  # since the last position
@@ -27,6 +30,7 @@ class Positions:
             return
         rows, self._rows = self._rows, 0
         key = _key(end)
+        self._within(len(key))
         if key not in self._given:
             self._given.add(key)
         elif rows:
@@ -36,6 +40,20 @@ class Positions:
                 "a unit that goes on there reads the same rows again",
                 "the source has to begin behind `start`, and to give a new position behind each batch",
             )
+
+    def _within(self, size: int) -> None:
+        self.largest = max(self.largest, size)
+        if size > self._bytes_max:
+            raise FatalError(
+                f"{self._who} gives a position of {size:,} bytes; every checkpoint holds it, and "
+                f"{self._bytes_max:,} are allowed (env.state.max-bytes)",
+                "keep in a position where to go on, and not what was read",
+            )
+
+
+def state_bytes(plain: object) -> int:
+    """The size of a position or a payload in a checkpoint."""
+    return len(json.dumps(plain, sort_keys=True, default=str))
 
 
 def _key(position: Position) -> str:

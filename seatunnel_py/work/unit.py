@@ -17,13 +17,18 @@ from seatunnel_py.api.sink import Piece
 from seatunnel_py.api.source import Split
 from seatunnel_py.redaction import masked_text, redacted_text
 
+STATE_BYTES_MAX = 2**20
+"""Of a position, and of a split's payload: both stand in every checkpoint."""
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A short unit stops at the first limit that it reaches, at a batch boundary."""
+    """A short unit stops at the first limit that it reaches, at a batch boundary. No position of it takes more than
+    ``state_bytes``."""
 
     rows: int = 500_000
     seconds: float = 5.0
+    state_bytes: int = STATE_BYTES_MAX
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -115,6 +115,7 @@ class Finds(CountdownEnumerator):
             [replace(SPLIT, payload={"at": [date.min]})],
             "returns data that no checkpoint can hold: a date at ['at'][0]",
         ),
+        ([replace(SPLIT, payload={"keys": "x" * 2**20})], "gives split 's' a payload of 1,048,588 bytes"),
     ],
 )
 def test_splits_that_would_lose_rows_are_refused(found: Any, said: str) -> None:

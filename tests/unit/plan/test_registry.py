@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from importlib.metadata import EntryPoint
+import sys
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 from seatunnel_example import CountdownFactory
 
 from seatunnel_py.api import SourceOptions, option
+from seatunnel_py.config.job_file import loads
+from seatunnel_py.errors import JobFileError
 from seatunnel_py.plan import registry
 from seatunnel_py.plan.registry import (
     HOOKS_GROUP,
@@ -25,6 +28,7 @@ from seatunnel_py.plan.registry import (
     installed,
     missing_extra,
 )
+from seatunnel_py.plan.steps import understand
 
 SOURCE, SINK = PluginKind.SOURCE, PluginKind.SINK
 
@@ -43,10 +47,46 @@ def test_a_factory_is_found_in_any_case_and_made_once() -> None:
     assert found.factory(SOURCE, "cOUNTDOWN") is found.factory(SOURCE, "Countdown")
 
 
-def test_two_distributions_that_claim_one_name_are_refused() -> None:
-    """Which one a job gets must not depend on the order of installation; both are named."""
-    with pytest.raises(BrokenPluginError, match="one of acme, one of other"):
-        Registry((COUNTDOWN, entry("other:Factory", "COUNTDOWN", distribution="other")))
+def test_two_distributions_that_claim_one_name_are_refused_where_it_is_used() -> None:
+    """P2-14: which one a job gets must not depend on the order of installation, but every command of every job failed."""
+    other = entry("other:Factory", "COUNTDOWN", distribution="Acme_Other")
+    found = Registry((COUNTDOWN, other, entry("seatunnel_example:LinesFactory", "Lines", SINK)))
+
+    assert found.factory(SINK, "Lines").name == "Lines"
+    with pytest.raises(BrokenPluginError, match="one of acme, one of Acme_Other") as refused:
+        found.factory(SOURCE, "Countdown")
+    assert "acme:Countdown or Acme_Other:COUNTDOWN" in refused.value.remedy
+    assert found.factory(SOURCE, "acme:countdown").name == "Countdown"
+    with pytest.raises(BrokenPluginError, match="of Acme_Other cannot be loaded"):
+        found.factory(SOURCE, "acme-other:Countdown")
+    with pytest.raises(UnknownPluginError):
+        found.factory(SOURCE, "nobody:Countdown")
+    assert found.names(SOURCE) == ("Countdown", "COUNTDOWN")
+
+
+def test_a_job_file_names_a_plugin_with_its_distribution() -> None:
+    """P2-14: in quotes, for a colon ends a key."""
+    found = Registry((COUNTDOWN, entry("o:F", distribution="other"), *installed().entries()))
+    for text in (
+        'source { "acme:Countdown" { start = 1 } }',
+        'source = [ { plugin_name = "acme:Countdown", start = 1 } ]',
+    ):
+        job = understand(loads(f"{text}\nsink {{ Console {{}} }}"), found)
+        assert job.steps[0].plugin == "Countdown"
+    with pytest.raises(JobFileError, match="two plugins are called 'Countdown'"):
+        understand(loads("source { Countdown { start = 1 } }\nsink { Console {} }"), found)
+
+
+def test_an_entry_point_in_another_group_is_pointed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """P2, mistakes: a wrong group was not noticed; the plugin looked as if it were not installed."""
+    wrong = EntryPoint("Bad", "seatunnel_bad:BadFactory", "seatunnel_py.source")
+    monkeypatch.setattr(registry.importlib.metadata, "entry_points", lambda: EntryPoints([wrong]))
+
+    with pytest.raises(UnknownPluginError) as unknown:
+        Registry((COUNTDOWN,)).factory(SOURCE, "bad")
+
+    assert "'seatunnel_py.source', which is no group of plugins" in unknown.value.remedy
+    assert "stands in 'seatunnel_py.sources'" in unknown.value.remedy
 
 
 def test_one_distribution_that_is_seen_twice_is_one() -> None:
@@ -102,10 +142,49 @@ def test_a_missing_library_is_told_as_the_command_to_type() -> None:
     """The extra of the factory, or the library itself where it has none."""
     countdown = Registry((COUNTDOWN,)).factory(SOURCE, "Countdown")
     jdbc = installed().factory(SOURCE, "Jdbc")
+    options = jdbc.options(url="jdbc:postgresql://h/d", table_path="t", username="u", password="p")  # type: ignore[attr-defined]
     error = ModuleNotFoundError("No module named 'psycopg'", name="psycopg")
 
     assert missing_extra(countdown, error).remedy == "pip install psycopg"
-    assert not jdbc.extra or f"seatunnel-py[{jdbc.extra}]" in missing_extra(jdbc, error).remedy
+    assert missing_extra(jdbc, error, options).remedy == "pip install 'seatunnel-py[postgres]'"
+
+
+@pytest.mark.parametrize(("extra", "remedy"), [("lib", "acme[lib]"), ("acme-all[lib]", "acme-all[lib]")])
+def test_an_extra_is_that_of_the_plugin_s_own_distribution(extra: str, remedy: str) -> None:
+    """P2-F6: every third party was told `pip install 'seatunnel-py[lib]'`."""
+    factory = type("Extra", (CountdownFactory,), {"name": "Extra", "extra": extra})
+    found = Registry((PluginEntry(SOURCE, "Extra", "acme", factory=factory),)).factory(SOURCE, "Extra")
+
+    assert missing_extra(found, ImportError("x")).remedy == f"pip install '{remedy}'"
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "message", "remedy"),
+    [
+        (
+            "seatunnel_badd:BadFactory",
+            "",
+            "No module named 'seatunnel_badd'",
+            'acme: Bad = "seatunnel_badd:BadFactory"',
+        ),
+        ("bad_module:BadFactori", "", "has no attribute 'BadFactori'", 'acme: Bad = "bad_module:BadFactori"'),
+        ("bad_module:BadFactory", "import badlib", "(bad_module.py:1)", "pip install badlib"),
+        ("bad_module:BadFactory", "1 / 0", "division by zero (bad_module.py:1)", "correct the plugin"),
+    ],
+)
+def test_a_load_error_points_to_what_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str, code: str, message: str, remedy: str
+) -> None:
+    """P2-F6: a slip in pyproject.toml and a missing import were answered with `pip install --force-reinstall`."""
+    (tmp_path / "bad_module.py").write_text(f"{code}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "bad_module", raising=False)
+
+    with pytest.raises(BrokenPluginError) as broken:
+        Registry((entry(value, "Bad"),)).factory(SOURCE, "Bad")
+
+    assert message in broken.value.message
+    assert remedy in broken.value.remedy
 
 
 class Generated:

@@ -266,6 +266,13 @@ def test_rows_in_another_order_break_only_a_promise_of_order(determinism: Determ
     assert (not report.broken) is kept, report.text
 
 
+def test_the_report_says_how_large_the_state_of_a_split_is() -> None:
+    """P2-F10: a position that grows with what was read is seen before a job carries it."""
+    report = check_source(SourceTarget(CountdownFactory(), {"start": 250}))
+
+    assert "small: the largest position takes 13 bytes, the largest payload 2" in report.text, report.text
+
+
 def test_a_source_that_skips_rows_after_a_restart_is_found() -> None:
     """Only that: read in one go it is right."""
     report = check_source(SourceTarget(HastyFactory(), {"start": 250}, lambda: [(at,) for at in range(250, 0, -1)]))

@@ -310,3 +310,15 @@ def test_nulls_where_none_may_be_fail_the_unit(tmp_path: Path, change: Callable[
             assert failure is not None and said in failure.message, failure
         else:
             assert failure is None or "NOT NULL" not in failure.message
+
+
+def test_a_position_that_is_too_large_is_an_error_of_the_source(tmp_path: Path) -> None:
+    """P2-F10: 5 MB were written with every checkpoint and split, and nothing said so."""
+    large = lambda batch: replace(batch, end=Position({"left": 0, "seen": "x" * 2**20}))  # noqa: E731
+
+    failure = ran(tmp_path, Changed(3, 3, large)).failure
+
+    assert failure is not None
+    assert failure.message.startswith("read of Changed gives a position of 1,048,599 bytes")
+    assert "env.state.max-bytes" in failure.message
+    assert not list(tmp_path.iterdir())
