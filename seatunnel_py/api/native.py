@@ -30,7 +30,12 @@ class NativeForm:
 
 class NativeRefused(Exception):
     """Raised by a native reader or writer that finds out late that these rows cannot go this way (a key that is
-    there already and must be merged). Nothing of the unit has been applied; the engine takes the usual way."""
+    there already and must be merged). Nothing of the unit has been applied; the engine takes the usual way, or, where
+    the error says ``again``, this one once more: the writer knows by then what is different."""
+
+    def __init__(self, message: str, *, again: bool = False) -> None:
+        super().__init__(message)
+        self.again = again
 
 
 class NativeReader(ABC):

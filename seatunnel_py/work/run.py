@@ -94,13 +94,14 @@ class _Run:
             self._carefully()
 
     def _quickly(self) -> None:
-        passage = passage_of(self.unit, self.chain) if self.residence is None else None
-        if passage is not None:
+        again = self.residence is None
+        while again and (passage := passage_of(self.unit, self.chain)) is not None:
             self.flow = passage
             try:
                 passage.run()
-            except NativeRefused:
+            except NativeRefused as refused:
                 passage.abort()
+                again = refused.again
             else:
                 return
         self.flow = Flow(self.unit, self.chain, self.residence)

@@ -89,8 +89,9 @@ class Fit:
             columns=tuple(replace(column, dtype=types.get(column.name, column.dtype)) for column in table.columns),
         )
 
-    def apply(self, data: pa.RecordBatch) -> pa.RecordBatch:
-        """The batch with every tested column in the target's type. BadRows names the first value that does not fit."""
+    def apply(self, data: pa.RecordBatch, before: int = 0) -> pa.RecordBatch:
+        """The batch with every tested column in the target's type. BadRows names the first value that does not fit, by
+        its row in the unit: ``before`` rows of it came in earlier batches."""
         for at, column, checked in self.columns:
             try:
                 array = convert(data.column(at), column.dtype, checked.dtype, checked.digits)
@@ -98,7 +99,7 @@ class Fit:
                 raise BadRows(
                     f"writing table {self.shown}: column {column.name!r}: {error}",
                     "widen the target's column, or convert the column in a transform",
-                    error.row,
+                    before + error.row,
                 ) from None
             data = data.set_column(at, data.schema.field(at).with_type(array.type), array)
         return data

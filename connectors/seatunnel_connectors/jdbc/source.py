@@ -35,7 +35,8 @@ class Hints:
     ``relation`` is what stands after FROM, ``columns`` pairs each column with its SELECT expression. ``key`` is
     the column that ranges are made of, ``ordered`` says that reading in its order costs nothing and that it is
     unique, so that a reader can go on after a key. ``pages`` is the size on disk for splits by place; ``sampled``
-    says that the relation can be sampled by blocks. ``natives`` are the columns' types in the database's own words.
+    says that the relation can be sampled by blocks. ``fulls`` are the columns' types in the database's own words, with
+    their modifiers.
     """
 
     relation: str
@@ -46,7 +47,7 @@ class Hints:
     pages: int = 0
     sampled: bool = False
     count: bool = False
-    natives: tuple[str, ...] = ()
+    fulls: tuple[str, ...] = ()
     partition: Partition = field(default_factory=Partition)
 
     @property
@@ -65,7 +66,7 @@ class Hints:
             "pages": self.pages,
             "sampled": self.sampled,
             "count": self.count,
-            "natives": list(self.natives),
+            "fulls": list(self.fulls),
             "partition": [part.column, part.number, part.lower, part.upper, part.limits],
         }
 
@@ -74,7 +75,8 @@ def hints_of(table: SourceTable) -> Hints:
     """Read back what ``Hints.to_plain`` wrote."""
     data = cast("dict[str, Any]", dict(table.hints))
     data["columns"] = tuple((name, expression) for name, expression in data["columns"])
-    data["natives"] = tuple(data["natives"])
+    data["fulls"] = tuple(data.get("fulls", ()))
+    data.pop("natives", None)  # an older version kept the types without their modifiers
     data["partition"] = Partition(*data["partition"])
     return Hints(**data)
 

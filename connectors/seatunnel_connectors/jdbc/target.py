@@ -160,13 +160,15 @@ NATIVE_OF = "native_dialect"
 """Key of ``TableSchema.options`` under which a source says whose type names its columns carry as ``native``."""
 
 _SHOWN_AS_TEXT = (
-    r"uuid|jsonb?|xml|inet|cidr|macaddr8?|interval[a-z ]*(\(\d\))?|bit( varying)?(\(\d+\))?|ts(vector|query)"
-    r"|point|line|lseg|box|path|polygon|circle|(int[48]|num|ts|tstz|date)range"
+    r"uuid|jsonb?|xml|inet|cidr|macaddr8?|interval[a-z ]*(\(\d\))?|bit( varying)?\(\d+\)|bit varying|ts(vector|query)"
+    r"|point|line|lseg|box|path|polygon|circle|(int[48]|num|ts|tstz|date)(multi)?range|jsonpath|pg_lsn"
+    r"|time(\(\d\))? with time zone"
 )
-KEPT_BY_POSTGRES = re.compile(
-    rf"({_SHOWN_AS_TEXT})(\[\])?|character( varying)?\(\d+\)|character varying\[\]"
-    r"|numeric(\(\d+,\s*\d+\))?|(time|timestamp)\(\d\) with(out)? time zone"
+_WITH_MODIFIER = (
+    r"character( varying)?\(\d+\)|numeric(\(\d+,-?\d+\))?|time\(\d\) without time zone"
+    r"|timestamp\(\d\) with(out)? time zone"
 )
+KEPT_BY_POSTGRES = re.compile(rf"({_SHOWN_AS_TEXT}|{_WITH_MODIFIER})(\[\])?|character varying\[\]")
 """Names that a copy between two PostgreSQL servers keeps."""
 
 TYPE_WORDS = re.compile(r"[A-Za-z_][\w ]*(\(\s*\d+(\s*,\s*\d+)?\s*\))?[A-Za-z_ ]*(\[\])?")
@@ -230,6 +232,8 @@ def verdict_of(column: Column, there: TargetColumn) -> Verdict:
         return Verdict(Outcome.EXACT)
     if column.dtype.kind is Kind.STRING and there.dtype.kind is Kind.STRING and 0 < there.length < column.length:
         return Verdict(Outcome.REFUSED, f"shorter than the source's {column.length} characters")
+    if column.dtype.kind is Kind.STRING and there.dtype.kind is Kind.STRING and there.digits != ANY_DIGITS:
+        return Verdict(Outcome.REFUSED, f"which keeps only {there.digits} digits of a second")
     return stored_as(column.dtype, there.dtype, there.digits)
 
 

@@ -45,11 +45,10 @@ def test_every_type_arrives_as_it_was(pg: PostgresPlace) -> None:
     assert copied.rows == 3
     kept = (
         "id, i2, i4, r, d, b, n, n10, n0, nn, t, vc, ch, u, j::text, jb, x::text, inet, cidr, mac, mood::text, dom, by, "
-        "da, ti, ti3, ts, ts3, tsz, ai, al, at, ab, ad, au, adate, o, na::text"
+        "da, ti, ti3, ttz, ts, ts3, tsz, ai, al, at, ab, ad, au, an::text, adate, o, na::text"
     )
     same_rows(pg.rows(f"SELECT {kept} FROM a.types"), pg.rows(f"SELECT {kept} FROM b.types"))
-    cast = "m::numeric, ttz::time, an::text"
-    same_rows(pg.rows(f"SELECT {cast} FROM a.types"), pg.rows("SELECT m, ttz, an::numeric(10,2)[]::text FROM b.types"))
+    same_rows(pg.rows("SELECT m::numeric FROM a.types"), pg.rows("SELECT m FROM b.types"))
     types = dict(
         pg.rows(
             "SELECT column_name, data_type FROM information_schema.columns "
@@ -77,13 +76,12 @@ def test_into_a_table_of_other_types_the_server_casts(pg: PostgresPlace) -> None
 @pytest.mark.parametrize(
     ("value", "dtype", "words"),
     [
-        ("'infinity'", "date", "infinite date"),
-        ("'-infinity'", "timestamp", "infinite timestamp"),
-        ("'infinity'", "timestamptz", "infinite timestamp"),
+        ("'infinity'", "date", "a date that is infinite"),
+        ("'-infinity'", "timestamp", "a timestamp that is infinite"),
+        ("'infinity'", "timestamptz", "a timestamp that is infinite"),
         ("'NaN'", "numeric(10,2)", "NaN"),
         ("'24:00:00'", "time", "24:00:00"),
-        ("'{{1,2},{3,4}}'", "int[]", "more than one dimension"),
-        ("1e30", "numeric", "too large"),
+        ("'{{1,2},{3,4}}'", "int[]", "array of several dimensions"),
     ],
 )
 def test_what_arrow_cannot_hold_is_refused_by_column_or_arrives(
@@ -112,7 +110,7 @@ SHOWN = """
         ('1 year 2 mons -3 days 04:05:06.789', '-00:00:01.5', '{1 day,NULL,-1 year}', '(1.1,-2)', '[(0,0),(1,1)]',
          '(2,2),(0,0)', '[(0,0),(1,1)]', '((0,0),(1,1),(1,0))', '<(0,0),1e-300>', '10101', '1', '{101,000}', '[1,5)',
          '{"[2024-01-01,)",empty}', '[2024-01-02 03:04:05.678901+02,)', 'a:1A ''it''''s'':2', '''a'' & !b', '{"{}",NULL,1}',
-         '{24:00:00}', '16/B374D848', '{happy,NULL}', '(1,"x, y")', '{"(1,)",NULL}');
+         '{23:59:59.999999}', '16/B374D848', '{happy,NULL}', '(1,"x, y")', '{"(1,)",NULL}');
     INSERT INTO a.shown (id) VALUES ('0'), ('1 day'), ('-1 day'), ('10 days'), ('2 days');
 """
 """What Arrow has no type for, and text has."""
@@ -136,7 +134,7 @@ def test_a_type_without_counterpart_is_read_as_its_text(pg: PostgresPlace) -> No
     assert [kind for (kind,) in made] == [
         "interval", "interval(3)", "interval[]", "point", "lseg", "box", "path", "polygon", "circle", "bit(5)",
         "bit varying", "bit(3)[]", "int4range", "daterange[]", "tstzrange", "tsvector", "tsquery", "jsonb[]",
-        "text[]", "text", "text[]", "text", "text[]",
+        "time without time zone[]", "pg_lsn", "text[]", "text", "text[]",
     ]  # fmt: skip
 
 

@@ -126,14 +126,18 @@ def test_a_split_larger_than_a_unit_and_one_of_unknown_size_do_not_pass(pg: Post
     assert passage_of(Unit(UnitId("v", 0), Split("x", copy.table.schema.path)), copy.chain()) is None
 
 
-def test_keys_that_may_be_there_already_are_merged_and_not_passed(pg: PostgresPlace) -> None:
+def test_keys_that_are_there_already_are_merged_without_a_look_at_the_rows(
+    pg: PostgresPlace, passed: list[str]
+) -> None:
     pg.db.execute("CREATE TABLE a.t (id bigint PRIMARY KEY, s text); INSERT INTO a.t VALUES (1, 'new'), (2, 'new')")
     pg.db.execute("CREATE TABLE b.t (id bigint PRIMARY KEY, s text); INSERT INTO b.t VALUES (1, 'old')")
     copy = Copy(pg, primary_keys=["id"])
 
-    assert passage_of(copy.unit(), copy.chain()) is None
     assert copy.run().failure is None
     same_rows(copy.rows, [(1, "new"), (2, "new")])
+    assert copy.run(epoch=1).failure is None
+    same_rows(copy.rows, [(1, "new"), (2, "new")])
+    assert passed == ["refused", "staged", "staged"]
 
 
 def test_a_key_that_turns_up_twice_after_all_is_merged(pg: PostgresPlace, passed: list[str]) -> None:
@@ -143,7 +147,7 @@ def test_a_key_that_turns_up_twice_after_all_is_merged(pg: PostgresPlace, passed
 
     result = copy.run()
 
-    assert result.failure is None and passed == ["refused"]
+    assert result.failure is None and passed == ["refused", "staged"]
     same_rows(copy.rows, [(1, "last"), (2, "x")])
     assert (result.pieces[0].piece.rows, result.pieces[0].piece.merged) == (3, 1)
 
@@ -155,7 +159,7 @@ def test_a_key_that_turns_up_in_a_long_unit_stops_it_early(pg: PostgresPlace, pa
 
     result = copy.run(rows=100_000, budget=100_000)
 
-    assert result.failure is None and passed == ["refused"]
+    assert result.failure is None and passed == ["refused", "staged"]
     assert pg.rows("SELECT count(*), min(id), max(id) FROM b.t") == [(99_999, 2, 100_000)]
 
 

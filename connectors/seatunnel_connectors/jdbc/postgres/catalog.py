@@ -20,6 +20,8 @@ OURS = re.compile(r"seatunnel_(ledger|piece)|.*__st_[0-9a-f]{8}")
 
 @dataclass(frozen=True, slots=True)
 class FoundColumn:
+    """``full`` is the type with its modifier, of a domain the one below it; ``array_type`` the same without."""
+
     name: str
     native: Native
     shown: str
@@ -27,6 +29,7 @@ class FoundColumn:
     array_type: str = ""
     comment: str = ""
     table_oid: int = 0
+    full: str = ""
 
 
 @dataclass(slots=True)
@@ -90,7 +93,7 @@ _COLUMNS = """
     SELECT a.attrelid, a.attname, t.typname, coalesce(b.modifier, a.atttypmod), t.typtype::text,
            CASE WHEN t.typcategory = 'A' THEN coalesce(e.typname, '') ELSE '' END,
            format_type(a.atttypid, a.atttypmod), NOT a.attnotnull, format_type(t.oid, -1),
-           col_description(a.attrelid, a.attnum)
+           col_description(a.attrelid, a.attnum), format_type(t.oid, coalesce(b.modifier, a.atttypmod))
     FROM pg_attribute a
     LEFT JOIN based b ON b.oid = a.atttypid
     JOIN pg_type t ON t.oid = coalesce(b.base, a.atttypid)
@@ -144,11 +147,11 @@ def fill_columns(db: Statements, tables: Iterable[FoundTable]) -> None:
     by_oid = {table.oid: table for table in tables}
     if not by_oid:
         return
-    for oid, name, typname, modifier, category, element, shown, nullable, base, comment in db.execute(
+    for oid, name, typname, modifier, category, element, shown, nullable, base, comment, full in db.execute(
         _COLUMNS, [list(by_oid)]
     ):
         native = Native(typname, modifier, category, element)
-        by_oid[oid].columns.append(FoundColumn(name, native, shown, nullable, base, comment or ""))
+        by_oid[oid].columns.append(FoundColumn(name, native, shown, nullable, base, comment or "", full=full))
     for oid, name, primary, columns in db.execute(_KEYS, [list(by_oid)]):
         by_oid[oid].keys.append((name, tuple(columns), primary))
 
@@ -196,7 +199,8 @@ def describe_query(db: Statements, query: str) -> FoundQuery:
     for name, oid, modifier, table in heads:
         typname, category, element, base = types[oid]
         shown = base if modifier < 0 else _shown(db, oid, modifier)
-        columns.append(FoundColumn(name, Native(typname, modifier, category, element), shown, True, base, "", table))
+        native = Native(typname, modifier, category, element)
+        columns.append(FoundColumn(name, native, shown, True, base, "", table, shown))
     tables = {column.table_oid for column in columns}
     return FoundQuery(tuple(columns), _estimate(db, query), tables.pop() if len(tables) == 1 else 0)
 

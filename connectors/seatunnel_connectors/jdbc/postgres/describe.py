@@ -12,8 +12,8 @@ from seatunnel_connectors.jdbc.findings import Findings
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.postgres import catalog
 from seatunnel_connectors.jdbc.postgres.catalog import FoundColumn, FoundTable
-from seatunnel_connectors.jdbc.postgres.session import Statements, failure, quote
-from seatunnel_connectors.jdbc.postgres.types import length_of, read_as
+from seatunnel_connectors.jdbc.postgres.session import Statements, failure, literal, quote
+from seatunnel_connectors.jdbc.postgres.types import is_exact, length_of, read_as
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.source import Hints
 from seatunnel_connectors.jdbc.splits import DIVISIBLE, ROWS_WORTH_DIVIDING
@@ -223,9 +223,12 @@ class Describer:
                 Column(
                     found.name, dtype, found.nullable, length_of(found.native), scale if scale >= 0 else None,
                     comment=found.comment, native=found.shown if KEPT_BY_POSTGRES.fullmatch(found.shown) else "",
+                    converted_from="" if is_exact(found.native) else found.shown,
                 )
             )  # fmt: skip
-            expressions.append((found.name, expression.format(quote(found.name), found.array_type)))
+            expressions.append(
+                (found.name, expression.format(quote(found.name), found.array_type, literal(repr(found.name))))
+            )
         names = {column.name for column in columns}
         keys = [key for key in (one.table.keys if one.table else []) if names.issuperset(key[1])]
         # A query's rows may repeat a table's key (a join); only the table itself proves it.
@@ -265,7 +268,7 @@ class Describer:
             pages=table.pages if table and by_place else 0,
             sampled=table is not None and table.kind in ("r", "m", "p"),
             count=one.request.count,
-            natives=tuple(found.native.name for found in one.columns),
+            fulls=tuple(found.full for found in one.columns),
             partition=one.request.partition,
         )
 

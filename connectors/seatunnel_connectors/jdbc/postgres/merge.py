@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc import versions
 from seatunnel_connectors.jdbc.postgres.ddl import listed
-from seatunnel_connectors.jdbc.postgres.plan import PREPARED, STAGED, Load
+from seatunnel_connectors.jdbc.postgres.plan import PREPARED, STAGED, Load, LoadColumn
 from seatunnel_connectors.jdbc.postgres.session import TABLE_CHANGED, literal, quote
 from seatunnel_py.api import RowKind
 
@@ -33,13 +33,20 @@ class Staging:
     def name(self) -> str:
         return f"st_{self.load.token}"
 
-    def create(self) -> str:
-        """For one transaction: a worker's connection serves many tables."""
+    @property
+    def relation(self) -> str:
+        """The temporary table, for a statement."""
+        return f"pg_temp.{quote(self.name)}"
+
+    def create(self, *, counted: bool = False) -> str:
+        """For one transaction: a worker's connection serves many tables. ``counted``: the rows come as inserts, and the
+        server numbers them."""
         columns = [
             f"{quote(column.name)} {'text' if as_text else column.full}"
             for column, as_text in zip(self.load.columns, self.as_text, strict=True)
         ]
-        columns += [f"{ORDER} bigint", f"{KIND} smallint"]
+        columns += [f"{ORDER} bigserial", f"{KIND} smallint DEFAULT 0"] if counted else []
+        columns += [] if counted else [f"{ORDER} bigint", f"{KIND} smallint"]
         return f"CREATE TEMPORARY TABLE {quote(self.name)} ({', '.join(columns)}) ON COMMIT DROP"
 
     def empty(self) -> str:
@@ -67,6 +74,11 @@ class Staging:
             SELECT {self._values("s")} FROM ({self._last()}) s WHERE s.{KIND} <> {RowKind.DELETE.value}
             ORDER BY {ORDER}{on_conflict(self.load)}
         """
+
+    def keys(self) -> str:
+        """Each key once."""
+        key = listed(self.load.key)
+        return f"SELECT DISTINCT {key} FROM {self._staged} s"
 
     def update(self) -> str:
         """Without upsert: keys that were only updated."""
@@ -104,7 +116,7 @@ class Staging:
 
     @property
     def _staged(self) -> str:
-        return f"({self.rows})" if self.rows else f"pg_temp.{quote(self.name)}"
+        return f"({self.rows})" if self.rows else self.relation
 
     @property
     def _into(self) -> str:
@@ -116,12 +128,17 @@ class Staging:
 
     def _value_list(self, alias: str) -> Sequence[str]:
         return [
-            f"{alias}.{quote(column.name)}" + (f"::{column.full}" if as_text else "")
+            f"{alias}.{quote(column.name)}" + (f"::{_cast_to(column)}" if as_text else "")
             for column, as_text in zip(self.load.columns, self.as_text, strict=True)
         ]
 
     def _values(self, alias: str) -> str:
         return ", ".join(self._value_list(alias))
+
+
+def _cast_to(column: LoadColumn) -> str:
+    """The type without its modifier: a cast that names one cuts what is too long, and an assignment refuses it."""
+    return quote(column.native) if "(" in column.full else column.full
 
 
 def on_conflict(load: Load) -> str:

@@ -12,8 +12,9 @@ import psycopg
 
 from seatunnel_connectors.jdbc.held import Held
 from seatunnel_connectors.jdbc.postgres import read as reading
+from seatunnel_connectors.jdbc.postgres.copy_types import same_bytes, sent_as, type_number
 from seatunnel_connectors.jdbc.postgres.ddl import listed
-from seatunnel_connectors.jdbc.postgres.merge import begin_unit
+from seatunnel_connectors.jdbc.postgres.merge import Staging, begin_unit
 from seatunnel_connectors.jdbc.postgres.plan import TABLE, Load, load_of
 from seatunnel_connectors.jdbc.postgres.record import UNIQUE, UnitRecord
 from seatunnel_connectors.jdbc.postgres.session import explained, failure, quote
@@ -39,36 +40,22 @@ from seatunnel_py.api.native import Block
 
 FORM = "PostgreSQL binary COPY"
 
-_SCALARS = frozenset(
-    {"bool", "int2", "int4", "int8", "float4", "float8", "numeric", "text", "varchar", "bpchar", "bytea", "date"}
-    | {"time", "timetz", "timestamp", "timestamptz", "uuid", "json", "jsonb", "inet", "cidr", "macaddr", "macaddr8"}
-    | {"interval", "bit", "varbit", "point", "line", "lseg", "box", "path", "polygon", "circle"}
-)
-_TYPES = {info.name: info.oid for info in psycopg.adapters.types} | {
-    f"_{info.name}": info.array_oid for info in psycopg.adapters.types
-}
-COPIED = _SCALARS | {f"_{name}" for name in _SCALARS}
-"""Types whose binary form depends on nothing but PostgreSQL: no user's type, no setting, no catalog."""
-
 
 def native_form(table: SourceTable) -> NativeForm | None:
+    """The types that COPY sends, one for each column."""
     hints = hints_of(table)
-    if len(hints.natives) != len(hints.columns) or not COPIED.issuperset(hints.natives):
-        return None
-    pairs = zip(hints.columns, hints.natives, strict=True)
-    return NativeForm(FORM, tuple((name, _same(native)) for (name, _), native in pairs))
+    if len(hints.fulls) != len(hints.columns):
+        return None  # an older version did not keep the types
+    names = table.schema.names
+    return NativeForm(FORM, tuple(zip(names, map(sent_as, hints.fulls), strict=True)))
 
 
 def takes_native(form: NativeForm, setup: Mapping[str, Plain]) -> bool:
-    """Not where rows may have to be merged by key: COPY can only add."""
+    """Where each type's bytes are those of the target's column, and no modifier there would round them."""
     load = load_of(setup)
-    if form.name != FORM or form.columns != tuple((column.source, _same(column.native)) for column in load.columns):
+    if form.name != FORM or [name for name, _ in form.columns] != [column.source for column in load.columns]:
         return False
-    return load.how != TABLE or load.fresh or not (load.key and load.upsert)
-
-
-def _same(native: str) -> str:
-    return native.replace("varchar", "text")
+    return all(same_bytes(full, column.full) for (_, full), column in zip(form.columns, load.columns, strict=True))
 
 
 class PostgresNativeReader(NativeReader):
@@ -84,7 +71,7 @@ class PostgresNativeReader(NativeReader):
         if generation:
             sql = f"{join_snapshot(generation)}; {unchanged(select)}; {sql}; COMMIT"
         what = f"reading table {self.table.schema.path}, split {split.id}"
-        wanted = tuple(_TYPES[native] for native in hints.natives)
+        wanted = tuple(type_number(full) for full in hints.fulls)
         with explained(what), stream(self.address) as session:
             try:
                 for block in session.copy_out(sql):
@@ -99,14 +86,22 @@ class PostgresNativeReader(NativeReader):
             self.rows = session.rows
 
 
+_conflicting: set[str] = set()
+"""Loads whose target has turned out to hold keys of theirs, in this process: their rows are merged at once."""
+
+
 class PostgresNativeWriter(NativeWriter):
-    """One unit into one table, in one transaction."""
+    """One unit into one table, in one transaction. Rows that may have to be merged by key go straight into the table
+    until a key is there already; from then on they go through a temporary one."""
 
     def __init__(self, address: Address, table: str, context: WriteContext) -> None:
         self.load: Load = load_of(context.setup).for_unit(context)
         self.shown = f"{self.load.schema}.{self.load.table}"
         self.bytes = 0
         self.begun = False
+        by_key = bool(self.load.key and self.load.upsert) and self.load.how == TABLE
+        self.staging = Staging(self.load, (False,) * len(self.load.columns))
+        self.merges = by_key and self.load.token in _conflicting
         with explained(f"connecting to write table {self.shown}"):
             self.held = Held(stream(address))
         session: Stream = self.held.connection
@@ -128,14 +123,16 @@ class PostgresNativeWriter(NativeWriter):
         try:
             if not self.begun:
                 self.begun = True
-                self.session.begin_copy("; ".join([*begin_unit(self.load), self._copy()]))
+                first = [self.staging.create(counted=True)] if self.merges else []
+                self.session.begin_copy("; ".join([*begin_unit(self.load), *first, self._copy()]))
             self.session.feed(block)
         except psycopg.Error as error:
             raise self._explained(error) from error
 
     def _copy(self) -> str:
         columns = listed(column.name for column in self.load.columns)
-        return f"COPY {quote(self.load.schema, self.load.into)} ({columns}) FROM STDIN (FORMAT binary)"
+        into = self.staging.relation if self.merges else quote(self.load.schema, self.load.into)
+        return f"COPY {into} ({columns}) FROM STDIN (FORMAT binary)"
 
     def stage(self, rows: int) -> Piece:
         try:
@@ -149,18 +146,33 @@ class PostgresNativeWriter(NativeWriter):
     def _staged(self, rows: int) -> Piece:
         if self.record.before is not None:
             return self.record.already(self.record.before, rows)
+        merged = 0
         if self.begun:
             try:
                 confirmed = self.session.end_copy()
+                if confirmed == rows and self.merges:
+                    merged = rows - self._merge()
             except psycopg.Error as error:
                 raise self._explained(error) from error
             if confirmed != rows:
                 raise FatalError(f"table {self.shown}: {confirmed} of {rows} rows were confirmed by the server")
-        return self.record.commit(Recorded(rows, self.bytes, 0, None, rows), begun=self.begun)
+        return self.record.commit(Recorded(rows, self.bytes, merged, None, rows), begun=self.begun)
+
+    def _merge(self) -> int:
+        """From the temporary table into the target. Returns the rows of it that were written: one for each key, fewer
+        only where older versions met newer ones."""
+        self.session.run(self.staging.upsert())
+        written = self.session.rows
+        if not self.load.versioned_by:
+            [found] = self.session.ask(f"SELECT count(*) AS keys FROM ({self.staging.keys()}) k")
+            if written != found["keys"]:
+                raise FatalError(f"table {self.shown}: {written} of {found['keys']} keys were confirmed by the server")
+        return written
 
     def _explained(self, error: psycopg.Error) -> Exception:
         if error.sqlstate == UNIQUE and self.load.key and self.load.upsert and self.load.how == TABLE:
-            return NativeRefused("a key is there already")
+            _conflicting.add(self.load.token)
+            return NativeRefused("a key is there already", again=not self.merges)
         return failure(error, f"writing table {self.shown}")
 
     def abort(self) -> None:

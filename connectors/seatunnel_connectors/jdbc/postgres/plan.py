@@ -9,11 +9,12 @@ from typing import Any, cast
 
 from seatunnel_connectors.jdbc import conservation, versions
 from seatunnel_connectors.jdbc.dialect import SinkRequest
+from seatunnel_connectors.jdbc.fit import checked_columns, conversions
 from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, Recipe
 from seatunnel_connectors.jdbc.postgres import ddl, ledger
 from seatunnel_connectors.jdbc.postgres.session import quote
 from seatunnel_connectors.jdbc.postgres.target import Target
-from seatunnel_connectors.jdbc.postgres.types import Native, created_type
+from seatunnel_connectors.jdbc.postgres.types import created_type, native_of, target_column
 from seatunnel_connectors.jdbc.postgres.wire import direct_type
 from seatunnel_connectors.jdbc.siblings import prepared_by_sibling
 from seatunnel_connectors.jdbc.target import (
@@ -35,12 +36,6 @@ STAGED = "staged"
 PREPARED = "prepared"
 UNIT_BYTES = 13  # of a unit's name behind its table's
 SMALL_ROWS = 50_000  # a table of so many is one unit, and its making a good part of the work
-
-# A created type's name in pg_type, for the conversion of values; what is not here goes by the name itself.
-_TYPNAMES = {
-    "boolean": "bool", "smallint": "int2", "integer": "int4", "bigint": "int8", "real": "float4",
-    "double precision": "float8",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +61,7 @@ class Load:
     write to. ``books`` says that the ledger's tables are there, ``fresh`` that the target is empty when the first unit
     comes, ``at_end`` that staged rows wait for the last checkpoint, ``booked`` that there was a ledger before. ``make``
     makes the target, in the transaction of its first unit. ``versioned_by``: see ``versions``. ``checks``: the target's
-    constraints on columns of the load, by name.
+    constraints on columns of the load, by name. ``checked``: the columns whose values are tested (``jdbc.fit``).
     """
 
     how: str
@@ -86,6 +81,7 @@ class Load:
     make: tuple[str, ...] = ()
     versioned_by: str = ""
     checks: tuple[tuple[str, str], ...] = ()
+    checked: tuple[tuple[str, str, int], ...] = ()
 
     @property
     def shown(self) -> str:
@@ -116,6 +112,7 @@ def load_of(data: Any) -> Load:
     for name in ("key", "before", "finish", "make"):
         fields[name] = tuple(fields.get(name, ()))  # an older version made every table beforehand
     fields["checks"] = tuple((name, expression) for name, expression in fields.get("checks", ()))
+    fields["checked"] = tuple((name, dtype, digits) for name, dtype, digits in fields.get("checked", ()))
     return Load(**fields)
 
 
@@ -140,6 +137,9 @@ def plan(request: SinkRequest, target: Target) -> Setup:
     how = _how(request, chosen, key, shown, books=books)
     if how == PREPARED:
         _check_prepared(request, target, key, shown)
+    columns = target.columns
+    if chosen.create:
+        columns = {names[one.name]: target_column(names[one.name], created_type(one)) for one in table.columns}
     token = secrets.token_hex(4)
     into = target.table if how in (TABLE, PREPARED) else ddl.cut(target.table, f"__st_{token}", room_for=UNIT_BYTES)
     load = Load(
@@ -148,11 +148,13 @@ def plan(request: SinkRequest, target: Target) -> Setup:
         columns=_columns(table, names, target, chosen, key), checks=() if chosen.create else _checks(target, names),
         fresh=chosen.create or chosen.truncate or not target.has_rows, at_end=request.mode is JobMode.BATCH,
         booked=target.has_books, versioned_by=versions.versioned_by(options, names),
+        checked=tuple((one.name, str(one.dtype), one.digits) for one in checked_columns(table, columns, names)),
     )  # fmt: skip
     effects, load = _effects(request, target, chosen, load, names, key)
     load = replace(load, at_end=load.at_end and how != PREPARED)
     visible = Visible.STAGED if how == TABLE else Visible.FINAL if load.at_end else Visible.COMMITTED
-    return Setup(tuple(effects), load.to_plain(), visible, load.books)
+    changes = conversions(table, columns, names)
+    return Setup(tuple(effects), load.to_plain(), visible, load.books, conversions=changes)
 
 
 def place_of(request: SinkRequest, schema: str, table: str) -> tuple[object, ...]:
@@ -268,25 +270,13 @@ def _columns(
         name = names[column.name]
         if chosen.create:
             full = created_type(column)
-            native = _native_of(full)
+            native = native_of(full)
             required = ddl.is_required(column, key)
         else:
             native, full = target.natives[name], target.shown[name]
             required = not target.columns[name].nullable and not target.changes_rows
         made.append(LoadColumn(column.name, name, native.name, native.element, full, required))
     return tuple(made)
-
-
-def _native_of(full: str) -> Native:
-    """What pg_type would call a type that we create."""
-    if full.endswith("[]"):
-        element = _native_of(full[:-2]).name
-        return Native("_" + element, element=element)
-    base = full.partition("(")[0].strip()
-    if base in ("time", "timestamp") and "with" in full:
-        base += "" if "without" in full else "tz"
-    named = {"character varying": "varchar", "character": "bpchar", "bit varying": "varbit"}
-    return Native(_TYPNAMES.get(base, named.get(base, base)))
 
 
 def takes_directly(load: Load, table: TableSchema) -> list[Any]:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
 from seatunnel_connectors.jdbc.postgres import wire
+from seatunnel_connectors.jdbc.postgres.copy_types import selected
 from seatunnel_connectors.jdbc.postgres.session import Rows, explained, literal, quote, rows
 from seatunnel_connectors.jdbc.postgres.snapshot import check_snapshot, join_snapshot, unchanged
 from seatunnel_connectors.jdbc.source import Hints, hints_of, range_of
@@ -32,10 +33,9 @@ def statement(hints: Hints, split: Split, start: Position | None, *, native: boo
         conditions.append(range_of(split).condition(key, literal))
     if start is not None:
         conditions.append(f"{key} > {literal(str(start.value['after']))}")
-    columns = ", ".join(
-        quote(name) if native or expression == quote(name) else f"{expression} AS {quote(name)}"
-        for name, expression in hints.columns
-    )
+    found = zip(hints.columns, hints.fulls or [""] * len(hints.columns), strict=True)
+    chosen = [(name, selected(full, name, sql) if native else sql) for (name, sql), full in found]
+    columns = ", ".join(sql if sql == quote(name) else f"{sql} AS {quote(name)}" for name, sql in chosen)
     sql = f"SELECT {columns} FROM {hints.relation}"
     if conditions:
         sql += " WHERE " + " AND ".join(conditions)

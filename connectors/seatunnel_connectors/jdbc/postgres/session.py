@@ -238,9 +238,19 @@ REMEDIES = {
 }
 
 
+NO_LIST = "an array that is no list"
+"""How a SELECT of ours complains of an array that a list cannot hold (``types.read_as``)."""
+_NO_LIST = re.compile(rf'"{NO_LIST}, (column .*)"; Array value')
+
+
 def failure(error: Exception, what: str) -> PluginError:
     """The same error in our words: what failed, why, and whether trying again may help."""
     reason = _reason(error)
+    if found := _NO_LIST.search(reason):
+        return FatalError(
+            f"{what}: {found[1]} is an array of several dimensions, or its first index is not 1: a list cannot hold it",
+            "cast the column to text with `query`, or leave it out",
+        )
     state = str(getattr(error, "sqlstate", None) or "") or _state_of_refusal(reason)
     remedy = next((REMEDIES[state[:n]] for n in (5, 2) if state[:n] in REMEDIES), "")
     lost = not state and isinstance(error, psycopg.OperationalError | adbc.OperationalError)

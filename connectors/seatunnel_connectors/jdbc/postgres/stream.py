@@ -48,8 +48,8 @@ class ServerError(psycopg.Error):
 
 
 class Stream:
-    """One session. ``rows`` is what the server last confirmed for a COPY, in either direction; ``types`` are those of
-    the columns of the last query, by number."""
+    """One session. ``rows`` is what the server last confirmed for a COPY, in either direction, or for an INSERT;
+    ``types`` are those of the columns of the last query, by number."""
 
     def __init__(self, info: str) -> None:
         self.info = info
@@ -161,8 +161,8 @@ class Stream:
         if kind == _ERROR:
             fields = {chr(part[0]): part[1:].decode(errors="replace") for part in body.split(b"\0") if part}
             self._error = self._error or ServerError(fields)
-        if kind == _COMPLETE and body.startswith(b"COPY "):
-            self.rows = int(body[5:-1])
+        if kind == _COMPLETE and body.startswith((b"COPY ", b"INSERT ")):
+            self.rows = int(body[:-1].rpartition(b" ")[2])
         if kind == _DESCRIPTION:
             self.types = tuple(_types(body))
         return kind

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from seatunnel_connectors.jdbc.postgres import catalog
 from seatunnel_connectors.jdbc.postgres.ledger import LEDGER, PIECES
 from seatunnel_connectors.jdbc.postgres.session import Statements, quote
-from seatunnel_connectors.jdbc.postgres.types import Native, length_of, read_as
+from seatunnel_connectors.jdbc.postgres.types import Native, digits_of, length_of, read_as
 from seatunnel_connectors.jdbc.target import TargetColumn
 
 _LOOK = """
@@ -103,7 +103,7 @@ def _more(db: Statements, seen: Target) -> Target:
         mapped = read_as(column.native)
         columns[column.name] = TargetColumn(
             column.name, mapped[0] if mapped else None, column.shown, column.nullable, column.name in filled,
-            length_of(column.native), column.name in generated,
+            length_of(column.native), column.name in generated, digits_of(column.native),
         )  # fmt: skip
     return Target(
         seen.schema, seen.table, seen.schema_exists, seen.may_create, seen.has_books, seen.oid, seen.file, seen.kind,

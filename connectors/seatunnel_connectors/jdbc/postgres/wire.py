@@ -13,6 +13,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seatunnel_py.api import ValueMisfitError, convert
+from seatunnel_py.api.types import NUMBER, decimal
+
 # The driver moves PostgreSQL's epoch (2000) to Unix's, by which 'infinity' and '-infinity' both wrap around to values
 # below every date that PostgreSQL has (4713 BC).
 _DATE_LEAST = -2_440_588
@@ -41,7 +44,9 @@ def _nullable_as_found(schema: pa.Schema, arrays: Sequence[pa.Array]) -> pa.Sche
 
 
 def _received(array: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
+    number = False
     if isinstance(array, pa.ExtensionArray):
+        number = getattr(array.type, "type_name", "") == "numeric"
         array = array.storage
     found = array.type
     if pa.types.is_list(found) and pa.types.is_list(wanted):
@@ -49,8 +54,10 @@ def _received(array: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
         if values.type == found.value_type:
             return array
         return pa.ListArray.from_arrays(_offsets(array), values, mask=array.is_null() if array.null_count else None)
-    if pa.types.is_decimal(wanted) and pa.types.is_string(found):
+    if pa.types.is_string(found) and pa.types.is_decimal(wanted):
         return _decimals(array, wanted, name)
+    if pa.types.is_string(found) and number:
+        return _number_texts(array)
     if pa.types.is_date32(found):
         _refuse_infinite(array, array.view(pa.int32()), _DATE_LEAST, name)
     elif pa.types.is_timestamp(found):
@@ -73,41 +80,32 @@ def _refuse_infinite(array: pa.Array, numbers: pa.Array, least: int, name: str) 
     found = pc.min(numbers).as_py()
     if found is not None and found < least:
         raise ValueRefused(
-            f"column {name!r} holds an infinite {'date' if pa.types.is_date(array.type) else 'timestamp'}, "
-            "which has no counterpart; replace it with `query`"
+            f"column {name!r} holds {'a date' if pa.types.is_date(array.type) else 'a timestamp'} that is infinite or "
+            "after the year 294246, which has no counterpart; replace it with `query`"
         )
+
+
+def _number_texts(texts: pa.Array) -> pa.Array:
+    """Numbers without bounds, in plain digits; the driver has words of its own for what is no number."""
+    words = pc.fill_null(pc.match_substring_regex(texts, "[a-z]"), False)
+    if not pc.any(words).as_py():
+        return texts
+    shown = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+    found = [shown.get(text, text) for text in texts.filter(words).to_pylist()]
+    return pc.replace_with_mask(texts, words, pa.array(found, pa.string()))
 
 
 def _decimals(texts: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
     # Longer than all digits with a point: the cast would wrap such a number around without a word.
-    if _largest(pc.binary_length(texts)) > wanted.precision + 1:
-        _check_decimals(texts, wanted, name)
+    if _largest(pc.binary_length(texts)) <= wanted.precision + 1:
+        try:
+            return texts.cast(wanted)
+        except pa.ArrowInvalid:
+            pass  # found value by value, for the message
     try:
-        return texts.cast(wanted)
-    except pa.ArrowInvalid as error:
-        _check_decimals(texts, wanted, name)
-        raise ValueRefused(f"column {name!r}: {error}") from None
-
-
-def _check_decimals(texts: pa.Array, wanted: pa.DataType, name: str) -> None:
-    for text in texts.to_pylist():
-        _check_decimal(text, wanted, name)
-
-
-def _check_decimal(text: str | None, wanted: pa.DataType, name: str) -> None:
-    if text is None:
-        return
-    if not any(character.isdigit() for character in text):
-        shown = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}.get(text.lower(), text)
-        raise ValueRefused(
-            f"column {name!r} holds the number {shown}, which no decimal can be; replace it with `query`"
-        )
-    whole = text.lstrip("-").partition(".")[0].lstrip("0")
-    if len(whole) > wanted.precision - wanted.scale:
-        raise ValueRefused(
-            f"column {name!r} holds {text}, which is too large for decimal({wanted.precision}, {wanted.scale}); "
-            "cast it with `query`"
-        )
+        return convert(_number_texts(texts), NUMBER, decimal(wanted.precision, wanted.scale))
+    except ValueMisfitError as error:
+        raise ValueRefused(f"column {name!r} holds a number: {error}; cast it with `query`") from None
 
 
 def _offsets(array: pa.ListArray) -> pa.Array:
@@ -139,7 +137,6 @@ _EXACT: dict[str, pa.DataType] = {
     "timestamp": pa.timestamp("us"),
     "timestamptz": pa.timestamp("us", "UTC"),
 }
-_EXACT_ELEMENTS = {"bool", "int2", "int4", "int8", "float4", "float8", "text"}
 
 
 def direct_type(native: str, element: str, arrow: pa.DataType) -> pa.DataType | None:
@@ -151,17 +148,16 @@ def direct_type(native: str, element: str, arrow: pa.DataType) -> pa.DataType | 
         return _numeric(arrow)
     if native in ("uuid", "jsonb") and (pa.types.is_string(arrow) or pa.types.is_nested(arrow)):
         return pa.binary()
-    if element in _EXACT_ELEMENTS and pa.types.is_list(arrow) and _castable(arrow.value_type, _EXACT[element]):
-        return pa.list_(_EXACT[element])
+    if pa.types.is_list(arrow) and element:
+        inner = direct_type(element, "", arrow.value_type)
+        return pa.list_(inner) if inner is not None and element not in ("uuid", "jsonb") else None
     return None
 
 
 def _numeric(arrow: pa.DataType) -> pa.DataType | None:
     if pa.types.is_decimal(arrow):
-        return pa.decimal128(arrow.precision, arrow.scale) if arrow.precision <= 38 else None
-    if pa.types.is_integer(arrow):
-        return pa.decimal128(20, 0)
-    return None
+        return arrow
+    return pa.decimal128(20, 0) if pa.types.is_integer(arrow) else None
 
 
 def _castable(arrow: pa.DataType, wanted: pa.DataType) -> bool:

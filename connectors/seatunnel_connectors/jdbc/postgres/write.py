@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from seatunnel_connectors.jdbc.fit import fit_of
 from seatunnel_connectors.jdbc.held import Held
 from seatunnel_connectors.jdbc.postgres.blocks import Blocks
 from seatunnel_connectors.jdbc.postgres.plan import Load, load_of
@@ -40,7 +41,8 @@ class PostgresWriter(Writer):
         with explained(f"connecting to write table {self.shown}"):
             self.held = Held(rows(address))
         self.connection: Rows = self.held.connection
-        self.blocks = Blocks(self.connection, self.load, table, context.data_id)
+        self.fit = fit_of(table, self.load.checked, self.shown)
+        self.blocks = Blocks(self.connection, self.load, self.fit.table, context.data_id)
         self.record = UnitRecord(self.load, str(table.path), context, self.connection.run, self._ask)
         try:
             with explained(f"looking back at a unit of table {self.shown}"):
@@ -59,14 +61,14 @@ class PostgresWriter(Writer):
                 f"table {self.shown}: rows with columns that the source did not send cannot be written",
                 "let the source send whole rows (replica identity full)",
             )
-        self.rows += batch.rows
+        before, self.rows = self.rows, self.rows + batch.rows
         self.bytes += batch.data.nbytes
         if self.record.before is not None or not batch.rows:
             return
         kinds = batch.kinds
         if kinds is not None and pc.all(pc.equal(kinds, RowKind.INSERT.value)).as_py():
             kinds = None
-        self.blocks.add(batch.data, kinds)
+        self.blocks.add(self.fit.apply(batch.data, before), kinds)
 
     def ends_at(self, reached: Reached) -> None:
         self.end, self.read = reached.end, reached.rows
