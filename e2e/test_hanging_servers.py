@@ -35,12 +35,14 @@ def prepared(home: Path, databases: Databases) -> None:
     )
 
 
-def test_a_source_that_does_not_answer_is_named_while_the_job_is_planned(tmp_path: Path, databases: Databases) -> None:
+def test_a_locked_source_keeps_no_job_from_beginning_and_is_named(tmp_path: Path, databases: Databases) -> None:
+    """Its description waits for seconds; its rows are waited for, and who holds the lock is said."""
     prepared(tmp_path, databases)
     told = tmp_path / "told"
     with locked(databases, databases.source, "orders"):
         process = start(tmp_path, "run", "job.conf", "--job-id", "job", program=IN_PROCESS, errors=told)
-        wait_for("a word on the source", lambda: "source[0].Jdbc: no answer for" in told.read_text())
+        wait_for("the job", lambda: "job job: 1 table" in told.read_text())
+        wait_for("who holds the lock", lambda: "for a lock that session" in told.read_text())
     run = finish(process)
 
     assert run.code == 0, run.out + told.read_text()

@@ -29,6 +29,7 @@ from seatunnel_py.api.capabilities import (
 )
 from seatunnel_py.api.factory import JobMode, SinkFactory, SourceFactory, StepContext, TransformFactory
 from seatunnel_py.api.failpoints import Failpoint, failpoint
+from seatunnel_py.api.lock_waits import lock_timeout
 from seatunnel_py.api.names import NameRules, Naming, TargetPlace
 from seatunnel_py.api.native import (
     NativeForm,
@@ -170,6 +171,7 @@ __all__ = [
     "exactly_one",
     "failpoint",
     "from_arrow",
+    "lock_timeout",
     "option",
     "parse_type",
     "required_when",

@@ -136,3 +136,8 @@ class Source(ABC):
     @abstractmethod
     def reader(self, table: SourceTable) -> Reader:
         """A reader for splits of that table, in a worker."""
+
+    def blocked_by(self) -> Sequence[str]:
+        """Who keeps sessions of this source waiting, for people: a sentence for each. Asked from a thread of its own,
+        while the source waits; must give up within seconds."""
+        return ()

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 import typer
 
-from seatunnel_py.api import SourceFactory, SourceTable, TableFailure
+from seatunnel_py.api import SourceTable, TableFailure
 from seatunnel_py.cli.asking import Question, understood
 from seatunnel_py.cli.numbers import size
 from seatunnel_py.cli.problems import tell_plain
 from seatunnel_py.errors import ExitCode, JobFileError
-from seatunnel_py.plan.registry import PluginKind, missing_extra
+from seatunnel_py.plan.asked import source_of
+from seatunnel_py.plan.registry import PluginKind
 from seatunnel_py.plan.steps import Job, Step
 
 
@@ -48,12 +49,8 @@ def _exit_code(found: list[SourceTable | TableFailure]) -> int:
 
 def found_by(step: Step, job: Job) -> list[SourceTable | TableFailure]:
     """The tables of one source, by name; those that it cannot describe among them."""
-    factory = cast("SourceFactory[Any]", step.factory)
-    try:
-        tables = factory.create(step.options, step.context(job)).tables()
-    except ImportError as error:
-        raise missing_extra(factory, error, step.options) from error
-    return sorted(tables, key=_name)
+    _, tables, failures, _ = source_of(step, job)
+    return sorted([*tables, *failures], key=_name)
 
 
 def _name(table: SourceTable | TableFailure) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, TypeVar, get_args
 
 from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
@@ -21,6 +22,7 @@ from seatunnel_py.api.source import Enumerator, Source, SourceTable, Split, Tabl
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.plan.awaiting import asking
+from seatunnel_py.plan.lock_waits import Holders, naming_holders
 from seatunnel_py.plan.registry import BrokenPluginError, missing_extra
 from seatunnel_py.plan.steps import Job, Step
 from seatunnel_py.work.failing_code import MEND, SHOWS_TRACE, described
@@ -60,11 +62,17 @@ def source_of(
     factory: Any = step.factory
     context = step.context(job)
     source = _one(step, "create", _told(step, "create", lambda: factory.create(step.options, context)), Source)
-    found = _told(step, "tables", lambda: _all(step, "tables", source.tables(), SourceTable | TableFailure))
+    with naming_holders(source.blocked_by) as holders:
+        found = _told(step, "tables", lambda: _all(step, "tables", source.tables(), SourceTable | TableFailure))
     tables = tuple(one for one in found if isinstance(one, SourceTable))
-    failures = tuple(one for one in found if isinstance(one, TableFailure))
+    failures = tuple(_with_holders(one, holders) for one in found if isinstance(one, TableFailure))
     able = _told(step, "capabilities", lambda: factory.capabilities(step.options, context))
     return source, tables, failures, _one(step, "capabilities", able, SourceCapabilities)
+
+
+def _with_holders(failure: TableFailure, holders: Holders) -> TableFailure:
+    """Only what waits takes long enough for the holders to be asked for."""
+    return replace(failure, message=holders.add_to(failure.message)) if "lock" in failure.message else failure
 
 
 def transform_of(

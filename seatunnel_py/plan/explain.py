@@ -6,11 +6,14 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from seatunnel_py.api.source import Split
 from seatunnel_py.errors import SeaTunnelError, worded
 from seatunnel_py.plan import asked, conversions
+from seatunnel_py.plan.awaiting import asking
 from seatunnel_py.plan.flow_graph import FlowGraph, SinkNode, SourceNode, SqlNode, TableNode
 from seatunnel_py.plan.guarantee import paths
 from seatunnel_py.plan.isolated import IsolatedTable
+from seatunnel_py.plan.lock_waits import naming_holders
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.redaction import redacted_plain
@@ -77,14 +80,19 @@ def _vertex(vertex: Vertex, *, look: bool) -> dict[str, Any]:
 
 def _splits(node: SourceNode) -> dict[str, Any]:
     try:
-        enumerator = asked.enumerator_of(node.step, node.source, node.table, None)
-        try:
-            found = asked.splits_of(node.step, enumerator.discover)
-        finally:
-            enumerator.close()
+        with naming_holders(node.source.blocked_by), asking(node.id, "discover"):
+            found = _found_splits(node)
     except Exception as error:  # noqa: BLE001 - whatever a plugin raises is the plan of this table
         return _problem(error)
     return {"splits": [split.id for split in found[:SPLITS_SHOWN_MAX]], "splits_total": len(found)}
+
+
+def _found_splits(node: SourceNode) -> tuple[Split, ...]:
+    enumerator = asked.enumerator_of(node.step, node.source, node.table, None)
+    try:
+        return asked.splits_of(node.step, enumerator.discover)
+    finally:
+        enumerator.close()
 
 
 def _problem(error: Exception) -> dict[str, Any]:
@@ -127,7 +135,8 @@ def _sink(node: SinkNode, *, look: bool) -> dict[str, Any]:
     }
     if look:
         try:
-            setup = asked.setup_of(node.step, node.sink)
+            with naming_holders(node.sink.blocked_by), asking(node.id, "plan_setup"):
+                setup = asked.setup_of(node.step, node.sink)
         except Exception as error:  # noqa: BLE001 - see above
             return plain | _problem(error)
         plain["effects"] = [

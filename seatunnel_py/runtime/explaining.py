@@ -7,11 +7,12 @@ nothing to read hangs nobody: that is said as what it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.sink import Sink
+from seatunnel_py.api.source import Source
 from seatunnel_py.errors import first_line
 from seatunnel_py.protocol import stable
 from seatunnel_py.protocol.stable import Doing, Waiting
@@ -75,12 +76,13 @@ def standing_of(life: PipelineLife, at: float, moved_at: float | None) -> Standi
     )
 
 
-def held_up(life: PipelineLife, at: float) -> tuple[Sink, ...]:
-    """The sinks that may be what it waits for: one of each target that has been asked for something for long."""
+def held_up(life: PipelineLife, at: float) -> Mapping[str, Sink | Source]:
+    """The sinks and sources that may be what it waits for, by name: one of each place that has been asked for long."""
     since = [begun for _, begun in life.aside.under_way.values()] + list(life.units.since.values())
     if not since or at - min(since) < BRIEF_SECONDS:
-        return ()
-    return tuple({node.shown: node.sink for node in life.pipeline.sinks}.values())
+        return {}
+    sources = {vertex.source.step.id: vertex.source.source for vertex in life.pipeline.vertices if vertex.source}
+    return {**{node.shown: node.sink for node in life.pipeline.sinks}, **sources}
 
 
 def _outside(life: PipelineLife, at: float) -> Iterator[str]:

@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from seatunnel_py.api.sink import Sink
+from seatunnel_py.api.source import Source
 from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.events import CheckpointDone, JobEvent, NothingMoved, RowsMoved, TableChanged
 from seatunnel_py.runtime.explaining import Standing, held_up, standing_of
@@ -27,6 +28,7 @@ STILL_SECONDS = 30.0  # several times what a unit or a commit takes that is in o
 STOPPING_SECONDS = 5.0
 TABLES_MAX = 5  # that are explained without anybody's having asked
 Standings = Sequence[Standing]
+Places = Mapping[str, Sink | Source]
 
 
 class Watch:
@@ -61,8 +63,8 @@ class Watch:
         at = self._driver.now()
         lives = [life for life in self._lives.values() if not life.state.ended or life.aside]
         found = [standing_of(life, at, self._moved.get(life.id)) for life in lives]
-        sinks = {life.pipeline.name: held_up(life, at) for life in lives}
-        asking = {name: own for name, own in sinks.items() if own}
+        places = {life.pipeline.name: held_up(life, at) for life in lives}
+        asking = {name: own for name, own in places.items() if own}
         found.sort(key=lambda one: (not one.busy, one.state == "PENDING", one.table))
         if not any(one.busy for one in found):
             then(found)
@@ -73,10 +75,10 @@ class Watch:
         """The driver ends."""
         self._asking.shutdown(wait=False, cancel_futures=True)
 
-    def _ask(self, found: Standings, sinks: Mapping[str, Sequence[Sink]], then: Callable[[Standings], None]) -> None:
-        """On the other thread: what ails the engine, and what keeps these targets, as far as they say."""
+    def _ask(self, found: Standings, places: Mapping[str, Places], then: Callable[[Standings], None]) -> None:
+        """On the other thread: what ails the engine, and what keeps sources and targets, as far as they say."""
         ails = tuple(self._driver.engine.ails())
-        said = {name: tuple(line for sink in own for line in _said(sink)) for name, own in sinks.items()}
+        said = {name: tuple(line for place in own.items() for line in _said(*place)) for name, own in places.items()}
         told = [replace(one, blocked=(*ails, *said.get(one.table, ()))) if one.busy else one for one in found]
         self._driver.post(partial(then, told))
 
@@ -88,9 +90,9 @@ class Watch:
             self._driver.tell(NothingMoved(now - self._last, lines, now))
 
 
-def _said(sink: Sink) -> Sequence[str]:
-    """A target that cannot be asked says so: that may be the answer."""
+def _said(name: str, place: Sink | Source) -> Sequence[str]:
+    """A place that cannot be asked says so: that may be the answer."""
     try:
-        return tuple(sink.blocked_by())
+        return tuple(place.blocked_by())
     except Exception as error:  # noqa: BLE001 - told to whoever has asked
-        return (f"{sink.target} cannot be asked what keeps it: {first_line(str(error))}",)
+        return (f"{name} cannot be asked what keeps it: {first_line(str(error))}",)

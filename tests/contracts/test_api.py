@@ -14,7 +14,7 @@ NativeWriter NoWayOn NothingToCommit Options Piece Plain PluginError Position
 PrimaryKey Reached Reader ReaderEvent Rejected RetriableError RowKind SchemaChange Secret Setup Shorthand Sink SinkCapabilities SinkCommit SinkFactory
 SinkOptions SinkSetup Skipped Source SourceCapabilities SourceFactory SourceOptions SourceTable Split StepContext Storage TableFailure TablePath
 TableSchema TargetPlace TransactionEnd Transform TransformCapabilities TransformFactory TransformOptions Visible WriteContext Writer
-at_least_one at_most_one borrow exactly_one failpoint from_arrow option parse_type required_when schema_from_arrow to_arrow
+at_least_one at_most_one borrow exactly_one failpoint from_arrow lock_timeout option parse_type required_when schema_from_arrow to_arrow
 together
 """.split()
 

@@ -110,6 +110,10 @@ class Dialect(ABC):
     def sink(self, request: SinkRequest) -> TableSink:
         """The sink of one upstream table; opens nothing."""
 
+    def blocked_by(self, address: Address) -> Sequence[str]:
+        """Who keeps our sessions there waiting, as far as the server says: a sentence for each."""
+        return ()
+
     def native_form(self, table: SourceTable) -> NativeForm | None:
         """The database's own form of the table's rows, where it has one (``api.native``)."""
         return None

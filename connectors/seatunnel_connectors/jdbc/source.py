@@ -98,6 +98,9 @@ class JdbcSource(Source, NativeSource):
     def reader(self, table: SourceTable) -> Reader:
         return JdbcReader(self.address, table)
 
+    def blocked_by(self) -> Sequence[str]:
+        return dialect_of(self.address).blocked_by(self.address)
+
     def native_form(self, table: SourceTable) -> NativeForm | None:
         return dialect_of(self.address).native_form(table)
 

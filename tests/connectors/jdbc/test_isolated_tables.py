@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import psycopg
+import pymysql
 import pytest
 
 from seatunnel_py import app
@@ -251,3 +254,73 @@ def test_events_tell_of_isolated_tables(tmp_path: Path) -> None:
     assert sorted(getattr(event, "name", "") for event in changed) == ["main.hollow", "main.odd"]
     logged = (tmp_path / "home" / "jobs" / "job" / "events.jsonl").read_text()
     assert "which cannot be read" in logged
+
+
+# ---------------------------------------------------------------- locks
+
+
+def test_plan_names_who_locks_a_target_and_waits_no_longer_than_seconds(
+    tmp_path: Path, pg: PostgresPlace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P1-C: `plan` against a locked table was silent for a minute."""
+    pg.db.execute("CREATE TABLE a.t (id int PRIMARY KEY); CREATE TABLE b.t (id int PRIMARY KEY)")
+    path = job_file(
+        tmp_path,
+        f'Jdbc {{ url = "{pg.url}", user = postgres, table_path = "a.t" }}',
+        f'Jdbc {{ url = "{pg.url}", user = postgres, generate_sink_sql = true, table = "b.t" }}',
+    )
+    with psycopg.connect(pg.db.info.dsn, application_name="nightly vacuum") as other:
+        other.execute("LOCK TABLE b.t IN ACCESS EXCLUSIVE MODE")
+        began = time.monotonic()
+        code, plan = printed(capsys, monkeypatch, "plan", str(path))
+        seconds = time.monotonic() - began
+        waiting = pg.rows("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+        problem = plan["pipelines"][0]["sinks"][0]["problem"]
+
+        assert code == ExitCode.SOME_TABLES_FAILED
+        assert f"a lock that session {other.info.backend_pid} holds: nightly vacuum of user postgres" in problem
+        assert seconds < 15 and waiting == [(0,)]
+
+
+def test_a_locked_source_keeps_no_other_table_and_no_plan_waiting(
+    tmp_path: Path, pg: PostgresPlace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sizes are then estimated; a query, whose columns cannot be known, fails alone and names who holds the lock."""
+    pg.db.execute("CREATE TABLE a.t (id int PRIMARY KEY, v text); CREATE TABLE a.free (id int PRIMARY KEY)")
+    tables = '{ table_path = "a.t" }, { table_path = "a.free" }, { table_path = "a.q", query = "SELECT * FROM a.t" }'
+    path = job_file(tmp_path, f'Jdbc {{ url = "{pg.url}", user = postgres, table_list = [{tables}] }}', "Console {}")
+    with psycopg.connect(pg.db.info.dsn, application_name="nightly vacuum") as other:
+        other.execute("LOCK TABLE a.t IN ACCESS EXCLUSIVE MODE")
+        code, found = printed(capsys, monkeypatch, "discover", str(path))
+
+    by_name = {one["table"].rpartition(".")[2]: one for one in found}
+    assert code == ExitCode.SOME_TABLES_FAILED
+    assert [column["name"] for column in by_name["t"]["columns"]] == ["id", "v"]
+    assert "problem" not in by_name["free"]
+    assert "lock timeout" in by_name["q"]["problem"] and "nightly vacuum of user postgres" in by_name["q"]["problem"]
+
+
+@pytest.mark.mariadb
+def test_plan_names_who_locks_a_target_in_mysql(
+    tmp_path: Path, maria: MariadbPlace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    maria.run("CREATE TABLE a.t (id int PRIMARY KEY)", "CREATE TABLE b.t (id int PRIMARY KEY)")
+    url = maria.connection("a")["url"]
+    path = job_file(
+        tmp_path,
+        f'Jdbc {{ url = "{url}", user = root, table_path = "a.t" }}',
+        f'Jdbc {{ url = "{url}", user = root, generate_sink_sql = true, database = b, table = "t" }}',
+    )
+    other: Any = pymysql.connect(host="127.0.0.1", port=maria.port, user="root")
+    try:
+        with other.cursor() as cursor:
+            cursor.execute("LOCK TABLES b.t WRITE")
+        began = time.monotonic()
+        code, plan = printed(capsys, monkeypatch, "plan", str(path))
+        seconds = time.monotonic() - began
+    finally:
+        other.close()
+
+    assert seconds < 15
+    assert code == ExitCode.SOME_TABLES_FAILED
+    assert "lock" in plan["pipelines"][0]["sinks"][0]["problem"].lower()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot, TableSink
+from seatunnel_connectors.jdbc.mysql import locks
 from seatunnel_connectors.jdbc.mysql import read as reading
 from seatunnel_connectors.jdbc.mysql.describe import Describer
 from seatunnel_connectors.jdbc.mysql.flavor import FLAVOR
@@ -47,6 +48,9 @@ class MysqlDialect(Dialect):
 
     def read(self, address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:
         return reading.read(address, table, split, start)
+
+    def blocked_by(self, address: Address) -> Sequence[str]:
+        return locks.blocked_by(address)
 
     def sink(self, request: SinkRequest) -> TableSink:
         return MysqlSink(request, FLAVOR)

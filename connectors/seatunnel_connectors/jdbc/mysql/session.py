@@ -18,7 +18,7 @@ from pymysql.connections import LoadLocalPacketWrapper, MySQLResult
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
 from seatunnel_connectors.jdbc.statements.flavor import Row, Session
 from seatunnel_connectors.jdbc.url import Address, report_unknown
-from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow
+from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow, lock_timeout
 
 KNOWN = frozenset(
     {
@@ -99,6 +99,8 @@ class MysqlSession(Session):
             "',STRICT_TRANS_TABLES,STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO')"
         )
         self.run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+        if (limit := lock_timeout()) is not None:
+            self.run(f"SET SESSION lock_wait_timeout = {round(limit)}, innodb_lock_wait_timeout = {round(limit)}")
 
     def ask(self, sql: str, values: Row = ()) -> list[tuple[Any, ...]]:
         with self.db.cursor() as cursor:
@@ -183,7 +185,9 @@ def reading_url(address: Address) -> str:
 @contextlib.contextmanager
 def sessions(address: Address) -> Iterator[MysqlSession]:
     """A pooled connection."""
-    with borrow(("mysql", *address.identity), lambda: MysqlSession(address), MysqlSession.close) as session:
+    with borrow(
+        ("mysql", lock_timeout(), *address.identity), lambda: MysqlSession(address), MysqlSession.close
+    ) as session:
         yield session
 
 

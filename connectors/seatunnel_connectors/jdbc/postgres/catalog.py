@@ -68,9 +68,7 @@ class FoundTable:
 
 _TABLES = """
     SELECT c.oid, n.nspname, c.relname, c.relkind::text, c.reltuples, c.relpages,
-           CASE WHEN c.relkind = 'p'
-                THEN (SELECT coalesce(sum(pg_relation_size(p.relid)), 0) FROM pg_partition_tree(c.oid) p)
-                WHEN c.relkind IN ('r', 'm') THEN pg_relation_size(c.oid) ELSE 0 END,
+           {},
            has_any_column_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE'),
            has_schema_privilege(n.oid, 'USAGE'),
            obj_description(c.oid, 'pg_class')
@@ -78,6 +76,12 @@ _TABLES = """
     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND {}
     ORDER BY 2, 3
 """
+_SIZES = """
+    CASE WHEN c.relkind = 'p'
+         THEN (SELECT coalesce(sum(pg_relation_size(p.relid)), 0) FROM pg_partition_tree(c.oid) p)
+         WHEN c.relkind IN ('r', 'm') THEN pg_relation_size(c.oid) ELSE 0 END
+"""
+_SIZES_THEN = "CASE WHEN c.relkind IN ('r', 'm') THEN c.relpages::bigint * 8192 ELSE 0 END"
 _NAMED = "(n.nspname, c.relname) IN (SELECT * FROM unnest(%s::text[], %s::text[]))"
 _ALL = r"n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\_%%'"
 
@@ -129,17 +133,24 @@ _TYPES = """
 
 
 def find_tables(db: Statements, names: Sequence[tuple[str, str]] | None) -> dict[tuple[str, str], FoundTable]:
-    """The tables of those names with columns and keys; None: all that do not belong to the database itself."""
-    if names is None:
-        found = db.execute(_TABLES.format(_ALL).replace("%%", "%").encode())
-    else:
-        parameters = [[schema for schema, _ in names], [table for _, table in names]]
-        found = db.execute(_TABLES.format(_NAMED).encode(), parameters)
+    """The tables of those names; None: all that do not belong to the database itself. To look at a size waits for
+    whoever locks a table: where one does, sizes are those of the last VACUUM or ANALYZE."""
+    try:
+        found = _rows_of_tables(db, names, _SIZES)
+    except psycopg.errors.LockNotAvailable:
+        found = _rows_of_tables(db, names, _SIZES_THEN)
     tables = [
         FoundTable(oid, schema, name, kind, rows, pages, int(size), readable, usable, comment or "")
         for oid, schema, name, kind, rows, pages, size, readable, usable, comment in found
     ]
     return {(table.schema, table.name): table for table in tables}
+
+
+def _rows_of_tables(db: Statements, names: Sequence[tuple[str, str]] | None, sizes: str) -> list[tuple[Any, ...]]:
+    if names is None:
+        return db.execute(_TABLES.format(sizes, _ALL).replace("%%", "%").encode()).fetchall()
+    parameters = [[schema for schema, _ in names], [table for _, table in names]]
+    return db.execute(_TABLES.format(sizes, _NAMED).encode(), parameters).fetchall()
 
 
 def fill_columns(db: Statements, tables: Iterable[FoundTable]) -> None:

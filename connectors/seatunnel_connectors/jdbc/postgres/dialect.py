@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot, TableSink
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
+from seatunnel_connectors.jdbc.postgres import locks
 from seatunnel_connectors.jdbc.postgres import read as reading
 from seatunnel_connectors.jdbc.postgres.describe import Describer
 from seatunnel_connectors.jdbc.postgres.passage import PostgresNativeReader, native_form
@@ -57,6 +58,9 @@ class PostgresDialect(Dialect):
 
     def physical_splits(self, table: SourceTable, parts: int, generation: str) -> list[Split] | None:
         return reading.places(table, parts, generation)
+
+    def blocked_by(self, address: Address) -> Sequence[str]:
+        return locks.blocked_by(address)
 
     def sink(self, request: SinkRequest) -> TableSink:
         return PostgresSink(request)

@@ -21,7 +21,7 @@ from psycopg.conninfo import make_conninfo
 
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
 from seatunnel_connectors.jdbc.url import Address, report_unknown
-from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow
+from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow, lock_timeout
 
 Statements = psycopg.Connection[tuple[Any, ...]]
 T = TypeVar("T")
@@ -68,11 +68,12 @@ _infos: dict[tuple[object, ...], str] = {}
 
 
 def conninfo(address: Address) -> str:
-    """libpq's connection string, made once for each address."""
-    info = _infos.get(address.identity)
+    """libpq's connection string, made once for each address and limit of waits."""
+    key = (address.identity, lock_timeout())
+    info = _infos.get(key)
     if info is None:
         report_unknown(address, KNOWN)
-        info = _infos[address.identity] = _conninfo(address)
+        info = _infos[key] = _conninfo(address)
     return info
 
 
@@ -101,6 +102,8 @@ def _conninfo(address: Address) -> str:
     if "targetservertype" in given:
         words["target_session_attrs"] = _SERVER_TYPES.get(given["targetservertype"].lower(), "any")
     settings = [_SETTINGS]
+    if (seconds := lock_timeout()) is not None:
+        settings.append(f"-c lock_timeout={round(seconds * 1000)}")
     if "currentschema" in given:
         settings.append("-c search_path=" + given["currentschema"].replace("\\", "\\\\").replace(" ", "\\ "))
     if "options" in given:

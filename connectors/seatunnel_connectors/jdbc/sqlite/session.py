@@ -12,7 +12,7 @@ from urllib.parse import quote as url_quote
 
 from seatunnel_connectors.jdbc.statements.flavor import Row, Session
 from seatunnel_connectors.jdbc.url import Address, report_unknown
-from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow
+from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow, lock_timeout
 
 BUSY_SECONDS = 60.0  # there is one writer at a time; the others wait for it this long
 _NETWORK = ("nfs", "cifs", "smb", "fuse.sshfs", "9p", "ceph", "glusterfs", "lustre", "afs")
@@ -33,7 +33,7 @@ class SqliteSession(Session):
         mode = "rwc" if writing else "ro"
         self.db = sqlite3.connect(
             f"file:{url_quote(str(path.absolute()))}?mode={mode}", uri=True, isolation_level=None,
-            timeout=BUSY_SECONDS, check_same_thread=False,
+            timeout=lock_timeout() or BUSY_SECONDS, check_same_thread=False,
         )  # fmt: skip
         if writing:
             # Readers go on while a writer writes; but the shared memory that it needs does not work over a network.
@@ -79,7 +79,7 @@ def on_network(path: Path) -> bool:
 @contextlib.contextmanager
 def sessions(address: Address, *, writing: bool = True) -> Iterator[SqliteSession]:
     """A pooled connection."""
-    key = ("sqlite", address.path, writing)
+    key = ("sqlite", address.path, writing, lock_timeout())
     with borrow(key, lambda: SqliteSession(address, writing=writing), SqliteSession.close) as session:
         yield session
 
