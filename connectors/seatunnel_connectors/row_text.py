@@ -15,9 +15,12 @@ PLAIN_FROM, PLAIN_BELOW = 1e-3, 1e7  # outside of these Java writes a power of t
 
 
 def text_of(value: Any, dtype: DataType) -> str:
-    """One value of a column as text; ``null`` for none, ``[…]`` for arrays, bytes and nested rows, JSON for maps."""
+    """One value of a column as text; ``null`` for none, ``[…]`` for arrays, bytes and nested rows, JSON for maps.
+    Dates, times and moments may come as ``shown_values`` writes them, which knows more of them than Python."""
     if value is None:
         return "null"
+    if isinstance(value, str):
+        return value
     match dtype.kind:
         case Kind.BOOLEAN:
             return "true" if value else "false"

@@ -52,6 +52,7 @@ from seatunnel_py.api.schema import (
     schema_from_arrow,
 )
 from seatunnel_py.api.shorthand import Shorthand
+from seatunnel_py.api.shown import shown_values, terminal_text
 from seatunnel_py.api.sink import (
     CommitContext,
     Committer,
@@ -176,7 +177,9 @@ __all__ = [
     "parse_type",
     "required_when",
     "schema_from_arrow",
+    "shown_values",
     "stored_as",
+    "terminal_text",
     "to_arrow",
     "together",
 ]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from seatunnel_py import app
 from seatunnel_py.cli.problems import problems_plain, tell_problems
+from seatunnel_py.cli.terminal import Styled, say, say_json
 from seatunnel_py.errors import ExitCode, JobFileError
 
 
@@ -30,9 +28,9 @@ def check(paths: list[Path], variables: Mapping[str, str], *, as_json: bool) -> 
         reports.append({"file": str(path), "valid": True, "notes": list(job.notes)})
         if not as_json:
             for note in job.notes:
-                typer.echo(f"{path}: note: {note}")
+                say(f"{path}: note: {note}")
             kinds = ", ".join(f"{step.plugin}" for step in job.steps)
-            typer.echo(f"{path}: {typer.style('valid', fg='green')} ({job.mode.value.lower()}: {kinds})")
+            say(f"{path}: ", Styled("valid", "green"), f" ({job.mode.value.lower()}: {kinds})")
     if as_json:
-        typer.echo(json.dumps(reports, indent=1))
+        say_json(reports)
     return worst

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 
-import typer
-
 from seatunnel_py.cli.asking import Question, understood
 from seatunnel_py.cli.problems import tell_plain
+from seatunnel_py.cli.terminal import Styled, say, say_json
 from seatunnel_py.errors import ExitCode, JobFileError, SeaTunnelError, first_line
 from seatunnel_py.plan.registry import missing_extra
 from seatunnel_py.plan.steps import Step
@@ -47,10 +45,10 @@ def test_connection(question: Question, *, as_json: bool) -> int:
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="ask") as threads:
         answers = list(threads.map(ask, steps))
     if as_json:
-        typer.echo(json.dumps([{**asdict(answer), "good": answer.good} for answer in answers], indent=1))
+        say_json([{**asdict(answer), "good": answer.good} for answer in answers])
     else:
         for answer in answers:
-            typer.echo(_line(answer))
+            say(_mark(answer), _line(answer))
     return ExitCode.SUCCESS if all(answer.good for answer in answers) else ExitCode.FAILED
 
 
@@ -72,9 +70,12 @@ def ask(step: Step) -> Answer:
     return Answer(*about, round(time.monotonic() - started, 3), found, message, remedy)
 
 
+def _mark(answer: Answer) -> Styled:
+    return Styled("ok  ", "green") if answer.good else Styled("fail", "red")
+
+
 def _line(answer: Answer) -> str:
-    mark = typer.style("ok  ", fg="green") if answer.good else typer.style("fail", fg="red")
-    head = f"{mark} {answer.kind:6} {answer.step}"
+    head = f" {answer.kind:6} {answer.step}"
     if not answer.good:
         lines = [f"{head}: {answer.message}"]
         return "\n".join(lines + ([f"     remedy: {answer.remedy}"] if answer.remedy else []))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import asdict
 from typing import Any
 
-import typer
-
 from seatunnel_py.cli.known import KnownJob, Where, known
+from seatunnel_py.cli.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime.control import Answer, Request, Wish, request_id
 from seatunnel_py.runtime.job_place import how_it_ended
@@ -30,8 +28,8 @@ def savepoint(job_id: str, where: Where, name: str | None, *, stop: bool, second
     wish = Wish.STOP if stop else Wish.SAVEPOINT
     answer = _asked(job, Request(request_id(), wish, _run_of(job), chosen, (), seconds), quiet=as_json)
     if answer.done and not as_json:
-        typer.echo(f"{answer.text}: {answer.about['path']}")
-        typer.echo(f"begin a job with it: seatunnel run JOB --restore {chosen}")
+        say(f"{answer.text}: {answer.about['path']}")
+        say(f"begin a job with it: seatunnel run JOB --restore {chosen}")
         return ExitCode.SUCCESS
     return _tell(answer, as_json=as_json)
 
@@ -99,7 +97,7 @@ def _asked(job: KnownJob, request: Request, *, quiet: bool) -> Answer:
     while (answer := control.answered(request.id)) is None:
         told = control.told(request.id) if job.here or not local else "its driver has died"
         if told != shown and not quiet:
-            typer.echo(told, err=True)
+            say(told, err=True)
         shown = told
         if time.monotonic() > until:
             died = local and not job.here
@@ -114,9 +112,9 @@ def _asked(job: KnownJob, request: Request, *, quiet: bool) -> Answer:
 
 def _tell(answer: Answer, *, as_json: bool) -> int:
     if as_json:
-        typer.echo(json.dumps(asdict(answer), indent=1))
+        say_json(asdict(answer))
     elif answer.done:
-        typer.echo(answer.text)
+        say(answer.text)
     else:
         raise SeaTunnelError(answer.text, answer.remedy)
     return ExitCode.SUCCESS if answer.done else ExitCode.FAILED

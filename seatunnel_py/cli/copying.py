@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-import typer
-
 from seatunnel_py.api import Plain, Shorthand, SinkFactory, SourceFactory
 from seatunnel_py.cli import run as running
 from seatunnel_py.cli.files import making, writing
 from seatunnel_py.cli.init import STDOUT
+from seatunnel_py.cli.terminal import say, say_document
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.plan.registry import BrokenPluginError, PluginKind, installed
 from seatunnel_py.runtime.home import Home
@@ -53,13 +52,13 @@ def copy(asked: Copy, to: Path | None, job_id: str | None, *, as_json: bool) -> 
     """Run the job of two addresses, or only write it down; returns the exit code."""
     text = job_file(asked)
     if to == STDOUT:
-        typer.echo(text, nl=False)
+        say_document(text, nl=False)
         return ExitCode.SUCCESS
     if to is not None:
         with making(to):
             to.touch(mode=0o600, exist_ok=False)
             to.write_text(text, encoding="utf-8")
-        typer.echo(f"wrote {to}; next: seatunnel plan {to}")
+        say(f"wrote {to}; next: seatunnel plan {to}")
         return ExitCode.SUCCESS
     path = _kept(text)
     with writing(path):

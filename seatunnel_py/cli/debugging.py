@@ -8,8 +8,7 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
-import typer
-
+from seatunnel_py.cli.terminal import say
 from seatunnel_py.redaction import redacted_text
 
 OPTION = "--debug"
@@ -35,13 +34,13 @@ def tell(error: BaseException) -> None:
 
 def tell_trace(error: BaseException) -> None:
     """As Python would print it, without the secrets that it quotes."""
-    typer.echo(redacted_text("".join(traceback.format_exception(error))), err=True)
+    say(redacted_text("".join(traceback.format_exception(error))), err=True)
 
 
 def tell_traces(events: Path) -> None:
     """The traces of a job's failures, each once, as its log has them: secrets are masked there."""
     for trace in dict.fromkeys(_traces(events)):
-        typer.echo(trace, err=True)
+        say(trace, err=True)
 
 
 def _traces(events: Path) -> Iterator[str]:

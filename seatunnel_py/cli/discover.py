@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
-
-import typer
 
 from seatunnel_py.api import SourceTable, TableFailure
 from seatunnel_py.cli.asking import Question, understood
 from seatunnel_py.cli.numbers import size
 from seatunnel_py.cli.problems import tell_plain
+from seatunnel_py.cli.terminal import Styled, say, say_json
 from seatunnel_py.errors import ExitCode, JobFileError
 from seatunnel_py.plan.asked import source_of
 from seatunnel_py.plan.registry import PluginKind
@@ -30,12 +28,12 @@ def discover(question: Question, *, as_json: bool) -> int:
     code = _exit_code([table for _, tables in found for table in tables])
     if as_json:
         plain = [{"source": step.id, **_plain(table)} for step, tables in found for table in tables]
-        typer.echo(json.dumps(plain, indent=1, default=str))
+        say_json(plain, default=str)
         return code
     for step, tables in found:
-        typer.echo(f"{step.id} ({step.plugin}): {len(tables)} table{'' if len(tables) == 1 else 's'}")
+        say(f"{step.id} ({step.plugin}): {len(tables)} table{'' if len(tables) == 1 else 's'}")
         for table in tables:
-            typer.echo("\n".join(_lines(table)))
+            say(*_parts(table))
     return code
 
 
@@ -57,22 +55,30 @@ def _name(table: SourceTable | TableFailure) -> str:
     return str(table.path if isinstance(table, TableFailure) else table.schema.path)
 
 
-def _lines(table: SourceTable | TableFailure) -> Iterator[str]:
+def _parts(table: SourceTable | TableFailure) -> Iterator[str | Styled]:
     if isinstance(table, TableFailure):
-        yield f"\n  {typer.style(_name(table), bold=True)}  {typer.style('PROBLEM', fg='red')}  {table.message}"
+        yield "\n  "
+        yield Styled(_name(table), bold=True)
+        yield "  "
+        yield Styled("PROBLEM", "red")
+        yield f"  {table.message}"
         if table.remedy:
-            yield f"    {typer.style('remedy', fg='green')}: {table.remedy}"
+            yield "\n    "
+            yield Styled("remedy", "green")
+            yield f": {table.remedy}"
         return
     schema = table.schema
     sizes = [f"about {table.rows:,} rows"] if table.rows is not None else []
     sizes += [size(table.bytes)] if table.bytes is not None else []
-    yield f"\n  {typer.style(str(schema.path), bold=True)}" + (f"  {', '.join(sizes)}" if sizes else "")
+    yield "\n  "
+    yield Styled(str(schema.path), bold=True)
+    yield f"  {', '.join(sizes)}" if sizes else ""
     wide = max((len(column.name) for column in schema.columns), default=0)
     for column in schema.columns:
         marks = ["key"] if column.name in schema.key else []
         marks += [] if column.nullable else ["not null"]
         marks += [f"from {column.native}"] if column.native and column.native != str(column.dtype) else []
-        yield f"    {column.name:{wide}}  {column.dtype}" + (f"  {', '.join(marks)}" if marks else "")
+        yield f"\n    {column.name:{wide}}  {column.dtype}" + (f"  {', '.join(marks)}" if marks else "")
 
 
 def _plain(table: SourceTable | TableFailure) -> dict[str, Any]:

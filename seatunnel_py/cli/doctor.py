@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import shutil
 import socket
@@ -13,9 +12,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import typer
-
 from seatunnel_py import __version__
+from seatunnel_py.cli.terminal import Styled, say, say_json
 from seatunnel_py.errors import ExitCode
 from seatunnel_py.runtime.home import Home
 
@@ -48,13 +46,13 @@ def doctor(*, as_json: bool) -> int:
     """Look at everything, print a line each."""
     findings = [look() for look in _LOOKS] + _extras()
     if as_json:
-        typer.echo(json.dumps([asdict(finding) for finding in findings], indent=1))
+        say_json([asdict(finding) for finding in findings])
     else:
         for finding in findings:
-            mark = typer.style("ok  ", fg="green") if finding.good else typer.style("lack", fg="yellow")
-            typer.echo(f"{mark} {finding.what:14} {finding.found}")
+            mark = Styled("ok  ", "green") if finding.good else Styled("lack", "yellow")
+            say(mark, f" {finding.what:14} {finding.found}")
             if not finding.good and finding.remedy:
-                typer.echo(f"     {'':14} remedy: {finding.remedy}")
+                say(f"     {'':14} remedy: {finding.remedy}")
     return ExitCode.SUCCESS if all(finding.good for finding in findings if finding.needed) else ExitCode.FAILED
 
 

@@ -9,9 +9,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-import typer
-
 from seatunnel_py.cli.files import making, writing
+from seatunnel_py.cli.terminal import say
 from seatunnel_py.config.resolve import nearest
 from seatunnel_py.config.variables import RESERVED, references
 from seatunnel_py.errors import ExitCode, SeaTunnelError
@@ -53,13 +52,13 @@ class Template:
 def listing() -> int:
     """Name and purpose of each template, and how to take one."""
     found = templates()
-    typer.echo("Job files to begin with:\n")
+    say("Job files to begin with:\n")
     for template in found:
-        typer.echo(f"  {template.name:22} {template.summary}")
-    typer.echo("\nA connector of your own, as a folder to begin with:\n")
-    typer.echo(f"  {CONNECTOR:22} {_first_line(_connector().joinpath('pyproject.toml').read_text('utf-8'))}")
-    typer.echo(f"\nTake one: seatunnel init {found[0].name}")
-    typer.echo(f"It goes into {found[0].name}.conf; `--to FILE` chooses another file, `--to -` prints it.")
+        say(f"  {template.name:22} {template.summary}")
+    say("\nA connector of your own, as a folder to begin with:\n")
+    say(f"  {CONNECTOR:22} {_first_line(_connector().joinpath('pyproject.toml').read_text('utf-8'))}")
+    say(f"\nTake one: seatunnel init {found[0].name}")
+    say(f"It goes into {found[0].name}.conf; `--to FILE` chooses another file, `--to -` prints it.")
     return ExitCode.SUCCESS
 
 
@@ -73,7 +72,7 @@ def write(name: str, to: Path | None) -> int:
         remedy = f"did you mean {near!r}? " if near else ""
         raise SeaTunnelError(f"there is no template {name!r}", f"{remedy}`seatunnel init` shows all of them")
     if to == STDOUT:
-        typer.echo(known[name].text, nl=False)
+        say(known[name].text, nl=False)
         return ExitCode.SUCCESS
     return _write_job(known[name], to or Path(f"{name}.conf"))
 
@@ -88,22 +87,22 @@ def templates() -> tuple[Template, ...]:
 def _write_job(template: Template, path: Path) -> int:
     with making(path), path.open("x", encoding="utf-8") as file:
         file.write(template.text)
-    typer.echo(f"wrote {path}: {template.summary}")
+    say(f"wrote {path}: {template.summary}")
     _ignore_state()
-    typer.echo("\nNext:")
+    say("\nNext:")
     for secret in template.secrets:
-        typer.echo(f"  export {secret}=…")
+        say(f"  export {secret}=…")
     job = shlex.quote(str(path))
     for command, purpose in (
         ("check", "every mistake at once; starts nothing"),
         ("plan", "what a run would do; changes nothing"),
         ("run", "and a receipt"),
     ):
-        typer.echo(f"  {f'seatunnel {command} {job}':50} # {purpose}")
+        say(f"  {f'seatunnel {command} {job}':50} # {purpose}")
     if template.variables:
-        typer.echo("\nVariables: -i NAME=VALUE behind each command, or change the default in the file")
+        say("\nVariables: -i NAME=VALUE behind each command, or change the default in the file")
         for name, default in template.variables.items():
-            typer.echo(f"  {name:22} {default}")
+            say(f"  {name:22} {default}")
     return ExitCode.SUCCESS
 
 
@@ -114,7 +113,7 @@ def _ignore_state() -> None:
         return
     with writing(path), path.open("x", encoding="utf-8") as file:
         file.write(f"{IGNORED}\n")
-    typer.echo(f"wrote {path}: {IGNORED}, where jobs keep their state, stays out of git")
+    say(f"wrote {path}: {IGNORED}, where jobs keep their state, stays out of git")
 
 
 def _write_connector(folder: Path) -> int:
@@ -125,13 +124,13 @@ def _write_connector(folder: Path) -> int:
         folder.mkdir()
         for source in sources:
             (folder / source.name).write_bytes(source.read_bytes())
-    typer.echo(f"wrote {folder}/: {', '.join(sorted(source.name for source in sources))}")
-    typer.echo("\nNext:")
-    typer.echo(f"  cd {shlex.quote(str(folder))}")
-    typer.echo("  pip install --editable . pytest")
-    typer.echo("  pytest                                             # does it keep what it promises?")
-    typer.echo("  seatunnel run job.conf")
-    typer.echo("\nThen make it yours: docs/authors.md of seatunnel-py explains every part.")
+    say(f"wrote {folder}/: {', '.join(sorted(source.name for source in sources))}")
+    say("\nNext:")
+    say(f"  cd {shlex.quote(str(folder))}")
+    say("  pip install --editable . pytest")
+    say("  pytest                                             # does it keep what it promises?")
+    say("  seatunnel run job.conf")
+    say("\nThen make it yours: docs/authors.md of seatunnel-py explains every part.")
     return ExitCode.SUCCESS
 
 

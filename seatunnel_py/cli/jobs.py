@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import typer
-
 from seatunnel_py.cli.control import explained
 from seatunnel_py.cli.known import KnownJob, Where, known
 from seatunnel_py.cli.numbers import and_more, count, seconds
+from seatunnel_py.cli.terminal import say, say_json
 from seatunnel_py.cli.timeline_view import timeline_plain, timeline_text
 from seatunnel_py.errors import ExitCode, SeaTunnelError, first_line
 from seatunnel_py.runtime import timeline
@@ -26,14 +24,14 @@ def listing(where: Where, *, as_json: bool) -> int:
     home = Home.of_environment()
     jobs = sorted(map(_about, _all(home, where)), key=lambda job: float(job["started"]))
     if as_json:
-        typer.echo(json.dumps(jobs, indent=1))
+        say_json(jobs)
         return ExitCode.SUCCESS
     if not jobs:
-        typer.echo(f"no job has run in {where.file or home.path}; `seatunnel run JOB` starts one")
+        say(f"no job has run in {where.file or home.path}; `seatunnel run JOB` starts one")
     for job in jobs:
         started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(job["started"]))
         line = f"{job['job_id']:32} {job['state']:18} {started}  {count(job['rows_read']):>12} rows  {job['job_file']}"
-        typer.echo(line)
+        say(line)
     return ExitCode.SUCCESS
 
 
@@ -74,16 +72,16 @@ def show(job_id: str, where: Where, last: int | None, *, as_json: bool) -> int:
     if as_json:
         plain = {"job": job.about, "state": about["state"], "receipt": receipt, "standing": standing}
         plain |= {"timeline": timeline_plain(failures), "store_away": job.away}
-        typer.echo(json.dumps(plain, indent=1))
+        say_json(plain)
         return ExitCode.SUCCESS
-    typer.echo(f"{about['job_id']}  {about['state']}  {about['job_file']}")
+    say(f"{about['job_id']}  {about['state']}  {about['job_file']}")
     if job.away:
-        typer.echo(f"only what this machine knows: {job.away}")
+        say(f"only what this machine knows: {job.away}")
     for line in (*_arrived(receipt), *_stands(job, standing, silence), *timeline_text(failures)):
-        typer.echo(line)
+        say(line)
     if job.place.events.exists():
-        typer.echo(f"events: {job.place.events}")
-        typer.echo(f"log: {job.place.log}")
+        say(f"events: {job.place.events}")
+        say(f"log: {job.place.log}")
     return ExitCode.SUCCESS
 
 

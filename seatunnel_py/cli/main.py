@@ -15,6 +15,7 @@ from seatunnel_py.cli.arguments import AsJson, JobArgument, Variables, variables
 from seatunnel_py.cli.files import keep_whole
 from seatunnel_py.cli.groups import jobs_app, quarantine_app, state_app
 from seatunnel_py.cli.patience import patience
+from seatunnel_py.cli.terminal import say
 from seatunnel_py.errors import JobFileError, SeaTunnelError
 
 app = typer.Typer(
@@ -270,7 +271,7 @@ def root(
     if version:
         from seatunnel_py import __version__
 
-        typer.echo(f"seatunnel-py {__version__}")
+        say(f"seatunnel-py {__version__}")
         raise typer.Exit
 
 
@@ -293,13 +294,13 @@ def main() -> None:
             from seatunnel_py.cli.problems import tell_refused
 
             sys.exit(tell_refused(error))
-        typer.echo(f"error: {error}", err=True)
+        say(f"error: {error}", err=True)
         sys.exit(1)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
             debugging.tell_trace(error)
             sys.exit(1)
-        typer.echo(f"error: {error.strerror}: {error.filename or 'where the output goes'}", err=True)
+        say(f"error: {error.strerror}: {error.filename or 'where the output goes'}", err=True)
         sys.stdout = None  # what it still holds cannot be written either
         sys.exit(1)
     except Exception as error:  # noqa: BLE001 - Python would print the same, with secrets that it quotes

@@ -8,8 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import typer
-
+from seatunnel_py.cli.terminal import say
 from seatunnel_py.plan import awaiting
 
 FIRST_SECONDS = 10.0  # then at growing distances
@@ -35,7 +34,7 @@ def _watch(ended: threading.Event) -> None:
             last, limit = awaited, FIRST_SECONDS
         if awaited is not None and (seconds := time.monotonic() - awaited.since) > limit:
             limit *= 2
-            typer.echo(
+            say(
                 f"{awaited.path}: no answer for {seconds:.0f} s ({awaited.method}); a lock at its server or the "
                 "network may keep it",
                 err=True,

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
-import typer
-
 from seatunnel_py import app
 from seatunnel_py.cli.files import writing
 from seatunnel_py.cli.problems import tell_plain
+from seatunnel_py.cli.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, JobFileError
 from seatunnel_py.plan import explain
 from seatunnel_py.plan.picture import svg as draw
@@ -44,15 +42,18 @@ def plan(
     refused = _refused(changes)
     described |= {"changes": [asdict(change) for change in changes]} if restore else {}
     described |= {"refused": {"message": refused.message, "remedy": refused.remedy}} if refused else {}
-    typer.echo(json.dumps(described, indent=1, default=str) if as_json else explain.text(described))
+    if as_json:
+        say_json(described, default=str)
+    else:
+        say(explain.text(described))
     if changes and not as_json:
-        typer.echo("\n".join(["", *map(str, changes)]))
+        say("\n".join(["", *map(str, changes)]))
     if refused and not as_json:
-        typer.echo(f"a run would be refused: {refused.remedy}", err=True)
+        say(f"a run would be refused: {refused.remedy}", err=True)
     if svg is not None:
         with writing(svg):
             svg.write_text(draw(described), encoding="utf-8")
-        typer.echo(f"picture: {svg}", err=True)
+        say(f"picture: {svg}", err=True)
     if refused:
         return ExitCode.FAILED
     return ExitCode.SOME_TABLES_FAILED if explain.has_problem(described) else ExitCode.SUCCESS

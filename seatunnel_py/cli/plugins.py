@@ -8,10 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from seatunnel_py.api.options import describe
 from seatunnel_py.cli.files import writing
+from seatunnel_py.cli.terminal import Styled, say, say_document, say_json
 from seatunnel_py.config.job_schema import PluginOptions, job_schema
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.plan.registry import installed
@@ -29,10 +28,10 @@ def listing(*, as_json: bool) -> int:
             {"kind": entry.kind.value, "name": entry.name, "distribution": entry.distribution, "summary": summary}
         )
     if as_json:
-        typer.echo(json.dumps(rows, indent=1))
+        say_json(rows)
         return ExitCode.SUCCESS
     for row in rows:
-        typer.echo(f"{row['kind']:10} {row['name']:18} {row['summary']}  [{row['distribution']}]")
+        say(f"{row['kind']:10} {row['name']:18} {row['summary']}  [{row['distribution']}]")
     return ExitCode.SUCCESS
 
 
@@ -51,12 +50,12 @@ def show(name: str, *, as_json: bool) -> int:
             options = [asdict(option) for option in describe(factory.options)]
             found.append({"kind": entry.kind.value, "name": entry.name, "summary": factory.summary, "options": options})
     if as_json:
-        typer.echo(json.dumps(found, indent=1, default=str))
+        say_json(found, default=str)
         return ExitCode.SUCCESS
     for plugin in found:
-        typer.echo(typer.style(f"{plugin['kind']} {plugin['name']}", bold=True) + f"  {plugin['summary']}")
+        say(Styled(f"{plugin['kind']} {plugin['name']}", bold=True), f"  {plugin['summary']}")
         for option in plugin["options"]:
-            typer.echo(_option_line(option))
+            say(_option_line(option))
     return ExitCode.SUCCESS
 
 
@@ -68,16 +67,16 @@ def schema(to: Path | None) -> int:
         try:
             factory: Any = registry.loaded(entry)
         except SeaTunnelError as error:
-            typer.echo(f"left out: {error}", err=True)
+            say(f"left out: {error}", err=True)
             continue
         plugins.append(PluginOptions(entry.kind.value, entry.name, factory.summary, factory.options))
     text = json.dumps(job_schema(plugins), indent=1, ensure_ascii=False)
     if to is None:
-        typer.echo(text)
+        say_document(text)
         return ExitCode.SUCCESS
     with writing(to):
         to.write_text(f"{text}\n", encoding="utf-8")
-    typer.echo(f'wrote {to}: options of {len(plugins)} plugins; name it in a job file in JSON as "$schema"')
+    say(f'wrote {to}: options of {len(plugins)} plugins; name it in a job file in JSON as "$schema"')
     return ExitCode.SUCCESS
 
 

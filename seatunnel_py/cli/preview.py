@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from rich import box
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from seatunnel_py import app
+from seatunnel_py.api.shown import shown_values, terminal_text, value_text
+from seatunnel_py.cli.safe_console import safe_console
 from seatunnel_py.errors import ExitCode
 from seatunnel_py.local.preview import StepRows
 from seatunnel_py.plan.isolated import IsolatedTable
@@ -21,7 +22,7 @@ CELL_CHARACTERS_MAX = 40
 
 def preview(path: Path, variables: Mapping[str, str], rows: int) -> int:
     """Print the rows; reads from the sources only."""
-    console = Console(markup=False, highlight=False)  # names and values hold brackets
+    console = safe_console()
     code = ExitCode.SUCCESS
     for step in app.preview(path, variables, rows):
         if isinstance(step, IsolatedTable):
@@ -46,14 +47,15 @@ def _heading(step: StepRows) -> str:
 def _table(step: StepRows) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     for column in step.table.columns:
-        table.add_column(Text(f"{column.name}\n{column.dtype}"))
-    for row in step.rows.to_pylist():
-        table.add_row(*(_cell(row[column.name]) for column in step.table.columns))
+        table.add_column(Text(terminal_text(f"{column.name}\n{column.dtype}")))
+    columns = [shown_values(step.rows.column(column.name)) for column in step.table.columns]
+    for row in zip(*columns, strict=True):
+        table.add_row(*map(_cell, row))
     return table
 
 
 def _cell(value: Any) -> Text:
     if value is None:
         return Text("null", "dim")
-    shown = repr(value) if isinstance(value, (bytes, list, dict)) else str(value)
+    shown = terminal_text(value_text(value))  # before it is cut: half an escape says nothing
     return Text(shown if len(shown) <= CELL_CHARACTERS_MAX else shown[: CELL_CHARACTERS_MAX - 1] + "…")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from seatunnel_py.cli import debugging
+from seatunnel_py.cli.terminal import Styled, say, say_json
 from seatunnel_py.errors import ExitCode, JobFileError, Problem, SeaTunnelError, TablesFailedError, UnreachableError
 from seatunnel_py.runtime.job_changes import ChangesRefused
 
@@ -28,7 +27,7 @@ def failed_plain(error: JobFileError) -> dict[str, Any]:
 def tell_plain(error: JobFileError) -> int:
     """Print it as a command does that prints JSON; returns the exit code."""
     debugging.tell(error)
-    typer.echo(json.dumps(failed_plain(error), indent=1))
+    say_json(failed_plain(error))
     return exit_code(error)
 
 
@@ -37,7 +36,7 @@ def tell_refused(error: SeaTunnelError) -> int:
     told: dict[str, Any] = {"state": "FAILED", "message": error.message, "remedy": error.remedy}
     if isinstance(error, ChangesRefused):  # people were told of them before
         told["changes"] = list(error.changes)
-    typer.echo(json.dumps(told, indent=1))
+    say_json(told)
     return ExitCode.FAILED
 
 
@@ -45,9 +44,9 @@ def tell_problems(error: JobFileError) -> int:
     """Print every problem to stderr; returns the exit code."""
     debugging.tell(error)
     for problem in error.problems:
-        typer.echo(_text(problem), err=True)
+        say(*_parts(problem), err=True)
     count = len(error.problems)
-    typer.echo(f"{count} problem{'s' if count > 1 else ''}; nothing was started", err=True)
+    say(f"{count} problem{'s' if count > 1 else ''}; nothing was started", err=True)
     return exit_code(error)
 
 
@@ -57,13 +56,19 @@ def exit_code(error: JobFileError) -> int:
     return ExitCode.FAILED if passing else ExitCode.JOB_FILE_WRONG
 
 
-def _text(problem: Problem) -> str:
-    place = typer.style(_place(problem), bold=True)
-    what = f"{problem.path}: {problem.message}" if problem.path else problem.message
-    lines = [f"{place}: {typer.style('error', fg='red', bold=True)}: {what}"]
-    lines += [f"    {typer.style('did you mean', fg='green')} {problem.suggestion}?"] if problem.suggestion else []
-    lines += [f"    {typer.style('remedy', fg='green')}: {problem.remedy}"] if problem.remedy else []
-    return "\n".join(lines)
+def _parts(problem: Problem) -> Iterator[str | Styled]:
+    yield Styled(_place(problem), bold=True)
+    yield ": "
+    yield Styled("error", "red", bold=True)
+    yield f": {problem.path}: {problem.message}" if problem.path else f": {problem.message}"
+    if problem.suggestion:
+        yield "\n    "
+        yield Styled("did you mean", "green")
+        yield f" {problem.suggestion}?"
+    if problem.remedy:
+        yield "\n    "
+        yield Styled("remedy", "green")
+        yield f": {problem.remedy}"
 
 
 def _place(problem: Problem) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from seatunnel_py.cli.numbers import count, percent, seconds, size
+from seatunnel_py.cli.safe_console import make_safe
+from seatunnel_py.cli.terminal import say
 from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.events import (
     ANEW,
@@ -48,12 +49,13 @@ def progress(*, quiet: bool) -> Iterator[Callable[[JobEvent], None]]:
     if quiet:
         yield lambda event: None
         return
-    console = Console(stderr=True, highlight=False, markup=False)
+    console = Console(stderr=True, highlight=False, markup=False)  # made safe below, behind what Live puts first
     view = _View()
     if not console.is_terminal:
         yield _Plain(view)
         return
     with Live(get_renderable=view.render, console=console, refresh_per_second=8, transient=True) as live:
+        make_safe(console)
 
         def listen(event: JobEvent) -> None:
             line = view.take(event)
@@ -203,7 +205,7 @@ class _Plain:
     def __call__(self, event: JobEvent) -> None:
         line = self._view.take(event)
         if line is not None:
-            print(line.plain, file=sys.stderr, flush=True)  # noqa: T201 - a log line is what this class is for
+            say(line.plain, err=True)
         now = time.monotonic()
         if isinstance(event, JobStarted):
             self._tell(f"job {event.job_id}: {len(event.tables)} table{'s' * (len(event.tables) != 1)}")
@@ -212,7 +214,7 @@ class _Plain:
             self._tell(self._view.summary)
 
     def _tell(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)  # noqa: T201 - see above
+        say(text, err=True)
 
 
 def _said(event: NothingMoved | ChangesAnnounced | RequestAnswered | StoreAway) -> Text:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import base64
-import json
 import shlex
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from seatunnel_py import replay
+from seatunnel_py.api.shown import literal_text, shown_values, terminal_text
 from seatunnel_py.cli.numbers import count
+from seatunnel_py.cli.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime import quarantine
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.quarantine import Held
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 VALUE_CHARACTERS_MAX = 40  # a terminal shows what a row is, not all of it; --json shows everything
 
@@ -30,12 +32,12 @@ def listing(job_id: str | None, *, as_json: bool) -> int:
     names = [job_id] if job_id is not None else [place.job_id for place in home.jobs()]
     lines = [line for name in names for line in _tables(home, name)]
     if as_json:
-        typer.echo(json.dumps(lines, indent=1))
+        say_json(lines)
         return ExitCode.SUCCESS
     if not lines:
-        typer.echo("no bad rows are kept")
+        say("no bad rows are kept")
     for line in lines:
-        typer.echo(f"{line['job_id']:32} {line['table']:40} {count(line['waiting']):>10} rows{_what_of_them(line)}")
+        say(f"{line['job_id']:32} {line['table']:40} {count(line['waiting']):>10} rows{_what_of_them(line)}")
     return ExitCode.SUCCESS
 
 
@@ -71,19 +73,17 @@ def show(job_id: str, table: str | None, limit: int, *, as_json: bool) -> int:
     waiting = [one for one in held if one.waiting and table in (None, one.table)]
     rows = list(islice(_rows(waiting), limit))
     if as_json:
-        typer.echo(json.dumps(rows, indent=1, default=_plain))
+        say_json(rows, default=_plain)
         return ExitCode.SUCCESS
     for row in rows:
-        typer.echo(f"{row['table']}: {row['step']}: {row['error']}")
-        typer.echo(f"    {_shown(row)}")
-        typer.echo(
-            f"    row {row['row'] + 1} of {row['unit']}, split {row['split'] or '–'}, checkpoint {row['checkpoint']}"
-        )
+        say(f"{row['table']}: {row['step']}: {row['error']}")
+        say(f"    {_shown(row)}")
+        say(f"    row {row['row'] + 1} of {row['unit']}, split {row['split'] or '–'}, checkpoint {row['checkpoint']}")
     total = sum(one.waiting for one in waiting)
     if total > len(rows):
-        typer.echo(f"… and {count(total - len(rows))} more: --limit {total}")
+        say(f"… and {count(total - len(rows))} more: --limit {total}")
     elif not rows:
-        typer.echo("no bad rows wait to be delivered")
+        say("no bad rows wait to be delivered")
     return ExitCode.SUCCESS
 
 
@@ -95,7 +95,7 @@ def _rows(held: list[Held]) -> Iterator[dict[str, Any]]:
             if one.delivered and not bad.raw:
                 continue
             kinds = bad.batch.kinds.to_pylist() if bad.batch.kinds is not None else [0] * bad.batch.rows
-            places = zip(bad.rows, bad.faults, kinds, bad.batch.data.to_pylist(), strict=True)
+            places = zip(bad.rows, bad.faults, kinds, _values(bad.batch.data), strict=True)
             for row, fault, kind, values in places:
                 yield {
                     "table": one.table,
@@ -114,10 +114,15 @@ def _rows(held: list[Held]) -> Iterator[dict[str, Any]]:
                 }
 
 
+def _values(data: pa.RecordBatch) -> list[dict[str, Any]]:
+    columns = [shown_values(column) for column in data.columns]
+    return [dict(zip(data.schema.names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
 def _shown(row: Mapping[str, Any]) -> str:
     parts = []
     for name, value in row["values"].items():
-        text = repr(value)
+        text = terminal_text(literal_text(value))
         cut = text if len(text) <= VALUE_CHARACTERS_MAX else f"{text[:VALUE_CHARACTERS_MAX]}…"
         parts.append(f"{name} = {cut}")
     return ", ".join(parts)

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from seatunnel_py.cli.numbers import count, seconds, size
+from seatunnel_py.cli.safe_console import safe_console
 from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.receipt import FAILED_AGAIN, Receipt, TableReceipt, TableState, TargetReceipt, stand_text
@@ -34,8 +35,7 @@ def receipt_text(receipt: Receipt, home: Home) -> str:
     """The receipt for a terminal (colours only where stdout is one)."""
     real = Console()
     width = real.width if real.is_terminal else PIPED_WIDTH
-    # No markup: names of tables and files hold brackets.
-    console = Console(file=StringIO(), force_terminal=real.is_terminal, width=width, markup=False, highlight=False)
+    console = safe_console(file=StringIO(), force_terminal=real.is_terminal, width=width)
     console.print(_heading(receipt))
     grid = _table(receipt)
     if Measurement.get(console, console.options.update(width=WIDTH_MAX), grid).minimum <= width:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import signal
@@ -13,14 +12,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import typer
-
 from seatunnel_py import app
 from seatunnel_py.cli import debugging
 from seatunnel_py.cli.arenas import keep_small
 from seatunnel_py.cli.problems import tell_plain, tell_problems, tell_refused
 from seatunnel_py.cli.progress import progress
 from seatunnel_py.cli.receipt_view import receipt_text
+from seatunnel_py.cli.terminal import say, say_json, say_rendered
 from seatunnel_py.errors import ExitCode, JobFileError, SeaTunnelError
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.receipt import Receipt
@@ -79,9 +77,9 @@ def performed(home: Home, perform: Callable[[Any, Any], Receipt], again: Callabl
             receipt = perform(listen, stopper.arm)
     except KeyboardInterrupt:
         if as_json:
-            typer.echo(json.dumps({"state": "STOPPED", "message": NOTHING_STARTED, "remedy": ""}, indent=1))
+            say_json({"state": "STOPPED", "message": NOTHING_STARTED, "remedy": ""})
         else:
-            typer.echo(NOTHING_STARTED, err=True)
+            say(NOTHING_STARTED, err=True)
         return stopper.exit_code
     except JobFileError as error:
         if as_json:
@@ -89,17 +87,17 @@ def performed(home: Home, perform: Callable[[Any, Any], Receipt], again: Callabl
         return tell_problems(error)
     except app.NothingToDo as nothing:
         done = {"state": "SUCCESS", "message": nothing.message, "remedy": ""}
-        typer.echo(json.dumps(done, indent=1) if as_json else nothing.message)
+        say_json(done) if as_json else say(nothing.message)
         return ExitCode.SUCCESS
     except SeaTunnelError as error:
         if not as_json:
             raise
         return tell_refused(error)
-    typer.echo(json.dumps(receipt.to_plain(), indent=1) if as_json else receipt_text(receipt, home))
+    say_json(receipt.to_plain()) if as_json else say_rendered(receipt_text(receipt, home))
     if debugging.wanted():
         debugging.tell_traces(home.job(receipt.job_id).events)
     if receipt.exit_code != ExitCode.SUCCESS and receipt.can_go_on and not as_json:
-        typer.echo(f"go on with it: {again(receipt.job_id)}")
+        say(f"go on with it: {again(receipt.job_id)}")
     return receipt.exit_code
 
 

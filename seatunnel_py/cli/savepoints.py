@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from seatunnel_py.cli.known import Where
+from seatunnel_py.cli.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 
 if TYPE_CHECKING:
@@ -20,13 +18,13 @@ def listing(where: Where, *, as_json: bool) -> int:
     found = [_about(shelf, name) for shelf in where.savepoints().all() for name in shelf.names()]
     found.sort(key=lambda one: one["taken"])
     if as_json:
-        typer.echo(json.dumps(found, indent=1))
+        say_json(found)
         return ExitCode.SUCCESS
     if not found:
-        typer.echo("there is no savepoint; `seatunnel jobs savepoint JOB` takes one of a running job")
+        say("there is no savepoint; `seatunnel jobs savepoint JOB` takes one of a running job")
     for one in found:
         taken = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(one["taken"]))
-        typer.echo(f"{one['name']:40} {taken}  job {one['job_id']}, {one['tables']} tables  {one['damaged']}".rstrip())
+        say(f"{one['name']:40} {taken}  job {one['job_id']}, {one['tables']} tables  {one['damaged']}".rstrip())
     return ExitCode.SUCCESS
 
 
@@ -45,5 +43,5 @@ def drop(name: str, where: Where) -> int:
     """Forget a savepoint."""
     with where.savepoints().holding(name) as (shelf, own_name):
         shelf.drop(own_name)
-    typer.echo(f"savepoint {own_name} is forgotten")
+    say(f"savepoint {own_name} is forgotten")
     return ExitCode.SUCCESS

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-import typer
-
+from seatunnel_py.cli.terminal import say, say_document
 from seatunnel_py.config import shade
 from seatunnel_py.config.job_file import load
 from seatunnel_py.errors import ExitCode
@@ -17,8 +16,8 @@ def rewrite(path: Path, *, decrypt: bool) -> int:
     job = load(path, decrypt=False)
     cipher = shade.cipher(job.env.shade_identifier, job.env.shade_properties)
     if isinstance(cipher, shade.PlainText):
-        typer.echo("env.shade.identifier names no cipher: nothing is encrypted", err=True)
+        say("env.shade.identifier names no cipher: nothing is encrypted", err=True)
         return ExitCode.JOB_FILE_WRONG
     convert = shade.decrypted if decrypt else shade.encrypted
-    typer.echo(job.rendered(partial(convert, using=cipher, more=job.env.shade_options)))
+    say_document(job.rendered(partial(convert, using=cipher, more=job.env.shade_options)))
     return ExitCode.SUCCESS

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from seatunnel_py.cli.control import explained
 from seatunnel_py.cli.known import KnownJob, Where, known
 from seatunnel_py.cli.numbers import and_more, count
+from seatunnel_py.cli.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime.home import JobIdError
 from seatunnel_py.runtime.receipt import position_text
@@ -32,13 +30,13 @@ def show(job_id: str, where: Where, *, as_json: bool) -> int:
     found = {key: described(contents.claims.get(key, ()), records) for key, records in contents.records.items()}
     found = {key: records for key, records in found.items() if records}
     if as_json:
-        typer.echo(json.dumps(found, indent=1))
+        say_json(found)
         return ExitCode.SUCCESS
     for pipeline, records in found.items():
-        typer.echo(pipeline)
+        say(pipeline)
         for record in records:
             name = f" {record['name']}" if record.get("name") else ""
-            typer.echo(f"  checkpoint {record['checkpoint']}  {record['kind']}{name}  of driver {record['driver']}")
+            say(f"  checkpoint {record['checkpoint']}  {record['kind']}{name}  of driver {record['driver']}")
         _tell_newest(records[-1])
     return ExitCode.SUCCESS
 
@@ -60,15 +58,15 @@ def _tell_newest(record: dict[str, Any]) -> None:
         if "splits" not in vertex:
             continue
         read = f"{count(vertex['rows_read'])} rows, {vertex['finished']} of {vertex['splits']} splits to their ends"
-        typer.echo(f"    {vertex['vertex']}: {read}, {vertex['subtasks']} subtasks, epoch {vertex['epoch']}")
+        say(f"    {vertex['vertex']}: {read}, {vertex['subtasks']} subtasks, epoch {vertex['epoch']}")
         largest = f"position {count(vertex['position_bytes'])}, payload {count(vertex['payload_bytes'])}"
-        typer.echo(f"      largest of a split, in bytes: {largest}")
+        say(f"      largest of a split, in bytes: {largest}")
         for split, position in list(vertex["at"].items())[:SPLITS_SHOWN_MAX]:
-            typer.echo(f"      {split} at {position_text(position)}")
+            say(f"      {split} at {position_text(position)}")
         for line in and_more(len(vertex["at"]), SPLITS_SHOWN_MAX):
-            typer.echo(f"      {line}")
+            say(f"      {line}")
     for commit in record.get("uncommitted", ()):
-        typer.echo(f"    not committed yet: {commit['scope']}, checkpoint {commit['checkpoint']}")
+        say(f"    not committed yet: {commit['scope']}, checkpoint {commit['checkpoint']}")
 
 
 # ---------------------------------------------------------------- diff
@@ -82,13 +80,13 @@ def diff(first: str, second: str, where: Where, *, as_json: bool) -> int:
     both = {key: difference(record, other[key]) for key, record in one.items() if key in other}
     lonely = {"only_in_first": sorted(one.keys() - other.keys()), "only_in_second": sorted(other.keys() - one.keys())}
     if as_json:
-        typer.echo(json.dumps({**lonely, "tables": both}, indent=1))
+        say_json({**lonely, "tables": both})
         return ExitCode.SUCCESS
     for name, which in (("only_in_first", first), ("only_in_second", second)):
         for key in lonely[name]:
-            typer.echo(f"{key}: in {which} only")
+            say(f"{key}: in {which} only")
     for key, found in both.items():
-        typer.echo(f"{key}: checkpoint {found['checkpoint'][0]} -> {found['checkpoint'][1]}")
+        say(f"{key}: checkpoint {found['checkpoint'][0]} -> {found['checkpoint'][1]}")
         _tell_difference(found)
     return ExitCode.SUCCESS
 
@@ -96,25 +94,25 @@ def diff(first: str, second: str, where: Where, *, as_json: bool) -> int:
 def _tell_difference(found: Mapping[str, Any]) -> None:
     for fate in ("added", "removed"):
         for edge in found["edges"][fate]:
-            typer.echo(f"  connection {fate}: {edge}")
+            say(f"  connection {fate}: {edge}")
     for name, vertex in found["vertices"].items():
         plain = [
             f"{key} {_some(vertex[key])}" for key in ("rows_read", "finished", "subtasks", "epoch") if key in vertex
         ]
-        typer.echo(f"  {name}: {vertex.get('fate') or ', '.join(plain) or 'its splits'}")
+        say(f"  {name}: {vertex.get('fate') or ', '.join(plain) or 'its splits'}")
         for key, word in (("splits_added", "added"), ("splits_removed", "removed")):
             splits = vertex.get(key, [])
             if splits:
                 more = f" and {len(splits) - SPLITS_SHOWN_MAX} more" if len(splits) > SPLITS_SHOWN_MAX else ""
-                typer.echo(f"    splits {word}: {', '.join(splits[:SPLITS_SHOWN_MAX])}{more}")
+                say(f"    splits {word}: {', '.join(splits[:SPLITS_SHOWN_MAX])}{more}")
         positions = vertex.get("positions", {})
         for split, (was, now) in list(positions.items())[:SPLITS_SHOWN_MAX]:
             before, after = position_text(was) or "not begun or at its end", position_text(now) or "at its end"
-            typer.echo(f"    {split}: {before} -> {after}")
+            say(f"    {split}: {before} -> {after}")
         for line in and_more(len(positions), SPLITS_SHOWN_MAX):
-            typer.echo(f"    {line}")
+            say(f"    {line}")
     for scope, pair in found["ledgers"].items():
-        typer.echo(f"  ledger of {scope}: {_some(pair)}")
+        say(f"  ledger of {scope}: {_some(pair)}")
 
 
 def _records(name: str, where: Where) -> Mapping[str, CheckpointRecord]:
@@ -173,7 +171,7 @@ def rewind(name: str, tables: tuple[str, ...], where: Where, *, yes: bool, as_js
     found = list(rewinding.foreseen(contents, job.plan or {}, which, tables))
     refused = [one for one in found if one.refused]
     if as_json and (refused or not yes):
-        typer.echo(json.dumps({"done": False, "tables": [asdict(one) for one in found]}, indent=1))
+        say_json({"done": False, "tables": [asdict(one) for one in found]})
         return ExitCode.FAILED
     if not as_json:
         _foretell(found)
@@ -182,26 +180,24 @@ def rewind(name: str, tables: tuple[str, ...], where: Where, *, yes: bool, as_js
         remedy = f"--fresh begins anew, into targets that are emptied; a savepoint begins a job of its own{others}"
         raise SeaTunnelError(f"{len(refused)} of {len(found)} tables cannot be rewound; nothing was done", remedy)
     if not found:
-        typer.echo("nothing to do: all tables stand there")
+        say("nothing to do: all tables stand there")
         return ExitCode.SUCCESS
     if not yes:
         raise SeaTunnelError("nothing was done yet", "--yes does it")
     incarnation = rewinding.rewind(store, which, tuple(one.pipeline for one in found))
     if as_json:
-        typer.echo(
-            json.dumps({"done": True, "driver": incarnation, "tables": [asdict(one) for one in found]}, indent=1)
-        )
+        say_json({"done": True, "driver": incarnation, "tables": [asdict(one) for one in found]})
     else:
-        typer.echo(f"done: `seatunnel run JOB --job-id {job_id} --restore latest` goes on from there")
+        say(f"done: `seatunnel run JOB --job-id {job_id} --restore latest` goes on from there")
     return ExitCode.SUCCESS
 
 
 def _foretell(found: list[Rewind]) -> None:
     for one in found:
-        typer.echo(f"{one.pipeline}: checkpoint {one.newest} -> {one.to or '?'}")
+        say(f"{one.pipeline}: checkpoint {one.newest} -> {one.to or '?'}")
         if one.refused:
-            typer.echo(f"  refused: {one.refused}")
+            say(f"  refused: {one.refused}")
         for target in one.twice:
-            typer.echo(f"  {target}: rows that were read since come a second time, and are there twice")
+            say(f"  {target}: rows that were read since come a second time, and are there twice")
         for target in one.again:
-            typer.echo(f"  {target}: rows that were read since come again by their key, and change nothing")
+            say(f"  {target}: rows that were read since come again by their key, and change nothing")

@@ -12,7 +12,6 @@ from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree
 
-import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -20,7 +19,9 @@ from rich.text import Text
 
 from seatunnel_py.cli.files import writing
 from seatunnel_py.cli.numbers import seconds
+from seatunnel_py.cli.safe_console import safe_console
 from seatunnel_py.cli.suite import Case, Outcome, Verdict, outcomes
+from seatunnel_py.cli.terminal import say, say_rendered
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime.home import Home
 
@@ -37,16 +38,16 @@ def test(paths: list[Path], variables: Mapping[str, str], junit: Path | None) ->
     with closing(outcomes([Case(file, variables) for file in files], Home(place))) as found:
         for outcome in found:
             done.append(outcome)
-            typer.echo(f"{outcome.verdict.value}: {_shown(outcome.case.path)} ({seconds(outcome.seconds)})", err=True)
+            say(f"{outcome.verdict.value}: {_shown(outcome.case.path)} ({seconds(outcome.seconds)})", err=True)
     passed = all(outcome.verdict is Verdict.PASSED for outcome in done)
-    typer.echo(_table(done))
+    say_rendered(_table(done))
     if junit is not None:
         with writing(junit):
             _write_junit(done, junit)
     if passed:
         shutil.rmtree(place, ignore_errors=True)
         return ExitCode.SUCCESS
-    typer.echo(f"logs and receipts: {place}")
+    say(f"logs and receipts: {place}")
     return ExitCode.FAILED
 
 
@@ -72,7 +73,7 @@ def job_files(paths: Sequence[Path]) -> list[Path]:
 
 def _table(done: Sequence[Outcome]) -> str:
     real = Console()
-    console = Console(file=StringIO(), force_terminal=real.is_terminal, width=max(real.width, 100), markup=False)
+    console = safe_console(file=StringIO(), force_terminal=real.is_terminal, width=max(real.width, 100))
     table = Table(box=box.SIMPLE_HEAD, show_footer=True, pad_edge=False)
     failed = sum(outcome.verdict is not Verdict.PASSED for outcome in done)
     total = sum(outcome.seconds for outcome in done)

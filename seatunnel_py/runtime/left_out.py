@@ -236,6 +236,15 @@ class LeftOut:
         }
         return Tally(found.read, found.filtered, found.rejected, seen)
 
+    def tallies(self, *, done: bool) -> dict[str, Tally]:
+        """The sums of each vertex, without the rows that targets refuse to show."""
+        found: dict[str, Tally] = {}
+        for subtask, run in self._life.subtasks.items():
+            found[subtask.vertex] = found.get(subtask.vertex, Tally()).plus(self.tally(run, done=done))
+        for node, (vertex, sums) in self.not_committed().items():
+            found[vertex] = found[vertex].plus(Tally(written={node: sums}))
+        return found
+
     def not_committed(self) -> dict[str, tuple[str, tuple[int, int]]]:
         """Rows and bytes, by sink node, that records name and targets refuse to show, to be added to the sums of one of
         its vertices."""

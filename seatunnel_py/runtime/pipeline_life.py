@@ -48,7 +48,6 @@ from seatunnel_py.runtime.resuming import Past, Start, references_of, start
 from seatunnel_py.runtime.segment_retention import Segments
 from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.runtime.subtask_run import SubtaskRun
-from seatunnel_py.runtime.tallies import Tally
 from seatunnel_py.runtime.unit_journal import dropped_line, graph_line
 from seatunnel_py.runtime.world import World
 from seatunnel_py.work.unit import Unit, UnitFailure, UnitId, UnitResult
@@ -393,12 +392,7 @@ class PipelineLife:
     def receipts(self, at: float) -> tuple[TableReceipt, ...]:
         """What became of each of its source tables."""
         state = self._rest or (self.state if self.state.ended else TableState.STOPPED)
-        tallies: dict[str, Tally] = {}
-        for subtask, run in self.subtasks.items():
-            tally = self.left_out.tally(run, done=state is TableState.DONE)
-            tallies[subtask.vertex] = tallies.get(subtask.vertex, Tally()).plus(tally)
-        for node, (vertex, sums) in self.left_out.not_committed().items():
-            tallies[vertex] = tallies[vertex].plus(Tally(written={node: sums}))
+        tallies = self.left_out.tallies(done=state is TableState.DONE)
         began = at if self.started_at is None else self.started_at  # one may end before the engine is there
         seconds = max(0.0, (self.ended_at or at) - began)
         left, apart = self.left_out.receipts(), self.left_out.nodes_apart

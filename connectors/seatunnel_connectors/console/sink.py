@@ -25,6 +25,8 @@ from seatunnel_py.api import (
     WriteContext,
     Writer,
     failpoint,
+    shown_values,
+    terminal_text,
 )
 
 BEFORE = failpoint("console.commit.before", "Rows of a commit are not printed.")
@@ -69,8 +71,9 @@ class ConsoleWriter(Writer):
         if wanted <= 0 or self.characters >= CHARACTERS_MAX:
             return
         kinds = batch.kinds.slice(0, wanted).to_pylist() if batch.kinds is not None else [0] * wanted
-        for kind, row in zip(kinds, batch.data.slice(0, wanted).to_pylist(), strict=True):
-            values = row_text(list(row.values()), types)
+        columns = [shown_values(column) for column in batch.data.slice(0, wanted).columns]
+        for kind, row in zip(kinds, zip(*columns, strict=True), strict=True):
+            values = row_text(list(row), types)
             line = f"SeaTunnelRow#tableId={batch.table} SeaTunnelRow#kind={RowKind(kind).name} : {values}"
             if len(line) > LINE_CHARACTERS_MAX:
                 line = f"{line[:LINE_CHARACTERS_MAX]}… ({len(line)} characters)"
@@ -119,5 +122,7 @@ class ConsoleCommitter(Committer):
 
 
 def _print(lines: list[str]) -> None:
-    sys.stdout.write("\n".join(lines) + "\n")
+    """Into a file or a pipe goes what the rows hold; a terminal would do what they say."""
+    text = "\n".join(lines) + "\n"
+    sys.stdout.write(terminal_text(text) if sys.stdout.isatty() else text)
     sys.stdout.flush()

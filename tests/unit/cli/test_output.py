@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from rich.text import Text
 
 from seatunnel_py import app
+from seatunnel_py.api import Column, TablePath, TableSchema, parse_type
+from seatunnel_py.cli import preview
 from seatunnel_py.cli.files import writing
 from seatunnel_py.cli.receipt_view import receipt_text
 from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.local.preview import StepRows
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.receipt import Receipt, Seconds, Stand, TableReceipt, TableState, TargetReceipt
 from seatunnel_py.work.unit import FailureKind, UnitFailure
@@ -142,3 +147,26 @@ def test_a_sink_that_was_left_out_is_named_with_cause_and_place(
     )
     assert f"({rest.value.lower()})" in text and "(isolated)" in text
     assert text.count("remedy: grant it") == 1
+
+
+def test_preview_shows_any_value(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """P3-F4: a date beyond the year 9999 ended `preview` with a trace; decimals inside of lists were Python's."""
+    table = TableSchema(
+        TablePath.parse("t"),
+        (
+            Column("d", parse_type("date")),
+            Column("n", parse_type("array<decimal(5,2)>")),
+            Column("b", parse_type("bytes")),
+        ),
+    )
+    days = pa.array([2932897, None], pa.int32()).cast(pa.date32())
+    rows = pa.Table.from_arrays(
+        [days, pa.array([[Decimal("1.10")], None], table.arrow().field(1).type), pa.array([b"\x1b", None])],
+        schema=table.arrow(),
+    )
+    monkeypatch.setattr(preview.app, "preview", lambda *_: iter([StepRows("s[t]", "Fake", table, rows)]))
+
+    assert preview.preview(Path("job.conf"), {}, 10) == 0
+
+    out = capsys.readouterr().out
+    assert "+10000-01-01" in out and "[1.10]" in out and "b'\\x1b'" in out and "null" in out

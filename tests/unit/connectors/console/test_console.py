@@ -110,3 +110,33 @@ def test_rows_can_be_switched_off(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_values_are_written_as_java_writes_them(kind: str, value: Any, text: str) -> None:
     assert text_of(value, parse_type(kind)) == text
+
+
+def test_any_value_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    """P3-F4: dates and moments that Python does not have; as Java writes them. Decimals have no powers of ten."""
+    table = TableSchema(
+        TablePath.parse("db.t"),
+        (
+            Column("d", parse_type("date")),
+            Column("t", parse_type("timestamp")),
+            Column("n", parse_type("decimal(18,15)")),
+        ),
+    )
+    model = ConsoleSinkFactory.options.model_validate({}, context={"job_file": True})
+    sink = ConsoleSinkFactory().create(model, table, None)  # type: ignore[arg-type]
+    days, moments = (
+        pa.array([11248738, -735160], pa.int32()),
+        pa.array([253402300800 * 10**6, -(10**16) * 7], pa.int64()),
+    )
+    numbers = pa.array([Decimal("0E-15"), Decimal("1E-10")], pa.decimal128(18, 15))
+    columns = [days.cast(pa.date32()), moments.cast(pa.timestamp("us")), numbers]
+    writer = sink.open(WRITE)
+    writer.write(Batch(table.path, pa.RecordBatch.from_arrays(columns, schema=table.arrow())))
+
+    sink.committer().commit([writer.stage()], COMMIT)
+
+    lines = [line.partition("INSERT : ")[2] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert lines == [
+        "+32768-01-01, +10000-01-01T00:00, 0.000000000000000",
+        "-0043-03-15, -0249-10-15T19:33:20, 0.000000000100000",
+    ]

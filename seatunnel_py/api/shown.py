@@ -1,0 +1,144 @@
+"""Values and texts as people see them on a terminal: any value of any column, and no character that steers a terminal.
+
+Python's dates end with the year 9999 and begin with the year 1, and know no nanoseconds; columns do not. So dates,
+times and moments are written from their numbers, as ISO 8601 and Java write them: ``+10000-01-01``, ``-0043-03-15``.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_DAY = 86_400
+_STEERS = re.compile("[\0-\b\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Controls (C0 but for tab and line feed, DEL, C1), what turns the direction of writing round, and half characters,
+which cannot be written at all."""
+
+
+def terminal_text(text: str) -> str:
+    """The text with every character that could steer a terminal in its place as ``\\x1b`` or ``\\u202e``. Data, names
+    and what servers say may hold any."""
+    return _STEERS.sub(lambda match: _escaped(match[0]), text)
+
+
+def json_text(text: str) -> str:
+    """The same for a text in JSON, which is read back unchanged."""
+    return _STEERS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _escaped(character: str) -> str:
+    return f"\\x{ord(character):02x}" if ord(character) < 256 else f"\\u{ord(character):04x}"
+
+
+def value_text(value: Any) -> str:
+    """A value of ``shown_values`` for a line or a cell of a table."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return repr(value) if math.isfinite(value) else {"nan": "NaN", "inf": "Infinity"}.get(
+                str(value), "-Infinity"
+            )  # fmt: skip
+        case Decimal():
+            return format(value, "f")
+        case list():
+            return f"[{', '.join(map(literal_text, value))}]"
+        case dict():
+            return f"{{{', '.join(f'{name} = {literal_text(item)}' for name, item in value.items())}}}"
+        case tuple():
+            return f"{literal_text(value[0])} = {literal_text(value[1])}"
+    return repr(value) if isinstance(value, bytes) else str(value)
+
+
+def literal_text(value: Any) -> str:
+    """The same where others stand beside it: a text is quoted."""
+    return repr(value) if isinstance(value, str) else value_text(value)
+
+
+def shown_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """The values of a column, dates, times, moments and durations among them as text; entries of maps as pairs."""
+    import pyarrow as pa
+
+    if isinstance(array, pa.ChunkedArray):
+        return [value for chunk in array.chunks for value in shown_values(chunk)]
+    kind = array.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return shown_values(array.storage)
+    if pa.types.is_dictionary(kind):
+        return shown_values(array.dictionary_decode())
+    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+        return _times(array)
+    if pa.types.is_struct(kind):
+        names = [kind.field(at).name for at in range(kind.num_fields)]
+        rows = zip(*map(shown_values, array.flatten()), strict=True) if names else [()] * len(array)
+        valid = array.is_valid().to_pylist()
+        return [dict(zip(names, row, strict=True)) if there else None for row, there in zip(rows, valid, strict=True)]
+    if pa.types.is_map(kind):
+        return [None if one.values is None else _pairs(one.values) for one in array]
+    if pa.types.is_nested(kind) and not pa.types.is_union(kind):
+        return [None if one.values is None else shown_values(one.values) for one in array]
+    return list(array.to_pylist())
+
+
+def _pairs(entries: Any) -> list[Any]:
+    return list(zip(shown_values(entries.field(0)), shown_values(entries.field(1)), strict=True))
+
+
+def _times(array: pa.Array) -> list[str | None]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = array.type
+    numbers = pc.cast(array.cast(pa.int32()) if kind.bit_width == 32 else array, pa.int64()).to_pylist()
+    if pa.types.is_date32(kind):
+        return [None if one is None else date_text(one) for one in numbers]
+    if pa.types.is_date64(kind):
+        return [None if one is None else date_text(one // (_DAY * 1000)) for one in numbers]
+    per = _PER_SECOND[kind.unit]
+    if pa.types.is_time(kind):
+        return [None if one is None else clock_text(one, per) for one in numbers]
+    if pa.types.is_duration(kind):
+        return [None if one is None else f"{format(Decimal(one) / per, 'f')} s" for one in numbers]
+    zone = "Z" if kind.tz is not None else ""
+    return [None if one is None else f"{moment_text(one, per)}{zone}" for one in numbers]
+
+
+def moment_text(number: int, per_second: int) -> str:
+    """So many parts of a second since 1970."""
+    days, rest = divmod(number, _DAY * per_second)
+    return f"{date_text(days)}T{clock_text(rest, per_second)}"
+
+
+def clock_text(number: int, per_second: int) -> str:
+    """``12:34`` when there are no seconds; a fraction in groups of three digits."""
+    seconds, fraction = divmod(number, per_second)
+    text = f"{seconds // 3600:02}:{seconds // 60 % 60:02}"
+    if seconds % 60 or fraction:
+        text += f":{seconds % 60:02}"
+    if fraction:
+        digits = f"{fraction * 10**9 // per_second:09}"
+        while digits.endswith("000"):
+            digits = digits[:-3]
+        text += f".{digits}"
+    return text
+
+
+def date_text(days: int) -> str:
+    """So many days since 1970, in the calendar of today; the year before 1 is 0."""
+    shifted = days + 719_468  # eras of 400 years begin with a March
+    era, day_of_era = divmod(shifted, 146_097)
+    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
+    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    turned = (5 * day_of_year + 2) // 153  # months since March
+    day, month = day_of_year - (153 * turned + 2) // 5 + 1, turned + 3 if turned < 10 else turned - 9
+    year = year_of_era + era * 400 + (month <= 2)
+    sign = "-" if year < 0 else "+" if year > 9999 else ""
+    return f"{sign}{abs(year):04}-{month:02}-{day:02}"

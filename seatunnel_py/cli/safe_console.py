@@ -1,0 +1,38 @@
+"""Rich's console, on which no renderable steers the terminal: tables, receipts and progress hold foreign texts too."""
+
+from __future__ import annotations
+
+from typing import IO, Any
+
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
+from rich.segment import Segment
+
+from seatunnel_py.api.shown import terminal_text
+
+
+def safe_console(*, file: IO[str] | None = None, stderr: bool = False, **more: Any) -> Console:
+    """A console on which no renderable steers the terminal; no markup, for names hold brackets."""
+    console = Console(file=file, stderr=stderr, markup=False, highlight=False, **more)
+    make_safe(console)
+    return console
+
+
+def make_safe(console: Console) -> None:
+    """Also what was pushed onto it since: hooks are asked in order."""
+    console.push_render_hook(_Hook())
+
+
+class _Hook(RenderHook):
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [_Safe(one) for one in renderables]
+
+
+class _Safe:
+    """A renderable, its texts without what steers a terminal. Segments of control are rich's own."""
+
+    def __init__(self, inner: ConsoleRenderable) -> None:
+        self._inner = inner
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for segment in console.render(self._inner, options):
+            yield segment if segment.control else Segment(terminal_text(segment.text), segment.style)

@@ -1,0 +1,51 @@
+"""The only way to a terminal: what data, names, job files and servers say is shown, and steers nothing.
+
+``say`` takes texts of any origin, ``Styled`` parts among them; ``say_rendered`` takes what a ``safe_console`` has
+written. ``say_json`` escapes by JSON's own rules, so that it is read back unchanged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+
+from seatunnel_py.api.shown import json_text, terminal_text
+
+
+@dataclass(frozen=True, slots=True)
+class Styled:
+    """A part of a line that has a colour, or is bold."""
+
+    text: str
+    colour: str | None = None
+    bold: bool | None = None
+
+
+def say(*parts: str | Styled, err: bool = False, nl: bool = True) -> None:
+    """A line, or several."""
+    typer.echo("".join(map(_shown, parts)), err=err, nl=nl)
+
+
+def _shown(part: str | Styled) -> str:
+    if isinstance(part, Styled):
+        return typer.style(terminal_text(part.text), fg=part.colour, bold=part.bold)
+    return terminal_text(part)
+
+
+def say_rendered(text: str) -> None:
+    """What a safe console has written into a text."""
+    typer.echo(text)
+
+
+def say_json(plain: Any, default: Callable[[Any], Any] | None = None) -> None:
+    """Plain data as JSON."""
+    say_document(json.dumps(plain, indent=1, default=default))
+
+
+def say_document(text: str, *, nl: bool = True) -> None:
+    """A text in JSON or HOCON, in which only strings hold what may not be printed."""
+    typer.echo(json_text(text), nl=nl)
