@@ -1,7 +1,8 @@
 """Makes staged files visible, by renames that may be done again.
 
-A file is *done* when its unfinished name is gone and its final name has the size and checksum that were staged;
-when both names are gone it is *lost*, and that is an error: absence is never taken for success.
+A file has the size that was staged when it is renamed. It is *done* when its unfinished name is gone and its final name
+has the size and checksum that were staged; when both names are gone it is *lost*, and that is an error: absence is
+never taken for success. The directory has to be the one that the run began with (``directory_mark``).
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from seatunnel_connectors.files import crash_points
+from seatunnel_connectors.files.directory_mark import BEGIN_ANEW, DirectoryMark
 from seatunnel_connectors.files.names import UnitNames, incarnation_of
-from seatunnel_connectors.files.storage import LocalStorage
+from seatunnel_connectors.files.storage import FileEntry, LocalStorage
 from seatunnel_connectors.files.writer import FileWriter, WritePlan
 from seatunnel_py.api import CommitContext, Committer, NoWayOn, Piece, WriteContext
 
@@ -31,6 +33,7 @@ class FileCommitter(Committer):
         storage = self.plan.storage
         files = [file for piece in pieces for file in staged_files(piece)]
         crash_points.BEFORE.hit()
+        self._expect_directory(files, context)
         publish(storage, self.plan.root, files)
         crash_points.PUBLISHED.hit()
         for piece in pieces:
@@ -39,6 +42,7 @@ class FileCommitter(Committer):
             if not files and self.plan.options.create_empty_file_when_no_data:
                 self._write_empty(context)
             self._sweep(context)
+            self._unmark(context)
         elif any(incarnation_of(Path(str(piece.data["directory"])).name) == context.incarnation for piece in pieces):
             # This driver's own units are in a checkpoint: all that older ones had in theirs is committed by now.
             self._sweep_attempts(context, context.incarnation - 1)
@@ -51,6 +55,30 @@ class FileCommitter(Committer):
             self.plan.storage.delete_tree(str(piece.data["directory"]))
         if context.final:
             self._sweep_attempts(context, context.incarnation)
+            self._unmark(context)
+
+    def _mark(self, context: CommitContext) -> DirectoryMark | None:
+        """None: an older version has set the run up."""
+        token = context.setup.get("mark")
+        return DirectoryMark(self.plan.storage, self.plan.root, token) if isinstance(token, str) else None
+
+    def _unmark(self, context: CommitContext) -> None:
+        if (mark := self._mark(context)) is not None:
+            mark.remove()
+
+    def _expect_directory(self, files: Sequence[Mapping[str, Any]], context: CommitContext) -> None:
+        """LOST where another directory stands at the name of the one that has this run's files. A commit that is
+        repeated after the last one finds no mark, but its files."""
+        mark = self._mark(context)
+        if mark is None or mark.is_there():
+            return
+        storage, scope = self.plan.storage, self._names(context).scope[:6]
+        waiting = any(storage.stat(file["temp"]) is not None for file in files)
+        if waiting or not any(scope in Path(entry.path).name for entry in self._published()):
+            raise mark.lost()
+
+    def _published(self) -> Iterable[FileEntry]:
+        return self.plan.storage.files(self.plan.root) if self.plan.storage.is_directory(self.plan.root) else ()
 
     def _sweep(self, context: CommitContext) -> None:
         """Nothing of this sink and table is left behind: neither of attempts that died, nor of empty directories."""
@@ -85,7 +113,7 @@ class FileCommitter(Committer):
         """A file without rows, unless an earlier commit of this lineage wrote one with rows."""
         storage, names = self.plan.storage, self._names(context)
         storage.make_directory(self.plan.root)
-        if any(names.scope[:6] in Path(entry.path).name for entry in storage.files(self.plan.root)):
+        if any(names.scope[:6] in Path(entry.path).name for entry in self._published()):
             return
         directory = str(self._scope(context) / f"empty.{context.incarnation}")
         storage.delete_tree(directory)
@@ -104,9 +132,16 @@ def publish(storage: LocalStorage, root: str, files: Iterable[Mapping[str, Any]]
     directories: set[Path] = set()
     for file in files:
         directory = Path(file["final"]).parent
-        if storage.stat(file["temp"]) is None:
+        staged = storage.stat(file["temp"])
+        if staged is None:
             check_done(storage, file)
         else:
+            if staged.size != file["size"]:
+                raise NoWayOn(
+                    f"LOST: the staged file {file['temp']} ({file['rows']} rows) has {staged.size} bytes, and "
+                    f"{file['size']} were staged",
+                    f"someone changed files of a running job; {BEGIN_ANEW}",
+                )
             if directory not in directories:
                 storage.make_directory(str(directory))
             storage.rename(file["temp"], file["final"])
@@ -126,12 +161,12 @@ def check_done(storage: LocalStorage, file: Mapping[str, Any]) -> None:
     if found is None:
         raise NoWayOn(
             f"LOST: the staged file {file['temp']} ({file['rows']} rows) is gone, and {file['final']} is not there",
-            "someone removed files of a running job; run the job again with --fresh",
+            f"someone removed files of a running job; {BEGIN_ANEW}",
         )
     if found.size != file["size"] or checksum(storage, file["final"]) != file["crc32"]:
         raise NoWayOn(
             f"LOST: the staged file {file['temp']} is gone, and {file['final']} is not what was staged",
-            "someone changed files of a running job; run the job again with --fresh",
+            f"someone changed files of a running job; {BEGIN_ANEW}",
         )
 
 

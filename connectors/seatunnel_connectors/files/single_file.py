@@ -9,19 +9,28 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from seatunnel_connectors.files import crash_points
 from seatunnel_connectors.files.committer import FileCommitter, publish, staged_files
+from seatunnel_connectors.files.directory_mark import BEGIN_ANEW, DirectoryMark, write_json
 from seatunnel_connectors.files.formats.writing import Counted
 from seatunnel_connectors.files.storage import outside
 from seatunnel_connectors.files.writer import FileWriter, WritePlan, kept_rows, unit_directory
-from seatunnel_py.api import Batch, CommitContext, Piece, Plain, WriteContext, Writer
+from seatunnel_py.api import Batch, CommitContext, NoWayOn, Piece, Plain, WriteContext, Writer
 
 HELD = "held"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A file that was collected, and how many rows it has to hold; None: an older version did not say."""
+
+    path: str
+    rows: int | None = None
 
 
 @dataclass(slots=True)
@@ -63,7 +72,8 @@ class HoldingWriter(Writer):
                 self.plan.storage.sync(self.file)
             self.plan.storage.sync_directory(str(Path(self.temp).parent))
             size, crc32 = self.counted.size, self.counted.crc32
-            files = [{"temp": self.temp, "final": "", "size": size, "crc32": crc32, "rows": self.rows}]
+            kept = self.rows - self.merged
+            files = [{"temp": self.temp, "final": "", "size": size, "crc32": crc32, "rows": self.rows, "kept": kept}]
         directory = unit_directory(self.plan, self.context)
         size = self.counted.size if self.counted else 0
         return Piece(self.rows, size, self.merged, {"files": files, "directory": directory})
@@ -100,6 +110,9 @@ class SingleFileCommitter(FileCommitter):
         for name in storage.names(str(scope)):
             if not name.startswith("composed-"):
                 storage.delete_tree(str(scope / name))
+        mark = self._mark(context)
+        if mark is not None and context.final:
+            mark.remove()
         crash_points.AFTER.hit()
 
     def _newest_composed(self, scope: Path) -> int:
@@ -107,8 +120,9 @@ class SingleFileCommitter(FileCommitter):
         found = (name.removeprefix("composed-").removesuffix(".json") for name in names)
         return max((int(number) for number in found if number.isdigit()), default=0)
 
-    def _collect(self, pieces: Sequence[Piece], context: CommitContext) -> list[str]:
-        """Move what was staged to where this checkpoint's rows are kept; all that is kept so far, in order."""
+    def _collect(self, pieces: Sequence[Piece], context: CommitContext) -> list[Held]:
+        """Move what was staged to where this checkpoint's rows are kept; all that is kept so far, in order. LOST where
+        something of it is gone."""
         storage, directory = self.plan.storage, self._scope(context) / HELD
         storage.make_directory(str(directory), private=True)
         files = []
@@ -116,38 +130,62 @@ class SingleFileCommitter(FileCommitter):
             for file in staged_files(piece):
                 final = directory / f"{context.checkpoint:012d}-{index:06d}.arrow"
                 files.append({**file, "final": str(final)})
+        mark = self._mark(context)
+        collected = self._collected(mark, context) if mark is not None else {}
         publish(storage, str(directory), files)
+        if mark is not None:
+            for file in files:
+                name = Path(file["final"]).name
+                collected[name] = {"name": name, "size": file["size"], "kept": file["kept"]}
+            mark.collect(collected)
         for piece in pieces:
             storage.delete_tree(str(piece.data["directory"]))
-        return [str(directory / name) for name in storage.names(str(directory))]
+        if mark is None:
+            return [Held(str(directory / name)) for name in storage.names(str(directory))]
+        return [self._held(str(directory / name), collected[name]) for name in sorted(collected)]
 
-    def _compose(self, held: list[str], record: Path, context: CommitContext) -> None:
+    def _collected(self, mark: DirectoryMark, context: CommitContext) -> dict[str, Any]:
+        """What earlier commits have collected, and no file holds yet."""
+        newest = self._newest_composed(self._scope(context))
+        return {name: one for name, one in mark.collected().items() if int(name.partition("-")[0]) > newest}
+
+    def _held(self, path: str, wanted: Mapping[str, Any]) -> Held:
+        found = self.plan.storage.stat(path)
+        if found is None or found.size != wanted["size"]:
+            now = "is gone" if found is None else f"has {found.size} bytes, and {wanted['size']} were staged"
+            raise NoWayOn(
+                f"LOST: the staged file {path} ({wanted['kept']} rows) {now}",
+                f"someone changed files of a running job; {BEGIN_ANEW}",
+            )
+        return Held(path, wanted["kept"])
+
+    def _compose(self, held: list[Held], record: Path, context: CommitContext) -> None:
         storage, directory = self.plan.storage, record.with_name(f"parts.{context.incarnation}")
         storage.delete_tree(str(directory))
         who = WriteContext(context.job_id, context.lineage, context.step, f"single@{context.checkpoint}")
         suffix = f"_{context.checkpoint}" if self.each else ""
         writer = FileWriter(self.plan, who, str(directory), suffix=suffix)
         try:
-            for path in held:
-                self._copy(path, writer)
+            for one in held:
+                self._copy(one, writer)
             if not held and self.plan.options.create_empty_file_when_no_data:
                 writer.touch()
             files = staged_files(writer.stage())
         except BaseException:
             writer.abort()
             raise
-        draft = str(record.with_suffix(".draft"))
         storage.make_directory(str(record.parent), private=True)
-        storage.delete(draft)
-        with storage.create(draft) as file:
-            file.write(json.dumps(files).encode())
-            storage.sync(file)
-        storage.rename(draft, str(record))
-        storage.sync_directory(str(record.parent))
+        write_json(storage, str(record), files)
 
-    def _copy(self, path: str, writer: FileWriter) -> None:
+    def _copy(self, held: Held, writer: FileWriter) -> None:
         import pyarrow as pa
 
-        with self.plan.storage.open_input(path) as file, pa.ipc.open_stream(file) as stream:
+        before = writer.rows
+        with self.plan.storage.open_input(held.path) as file, pa.ipc.open_stream(file) as stream:
             for data in stream:
                 writer.write(Batch(self.plan.table.path, data))
+        if held.rows not in (None, writer.rows - before):
+            raise NoWayOn(
+                f"LOST: {held.rows} rows were staged in {held.path}, and {writer.rows - before} of them are there",
+                f"someone changed files of a running job; {BEGIN_ANEW}",
+            )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TypeVar
 
 from seatunnel_connectors.files.binary_writer import BinaryWriter, check_columns_of
 from seatunnel_connectors.files.committer import FileCommitter
+from seatunnel_connectors.files.directory_mark import DirectoryMark
 from seatunnel_connectors.files.formats.writing import name_ending
 from seatunnel_connectors.files.formats.xml_out import check_names
 from seatunnel_connectors.files.names import NAME_BYTES_MAX, STAGING, check_partition_expression
@@ -104,7 +106,7 @@ class FileSink(Sink):
             )
         if action != "drop":
             effects += self._replaced()
-        return Setup(tuple(effects), {"staging": self.plan().staging, "action": action})
+        return Setup(tuple(effects), {"staging": self.plan().staging, "action": action, "mark": secrets.token_hex(4)})
 
     def _replaced(self) -> list[Effect]:
         """A file of a fixed name that is there already will be another one."""
@@ -142,6 +144,8 @@ class FileSink(Sink):
                     self.storage.delete_tree(str(Path(self.target, name)))
         if action in ("drop", "create"):
             self.storage.make_directory(self.target)
+        if isinstance(mark := setup.data.get("mark"), str):
+            DirectoryMark(self.storage, self.target, mark).make()
 
     # ------------------------------------------------------------ data
 

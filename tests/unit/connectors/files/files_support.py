@@ -91,8 +91,8 @@ def stage(made: Sink, batches: list[pa.RecordBatch], data_id: str = "split@", **
         raise
 
 
-def commit(made: Sink, pieces: list[Piece], checkpoint: int = 1, *, final: bool = True) -> None:
-    context = CommitContext("job", LINEAGE, "write", checkpoint, final=final)
+def commit(made: Sink, pieces: list[Piece], checkpoint: int = 1, *, final: bool = True, **more: Any) -> None:
+    context = CommitContext("job", LINEAGE, "write", checkpoint, final=final, **more)
     made.committer().commit(pieces, context)
 
 
@@ -101,7 +101,7 @@ def write(table: TableSchema, data: list[pa.RecordBatch], **options: Any) -> Sin
     made = sink(table, **options)
     setup = made.plan_setup()
     made.setup(setup)
-    commit(made, [stage(made, data, setup=setup.data)])
+    commit(made, [stage(made, data, setup=setup.data)], setup=setup.data)
     return made
 
 

@@ -1,0 +1,75 @@
+"""The mark that a run leaves in its target directory: a small hidden file by which its commits know the directory.
+
+A directory that was removed and made anew under the same name may get the very numbers of the old one, so these say
+nothing. The mark is made by the set-up and goes with the last commit. It also lists what a file that is put together
+at the end (``single_file``) is to hold: nothing else would tell that a collected file is gone.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from seatunnel_connectors.files.names import STAGING
+from seatunnel_connectors.files.storage import LocalStorage
+from seatunnel_py.api import NoWayOn
+
+BEGIN_ANEW = "delete the files of this run that are there, and run the job again with --fresh"
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryMark:
+    """The mark of one run in ``root``; ``token`` was drawn when it was planned."""
+
+    storage: LocalStorage
+    root: str
+    token: str
+
+    @property
+    def path(self) -> str:
+        return str(Path(self.root, STAGING, f"run-{self.token}.json"))
+
+    def make(self) -> None:
+        """Once: a set-up that is done again leaves what is there."""
+        if not self.is_there():
+            self.storage.make_directory(self.root)
+            self.storage.make_directory(str(Path(self.path).parent), private=True)
+            write_json(self.storage, self.path, [])
+            self.storage.sync_directory(self.root)
+
+    def is_there(self) -> bool:
+        return self.storage.stat(self.path) is not None
+
+    def collected(self) -> dict[str, dict[str, Any]]:
+        """The files that were collected, by name. LOST where the mark is gone."""
+        if not self.is_there():
+            raise self.lost()
+        with self.storage.open_input(self.path) as file:
+            return {str(one["name"]): one for one in json.loads(file.read())}
+
+    def collect(self, files: dict[str, dict[str, Any]]) -> None:
+        write_json(self.storage, self.path, [files[name] for name in sorted(files)])
+
+    def remove(self) -> None:
+        self.storage.delete(self.path)
+        self.storage.delete_empty(str(Path(self.path).parent))
+
+    def lost(self) -> NoWayOn:
+        return NoWayOn(
+            f"LOST: the directory {self.root} was removed and made anew during the run: it has lost the mark "
+            f"{self.path} of this run, and the files that were written to it before",
+            BEGIN_ANEW,
+        )
+
+
+def write_json(storage: LocalStorage, path: str, value: Any) -> None:
+    """A file that is there whole, and stays."""
+    draft = f"{path}.draft"
+    storage.delete(draft)
+    with storage.create(draft) as file:
+        file.write(json.dumps(value).encode())
+        storage.sync(file)
+    storage.rename(draft, path)
+    storage.sync_directory(str(Path(path).parent))

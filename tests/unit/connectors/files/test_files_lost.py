@@ -1,0 +1,159 @@
+"""P4-F1b, P4-F6: files that are gone or changed between stage and commit, and a directory that is another one."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from files_support import LINEAGE, sink, stage
+from test_files_commit import TABLE, batch, ids_in
+
+from seatunnel_py.api import CommitContext, NoWayOn, Piece
+
+
+class Run:
+    """A run into a directory, from its set-up on."""
+
+    def __init__(self, path: Path, **options: Any) -> None:
+        self.path = path
+        self.sink = sink(TABLE, path=str(path), file_format_type="json", **options)
+        self.setup = self.sink.plan_setup()
+        self.sink.setup(self.setup)
+
+    def stage(self, data_id: str, *ids: int) -> Piece:
+        return stage(self.sink, [batch(*ids)], data_id, setup=self.setup.data)
+
+    def context(self, checkpoint: int, *, final: bool = False) -> CommitContext:
+        return CommitContext("job", LINEAGE, "write", checkpoint, final=final, setup=self.setup.data)
+
+    def commit(self, checkpoint: int, *pieces: Piece, final: bool = False) -> None:
+        self.sink.committer().commit(pieces, self.context(checkpoint, final=final))
+
+    def hidden(self, pattern: str) -> list[Path]:
+        return sorted((self.path / ".seatunnel").rglob(pattern))
+
+
+def shortened(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def emptied(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def lengthened(file: Path) -> None:
+    file.write_bytes(file.read_bytes() * 2)
+
+
+CHANGES = [shortened, emptied, lengthened, Path.unlink]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_staged_file_that_was_changed_is_lost(tmp_path: Path, change: Callable[[Path], object]) -> None:
+    """P4-F1b: its rows were published as they were found, and the run said SUCCESS."""
+    run = Run(tmp_path / "out")
+    piece = run.stage("a@", 1, 2, 3, 4)
+    change(run.hidden("*.part")[0])
+
+    with pytest.raises(NoWayOn, match=r"LOST: the staged file .* \(4 rows\)") as lost:
+        run.commit(1, piece, final=True)
+
+    assert "--fresh" in lost.value.remedy and "delete the files of this run" in lost.value.remedy
+    assert ids_in(run.path) == []
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_collected_file_that_was_changed_is_lost(tmp_path: Path, change: Callable[[Path], object]) -> None:
+    """P4-F1b: a file that is put together at the end was made of what was still there."""
+    run = Run(tmp_path / "out", single_file_mode=True, file_name_expression="all")
+    run.commit(1, run.stage("a@", 1, 2), run.stage("b@", 3))
+    change(run.hidden("held/*.arrow")[0])
+
+    with pytest.raises(NoWayOn, match=r"LOST: the staged file .* \(2 rows\)"):
+        run.commit(2, run.stage("c@", 4), final=True)
+
+    assert not (run.path / "all.json").exists()
+
+
+@pytest.mark.parametrize("gone", ["held", "the scope", "all that is hidden"])
+def test_collected_files_that_were_removed_together_are_lost(tmp_path: Path, gone: str) -> None:
+    """P4-F1b: then nothing in their directory says that there were any."""
+    run = Run(tmp_path / "out", single_file_mode=True, file_name_expression="all")
+    run.commit(1, run.stage("a@", 1, 2))
+    held = run.hidden("held")[0]
+    shutil.rmtree({"held": held, "the scope": held.parent, "all that is hidden": run.path / ".seatunnel"}[gone])
+
+    with pytest.raises(NoWayOn, match="LOST"):
+        run.commit(2, run.stage("c@", 4), final=True)
+
+    assert not (run.path / "all.json").exists()
+
+
+@pytest.mark.parametrize("options", [{}, {"single_file_mode": True, "file_name_expression": "all"}])
+@pytest.mark.parametrize("staged_elsewhere", [False, True])
+@pytest.mark.parametrize("rows_follow", [False, True])
+def test_a_directory_that_is_made_anew_in_the_run_is_lost(
+    tmp_path: Path, rows_follow: bool, staged_elsewhere: bool, options: dict[str, Any]
+) -> None:
+    """P4-F6: it said SUCCESS with the files of later checkpoints only."""
+    elsewhere = {"tmp_path": str(tmp_path / "tmp")} if staged_elsewhere else {}
+    run = Run(tmp_path / "out", **options, **elsewhere)
+    run.commit(1, run.stage("a@", 1, 2))
+    shutil.rmtree(run.path)
+    run.path.mkdir()
+    pieces = [run.stage("b@", 3)] if rows_follow else []
+
+    for _ in range(2):
+        with pytest.raises(NoWayOn, match="LOST: the directory .* was removed and made anew during the run"):
+            run.commit(2, *pieces, final=True)
+
+
+@pytest.mark.parametrize("options", [{}, {"single_file_mode": True, "file_name_expression": "all"}])
+def test_a_directory_that_is_renamed_and_put_back_goes_on(tmp_path: Path, options: dict[str, Any]) -> None:
+    """P4-F6: it is the same one; and the last commit may be repeated when the mark is gone already."""
+    run = Run(tmp_path / "out", **options)
+    run.commit(1, run.stage("a@", 1, 2))
+    run.path.rename(tmp_path / "aside")
+    (tmp_path / "aside").rename(run.path)
+    last = run.stage("b@", 3)
+
+    for _ in range(3):
+        run.commit(2, last, final=True)
+
+    assert ids_in(run.path) == [1, 2, 3]
+    assert run.hidden("run-*") == []
+
+
+def test_a_last_commit_without_rows_may_be_repeated(tmp_path: Path) -> None:
+    run = Run(tmp_path / "out")
+    run.commit(1, run.stage("a@", 1, 2))
+
+    for _ in range(2):
+        run.commit(2, final=True)
+
+    assert ids_in(run.path) == [1, 2] and not (run.path / ".seatunnel").exists()
+
+
+def test_what_is_given_up_takes_its_mark_along(tmp_path: Path) -> None:
+    run = Run(tmp_path / "out")
+    piece = run.stage("a@", 1)
+
+    run.sink.committer().abort([piece], run.context(1, final=True))
+
+    assert not (run.path / ".seatunnel").exists()
+
+
+@pytest.mark.parametrize("options", [{}, {"single_file_mode": True, "file_name_expression": "all"}])
+def test_what_an_older_version_has_set_up_goes_on(tmp_path: Path, options: dict[str, Any]) -> None:
+    """It has no mark."""
+    run = Run(tmp_path / "out", **options)
+    object.__setattr__(run.setup, "data", {key: value for key, value in run.setup.data.items() if key != "mark"})
+    run.hidden("run-*")[0].unlink()
+    run.commit(1, run.stage("a@", 1, 2))
+
+    run.commit(2, run.stage("b@", 3), final=True)
+
+    assert ids_in(run.path) == [1, 2, 3]
