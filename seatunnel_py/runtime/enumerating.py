@@ -67,7 +67,7 @@ class Enumerating:
             self._life.hear(PlanGrew(self._life.now(), self._life.plan))
             self._remember(record)
         for vertex in self._enumerators:
-            self._look_later(vertex)
+            self._look_later(vertex, at_once=record is not None)
 
     @property
     def _enumerators(self) -> Mapping[str, Enumerator]:
@@ -108,10 +108,12 @@ class Enumerating:
 
     # ---------------------------------------------------------------- one thing at a time
 
-    def _look_later(self, vertex: str) -> None:
+    def _look_later(self, vertex: str, *, at_once: bool = False) -> None:
+        """Whoever goes on has not looked since an earlier driver did."""
         interval = self._enumerators[vertex].interval
         if interval is not None and not self._life.bounded:
-            self._life.after(("discover", vertex), interval, partial(self._look_due_now, vertex))
+            wait = 0.0 if at_once else interval
+            self._life.after(("discover", vertex), wait, partial(self._look_due_now, vertex))
 
     def _look_due_now(self, vertex: str) -> None:
         self._look_due.add(vertex)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from seatunnel_connectors.kafka.passing import PASSING
 from seatunnel_connectors.kafka.settings import translated
 from seatunnel_py.api import FatalError, PluginError, RetriableError
 from seatunnel_py.api.resources import borrow
@@ -92,24 +93,9 @@ def answer(ask: Callable[[], T], what: str) -> T:
 def failure(error: KafkaError, what: str, remedy: str = "") -> PluginError:
     """What went wrong, as an error of ours: ``what`` names step, topic and partition."""
     message = f"Kafka: {what}: {error.str()} ({error.name()})"
-    if error.retriable() or error.code() in _passing():
+    if error.retriable() or error.code() in PASSING:
         return RetriableError(message, remedy)
     return FatalError(message, remedy or _remedy(error))
-
-
-def _passing() -> frozenset[int]:
-    """Errors that librdkafka does not call retriable though a broker that comes back ends them."""
-    from confluent_kafka import KafkaError
-
-    return frozenset(
-        {
-            KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT, KafkaError._RESOLVE,
-            KafkaError._TIMED_OUT_QUEUE, KafkaError._WAIT_COORD, KafkaError._DESTROY, KafkaError.NOT_COORDINATOR,
-            KafkaError.BROKER_NOT_AVAILABLE, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.REQUEST_TIMED_OUT,
-            KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.COORDINATOR_NOT_AVAILABLE,
-            KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-        }
-    )  # fmt: skip
 
 
 def _remedy(error: KafkaError) -> str:

@@ -199,7 +199,9 @@ class KafkaSourceOptions(SourceOptions, TopicOptions):
         False, doc="accepted; a partition without a leader is waited for, and no record of it is left out"
     )
     discovery_millis: int = option(
-        -1, key="partition-discovery.interval-millis", doc="how often to look for new topics and partitions; -1: never"
+        30_000,
+        key="partition-discovery.interval-millis",
+        doc="how often a stream looks for new topics and partitions; -1: never",
     )
 
     rules: ClassVar[tuple[Rule, ...]] = (exactly_one("topic", "table_list"), *TopicOptions.rules)

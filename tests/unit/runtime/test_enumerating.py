@@ -193,6 +193,17 @@ def test_the_next_driver_knows_what_was_found(tmp_path: Path, outside: Outside) 
     assert outside.states == [None, 3]
 
 
+def test_the_next_driver_looks_at_once(tmp_path: Path, outside: Outside, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P4: what appeared while no driver ran was not read before the next look, which may be far away."""
+    with Job(tmp_path, outside) as job:
+        job.wait_for_rows({"a": 25, "b": 25})
+    outside.add("c")
+    monkeypatch.setattr(GrowingEnumerator, "interval", 3600.0)
+
+    with Job(tmp_path, outside) as again:
+        again.wait_for_rows({"c": 25})
+
+
 @pytest.mark.parametrize("lost", ["journal", "record"])
 def test_journal_and_record_each_know_what_was_found(tmp_path: Path, outside: Outside, lost: str) -> None:
     """The journal before anybody reads of it; every record from then on, since a savepoint has no journal."""

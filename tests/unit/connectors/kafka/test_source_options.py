@@ -31,7 +31,7 @@ def test_the_defaults_are_the_peers() -> None:
     options = parsed()
     assert options.start_mode is StartMode.GROUP_OFFSETS and options.format is MessageFormat.JSON
     assert options.consumer_group == "SeaTunnel-Consumer-Group" and options.field_delimiter == ","
-    assert options.commit_on_checkpoint and options.discovery_millis == -1
+    assert options.commit_on_checkpoint and options.discovery_millis == 30_000
 
 
 def test_topics_are_a_list() -> None:
