@@ -1,6 +1,6 @@
 """Parsed JSON values to columns: a column at a time where its values are what its type says, else one by one.
 
-The second way is the peer's rules (json_values.py): numbers in quotes, containers in text columns, rows as lists.
+The second way is SeaTunnel's rules (json_values.py): numbers in quotes, containers in text columns, rows as lists.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from decimal import localcontext
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.json_values import from_json
-from seatunnel_connectors.temporal import MisfitError, parse_column
-from seatunnel_connectors.text_columns import TextRules
+from seatunnel_connectors.json_values import from_json, other_case
+from seatunnel_connectors.value_text import MisfitError, NumberText, TextRules, parse_column
+from seatunnel_connectors.value_text.decimals import parse_decimals
+from seatunnel_connectors.value_text.number_words import check_numbers
+from seatunnel_connectors.value_text.numbers import parse_floats
 from seatunnel_py.api import DataType, Kind, to_arrow
+from seatunnel_py.api.types import NUMBER, TEMPORAL
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,8 +27,6 @@ DIGITS_MAX = 100  # more than any column holds, so that arithmetic on decimals l
 
 ODD_NUMBERS = ("NaN", "Infinity", "-Infinity")
 """Numbers that JSON has no digits for, as Java's writers quote them."""
-
-TEMPORAL = (Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ)
 
 
 class _OtherwiseError(Exception):
@@ -38,7 +39,7 @@ def json_column(cells: list[Any], dtype: DataType, rules: TextRules) -> pa.Array
 
     try:
         return _whole(cells, dtype, rules)
-    except (_OtherwiseError, MisfitError, pa.ArrowException):
+    except (_OtherwiseError, MisfitError, pa.ArrowException, UnicodeEncodeError, OverflowError):
         pass
     values = []
     with localcontext(prec=DIGITS_MAX):
@@ -52,12 +53,11 @@ def json_column(cells: list[Any], dtype: DataType, rules: TextRules) -> pa.Array
 
 def _one(cell: Any, dtype: DataType, rules: TextRules) -> Any:
     pattern = rules.pattern(dtype.kind) if dtype.kind in TEMPORAL else None
-    if pattern is not None and isinstance(cell, str):
+    if pattern is not None and type(cell) is str:
         import pyarrow as pa
 
-        return parse_column(pa.array([cell]), dtype, pattern)[0].as_py()
-    if dtype.kind in (Kind.FLOAT, Kind.DOUBLE) and cell in ODD_NUMBERS:
-        return float(cell)
+        ticks = pa.int32() if dtype.kind is Kind.DATE else pa.int64()
+        return parse_column(pa.array([cell]), dtype, pattern).cast(ticks)[0].as_py()
     return from_json(cell, dtype, "the value")
 
 
@@ -76,15 +76,21 @@ def _whole(cells: list[Any], dtype: DataType, rules: TextRules) -> pa.Array:
 
 
 def _only(kinds: set[type], *allowed: type) -> None:
-    if not all(issubclass(kind, allowed) and kind is not bool for kind in kinds):
+    if not kinds <= set(allowed):
         raise _OtherwiseError
 
 
-def _string(cells: list[Any], kinds: set[type], dtype: DataType, rules: TextRules) -> pa.Array:
+def _texts(cells: list[Any], kinds: set[type]) -> pa.Array:
+    """Texts and numbers as the document writes them."""
     import pyarrow as pa
 
-    _only(kinds, str)
-    return pa.array(cells, pa.string())
+    return pa.array([None if cell is None else str(cell) for cell in cells] if int in kinds else cells, pa.string())
+
+
+def _string(cells: list[Any], kinds: set[type], dtype: DataType, rules: TextRules) -> pa.Array:
+    _only(kinds, str, int, NumberText)
+    texts = _texts(cells, kinds)
+    return check_numbers(texts, dtype) if dtype == NUMBER else texts
 
 
 def _boolean(cells: list[Any], kinds: set[type], dtype: DataType, rules: TextRules) -> pa.Array:
@@ -103,20 +109,15 @@ def _integer(cells: list[Any], kinds: set[type], dtype: DataType, rules: TextRul
 
 
 def _floating(cells: list[Any], kinds: set[type], dtype: DataType, rules: TextRules) -> pa.Array:
-    import pyarrow as pa
-
-    if str in kinds:
-        cells = [float(cell) if cell in ODD_NUMBERS else cell for cell in cells]
-        kinds = set(map(type, cells)) - {type(None)}
-    _only(kinds, int, float)
-    return pa.array(cells, pa.float64()).cast(to_arrow(dtype), safe=False)
+    _only(kinds, int, NumberText, str)
+    if str in kinds and any(type(cell) is str and cell not in ODD_NUMBERS for cell in cells):
+        raise _OtherwiseError
+    return parse_floats(_texts(cells, kinds), dtype)
 
 
 def _decimal(cells: list[Any], kinds: set[type], dtype: DataType, rules: TextRules) -> pa.Array:
-    import pyarrow as pa
-
-    _only(kinds, int, float, str)
-    return pa.array([None if cell is None else str(cell) for cell in cells], pa.string()).cast(to_arrow(dtype))
+    _only(kinds, int, NumberText, str)
+    return parse_decimals(_texts(cells, kinds), dtype)
 
 
 def _bytes(cells: list[Any], kinds: set[type], dtype: DataType, rules: TextRules) -> pa.Array:
@@ -171,6 +172,8 @@ def _row(cells: list[Any], kinds: set[type], dtype: DataType, rules: TextRules) 
     import pyarrow as pa
 
     _only(kinds, dict)
+    if other_case(cells, [name for name, _ in dtype.fields]):
+        raise _OtherwiseError
     children = [
         _whole([None if cell is None else cell.get(name) for cell in cells], inner, rules)
         for name, inner in dtype.fields

@@ -7,25 +7,27 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.json_columns import TEMPORAL
-from seatunnel_connectors.temporal import MisfitError, parse_column
-from seatunnel_connectors.text_columns import TextRules
+from seatunnel_connectors.value_text import MisfitError, TextRules, parse_column
+from seatunnel_connectors.value_text.numbers import may_underflow
 from seatunnel_py.api import Column, DataType, Kind, to_arrow
+from seatunnel_py.api.types import NUMBER, TEMPORAL
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _SAME = {Kind.STRING, Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.FLOAT, Kind.DOUBLE}
 _SAME |= {Kind.DECIMAL}
+_FLOATING = (Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL)
 _AS_TEXT = {*TEMPORAL, Kind.BYTES}
 """Types that JSON holds as strings: read as such, converted a column at a time."""
 
 
 def is_direct(columns: Sequence[Column]) -> bool:
-    """Whether Arrow's parser may be tried on documents of these columns."""
+    """Tells whether Arrow's parser may be tried on documents of these columns."""
     return all(_is_direct(column.dtype) and column.default is None for column in columns)
 
 
@@ -46,7 +48,63 @@ def direct_columns(text: Any, columns: Sequence[Column], rules: TextRules) -> li
         chunks = table.column(column.name).chunks
         array = chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks)
         arrays.append(_finished(array, column.dtype, rules))
+    _check(text, arrays, columns)
     return arrays
+
+
+def _check(text: Any, arrays: Sequence[Any], columns: Sequence[Column]) -> None:
+    """Raise MisfitError where Arrow's parser may have taken a number for infinity or 0, or left out a field whose name
+    differs in case."""
+    import pyarrow.compute as pc
+
+    plain: bytes | None = None
+    pairs = [pair for array, column in zip(arrays, columns, strict=True) for pair in _leaves(array, column.dtype)]
+    for array, dtype in pairs:
+        if dtype.kind is not Kind.DECIMAL and pc.any(pc.is_inf(array)).as_py():
+            raise MisfitError(0, "an infinite number")
+        if pc.any(pc.equal(array, pc.cast(0, array.type))).as_py():
+            plain = bytes(text) if plain is None else plain
+            if may_underflow(plain):
+                raise MisfitError(0, "a very small number")
+            break
+    lacking = [name for array, column in zip(arrays, columns, strict=True) for name in _lacking(array, column)]
+    if lacking:
+        plain = bytes(text) if plain is None else plain
+        small = plain.lower()
+        for name in lacking:
+            quoted = json.dumps(name, ensure_ascii=False).encode()
+            if plain.count(quoted) != small.count(quoted.lower()):
+                raise MisfitError(0, "a field in another case")
+
+
+def _leaves(array: Any, dtype: DataType) -> list[tuple[Any, DataType]]:
+    """The columns of floating numbers and decimals, at any depth."""
+    if dtype.kind in _FLOATING:
+        return [(array, dtype)]
+    if dtype.kind is Kind.ROW:
+        return [pair for at, (_, inner) in enumerate(dtype.fields) for pair in _leaves(array.field(at), inner)]
+    if dtype.kind is Kind.ARRAY and dtype.element:
+        return _leaves(array.flatten(), dtype.element)
+    return []
+
+
+def _lacking(array: Any, column: Column) -> list[str]:
+    """The names that some document does not have, or has with null."""
+    return [column.name, *_field_names(column.dtype)] if array.null_count else _null_fields(array, column.dtype)
+
+
+def _null_fields(array: Any, dtype: DataType) -> list[str]:
+    if dtype.kind is Kind.ROW:
+        inner = zip(dtype.fields, array.flatten(), strict=True)
+        return [name for (field, kind), child in inner for name in _lacking(child, Column(field, kind))]
+    if dtype.kind is Kind.ARRAY and dtype.element:
+        return _null_fields(array.flatten(), dtype.element)
+    return []
+
+
+def _field_names(dtype: DataType) -> list[str]:
+    names = [name for field, inner in dtype.fields for name in (field, *_field_names(inner))]
+    return names + (_field_names(dtype.element) if dtype.element else [])
 
 
 def _finished(array: Any, dtype: DataType, rules: TextRules) -> Any:
@@ -77,7 +135,7 @@ def _is_direct(dtype: DataType) -> bool:
         return all(_is_direct(inner) for _, inner in dtype.fields)
     if dtype.kind is Kind.ARRAY:
         return dtype.element is not None and _is_direct(dtype.element)
-    return dtype.kind in _SAME or dtype.kind in _AS_TEXT
+    return (dtype.kind in _SAME or dtype.kind in _AS_TEXT) and dtype != NUMBER
 
 
 def _as_read(dtype: DataType) -> Any:

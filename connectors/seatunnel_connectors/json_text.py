@@ -7,10 +7,10 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.render import holds_any, scalar_text, spans
-from seatunnel_connectors.temporal import format_column
-from seatunnel_connectors.text_columns import TextRules
-from seatunnel_py.api import DataType, Kind
+from seatunnel_connectors.value_text import TextRules, format_column, holds_any, iso_text, null_mask, scalar_text, spans
+from seatunnel_connectors.value_text.writer import BINARY, LISTS, MAPS
+from seatunnel_py.api import DataType, FatalError, Kind
+from seatunnel_py.api.types import NUMBER, TEMPORAL
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,11 +19,6 @@ ESCAPED = r'["\\\x00-\x1f]'
 """Characters that a JSON string may not hold as they are."""
 
 ESCAPED_BYTES = bytes(range(32)) + b'"\\'
-
-MICROS = 1_000_000
-
-_BINARY = (Kind.BYTES, Kind.BINARY_VECTOR, Kind.BFLOAT16_VECTOR)
-_ISO = {Kind.DATE: "yyyy-MM-dd", Kind.TIME: "HH:mm:ss", Kind.TIMESTAMP: "yyyy-MM-dd'T'HH:mm:ss"}
 
 
 def json_documents(
@@ -52,18 +47,17 @@ def _values(array: pa.Array, dtype: DataType, rules: TextRules) -> pa.Array:
 
     kind = dtype.kind
     if kind is Kind.STRING:
-        return quoted(array)
-    if kind in _BINARY:
-        texts = [None if v is None else base64.b64encode(v).decode() for v in array.to_pylist()]
-        return _in_quotes(pa.array(texts, pa.string()))
-    if kind in (Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ):
+        return _numbers(array) if dtype == NUMBER else quoted(array)
+    if kind in BINARY:
+        return _in_quotes(_base64(array))
+    if kind in TEMPORAL:
         return quoted(_temporal(array, kind, rules))
-    if kind in (Kind.ARRAY, Kind.FLOAT_VECTOR, Kind.FLOAT16_VECTOR):
+    if kind in LISTS:
         _, first, last = spans(array)
         element = dtype.element or DataType(Kind.FLOAT)
         items = json_values(array.values.slice(first, last - first), element, rules)
         return _enclosed(array, items, "[", "]")
-    if kind in (Kind.MAP, Kind.SPARSE_FLOAT_VECTOR):
+    if kind in MAPS:
         return _map(array, dtype, rules)
     if kind is Kind.ROW:
         children = [array.field(index) for index in range(len(dtype.fields))]
@@ -79,20 +73,23 @@ def _values(array: pa.Array, dtype: DataType, rules: TextRules) -> pa.Array:
 
 def _temporal(array: pa.Array, kind: Kind, rules: TextRules) -> pa.Array:
     """ISO text, with the digits of a second's fraction that there are, unless the job file gives a pattern."""
+    pattern = rules.pattern(kind)
+    return iso_text(array, "T") if pattern is None else format_column(array, pattern)
+
+
+def _base64(array: pa.Array) -> pa.Array:
     import pyarrow as pa
+
+    return pa.array([None if v is None else base64.b64encode(v).decode() for v in array.to_pylist()], pa.string())
+
+
+def _numbers(texts: pa.Array) -> pa.Array:
+    """Numbers that are kept as text stand bare, the words for those that JSON has not in quotes."""
     import pyarrow.compute as pc
 
-    pattern = rules.pattern(kind)
-    if pattern is None and kind is not Kind.DATE:
-        ticks = pc.cast(pc.cast(array, pa.time64("us") if kind is Kind.TIME else pa.timestamp("us")), pa.int64())
-        whole = pc.equal(ticks, pc.multiply(pc.divide(ticks, MICROS), MICROS))
-        base = _ISO.get(kind, _ISO[Kind.TIMESTAMP])
-        zone = "'Z'" if kind is Kind.TIMESTAMP_TZ else ""
-        if pc.all(whole).as_py() is not False:
-            return format_column(array, kind, base + zone)
-        fine = pc.replace_substring_regex(format_column(array, kind, f"{base}.SSSSSS{zone}"), r"0+(Z?)$", r"\1")
-        return pc.if_else(whole, format_column(array, kind, base + zone), fine)
-    return format_column(array, kind, pattern or _ISO[kind])
+    words = pc.match_substring(texts, "N")
+    words = pc.or_(words, pc.match_substring(texts, "I"))
+    return pc.if_else(words, _in_quotes(texts), texts) if pc.any(words).as_py() else texts
 
 
 def _map(array: Any, dtype: DataType, rules: TextRules) -> pa.Array:
@@ -107,8 +104,12 @@ def _map(array: Any, dtype: DataType, rules: TextRules) -> pa.Array:
 
 
 def _bare(keys: pa.Array, dtype: DataType, rules: TextRules) -> pa.Array:
-    if dtype.kind in (Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ):
+    if dtype.kind in TEMPORAL:
         return _temporal(keys, dtype.kind, rules)
+    if dtype.kind in BINARY:
+        return _base64(keys)
+    if dtype.kind in (*LISTS, *MAPS, Kind.ROW):
+        raise FatalError(f"JSON has no keys of the type {dtype}", "leave the column out, or make its keys texts")
     return scalar_text(keys, dtype)
 
 
@@ -135,6 +136,5 @@ def _enclosed(array: Any, parts: pa.Array, before: str, after: str) -> pa.Array:
     import pyarrow.compute as pc
 
     offsets, _, _ = spans(array)
-    mask = array.is_null() if array.null_count else None
-    joined = pc.binary_join(pa.ListArray.from_arrays(offsets, parts, mask=mask), ",")
+    joined = pc.binary_join(pa.ListArray.from_arrays(offsets, parts, mask=null_mask(array)), ",")
     return pc.binary_join_element_wise(before, joined, after, "")

@@ -1,8 +1,8 @@
-"""Plain (JSON-like) values from a job file, turned into the values of a column type.
+"""Plain (JSON-like) values from a job file or a document, turned into the values of a column type.
 
-The rules are the peer's JSON rules: numbers and booleans also come as text, bytes as base64, a nested row as an
-object or as its values in order, a container that lands in a string keeps its JSON text. Unlike the peer, what
-does not fit is an error that names the value's place, never a silent false or a wrapped number.
+The rules are SeaTunnel's JSON rules: numbers and booleans also come as text, bytes as base64, a nested row as an
+object or as its values in order, a container that lands in a string keeps its JSON text. Unlike there, a value that
+does not fit exactly is an error that names its place, never a silent false, a wrapped or a rounded number.
 """
 
 from __future__ import annotations
@@ -11,13 +11,17 @@ import base64
 import binascii
 import json
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta
-from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from seatunnel_connectors.value_text import NumberText, moments
+from seatunnel_connectors.value_text.booleans import WORDS
+from seatunnel_connectors.value_text.decimals import exact_decimal
+from seatunnel_connectors.value_text.number_words import plain_number
+from seatunnel_connectors.value_text.numbers import bounded
 from seatunnel_py.api import DataType, Kind
+from seatunnel_py.api.types import NUMBER, NUMBERS
 
 LIMITS = {
     Kind.TINYINT: 2**7,
@@ -26,22 +30,18 @@ LIMITS = {
     Kind.BIGINT: 2**63,
 }
 
-_WIDE = Context(prec=100)  # the default of 28 digits is less than a decimal(38, 18) holds
-
-_DATE = re.compile(r"(\d{4})(?:([-/.])(\d{1,2})\2(\d{1,2})|年(\d{1,2})月(\d{1,2})日|(\d{2})(\d{2}))")
-_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?")
-_COMPACT = re.compile(r"(\d{8})(\d{2})(\d{2})(\d{2})")
-_ZONE = re.compile(r"(.*?)\s*(Z|[+-]\d{2}:?\d{2})")
-
 
 def from_json(value: Any, dtype: DataType, where: str) -> Any:
     """``value`` as Python data that Arrow takes for ``dtype``; ValueError names ``where``, value and type."""
     if value is None:
         return None
     try:
+        if type(value) is NumberText and dtype.kind not in _OF_NUMBERS:
+            raise _Misfit
         return _CONVERTERS[dtype.kind](value, dtype, where)
-    except _Misfit:
-        raise ValueError(f"{where}: {_shown(value)} is not a {dtype}") from None
+    except _Misfit as error:
+        why = f": {error}" if str(error) else ""
+        raise ValueError(f"{where}: {_shown(value)} is not a {dtype}{why}") from None
 
 
 class _Misfit(Exception):
@@ -50,58 +50,136 @@ class _Misfit(Exception):
 
 def _shown(value: Any) -> str:
     text = value if isinstance(value, str) else json_text(value)
-    return repr(text if len(text) <= 60 else text[:57] + "…")
+    return repr(str(text) if len(text) <= 60 else text[:57] + "…")
 
 
 def json_text(value: Any) -> str:
-    """Compact JSON, as containers look in a string column."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_beyond_json)
+    """Compact JSON, as containers look in a string column: numbers in the document's own digits."""
+    match value:
+        case NumberText():
+            return value if value.lstrip("-")[:1].isdigit() else f'"{value}"'
+        case Mapping():
+            members = (f"{json.dumps(str(name), ensure_ascii=False)}:{json_text(item)}" for name, item in value.items())
+            return "{" + ",".join(members) + "}"
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+        case list() | tuple():
+            return "[" + ",".join(map(json_text, value)) + "]"
+        case Decimal():
+            return format(value, "f")
+        case float() if not math.isfinite(value):
+            return f'"{_WORDS_OF_FLOATS[str(value)]}"'
+        case None | bool() | int() | float():
+            return json.dumps(value)
+    return json.dumps(str(value), ensure_ascii=False)
 
 
-def _beyond_json(value: Any) -> Any:
-    return float(value) if isinstance(value, Decimal) else str(value)
+_WORDS_OF_FLOATS = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+
+
+def _whole(text: str) -> int | NumberText:
+    return NumberText(text) if text == "-0" else int(text)  # which has a sign in columns of floating numbers and texts
+
+
+def _members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for at, name in enumerate(names) if name in names[:at])
+        raise ValueError(f"the key {twice!r} stands in one object twice")
+    return found
+
+
+DOCUMENTS = json.JSONDecoder(
+    parse_float=NumberText, parse_int=_whole, parse_constant=NumberText, object_pairs_hook=_members_once
+)
+"""Decodes documents without loss: numbers keep their digits, and no key is dropped."""
+
+
+CASE_REMEDY = "name the column as the document does, or rename it behind the source"
+
+
+def other_case(rows: Sequence[Any], names: Sequence[str]) -> list[tuple[int, str]]:
+    """The rows (by their places) that lack a column and have a field of its name in another case, and what to say."""
+    known = set(names)
+    others: set[str] = set()
+    for row in rows:
+        if type(row) is dict:
+            others |= row.keys() - known
+    folded = {name.casefold(): name for name in names}
+    wrong = {other: folded[other.casefold()] for other in others if other.casefold() in folded}
+    return [
+        (at, f"the column {name!r} is called {other!r} there")
+        for at, row in enumerate(rows if wrong else ())
+        for other, name in wrong.items()
+        if type(row) is dict and other in row and name not in row
+    ]
 
 
 # ---------------------------------------------------------------- scalars
 
 
 def _string(value: Any, dtype: DataType, where: str) -> str:
+    if dtype == NUMBER:
+        if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
+            raise _Misfit
+        return plain_number(str(value), dtype)
     if isinstance(value, str):
-        return value
-    return format(value, "f") if isinstance(value, Decimal) else json_text(value)
+        return _encodable(str(value))
+    return _encodable(format(value, "f") if isinstance(value, Decimal) else json_text(value))
+
+
+def _encodable(text: str) -> str:
+    """The text. A half of a surrogate pair, which JSON can escape, is no character."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise _Misfit(f"U+{ord(text[error.start]):04X} is half a character") from None
+    return text
 
 
 def _boolean(value: Any, dtype: DataType, where: str) -> bool:
     if isinstance(value, bool):
         return value
-    words = {"true": True, "false": False}
-    if isinstance(value, str) and value.strip().lower() in words:
-        return words[value.strip().lower()]
-    raise _Misfit
+    word = str(value).strip().lower() if isinstance(value, str | int) else ""
+    if word not in WORDS:
+        raise _Misfit
+    return WORDS[word]
 
 
 def _integer(value: Any, dtype: DataType, where: str) -> int:
     number = value if type(value) is int else _number(value)
-    if isinstance(number, Decimal) and number != number.to_integral_value():
-        raise _Misfit
+    if isinstance(number, Decimal):
+        if number.adjusted() > 30 or number != number.to_integral_value():
+            raise _Misfit
+        number = int(number)
     limit = LIMITS[dtype.kind]
     if not -limit <= number < limit:
         raise ValueError(f"{where}: {number} is beyond the range of {dtype}, {-limit} to {limit - 1}")
-    return int(number)
+    return number
 
 
 def _floating(value: Any, dtype: DataType, where: str) -> float:
-    if type(value) is int or (type(value) is float and math.isfinite(value)):
+    if isinstance(value, float):
+        return bounded(value, repr(value), dtype)
+    if isinstance(value, str) and value in _WORDS_OF_FLOATS.values():
         return float(value)
-    return float(_number(value))
+    number = value if type(value) is int else _number(value)
+    try:
+        return bounded(float(number), str(value), dtype)
+    except OverflowError:
+        raise _Misfit("it is too large") from None
+    except ValueError as error:
+        raise _Misfit(str(error).rpartition(": ")[2]) from None
 
 
 def _decimal(value: Any, dtype: DataType, where: str) -> Decimal:
-    number = _number(value)
-    step = Decimal(1).scaleb(-dtype.scale)
-    if number.adjusted() >= dtype.precision - dtype.scale and number:
-        raise ValueError(f"{where}: {number} has more digits than {dtype} holds")
-    return number.quantize(step, rounding=ROUND_HALF_UP, context=_WIDE)
+    _number(value)
+    try:
+        return exact_decimal(str(value).strip(), dtype)
+    except ValueError as error:
+        raise _Misfit(str(error).rpartition(": ")[2]) from None
 
 
 def _number(value: Any) -> Decimal:
@@ -111,7 +189,7 @@ def _number(value: Any) -> Decimal:
         raise _Misfit
     try:
         number = Decimal(str(value).strip())
-    except InvalidOperation:
+    except (InvalidOperation, ValueError):
         raise _Misfit from None
     if not number.is_finite():
         raise _Misfit
@@ -119,8 +197,13 @@ def _number(value: Any) -> Decimal:
 
 
 def _bytes(value: Any, dtype: DataType, where: str) -> bytes:
+    """base64, or a list of numbers: those of bytes, or of Java's bytes, which are signed."""
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return bytes(_integer(item, DataType(Kind.INT), where) & 0xFF for item in value)
+        numbers = [_integer(item, DataType(Kind.INT), where) for item in value]
+        beyond = next((number for number in numbers if not -128 <= number <= 255), None)
+        if beyond is not None:
+            raise ValueError(f"{where}: {beyond} is no byte, which is -128 to 255")
+        return bytes(number % 256 for number in numbers)
     if not isinstance(value, str):
         raise _Misfit
     try:
@@ -133,70 +216,14 @@ def _null(value: Any, dtype: DataType, where: str) -> None:
     raise _Misfit
 
 
-# ---------------------------------------------------------------- dates and times
-
-
-def _date(value: Any, dtype: DataType, where: str) -> date:
-    return parse_date(_text(value))
-
-
-def _time(value: Any, dtype: DataType, where: str) -> time:
-    return parse_time(_text(value))
-
-
-def _timestamp(value: Any, dtype: DataType, where: str) -> datetime:
-    return parse_timestamp(_text(value))
-
-
-def _timestamp_tz(value: Any, dtype: DataType, where: str) -> datetime:
-    text = _text(value)
-    match = _ZONE.fullmatch(text)
-    if match is None:
-        return parse_timestamp(text).replace(tzinfo=UTC)
-    zone = match[2].replace("Z", "+0000").replace(":", "")
-    offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[3:]))
-    local = parse_timestamp(match[1])
-    return (local - offset if zone[0] == "+" else local + offset).replace(tzinfo=UTC)
-
-
-def _text(value: Any) -> str:
+def _moment(value: Any, dtype: DataType, where: str) -> Any:
+    """A date, time or timestamp; whole numbers where Python has no such value."""
     if not isinstance(value, str):
         raise _Misfit
-    return value.strip()
-
-
-def parse_date(text: str) -> date:
-    """``2024-01-31``, with ``/`` or ``.`` between, ``2024年1月31日`` or ``20240131``."""
-    match = _DATE.fullmatch(text)
-    if match is None:
-        raise _Misfit
-    year, _, *parts = match.groups()
-    month, day = [part for part in parts if part is not None]
     try:
-        return date(int(year), int(month), int(day))
-    except ValueError:
-        raise _Misfit from None
-
-
-def parse_time(text: str) -> time:
-    """``12:34``, ``12:34:56`` or with a fraction, of which microseconds are kept."""
-    match = _TIME.fullmatch(text)
-    if match is None:
-        raise _Misfit
-    hour, minute, second, fraction = match.groups()
-    try:
-        return time(int(hour), int(minute), int(second or 0), int((fraction or "").ljust(6, "0")[:6]))
-    except ValueError:
-        raise _Misfit from None
-
-
-def parse_timestamp(text: str) -> datetime:
-    """A date and a time with ``T`` or a blank between, or ``20240131123456``."""
-    compact = _COMPACT.fullmatch(text)
-    if compact:
-        return datetime.combine(parse_date(compact[1]), parse_time(":".join(compact.groups()[1:])))
-    day, separator, clock = text.replace("T", " ", 1).partition(" ")
-    return datetime.combine(parse_date(day), parse_time(clock) if separator else time())
+        return moments.as_python(moments.ticks_of(value.strip(), dtype), dtype)
+    except moments.NotAMomentError as error:
+        raise _Misfit(str(error)) from None
 
 
 # ---------------------------------------------------------------- containers
@@ -214,13 +241,19 @@ def _map(value: Any, dtype: DataType, where: str) -> list[tuple[Any, Any]]:
         raise _Misfit
     names, key, inner = list(value), dtype.key, dtype.element
     keys = _members([(name, key) for name in names], lambda at: f"{where}, a key")
+    if len(set(map(str, keys))) < len(keys):
+        raise _Misfit("two of its keys are the same")
     items = _members([(item, inner) for item in value.values()], lambda at: f"{where}.{names[at]}")
     return list(zip(keys, items, strict=True))
 
 
 def _row(value: Any, dtype: DataType, where: str) -> dict[str, Any]:
     if isinstance(value, Mapping):
-        given = [value.get(name) for name, _ in dtype.fields]
+        names = [name for name, _ in dtype.fields]
+        if not all(name in value for name in names):
+            for _, why in other_case([value], names):
+                raise _Misfit(why)
+        given = [value.get(name) for name in names]
     else:
         items = _items(value)
         if len(items) > len(dtype.fields):
@@ -240,27 +273,28 @@ def _members(values: list[tuple[Any, DataType]], place: Callable[[int], str]) ->
 
 
 def _vector(value: Any, dtype: DataType, where: str) -> list[float]:
-    return [_floating(item, dtype, where) for item in _items(value)]
+    return [_floating(item, DataType(Kind.FLOAT), where) for item in _items(value)]
 
 
 def _sparse(value: Any, dtype: DataType, where: str) -> list[tuple[int, float]]:
     if not isinstance(value, Mapping):
         raise _Misfit
     index = DataType(Kind.INT)
-    return [(_integer(key, index, where), _floating(item, dtype, where)) for key, item in value.items()]
+    return [(_integer(key, index, where), _floating(item, DataType(Kind.FLOAT), where)) for key, item in value.items()]
 
 
 def _items(value: Any) -> Sequence[Any]:
     if isinstance(value, str) and value.strip().startswith("["):
         try:
-            value = json.loads(value)
-        except json.JSONDecodeError:
+            value = DOCUMENTS.decode(value)
+        except (ValueError, RecursionError):
             raise _Misfit from None
     if isinstance(value, str | Mapping) or not isinstance(value, Sequence):
         raise _Misfit
     return value
 
 
+_OF_NUMBERS = NUMBERS | {Kind.STRING, Kind.FLOAT_VECTOR, Kind.FLOAT16_VECTOR}
 _CONVERTERS: dict[Kind, Callable[[Any, DataType, str], Any]] = {
     Kind.STRING: _string,
     Kind.BOOLEAN: _boolean,
@@ -273,10 +307,10 @@ _CONVERTERS: dict[Kind, Callable[[Any, DataType, str], Any]] = {
     Kind.DECIMAL: _decimal,
     Kind.NULL: _null,
     Kind.BYTES: _bytes,
-    Kind.DATE: _date,
-    Kind.TIME: _time,
-    Kind.TIMESTAMP: _timestamp,
-    Kind.TIMESTAMP_TZ: _timestamp_tz,
+    Kind.DATE: _moment,
+    Kind.TIME: _moment,
+    Kind.TIMESTAMP: _moment,
+    Kind.TIMESTAMP_TZ: _moment,
     Kind.ARRAY: _array,
     Kind.MAP: _map,
     Kind.ROW: _row,

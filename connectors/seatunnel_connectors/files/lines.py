@@ -90,7 +90,7 @@ def cut_quoted(delimiter: str, quote: str, escape: str, row_end: bytes) -> Cutte
     field = rb"(?:" + q + inner + q + rest + rb"|(?!" + q + rb")" + rest + rb")"
     record = re.compile(field + rb"(?:" + field_end + field + rb")*" + line_end, re.DOTALL)
 
-    special = {ord(field): ord("s") for field in (delimiter, "\r", "\n")} | {mark[0]: mark[0]}
+    special = {byte: ord("s") for byte in (*delimiter.encode(), *b"\r\n")} | {mark[0]: mark[0]}
     shape = bytes(special.get(byte, ord("x")) for byte in range(256))
     stray = b"x" + mark + b"x"
 

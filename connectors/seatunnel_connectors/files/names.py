@@ -14,7 +14,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from seatunnel_connectors.files.sink_options import TRANSACTION, FileWriteOptions
-from seatunnel_connectors.temporal import compile_pattern, format_one
+from seatunnel_connectors.value_text import compile_pattern, format_one
 from seatunnel_py.api import FatalError, TablePath
 
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from seatunnel_connectors.table_config import SchemaOptions
-from seatunnel_connectors.temporal import compile_pattern
+from seatunnel_connectors.value_text import compile_pattern
 from seatunnel_py.api import Options, SourceOptions, exactly_one, option, required_when, together
 
 
@@ -47,6 +47,13 @@ class CompressCodec(StrEnum):
     BROTLI = "brotli"
     SNAPPY = "snappy"
     ZLIB = "zlib"
+
+
+class SurplusFields(StrEnum):
+    """Fields of a row beyond its columns, in text and csv."""
+
+    REFUSE = "refuse"
+    DROP = "drop"
 
 
 class SyncMode(StrEnum):
@@ -189,6 +196,9 @@ class FileReadOptions(Options):
     archive_compress_codec: ArchiveCodec = option(ArchiveCodec.NONE, doc="archive that the files are packed in")
     encoding: EncodingName = option("UTF-8", doc="character encoding (text, csv, json, xml)")
     null_format: str | None = option(None, doc="text that means null; without it an empty value does")
+    surplus_fields: SurplusFields = option(
+        SurplusFields.REFUSE, doc="a row with more fields than columns: refuse, or drop what is too much (text, csv)"
+    )
     sheet_name: str | None = option(None, doc="sheet to be read; default: the first (excel)")
     excel_engine: str = option("POI", doc="accepted for older job files; there is one engine")
     xml_row_tag: str | None = option(None, doc="element that holds a row")

@@ -18,8 +18,7 @@ from seatunnel_connectors.files.formats.writing import Counted, FormatWriter, na
 from seatunnel_connectors.files.names import NULL_PARTITION, STAGING, UnitNames, partition_directory
 from seatunnel_connectors.files.sink_options import CHANGE_FORMATS, FileWriteOptions
 from seatunnel_connectors.files.storage import LocalStorage, outside
-from seatunnel_connectors.render import text_values
-from seatunnel_connectors.text_columns import TextRules
+from seatunnel_connectors.value_text import TextRules, text_values
 from seatunnel_py.api import Batch, Column, Piece, Plain, RowKind, TableSchema, WriteContext, Writer
 
 if TYPE_CHECKING:

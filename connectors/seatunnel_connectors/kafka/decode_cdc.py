@@ -15,8 +15,7 @@ from seatunnel_connectors.json_columns import json_column
 from seatunnel_connectors.kafka.debezium_values import in_words
 from seatunnel_connectors.kafka.decode import BadMessageError, Decoded, Decoder, row_type
 from seatunnel_connectors.kafka.decode_json import RULES, Documents
-from seatunnel_connectors.temporal import MisfitError
-from seatunnel_connectors.text_columns import text_column
+from seatunnel_connectors.value_text import MisfitError, text_column
 from seatunnel_py.api import Column, DataType, Kind, RowKind, TableSchema
 
 if TYPE_CHECKING:

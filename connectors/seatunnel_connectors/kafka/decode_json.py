@@ -6,20 +6,17 @@ messages, or two in one, cannot parse then without their number giving it away. 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from seatunnel_connectors.json_columns import json_column
 from seatunnel_connectors.json_direct import direct_columns, is_direct
+from seatunnel_connectors.json_values import DOCUMENTS, other_case
 from seatunnel_connectors.kafka.decode import BadMessageError, Decoded, Decoder
-from seatunnel_connectors.temporal import MisfitError
-from seatunnel_connectors.text_columns import TextRules, exact_float
+from seatunnel_connectors.value_text import MisfitError, TextRules
 from seatunnel_py.api import Column, TableSchema
 
 RULES = TextRules()
-_FAST = json.JSONDecoder()
-_EXACT = json.JSONDecoder(parse_float=exact_float)  # half as fast again: only where a decimal wants the digits
 
 
 class JsonDecoder(Decoder):
@@ -51,7 +48,6 @@ class Documents:
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = columns
         self.is_direct = is_direct(columns)
-        self.decoder = _EXACT if any("decimal" in str(column.dtype) for column in columns) else _FAST
 
     def read(self, values: Sequence[bytes]) -> tuple[list[Any], list[int] | None]:
         """The columns; and each row's message, None where each message is a row."""
@@ -74,6 +70,8 @@ class Documents:
             found = self.rows(index, value)
             rows += found
             parents += [index] * len(found)
+        for row, why in other_case(rows, [column.name for column in self.columns]):
+            raise BadMessageError(parents[row], why)
         arrays = []
         for place, column in enumerate(self.columns):
             cells = [_cell(row, column.name, place) for row in rows]
@@ -88,7 +86,7 @@ class Documents:
     def rows(self, index: int, value: bytes) -> list[Any]:
         """The rows of one message: itself, or the items of an array; an array of values is a row by position."""
         try:
-            found = self.decoder.decode(value.decode())
+            found = DOCUMENTS.decode(value.decode())
         except UnicodeDecodeError:
             raise BadMessageError(index, "it is not UTF-8 text") from None
         except (ValueError, RecursionError) as error:

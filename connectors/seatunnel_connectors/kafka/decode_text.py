@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.kafka.decode import BadMessageError, Decoded, Decoder
-from seatunnel_connectors.render import holds_any
-from seatunnel_connectors.temporal import MisfitError
-from seatunnel_connectors.text_columns import TextRules, text_column
+from seatunnel_connectors.value_text import MisfitError, TextRules, holds_any, text_column
 from seatunnel_py.api import TableSchema
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from seatunnel_connectors.kafka.encode_native import native_records
 from seatunnel_connectors.kafka.protobuf_fields import links_of
 from seatunnel_connectors.kafka.protobuf_schema import MessageSchema, message_schema
 from seatunnel_connectors.kafka.sink_options import FIELD_TOPIC, KafkaSinkOptions, ValueFormat
-from seatunnel_connectors.render import column_text
-from seatunnel_connectors.text_columns import TextRules
+from seatunnel_connectors.value_text import TextRules, column_text
 from seatunnel_py.api import BadRows, Batch, Column, TableSchema
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_connectors.float_text import float_text
 from seatunnel_connectors.row_text import text_of
+from seatunnel_connectors.value_text import float_text
 from seatunnel_py.api import DataType, Kind
 
 

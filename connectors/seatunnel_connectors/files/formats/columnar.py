@@ -1,7 +1,8 @@
 """Formats parquet and orc: files that know their own columns, read by row group or stripe.
 
 A declared schema, where there is one, is what the columns are cast to; a cast that would lose something is an
-error that names file and column.
+error that names file and column. ORC and Parquet's INT96 count nanoseconds whatever was written: their columns are
+timestamps in microseconds, and finer values an error, unless the job file declares ``timestamp(9)``.
 """
 
 from __future__ import annotations
@@ -20,30 +21,29 @@ from seatunnel_connectors.files.formats.base import (
     number,
     refuse_others,
 )
-from seatunnel_connectors.temporal import MisfitError
-from seatunnel_connectors.text_columns import TextRules, text_column
-from seatunnel_py.api import Column, DataType, FatalError, Kind, TablePath, schema_from_arrow, to_arrow
+from seatunnel_connectors.files.formats.casts import cast, finer_than_micros
+from seatunnel_connectors.files.options import FileReadOptions
+from seatunnel_connectors.value_text import MisfitError
+from seatunnel_py.api import BadRows, Column, DataType, FatalError, Kind, TablePath, schema_from_arrow, to_arrow
+from seatunnel_py.api.types import TEMPORAL
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-_FROM_TEXT = {Kind.STRING, Kind.BYTES, Kind.ARRAY, Kind.MAP, Kind.ROW, Kind.NULL}
-"""Types that Arrow casts text to by itself, or not at all; any other follows the rules of the text formats."""
 
 
 class ParquetReader(FormatReader):
     """Reads Parquet by row group; inside one, rows that were read before are decoded again and left out."""
 
     def find_columns(self, document: Document) -> tuple[Column, ...]:
-        return _columns(document, self._open(document).schema_arrow)
+        file = self._open(document)
+        return _columns(document, file.schema_arrow, self.options, _int96(file))
 
-    def _open(self, document: Document) -> Any:
+    def _open(self, document: Document, unit: str | None = None) -> Any:
         import pyarrow as pa
         from pyarrow import parquet
 
         try:
-            return parquet.ParquetFile(document.whole(), pre_buffer=False)
+            return parquet.ParquetFile(document.whole(), pre_buffer=False, coerce_int96_timestamp_unit=unit)
         except (pa.ArrowException, OSError) as error:
             raise _broken(document, "Parquet", error) from error
 
@@ -62,13 +62,15 @@ class ParquetReader(FormatReader):
         file = self._open(document)
         refuse_others(document, layout, self.options, file.schema_arrow.names)
         names = [name for name in layout.wanted if name in file.schema_arrow.names]
+        twice = _Int96(self, document, layout, _int96(file) & {*names})
+        file = self._open(document, "us") if twice.names else file
         group, skip = number(start, "group", number(part, "begin")), number(start, "row")
         end = number(part, "end", file.num_row_groups)
         for index in range(group, end):
             row = 0
             try:
                 batches = file.iter_batches(ROWS_MAX, row_groups=[index], columns=names, use_threads=False)
-                for batch in batches:
+                for batch in twice.checked(batches, index):
                     row += batch.num_rows
                     if row <= skip:
                         continue
@@ -82,11 +84,51 @@ class ParquetReader(FormatReader):
             skip = 0
 
 
+def _int96(file: Any) -> frozenset[str]:
+    """The columns that are INT96, or have such values inside."""
+    schema = file.schema
+    found = (schema.column(index) for index in range(len(schema)))
+    return frozenset(column.path.split(".")[0] for column in found if column.physical_type == "INT96")
+
+
+class _Int96:
+    """INT96 holds more than 64 bits: Arrow reads it in nanoseconds, which wrap around outside of 1677 to 2262, or in
+    microseconds, which are cut. Columns of it are read both ways, and compared."""
+
+    def __init__(self, reader: ParquetReader, document: Document, layout: Layout, names: frozenset[str]) -> None:
+        self.document, self.layout = document, layout
+        self.names = [name for name in layout.wanted if name in names]
+        self.file = reader._open(document) if self.names else None
+
+    def checked(self, batches: Iterator[pa.RecordBatch], group: int) -> Iterator[pa.RecordBatch]:
+        if self.file is None:
+            yield from batches
+            return
+        others = self.file.iter_batches(ROWS_MAX, row_groups=[group], columns=self.names, use_threads=False)
+        for batch, other in zip(batches, others, strict=True):
+            yield self._merged(batch, other)
+
+    def _merged(self, batch: pa.RecordBatch, other: pa.RecordBatch) -> pa.RecordBatch:
+        for name in self.names:
+            micros, nanos = batch.column(name), other.column(name)
+            if not finer_than_micros(micros, nanos):
+                continue
+            column = self.layout.column(name)
+            if "(9)" not in str(column.dtype):
+                raise FatalError(
+                    f"{self.document.name}, column {name!r}: a value is finer than microseconds", _wider(column)
+                )
+            cast(micros, column.dtype)  # refuses years that nanoseconds do not reach
+            batch = batch.set_column(batch.schema.get_field_index(name), name, nanos)
+        return batch
+
+
 class OrcReader(FormatReader):
     """Reads ORC by stripe."""
 
     def find_columns(self, document: Document) -> tuple[Column, ...]:
-        return _columns(document, self._open(document).schema)
+        schema = self._open(document).schema
+        return _columns(document, schema, self.options, frozenset(schema.names))
 
     def _open(self, document: Document) -> Any:
         import pyarrow as pa
@@ -127,22 +169,27 @@ class OrcReader(FormatReader):
             skip = 0
 
 
-def _columns(document: Document, schema: pa.Schema) -> tuple[Column, ...]:
-    """The file's columns. An instant becomes a timestamp by its clock in UTC, as in the peer; whoever wants to keep
-    the zone declares ``timestamp_tz``."""
+def _columns(
+    document: Document, schema: pa.Schema, options: FileReadOptions, coarse: frozenset[str]
+) -> tuple[Column, ...]:
+    """The file's columns that are read; those of ``coarse`` in microseconds, although the file counts nanoseconds."""
+    import pyarrow as pa
+
+    if options.read_columns:
+        schema = pa.schema([field for field in schema if field.name in options.read_columns])
     try:
         found = schema_from_arrow(TablePath("", "", "file"), schema).columns
     except ValueError as error:
         raise FatalError(f"{document.name}: {error}", "leave the column out with read_columns") from None
-    return tuple(replace(column, dtype=_without_zone(column.dtype)) for column in found)
+    return tuple(
+        replace(column, dtype=_in_micros(column.dtype)) if column.name in coarse else column for column in found
+    )
 
 
-def _without_zone(dtype: DataType) -> DataType:
-    if dtype.kind is Kind.TIMESTAMP_TZ:
-        return DataType(Kind.TIMESTAMP)
-    fields = tuple((name, _without_zone(inner)) for name, inner in dtype.fields)
-    element = _without_zone(dtype.element) if dtype.element else None
-    return replace(dtype, element=element, fields=fields)
+def _in_micros(dtype: DataType) -> DataType:
+    fields = tuple((name, _in_micros(inner)) for name, inner in dtype.fields)
+    key, element = (_in_micros(one) if one else None for one in (dtype.key, dtype.element))
+    return replace(dtype, unit="", key=key, element=element, fields=fields)
 
 
 def _grouped(sizes: list[int], wanted: int) -> list[tuple[int, int]]:
@@ -179,62 +226,25 @@ def _fitted(document: Document, layout: Layout, batch: pa.RecordBatch) -> pa.Rec
             continue
         array = batch.column(index)
         try:
-            if pa.types.is_string(array.type) and column.dtype.kind not in _FROM_TEXT:
-                arrays.append(text_column(array, column.dtype, TextRules()))
-            else:
-                arrays.append(array if array.type.equals(wanted) else _cast(array, wanted))
-        except (MisfitError, pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+            arrays.append(cast(array, column.dtype))
+        except (MisfitError, BadRows, pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
             raise FatalError(
                 f"{document.name}, column {column.name!r}: {array.type} does not fit {column.dtype}: {error}",
-                "declare a wider type in schema",
+                _wider(column),
             ) from None
     return batch_of(layout, arrays, batch.num_rows)
 
 
-def _cast(array: pa.Array, wanted: pa.DataType) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    if pa.types.is_timestamp(array.type) and pa.types.is_timestamp(wanted):
-        # A timestamp is kept to the microsecond, as everywhere; a zone is dropped by its clock in UTC.
-        if array.type.tz and not wanted.tz:
-            array = pc.cast(array, pa.timestamp(array.type.unit))
-        return pc.cast(array, wanted, safe=False)
-    if pa.types.is_time(array.type) and pa.types.is_time(wanted):
-        return pc.cast(array, wanted, safe=False)
-    if pa.types.is_struct(wanted) and pa.types.is_struct(array.type):
-        return _cast_struct(array, wanted)
-    if pa.types.is_list(wanted) and pa.types.is_list(array.type):
-        return _cast_list(array, wanted)
-    return pc.cast(array, wanted)
-
-
-def _cast_list(array: pa.ListArray, wanted: pa.DataType) -> pa.Array:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    first, last = (array.offsets[0].as_py(), array.offsets[-1].as_py()) if len(array) else (0, 0)
-    values = _cast(array.values.slice(first, last - first), wanted.value_type)
-    mask = array.is_null() if array.null_count else None
-    return pa.ListArray.from_arrays(pc.subtract(array.offsets, first), values, type=wanted, mask=mask)
-
-
-def _cast_struct(array: pa.StructArray, wanted: pa.DataType) -> pa.Array:
-    import pyarrow as pa
-
-    children = []
-    for field in wanted:
-        index = array.type.get_field_index(field.name)
-        if index < 0:
-            children.append(pa.nulls(len(array), field.type))
-        else:
-            child = array.field(index)
-            children.append(child if child.type.equals(field.type) else _cast(child, field.type))
-    mask = array.is_null() if array.null_count else None
-    return pa.StructArray.from_arrays(children, fields=list(wanted), mask=mask)
+def _wider(column: Column) -> str:
+    is_moment = column.dtype.kind in TEMPORAL and column.dtype.kind is not Kind.DATE
+    finer = f": {column.dtype.kind}(9) has nanoseconds" if is_moment else ""
+    return f"declare a wider type in schema{finer}"
 
 
 def _broken(document: Document, kind: str, error: BaseException) -> FatalError:
+    if "out of range for nanosecond" in str(error):
+        return FatalError(
+            f"{document.name}: a timestamp is outside of the years 1677 to 2262: {error}",
+            "leave the column out with read_columns, or write the file as parquet",
+        )
     return FatalError(f"{document.name} cannot be read as {kind}: {error}", "is the file complete, and of that format?")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_connectors.files.formats.casts import beyond_nanoseconds
 from seatunnel_connectors.files.formats.writing import Counted, FormatWriter
 from seatunnel_connectors.files.options import CompressCodec
-from seatunnel_connectors.temporal import format_column
-from seatunnel_py.api import Column, FatalError, Kind, to_arrow
+from seatunnel_connectors.value_text import iso_text, null_mask, spans
+from seatunnel_py.api import BadRows, Column, DataType, FatalError, Kind, to_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,6 +41,8 @@ class ParquetWriter(FormatWriter):
     def write(self, batch: pa.RecordBatch) -> None:
         import pyarrow as pa
 
+        if self.options.parquet_avro_write_timestamp_as_int96:
+            _refuse_far_years(batch, self.columns, "INT96")
         self.held.append(pa.RecordBatch.from_arrays(batch.columns, schema=self.schema))
         self.bytes += batch.nbytes
         if self.bytes >= self.limit:
@@ -66,7 +69,7 @@ class OrcWriter(FormatWriter):
         from pyarrow import orc
 
         codec = self.options.compress_codec
-        self.schema = pa.schema([pa.field(column.name, _stored(column)) for column in self.columns])
+        self.schema = pa.schema([pa.field(column.name, orc_type(column.dtype)) for column in self.columns])
         self.writer = orc.ORCWriter(
             pa.PythonFile(file, "w"),
             compression="uncompressed" if codec is CompressCodec.NONE else codec.value,
@@ -77,7 +80,8 @@ class OrcWriter(FormatWriter):
     def write(self, batch: pa.RecordBatch) -> None:
         import pyarrow as pa
 
-        arrays = [self._column(array, column) for array, column in zip(batch.columns, self.columns, strict=True)]
+        _refuse_far_years(batch, self.columns, "ORC")
+        arrays = [_orc_array(array, column.dtype) for array, column in zip(batch.columns, self.columns, strict=True)]
         table = pa.Table.from_arrays(arrays, schema=self.schema)
         try:
             self.writer.write(table)
@@ -85,18 +89,56 @@ class OrcWriter(FormatWriter):
             raise FatalError(f"ORC cannot hold the table: {error}", "leave columns out with sink_columns") from None
         self.is_empty = False
 
-    def _column(self, array: pa.Array, column: Column) -> Any:
-        if column.dtype.kind is Kind.TIME:
-            return format_column(array, Kind.TIME, "HH:mm:ss.SSSSSS")
-        return array.cast(_stored(column)) if column.dtype.kind is Kind.NULL else array
-
     def end(self) -> None:
         if self.is_empty:
             self.writer.write(self.schema.empty_table())  # without it the file has no schema
         self.writer.close()
 
 
-def _stored(column: Column) -> Any:
+def orc_type(dtype: DataType) -> Any:
+    """The Arrow type that ORC stores; times of day and columns without values become text."""
     import pyarrow as pa
 
-    return pa.string() if column.dtype.kind in (Kind.TIME, Kind.NULL) else to_arrow(column.dtype)
+    match dtype.kind:
+        case Kind.TIME | Kind.NULL:
+            return pa.string()
+        case Kind.ARRAY if dtype.element:
+            return pa.list_(orc_type(dtype.element))
+        case Kind.MAP if dtype.key and dtype.element:
+            return pa.map_(orc_type(dtype.key), orc_type(dtype.element))
+        case Kind.ROW:
+            return pa.struct([(name, orc_type(inner)) for name, inner in dtype.fields])
+    return to_arrow(dtype)
+
+
+def _orc_array(array: Any, dtype: DataType) -> Any:
+    import pyarrow as pa
+
+    stored = orc_type(dtype)
+    if stored.equals(array.type) and not pa.types.is_nested(stored):
+        return array
+    if dtype.kind is Kind.TIME:
+        return iso_text(array)
+    if dtype.kind is Kind.ROW:
+        # Fields of a row that is null have to be null themselves: Arrow's writer puts down what they hold.
+        children = [_orc_array(child, inner) for child, (_, inner) in zip(array.flatten(), dtype.fields, strict=True)]
+        return pa.StructArray.from_arrays(children, fields=list(stored), mask=null_mask(array))
+    if dtype.element:
+        offsets, first, last = spans(array)
+        if dtype.key:
+            keys = _orc_array(array.keys.slice(first, last - first), dtype.key)
+            items = _orc_array(array.items.slice(first, last - first), dtype.element)
+            return pa.MapArray.from_arrays(offsets, keys, items, type=stored, mask=null_mask(array))
+        values = _orc_array(array.values.slice(first, last - first), dtype.element)
+        return pa.ListArray.from_arrays(offsets, values, type=stored, mask=null_mask(array))
+    return array.cast(stored)
+
+
+def _refuse_far_years(batch: pa.RecordBatch, columns: tuple[Column, ...], form: str) -> None:
+    """ORC and INT96 count nanoseconds: readers find other years, or none."""
+    for array, column in zip(batch.columns, columns, strict=True):
+        if far := beyond_nanoseconds(array):
+            raise BadRows(
+                f"column {column.name!r}: {far} is outside of the years 1677 to 2262, which {form} counts in",
+                "write parquet without INT96, or make the column text",
+            )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.formats.writing import TextWriter, joined_rows
 from seatunnel_connectors.files.sink_options import QuoteMode
-from seatunnel_connectors.render import column_text, holds_any
-from seatunnel_py.api import FatalError, Kind
+from seatunnel_connectors.value_text import column_text, holds_any
+from seatunnel_py.api import BadRows, FatalError, Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +24,19 @@ class DelimitedWriter(TextWriter):
     def head(self) -> str:
         if not self.options.enable_header_write:
             return ""
-        return self.delimiter.join(column.name for column in self.columns) + self.options.row_delimiter
+        names = [column.name for column in self.columns]
+        torn = next((name for name in names for mark in self._marks() if mark in name), None)
+        if torn is not None:
+            raise FatalError(
+                f"the name of the column {torn!r} holds a delimiter, which would tear the header",
+                "rename the column before the sink, or choose the format csv, which quotes names",
+            )
+        return self.delimiter.join(names) + self.options.row_delimiter
+
+    def _marks(self) -> list[str]:
+        """Texts that no value may hold as it is; readers end lines with every kind of line break."""
+        end = self.options.row_delimiter
+        return sorted({self.delimiter, end, *("\r\n" if end in ("\n", "\r\n") else "")} - {""})
 
     def body(self, batch: pa.RecordBatch) -> bytes:
         import pyarrow.compute as pc
@@ -41,20 +53,23 @@ class DelimitedWriter(TextWriter):
         return column_text(array, self.columns[index], self.rules)
 
     def check(self, text: bytes, fields: list[Any], rows: int) -> None:
-        """Counting delimiters is enough to know that none stands inside a value."""
+        """Counting delimiters is enough to know that none stands inside a value; one of several characters may also
+        begin with the end of a value."""
         end = self.options.row_delimiter
         wanted = {self.delimiter: rows * (len(self.columns) - 1), end: rows}
-        for delimiter, count in wanted.items():
-            if text.count(delimiter.encode()) != count:
-                self._refuse(fields, delimiter)
+        for mark in self._marks():
+            count = wanted.get(mark, rows * (mark in end))
+            if len(mark) > 1 or text.count(mark.encode()) != count:
+                self._refuse(fields, mark)
 
-    def _refuse(self, fields: list[Any], delimiter: str) -> None:
+    def _refuse(self, fields: list[Any], mark: str) -> None:
         import pyarrow.compute as pc
 
         for column, texts in zip(self.columns, fields, strict=True):
-            if pc.any(pc.match_substring(texts, delimiter)).as_py():
-                raise FatalError(
-                    f"column {column.name!r}: a value holds the delimiter {delimiter!r}, which would tear its row",
+            marked = pc.binary_join_element_wise(texts, mark, "")
+            if pc.any(pc.not_equal(pc.find_substring(marked, mark), pc.binary_length(texts))).as_py():
+                raise BadRows(
+                    f"column {column.name!r}: a value holds the delimiter {mark!r}, which would tear its row",
                     "choose another field_delimiter or row_delimiter, or the format csv, which quotes values",
                 )
 
@@ -64,7 +79,7 @@ class CsvWriter(DelimitedWriter):
 
     @property
     def delimiter(self) -> str:
-        return (self.options.field_delimiter or ",")[0]
+        return self.options.field_delimiter or ","
 
     @property
     def quote(self) -> str:
@@ -73,17 +88,20 @@ class CsvWriter(DelimitedWriter):
     def head(self) -> str:
         if not self.options.enable_header_write:
             return ""
+        if not self.quote:
+            return super().head()
         special = re.compile(self._special())
         q = self.quote
         names = (column.name for column in self.columns)
-        cells = (f"{q}{name.replace(q, q * 2)}{q}" if q and special.search(name) else name for name in names)
+        cells = (f"{q}{name.replace(q, q * 2)}{q}" if special.search(name) else name for name in names)
         return self.delimiter.join(cells) + self.options.row_delimiter
 
     def _is_text(self, index: int) -> bool:
         return self.columns[index].dtype.kind is Kind.STRING
 
     def _marks(self) -> list[str]:
-        return sorted({self.delimiter, self.quote, self.options.row_delimiter[:1], "\n", "\r"} - {""})
+        """Characters that a value may only hold between quotes."""
+        return sorted({*self.delimiter, self.quote, *self.options.row_delimiter, "\n", "\r"} - {""})
 
     def _special(self) -> str:
         return "|".join(map(re.escape, self._marks()))

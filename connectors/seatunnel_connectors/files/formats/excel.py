@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_connectors.files.document import FREE_BYTES, RATIO_MAX, WHOLE_BYTES_MAX, Document
 from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, Undecoded, number
 from seatunnel_connectors.files.formats.cell_rows import CellRows, read_cells
+from seatunnel_connectors.files.formats.excel_errors import Errors, error_cells, with_errors
 from seatunnel_py.api import FatalError
 
 if TYPE_CHECKING:
@@ -27,16 +28,18 @@ class ExcelReader(FormatReader):
     ) -> Iterator[tuple[pa.RecordBatch | Undecoded, Place | None]]:
         row = number(start, "row", self.options.skip_header_row_number)
         held: list[list[Any]] = []
-        for index, cells in enumerate(self._sheet(document).iter_rows()):
+        sheet, errors = self._sheet(document)
+        for index, cells in enumerate(sheet.iter_rows()):
             if index >= row:
-                held.append(cells)
+                held.append(with_errors(cells, errors.get(index)))
             if len(held) >= BATCH_ROWS:
                 yield from self._batch(document, layout, held, row)
                 row, held = row + len(held), []
         if held:
             yield from self._batch(document, layout, held, row)
 
-    def _sheet(self, document: Document) -> Any:
+    def _sheet(self, document: Document) -> tuple[Any, Errors]:
+        """The sheet, and its cells that hold errors, which calamine gives as empty."""
         import python_calamine
 
         with document.whole() as file:
@@ -50,8 +53,11 @@ class ExcelReader(FormatReader):
                         f"{document.name} has no sheet {wanted!r}; it has {', '.join(book.sheet_names)}",
                         "correct sheet_name",
                     )
-                return book.get_sheet_by_name(wanted) if wanted else book.get_sheet_by_index(0)
-            except (python_calamine.CalamineError, OSError, ValueError) as error:
+                name = wanted or book.sheet_names[0]
+                sheet = book.get_sheet_by_name(name)
+                file.seek(0)
+                return sheet, error_cells(file, name, sheet.start)
+            except (python_calamine.CalamineError, OSError, ValueError, IndexError) as error:
                 raise FatalError(f"{document.name} cannot be read as a workbook: {error}") from error
 
     def _batch(

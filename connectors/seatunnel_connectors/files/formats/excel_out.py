@@ -1,16 +1,17 @@
 """Writer of excel: one sheet per file, rows streamed to disk as they come.
 
-Cells hold what a spreadsheet can: numbers that a double keeps exactly, truth values, text. Anything else (dates
-too, as in the peer) is text, and is read back by the same rules.
+Cells hold numbers whose digits a workbook keeps, truth values and text. Anything else (dates too, as in SeaTunnel) is
+text, and is read back by the same rules.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.formats.writing import Counted, FormatWriter
 from seatunnel_connectors.json_text import json_values
-from seatunnel_connectors.render import text_values
+from seatunnel_connectors.value_text import text_values
 from seatunnel_py.api import DataType, FatalError, Kind
 
 if TYPE_CHECKING:
@@ -76,7 +77,9 @@ class ExcelWriter(FormatWriter):
             return self._nulled([_number(text) for text in texts])
         if kind is Kind.BYTES:
             values = array.to_pylist()
-            return self._nulled([None if v is None else str([_signed(byte) for byte in v]) for v in values])
+            return self._nulled(
+                [None if v is None else str([byte - 256 if byte > 127 else byte for byte in v]) for v in values]
+            )
         if kind in _CONTAINERS:
             texts = json_values(array, dtype, self.rules).to_pylist()
             return self._nulled([None if text == "null" else text for text in texts])
@@ -95,10 +98,9 @@ def _exact(value: int | None) -> int | str | None:
 
 
 def _number(text: str | None) -> float | str | None:
-    if text is None:
-        return None
-    return text if text in ("NaN", "Infinity", "-Infinity") else float(text)
-
-
-def _signed(byte: int) -> int:
-    return byte - 256 if byte > 127 else byte
+    """The number, if a cell keeps all of it: the library writes 16 digits, and no sign of a zero."""
+    if text is None or text in ("NaN", "Infinity", "-Infinity"):
+        return text
+    number = float(text)
+    kept = float(f"{number:.16G}") == number and math.isfinite(float(f"{number:.16G}"))
+    return number if kept and str(number) != "-0.0" else text

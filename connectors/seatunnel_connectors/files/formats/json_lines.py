@@ -1,12 +1,11 @@
 """Format json: one document per line. An object is a row, an array of objects many rows.
 
 Arrow's json parser reads what is written as its type says. A block that holds anything else (numbers in quotes,
-objects in text columns, maps, arrays at the top) is read document by document, by the peer's conversion rules.
+objects in text columns, maps, arrays at the top) is read document by document, by SeaTunnel's conversion rules.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,15 +17,12 @@ from seatunnel_connectors.files.lines import Block, cut_at, cut_points, is_cutta
 from seatunnel_connectors.files.options import FileReadOptions
 from seatunnel_connectors.json_columns import json_column
 from seatunnel_connectors.json_direct import direct_columns, is_direct
-from seatunnel_connectors.temporal import MisfitError
-from seatunnel_connectors.text_columns import TextRules, exact_float
+from seatunnel_connectors.json_values import CASE_REMEDY, DOCUMENTS, other_case
+from seatunnel_connectors.value_text import MisfitError, TextRules
 from seatunnel_py.api import BadRows, to_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_FAST = json.JSONDecoder()
-_EXACT = json.JSONDecoder(parse_float=exact_float)  # half as fast again: only where a decimal wants the digits
 
 
 class JsonReader(FormatReader):
@@ -40,7 +36,6 @@ class JsonReader(FormatReader):
         self.encoding = options.encoding if is_cuttable(options.encoding) else "utf-8"
         self.row_end = options.row_delimiter.encode(self.encoding)
         self.is_direct = True  # until a block of this document says otherwise
-        self.decoder = _EXACT
 
     def parts(self, document: Document) -> list[Place]:
         size = self.options.file_split_size
@@ -57,8 +52,6 @@ class JsonReader(FormatReader):
         begin = number(start, "offset", number(part, "begin"))
         end = number(part, "end") if "end" in part else None
         self.is_direct = self.options.row_delimiter in ("\n", "\r\n") and is_direct(layout.output())
-        if not any("decimal" in str(column.dtype) for column in layout.output()):
-            self.decoder = _FAST
         framing = Framing(cut_at(self.row_end), self.row_end)
         return read_sorted(self, document, layout, framing, (begin, end), partial(self._decoded, document, layout))
 
@@ -113,6 +106,10 @@ class JsonReader(FormatReader):
         by_name = all(type(row) is dict for row in rows)
         places = {column.name: index for index, column in enumerate(layout.columns)}
         arrays = []
+        for row, why in other_case(rows, [column.name for column in layout.output()]):
+            if not self.tolerant:
+                raise BadRows(f"{document.name}, line {block.line(lines[row])}: {why}", CASE_REMEDY)
+            bad.setdefault(lines[row], f"{document.name}, line {block.line(lines[row])}: {why}")
         for column in layout.output():
             name, place = column.name, places[column.name]
             cells = [row.get(name) for row in rows] if by_name else [_cell(row, name, place) for row in rows]
@@ -131,7 +128,7 @@ class JsonReader(FormatReader):
     def _rows(self, document: Document, block: Block, index: int, line: str) -> list[Any]:
         """The rows of one document: itself, or the items of an array; an array of values is a row by position."""
         try:
-            found = self.decoder.decode(line)
+            found = DOCUMENTS.decode(line)
         except (ValueError, RecursionError) as error:
             reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
             raise BadRows(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from seatunnel_connectors.files.document import Document
 from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, Undecoded, batch_of
 from seatunnel_connectors.files.lines import Block, Cutter, LineNumbers, block_of, raw_blocks
-from seatunnel_connectors.temporal import MisfitError
+from seatunnel_connectors.value_text import MisfitError
 from seatunnel_py.api import BadRows, to_arrow
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from seatunnel_connectors.files.lzop import LzopWriter
 from seatunnel_connectors.files.options import CompressCodec
 from seatunnel_connectors.files.sink_options import CHANGE_FORMATS, STREAM_CODECS, FileWriteOptions, WriteFormat
-from seatunnel_connectors.text_columns import TextRules
-from seatunnel_py.api import Column
+from seatunnel_connectors.value_text import TextRules
+from seatunnel_py.api import BadRows, Column, FatalError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -101,6 +101,7 @@ class TextWriter(FormatWriter):
             self.stream = LzopWriter(file)
         elif codec is not CompressCodec.NONE:
             self.stream = pa.CompressedOutputStream(pa.PythonFile(file, "w"), codec.value)
+        self.is_begun = False
         self.put(self.head())
 
     def write(self, batch: pa.RecordBatch) -> None:
@@ -114,10 +115,14 @@ class TextWriter(FormatWriter):
 
     def put(self, text: str | bytes) -> None:
         """Write text; bytes are UTF-8."""
-        from seatunnel_py.api import FatalError
-
         if not text:
             return
+        if not self.is_begun and text.startswith("\ufeff" if isinstance(text, str) else b"\xef\xbb\xbf"):  # type: ignore[arg-type]
+            raise BadRows(
+                "the first value of a file begins with U+FEFF, which readers take for a byte order mark",
+                "remove it with a transform, or write the file with a header",
+            )
+        self.is_begun = True
         if isinstance(text, bytes):
             if self.options.encoding.lower().replace("-", "") == "utf8":
                 self.stream.write(text)

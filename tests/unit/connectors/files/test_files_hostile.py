@@ -18,7 +18,7 @@ from pyarrow import csv, orc
 from pydantic import ValidationError
 
 from seatunnel_connectors.files import document, lines
-from seatunnel_py.api import Column, DataType, FatalError, Kind, TablePath, TableSchema
+from seatunnel_py.api import BadRows, Column, DataType, FatalError, Kind, TablePath, TableSchema
 
 FIELDS = {"fields": {"a": "string", "n": "int"}}
 
@@ -72,14 +72,29 @@ def test_the_line_is_right_far_into_a_file(tmp_path: Path, monkeypatch: pytest.M
 
 def test_rows_of_other_lengths_keep_their_values(tmp_path: Path) -> None:
     (tmp_path / "f.csv").write_text('x,1\ny\n\nz,3,surplus\n"w,v",4\n')
-    assert rows(path=str(tmp_path), file_format_type="csv", schema=FIELDS) == [
+    dropping = {"path": str(tmp_path), "file_format_type": "csv", "schema": FIELDS, "surplus_fields": "drop"}
+    assert rows(**dropping) == [
         {"a": "x", "n": 1},
         {"a": "y", "n": None},
         {"a": "z", "n": 3},
         {"a": "w,v", "n": 4},
     ]
     (tmp_path / "f.csv").write_text("x,1,2,3\ny,2,3,4\n")
-    assert rows(path=str(tmp_path), file_format_type="csv", schema=FIELDS) == [{"a": "x", "n": 1}, {"a": "y", "n": 2}]
+    assert rows(**dropping) == [{"a": "x", "n": 1}, {"a": "y", "n": 2}]
+
+
+@pytest.mark.parametrize("kind", ["csv", "text"])
+def test_a_row_of_too_many_fields_is_refused_with_its_line(kind: str, tmp_path: Path) -> None:
+    """P3-A3: an unquoted delimiter moved the values of a row, and a surplus field was gone, without a word."""
+    (tmp_path / "f").write_text("x,1\n\ny,2,surplus\n")
+    options = {"path": str(tmp_path), "file_format_type": kind, "schema": FIELDS, "field_delimiter": ","}
+    with pytest.raises(BadRows, match=r"line 3: the row has 3 fields for 2 columns") as error:
+        rows(**options)
+    assert "surplus_fields = drop" in error.value.remedy
+
+    (tmp_path / "f").write_text("x,1,2,3\ny,2,3,4\n")
+    with pytest.raises(BadRows, match=r"line 1: the row has 4 fields for 2 columns"):
+        rows(**options)
 
 
 def test_json_converts_as_the_peer_does(tmp_path: Path) -> None:
@@ -87,13 +102,13 @@ def test_json_converts_as_the_peer_does(tmp_path: Path) -> None:
         "fields": {"s": "string", "n": "int", "b": "boolean", "d": "date", "t": "timestamp", "x": "decimal(5, 2)"}
     }
     (tmp_path / "f.json").write_text(
-        '{"s":{"k":[1.50,"é"]},"n":" 7 ","b":"true","d":"2024年1月31日","t":"20240131102030","x":"1.005"}\n'
+        '{"s":{"k":[1.50,"é"]},"n":" 7 ","b":"true","d":"2024年1月31日","t":"20240131102030","x":"1.010"}\n'
         '[{"s":5,"more":1},{"s":null,"t":"2024/01/31 10:20:30"}]\n'
         '["pos",3,false,"2024.01.31","2024-01-31T10:20:30.5",2]\n\n'
     )
     found = rows(path=str(tmp_path), file_format_type="json", schema=declared)
 
-    assert [row["s"] for row in found] == ['{"k":[1.5,"é"]}', "5", None, "pos"]
+    assert [row["s"] for row in found] == ['{"k":[1.50,"é"]}', "5", None, "pos"]
     assert [row["n"] for row in found] == [7, None, None, 3]
     assert str(found[0]["d"]) == str(found[3]["d"]) == "2024-01-31"
     assert [str(row["t"]) for row in found] == [

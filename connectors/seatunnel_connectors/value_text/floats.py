@@ -1,6 +1,6 @@
 """Columns of floating numbers to text as Java spells them: ``1.0``, ``0.001``, ``1.0E7``.
 
-The peer's files and messages hold that spelling, and so do Spark's casts. It also tells a number with a fraction from
+SeaTunnel's files and messages hold that spelling, and so do Spark's casts. It also tells a number with a fraction from
 a whole one, which readers that look at the text for a type (most JSON readers) go by.
 """
 

@@ -1,0 +1,105 @@
+"""Fields of csv that Arrow's parser does not take: headers, single records, delimiters of several characters."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import Any
+
+from seatunnel_connectors.files.document import Document
+from seatunnel_connectors.files.lines import head_end
+from seatunnel_connectors.files.options import FileReadOptions
+from seatunnel_py.api import FatalError
+
+_STAND_INS = "\x1f\x1e\x1d\x1c\x1b\x1a\x19\x18\x17\x16\x15\x14\x13\x12\x11\x0f\x0e\x0c\x0b\x01"
+"""Characters that may stand in for a delimiter of several, where a text does not hold them."""
+
+_HEADER_LINES_MAX = 1000  # of one header, whose names may hold line breaks
+
+
+def csv_reader(lines: Any, delimiter: str, quote: str, escape: str) -> Any:
+    """Records of lines, field by field."""
+    return csv.reader(
+        lines,
+        delimiter=delimiter,
+        quotechar=quote or None,
+        quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
+        escapechar=escape or None,
+        strict=True,
+    )
+
+
+def stand_in(text: str, delimiter: str) -> str:
+    """One character of ASCII that stands for the delimiter, which may be itself."""
+    if len(delimiter) == 1 and delimiter.isascii():
+        return delimiter
+    mark = next((mark for mark in _STAND_INS if mark not in text), None)
+    if mark is None:
+        raise FatalError(
+            f"field_delimiter = {delimiter!r}: the text holds every control character that could stand for it",
+            "choose a delimiter of one character",
+        )
+    return mark
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The lines of a document that stand before its records: those that are left out, and the header."""
+
+    options: FileReadOptions
+    row_end: bytes
+    delimiter: str
+    quote: str
+    escape: str
+    has_names: bool
+
+    def read(self, document: Document) -> tuple[int, str]:
+        """Where the records begin, and the header; it may break its lines between quotes."""
+        lines = self.options.skip_header_row_number + int(self.has_names)
+        for more in range(_HEADER_LINES_MAX):
+            end, head = head_end(document, self.options.encoding, lines + more, self.row_end)
+            header = self._header(head.decode())
+            if not self.has_names or not self.quote or header.count(self.quote) % 2 == 0:
+                return end, header
+            if head_end(document, self.options.encoding, lines + more + 1, self.row_end)[0] == end:
+                break
+        raise FatalError(
+            f"{document.name}: a quote in the header line is not closed", "check quote_char, or correct the file"
+        )
+
+    def _header(self, head: str) -> str:
+        """The text behind the lines that are left out."""
+        end = self.options.row_delimiter
+        if end in ("\n", "\r\n"):
+            head, end = head.replace("\r\n", "\n"), "\n"
+        rest = head.split(end, self.options.skip_header_row_number)
+        return rest[-1].removesuffix(end) if len(rest) > self.options.skip_header_row_number else ""
+
+    def names(self, document: Document) -> list[str]:
+        """The names of the columns."""
+        header = self.read(document)[1]
+        outside = header.split(self.quote)[::2] if self.quote else [header]
+        if self.options.row_delimiter == "\n" and any("\r" in part for part in outside):
+            raise FatalError(
+                f"{document.name}: the header line holds a carriage return, as if lines ended with it",
+                'set row_delimiter = "\\r"',
+            )
+        try:
+            names = self._fields(header)
+        except csv.Error as error:
+            raise FatalError(
+                f"{document.name}: the header line is not csv: {error}",
+                "check field_delimiter, quote_char and row_delimiter",
+            ) from None
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated or not names:
+            what = f"names the column {repeated[0]!r} twice" if repeated else "is missing"
+            raise FatalError(f"{document.name}: the header line {what}", "set csv_use_header_line to false")
+        return names
+
+    def _fields(self, header: str) -> list[str]:
+        mark = stand_in(header, self.delimiter)
+        lines = io.StringIO(header.replace(self.delimiter, mark), newline="")
+        fields: list[str] = next(csv_reader(lines, mark, self.quote, self.escape), [])
+        return [name.strip().replace(mark, self.delimiter) for name in fields]

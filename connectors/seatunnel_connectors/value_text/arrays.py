@@ -1,0 +1,47 @@
+"""Looks into Arrow arrays that every writer of text needs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def holds_any(texts: Any, marks: bytes) -> bool:
+    """Whether any text of the column holds one of these bytes: one look at the column's memory."""
+    import struct
+
+    import pyarrow as pa
+
+    if not len(texts) or not pa.types.is_string(texts.type):
+        return bool(len(texts))
+    _, offsets, data = texts.buffers()
+    if data is None:
+        return False
+    first = struct.unpack_from("=i", offsets, 4 * texts.offset)[0]
+    last = struct.unpack_from("=i", offsets, 4 * (texts.offset + len(texts)))[0]
+    raw = data.slice(first, last - first).to_pybytes()
+    return len(raw.translate(None, marks)) != len(raw)
+
+
+def spans(array: Any) -> tuple[Any, int, int]:
+    """Offsets of a list or map column counted from 0, and the range of inner values that they stand for."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not len(array):
+        return pa.array([0], pa.int32()), 0, 0
+    first, last = array.offsets[0].as_py(), array.offsets[-1].as_py()
+    return pc.subtract(array.offsets, pa.scalar(first, pa.int32())), first, last
+
+
+def null_mask(array: Any) -> Any:
+    """Which values are null, for the constructors of nested arrays; None: none is."""
+    return array.is_null() if array.null_count else None
+
+
+def mended(texts: Any, mask: Any, mend: Any) -> Any:
+    """The texts, where those under the mask are replaced by what ``mend`` makes of each."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = pa.array([mend(text) for text in texts.filter(mask).to_pylist()], pa.string())
+    return pc.replace_with_mask(texts, mask, found)

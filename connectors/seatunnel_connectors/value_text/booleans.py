@@ -1,0 +1,30 @@
+"""Truth values in text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from seatunnel_connectors.value_text.rules import MisfitError, not_a
+from seatunnel_py.api import DataType
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TRUE = ("true", "t", "1", "yes", "y", "on")
+FALSE = ("false", "f", "0", "no", "n", "off")
+WORDS = dict.fromkeys(TRUE, True) | dict.fromkeys(FALSE, False)
+"""The words of both, in small letters; any other text is neither."""
+
+
+def parse_booleans(texts: pa.Array, dtype: DataType) -> pa.Array:
+    """Raises MisfitError for the first text that is none of the words."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    words = pc.ascii_lower(texts)
+    found = pc.is_in(words, pa.array(TRUE))
+    known = pc.or_(found, pc.is_in(words, pa.array((*FALSE, None), pa.string())))
+    at = pc.index(known, pa.scalar(False)).as_py()
+    if at >= 0:
+        raise MisfitError(at, not_a(texts[at].as_py(), dtype))
+    return pc.if_else(texts.is_null(), pa.scalar(None, pa.bool_()), found)

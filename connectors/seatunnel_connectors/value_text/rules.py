@@ -1,0 +1,43 @@
+"""The rules that a job file gives for text, and the error for a value that breaks them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from seatunnel_py.api import DataType, Kind
+
+
+class MisfitError(ValueError):
+    """One value of a column does not fit its type; ``index`` is its place in the column."""
+
+    def __init__(self, index: int, message: str) -> None:
+        super().__init__(message)
+        self.index = index
+
+
+class NumberText(str):
+    """A number of a JSON document with a fraction or an exponent, as the document writes it. ``json.loads`` takes the
+    class for ``parse_float``."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TextRules:
+    """How text means values. Patterns are Java's; None: the usual spellings. ``null_format`` None: blank is null.
+    ``drop_surplus``: fields beyond those of a row are left out, as SeaTunnel does; else they are an error."""
+
+    null_format: str | None = None
+    date: str | None = None
+    datetime: str | None = None
+    time: str | None = None
+    drop_surplus: bool = False
+
+    def pattern(self, kind: Kind) -> str | None:
+        return {Kind.DATE: self.date, Kind.TIME: self.time}.get(kind, self.datetime)
+
+
+def not_a(value: object, dtype: DataType, more: str = "") -> str:
+    """The message for a value that does not fit; very long ones are cut."""
+    text = repr(value)
+    return f"{text if len(text) <= 120 else text[:119] + '…'} is not a {dtype}{more}"
