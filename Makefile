@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SEEDS ?= 20000
 
-.PHONY: help setup demo test check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep soak kafka-million memory guarantees
+.PHONY: help setup demo test check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep soak kafka-million memory guarantees types
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -82,6 +82,9 @@ guarantees: servers ## try what connectors declare, and write docs/guarantees.md
 
 pages: $(STAMP) ## write the generated pages of docs/ anew
 	@$(BIN)/python -m tests.docs.pages
+
+types: servers ## random values of every type through every pair of source and sink and back: equal, named or refused? VALUES=200000
+	@$(BIN)/python -m tests.round_trips $(if $(VALUES),--values $(VALUES))
 
 fuzz: $(STAMP) ## 100,000 mutated job files: a typed error or a valid plan
 	@$(BIN)/python -m tests.fuzz.mutate_job_files --count 100000

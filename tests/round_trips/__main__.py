@@ -1,0 +1,55 @@
+"""`python -m tests.round_trips`: random values of every type through every pair of a database and a place, and back.
+
+Prints for each pair how many values came back equal, converted under a name, or refused; any other end is a finding,
+is printed, and makes the exit code 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+
+from tests.round_trips.pairs import Pairs, pairs
+from tests.round_trips.rounds import Outcome, run_round
+
+FINDINGS_SHOWN_MAX = 20
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.round_trips", description=__doc__)
+    parser.add_argument("--values", type=int, default=200_000, help="values for each pair (200,000)")
+    parser.add_argument("--rows", type=int, default=400, help="values of each type in a round (400)")
+    parser.add_argument("--pair", action="append", choices=Pairs.names(), help="only this pair; may be repeated")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--causes", action="store_true", help="also print why values were refused or converted")
+    given = parser.parse_args()
+    failed = False
+    with tempfile.TemporaryDirectory() as home, pairs(Path(home)) as made:
+        for name in given.pair or Pairs.names():
+            database, _, place = name.partition(":")
+            began, total, number = time.monotonic(), Outcome(), 0
+            while total.counts.total() < given.values:
+                number += 1
+                random = Random(f"{given.seed} {name} {number}")
+                source = made.database(database)
+                total.add(run_round(source, made.place(database, place), Path(home), random, given.rows, source.kinds))
+            failed |= bool(total.findings)
+            _show(name, total, time.monotonic() - began, causes=given.causes)
+    return int(failed)
+
+
+def _show(name: str, total: Outcome, seconds: float, *, causes: bool) -> None:
+    counts = "  ".join(f"{word} {count:,}" for word, count in sorted(total.counts.items()))
+    print(f"{name:24} {total.counts.total():>9,} values in {seconds:5.0f} s: {counts}", flush=True)
+    for cause, count in total.causes.most_common() if causes else ():
+        print(f"    {count:>7,}  {cause}")
+    for finding in total.findings[:FINDINGS_SHOWN_MAX]:
+        print(f"    {finding.kind}: {finding.before!r} -> {finding.after!r} {finding.note}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

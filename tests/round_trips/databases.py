@@ -1,0 +1,121 @@
+"""Databases that values come from and return to. Each shows a value in words of its own, which are compared."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import psycopg
+
+from tests.round_trips.kinds import Kind
+from tests.round_trips.postgres_kinds import KINDS as POSTGRES_KINDS
+from tests.round_trips.postgres_kinds import SETUP
+from tests.servers.postgres import PostgresServer
+
+Texts = Mapping[int, str | None]
+"""Values by the id of their row, as the database shows them."""
+
+
+class Database(ABC):
+    """Tables ``(id, v)``: ``fill`` makes them where jobs read, ``like`` where they come back to."""
+
+    kinds: ClassVar[Sequence[Kind]]
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connection beside ours."""
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Empty everything."""
+
+    @abstractmethod
+    def fill(self, table: str, kind: Kind, values: Sequence[str | None]) -> Texts:
+        """Make the table and return what the database took, as it shows it."""
+
+    @abstractmethod
+    def like(self, table: str, kind: Kind) -> None:
+        """An empty table of the same type where rows come back to."""
+
+    @abstractmethod
+    def texts(self, table: str) -> Texts:
+        """What came back; empty where there is no such table."""
+
+    @abstractmethod
+    def source(self, tables: Sequence[str]) -> str:
+        """The Jdbc source of a job file."""
+
+    @abstractmethod
+    def sink(self) -> str:
+        """The Jdbc sink of a job file, into the tables of ``like`` or, where there are none, new ones."""
+
+
+def entries(pairs: Mapping[str, Any]) -> str:
+    """Options as a job file writes them."""
+    import json
+
+    return ", ".join(f"{name} = {json.dumps(value)}" for name, value in pairs.items())
+
+
+@dataclass
+class Postgres(Database):
+    """Schema ``a`` to read from, ``b`` to come back to."""
+
+    server: PostgresServer
+    name: str = "types"
+    kinds = POSTGRES_KINDS
+
+    def __post_init__(self) -> None:
+        with psycopg.connect(self.server.dsn, autocommit=True) as admin:
+            admin.execute(f"CREATE DATABASE {self.name}".encode())
+        self.db: psycopg.Connection[tuple[Any, ...]] = psycopg.connect(
+            self.server.dsn_of(self.name), autocommit=True, options="-c intervalstyle=postgres -c extra_float_digits=1"
+        )
+        self.db.execute("CREATE SCHEMA a; CREATE SCHEMA b; SET lc_monetary = 'C'")
+        for statement in SETUP:
+            self.db.execute(statement.encode())
+
+    def close(self) -> None:
+        self.db.close()
+
+    def reset(self) -> None:
+        self.db.execute("DROP SCHEMA a CASCADE; DROP SCHEMA b CASCADE; CREATE SCHEMA a; CREATE SCHEMA b")
+
+    def fill(self, table: str, kind: Kind, values: Sequence[str | None]) -> Texts:
+        self.db.execute(f"CREATE TABLE a.{table} (id int PRIMARY KEY, v {kind.words})".encode())
+        try:
+            with self.db.transaction(), self.db.cursor() as cursor:
+                cursor.executemany(
+                    f"INSERT INTO a.{table} VALUES (%s, %s::{kind.words})".encode(), list(enumerate(values))
+                )
+        except psycopg.Error:  # one of them is refused: one by one
+            for at, value in enumerate(values):
+                try:
+                    self.db.execute(f"INSERT INTO a.{table} VALUES (%s, %s::{kind.words})".encode(), [at, value])
+                except psycopg.DataError:
+                    continue
+        self.db.execute(f"ANALYZE a.{table}".encode())
+        return self._texts("a", table)
+
+    def like(self, table: str, kind: Kind) -> None:
+        self.db.execute(f"CREATE TABLE b.{table} (id int PRIMARY KEY, v {kind.words})".encode())
+
+    def texts(self, table: str) -> Texts:
+        return self._texts("b", table)
+
+    def _texts(self, schema: str, table: str) -> Texts:
+        if self.db.execute("SELECT to_regclass(%s)", [f"{schema}.{table}"]).fetchone() == (None,):
+            return {}
+        return dict(self.db.execute(f"SELECT id, v::text FROM {schema}.{table}".encode()).fetchall())
+
+    def _connection(self) -> dict[str, Any]:
+        return {"url": self.server.jdbc_url(self.name), "username": "postgres"}
+
+    def source(self, tables: Sequence[str]) -> str:
+        listed = [{"table_path": f"a.{table}"} for table in tables]
+        return f"Jdbc {{ {entries({**self._connection(), 'table_list': listed})} }}"
+
+    def sink(self) -> str:
+        return f'Jdbc {{ {entries({**self._connection(), "generate_sink_sql": True})}, table = "b.${{table_name}}" }}'

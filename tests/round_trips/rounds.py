@@ -1,0 +1,170 @@
+"""One round: values of every type of a database into a place and back, by the public command line, and what came of each.
+
+A value that comes back different is a finding, unless `plan` has named a conversion of its column that was not said to
+be tested. A value that does not come back has to be refused: its row set aside, or its table isolated with a cause.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from e2e.support import IN_PROCESS, start
+from tests.round_trips.databases import Database, Texts
+from tests.round_trips.kinds import Kind
+from tests.round_trips.places import Place
+
+JOB_SECONDS_MAX = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A value that changed without a word: ``kind`` and both texts, as the source's database shows them."""
+
+    pair: str
+    kind: str
+    before: str | None
+    after: str | None
+    note: str = ""
+
+
+@dataclass
+class Outcome:
+    """Counts of values by what became of them, with the findings and the causes of refusals."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    findings: list[Finding] = field(default_factory=list)
+    causes: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: Outcome) -> None:
+        self.counts += other.counts
+        self.findings += other.findings
+        self.causes += other.causes
+
+
+@dataclass
+class Leg:
+    """A job that ran: each table's causes, and the conversions that `plan` named for its value column."""
+
+    causes: dict[str, str] = field(default_factory=dict)
+    conversions: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
+
+
+def run_round(
+    database: Database, place: Place, home: Path, random: Random, count: int, kinds: Sequence[Kind]
+) -> Outcome:
+    """Every kind with ``count`` values there and back."""
+    database.reset()
+    place.reset()
+    filled: dict[str, tuple[Kind, Texts]] = {}
+    for at, kind in enumerate(kinds):
+        table = f"t{at}"
+        filled[table] = (kind, database.fill(table, kind, [*kind.values(random, count - 1), None]))
+    return there_and_back(database, place, home, filled)
+
+
+def there_and_back(database: Database, place: Place, home: Path, filled: Mapping[str, tuple[Kind, Texts]]) -> Outcome:
+    """The two jobs of a round, or the one where the place is the database itself."""
+    pair = f"{type(database).__name__.lower()} {place.name}"
+    if place.is_home:
+        for table, (kind, _) in filled.items():
+            if place.with_targets:
+                database.like(table, kind)
+    there = run_job(home, "there", database.source(list(filled)), place.sink())
+    back = Leg()
+    if not place.is_home:
+        arrived = {table: there.types[table] for table in filled if table not in there.causes and table in there.types}
+        for table in arrived:
+            database.like(table, filled[table][0])
+        if arrived:
+            back = run_job(home, "back", place.source(arrived), database.sink())
+    outcome = Outcome()
+    for table, (kind, before) in filled.items():
+        after = database.texts(table)
+        named = [*there.conversions.get(table, ()), *back.conversions.get(table, ())]
+        cause = there.causes.get(table) or back.causes.get(table, "")
+        _judge(outcome, pair, kind, before, after, named, cause)
+    return outcome
+
+
+def _judge(
+    outcome: Outcome, pair: str, kind: Kind, before: Texts, after: Texts, named: list[dict[str, Any]], cause: str
+) -> None:
+    said = [one for one in named if _loses(one, kind)]
+    for row, value in before.items():
+        if row in after and after[row] == value:
+            outcome.counts["equal"] += 1
+        elif row in after and said:
+            outcome.counts["converted"] += 1
+            outcome.causes[
+                f"{kind.words}: " + "; ".join(f"{one['source']} -> {one['target']} {one['note']}" for one in said)
+            ] += 1
+        elif row in after:
+            outcome.counts["CHANGED"] += 1
+            outcome.findings.append(Finding(pair, kind.words, value, after[row]))
+        elif cause:
+            outcome.counts["refused"] += 1
+            outcome.causes[f"{kind.words}: {cause[:160]}"] += 1
+        else:
+            outcome.counts["LOST"] += 1
+            outcome.findings.append(Finding(pair, kind.words, value, None, "the row is gone"))
+    for row in after.keys() - before.keys():
+        outcome.counts["INVENTED"] += 1
+        outcome.findings.append(Finding(pair, kind.words, None, after[row], "nothing of the source"))
+
+
+def _loses(conversion: Mapping[str, Any], kind: Kind) -> bool:
+    """Whether a conversion that `plan` names excuses another text: one that only says in which form a value travels
+    has to bring it back."""
+    return bool(conversion["note"] and not conversion["checked"]) or kind.words == "money"
+
+
+def run_job(home: Path, name: str, source: str, sink: str) -> Leg:
+    """`plan` and `run` of one job. Rows that do not fit are set aside, tables that cannot be read are isolated."""
+    path = home / f"{name}.conf"
+    env = 'job.mode = "BATCH", parallelism = 1, error.max-rows = 100000000, error.max-ratio = 1.0'
+    path.write_text(f"env {{ {env} }}\nsource {{ {source} }}\nsink {{ {sink} }}\n")
+    leg = Leg()
+    plan = _command(home, "plan", str(path), "--json")
+    for line in plan.get("pipelines", ()):
+        for one in line["sinks"]:
+            table = _short(one["table"])
+            leg.conversions[table] = [found for found in one.get("conversions", ()) if found["column"] != "id"]
+            leg.types[table] = one["columns"]["v"] if "columns" in one else ""
+        for vertex in line["vertices"]:
+            for node in vertex["nodes"]:
+                if "v" in node.get("columns", ()):
+                    leg.types.setdefault(_short(node.get("table", node["id"])), node["columns"]["v"])
+                    leg.types[_short(node["table"])] = node["columns"]["v"]
+                break
+    receipt = _command(home, "run", str(path), "--json")
+    for table in receipt["tables"]:
+        if table["state"] != "DONE":
+            leg.causes[_short(table["table"])] = (table["cause"] or {}).get("message", table["state"])
+        elif table["rows_rejected"]:
+            leg.causes[_short(table["table"])] = "set aside"
+    return leg
+
+
+def _short(table: str) -> str:
+    return table.rpartition(".")[2].rpartition("/")[2]
+
+
+def _command(home: Path, *arguments: str) -> dict[str, Any]:
+    process = start(home, *arguments, program=IN_PROCESS)
+    try:
+        out, err = process.communicate(timeout=JOB_SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise AssertionError(f"{arguments} did not end") from None
+    try:
+        return json.loads(out)  # type: ignore[no-any-return]
+    except json.JSONDecodeError:
+        raise AssertionError(f"{arguments}: exit code {process.returncode}\n{out[-3000:]}\n{err[-6000:]}") from None
