@@ -42,7 +42,13 @@ class Cluster:
         """For a client of librdkafka; ``ours`` (with _ for .) win over what the job file says."""
         own = {name.replace("_", "."): value for name, value in ours.items()}
         # Errors are told by calls and callbacks; lines on stderr would only alarm.
-        return {"log_level": 0, **dict(self.given), **own, "bootstrap.servers": self.bootstrap}
+        return {
+            "log_level": 0,
+            "socket.keepalive.enable": True,
+            **dict(self.given),
+            **own,
+            "bootstrap.servers": self.bootstrap,
+        }
 
     @contextmanager
     def admin(self) -> Iterator[AdminClient]:

@@ -15,6 +15,7 @@ from urllib.parse import quote as url_quote
 import pymysql
 from pymysql.connections import LoadLocalPacketWrapper, MySQLResult
 
+from seatunnel_connectors.jdbc import silence
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
 from seatunnel_connectors.jdbc.statements.flavor import Row, Session
 from seatunnel_connectors.jdbc.url import Address, report_unknown
@@ -23,7 +24,7 @@ from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, b
 KNOWN = frozenset(
     {
         "usessl", "requiressl", "sslmode", "verifyservercertificate", "connecttimeout", "sockettimeout", "charset",
-        "zerodatetimebehavior", "sslca", "serversslcert",
+        "zerodatetimebehavior", "tcpkeepalive", "sslca", "serversslcert",
     }
 )  # fmt: skip
 PACKET_BYTES = 1 << 20  # of the stream that LOAD DATA reads
@@ -90,8 +91,10 @@ class MysqlSession(Session):
             host=address.host, port=address.port, user=address.user or "root", password=address.secret,
             database=address.database or None, charset="utf8mb4", autocommit=True, local_infile=True,
             connect_timeout=patience or _seconds(given.get("connecttimeout"), address.connect_seconds),
-            read_timeout=patience, **_tls(address),
+            read_timeout=patience or _seconds(given.get("sockettimeout"), 0) or None, **_tls(address),
         )  # fmt: skip
+        if given.get("tcpkeepalive", "true").lower() != "false":
+            silence.watch(self.db._sock)
         # Zero is a value like any other; a value that does not fit is an error, not something near it. A TIMESTAMP is
         # a moment, which neither the server's zone nor the session's may move.
         self.run(
@@ -175,11 +178,12 @@ def reading_url(address: Address) -> str:
     if address.secret:
         credentials += ":" + url_quote(address.secret, safe="")
     url = f"mysql://{credentials}@{address.host}:{address.port}/{url_quote(address.database, safe='')}"
+    url += f"?tcp_keepalive_time_ms={silence.IDLE_SECONDS * 1000}"
     if not wants_tls(address):
         return url
     mode = address.parameters.get("sslmode", "").lower()
     checks = str(mode.startswith("verify")).lower(), str(mode == "verify_identity").lower()
-    return f"{url}?require_ssl=true&verify_ca={checks[0]}&verify_identity={checks[1]}"
+    return f"{url}&require_ssl=true&verify_ca={checks[0]}&verify_identity={checks[1]}"
 
 
 @contextlib.contextmanager

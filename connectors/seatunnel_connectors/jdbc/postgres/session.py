@@ -20,9 +20,11 @@ from adbc_driver_manager._reader import AdbcRecordBatchReader
 from psycopg.conninfo import make_conninfo
 
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
+from seatunnel_connectors.jdbc.silence import IDLE_SECONDS, PROBE_SECONDS, PROBES, UNANSWERED_SECONDS
 from seatunnel_connectors.jdbc.url import Address, report_unknown
 from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow, lock_timeout
 
+CLIENT_CHECK_SECONDS = 5
 Statements = psycopg.Connection[tuple[Any, ...]]
 T = TypeVar("T")
 
@@ -43,6 +45,11 @@ _SAME = {
     "channelbinding": "channel_binding",
     "channel_binding": "channel_binding",
     "target_session_attrs": "target_session_attrs",
+    "keepalives": "keepalives",
+    "keepalives_idle": "keepalives_idle",
+    "keepalives_interval": "keepalives_interval",
+    "keepalives_count": "keepalives_count",
+    "tcp_user_timeout": "tcp_user_timeout",
 }
 _SERVER_TYPES = {
     "any": "any",
@@ -83,6 +90,8 @@ def _conninfo(address: Address) -> str:
     words: dict[str, Any] = {
         "host": address.host, "port": address.port, "dbname": address.database or address.user or "postgres",
         "connect_timeout": address.connect_seconds, "application_name": "seatunnel", "client_encoding": "UTF8",
+        "keepalives": 1, "keepalives_idle": IDLE_SECONDS, "keepalives_interval": PROBE_SECONDS,
+        "keepalives_count": PROBES, "tcp_user_timeout": UNANSWERED_SECONDS * 1000,
     }  # fmt: skip
     if "hosts" in given:
         places = [place.rpartition(":") for place in given["hosts"].split(",")]
@@ -195,7 +204,7 @@ def statements(address: Address) -> Iterator[Statements]:
     info = conninfo(address)
 
     def make() -> Statements:
-        return psycopg.connect(info, autocommit=True, prepare_threshold=3)
+        return opened(info, prepare_threshold=3)
 
     with borrow(("postgres-statements", info), make, psycopg.Connection.close) as connection:
         yield connection
@@ -203,7 +212,16 @@ def statements(address: Address) -> Iterator[Statements]:
 
 def connect(address: Address) -> Statements:
     """A connection of one's own, which outlives a unit (the keeper of a snapshot)."""
-    return psycopg.connect(conninfo(address), autocommit=True)
+    return opened(conninfo(address))
+
+
+def opened(info: str, **more: Any) -> Statements:
+    """A session that ends with its client, even while it waits for a lock: PostgreSQL 14 and later look for that."""
+    db = psycopg.connect(info, autocommit=True, **more)
+    if db.info.server_version >= 140000:
+        with contextlib.suppress(psycopg.errors.InvalidParameterValue):  # no such look on the server's platform
+            db.execute(f"SET client_connection_check_interval = '{CLIENT_CHECK_SECONDS}s'", prepare=False)
+    return db
 
 
 # ---------------------------------------------------------------- errors

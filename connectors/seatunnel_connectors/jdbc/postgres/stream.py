@@ -19,7 +19,7 @@ from typing import Any
 
 import psycopg
 
-from seatunnel_connectors.jdbc.postgres.session import Statements, conninfo
+from seatunnel_connectors.jdbc.postgres.session import Statements, conninfo, opened
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import NativeRefused, borrow
 from seatunnel_py.api.native import Block
@@ -58,7 +58,7 @@ class Stream:
         self._connect()
 
     def _connect(self) -> None:
-        self.session: Statements = psycopg.connect(self.info, autocommit=True)
+        self.session: Statements = opened(self.info)
         self.encrypted = bool(self.session.pgconn.ssl_in_use) or self._by_gss()
         self._socket = socket.socket(fileno=os.dup(self.session.pgconn.socket))
         self._socket.settimeout(WAIT_SECONDS)
