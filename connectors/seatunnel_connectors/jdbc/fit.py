@@ -17,6 +17,7 @@ from seatunnel_py.api import (
     Column,
     Conversion,
     DataType,
+    Kind,
     Outcome,
     Plain,
     TableSchema,
@@ -24,6 +25,8 @@ from seatunnel_py.api import (
     convert,
     parse_type,
 )
+
+_NESTED = frozenset({Kind.ARRAY, Kind.MAP, Kind.ROW, Kind.FLOAT_VECTOR, Kind.FLOAT16_VECTOR, Kind.SPARSE_FLOAT_VECTOR})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,21 @@ def checked_columns(
         if there is None or there.dtype is None:
             continue
         if verdict_of(column, there).outcome is Outcome.CHECKED:
+            found.append(CheckedColumn(column.name, there.dtype, there.digits))
+    return tuple(found)
+
+
+def rewritten_columns(
+    table: TableSchema, target: Mapping[str, TargetColumn], names: Mapping[str, str]
+) -> tuple[CheckedColumn, ...]:
+    """``checked_columns``, and those that arrive as another type of plain values: what the contract converts is not
+    left to a server, which may have several ways to do it."""
+    found = list(checked_columns(table, target, names))
+    for column in table.columns:
+        there = target.get(names[column.name])
+        if there is None or there.dtype is None or column.dtype.kind in _NESTED:
+            continue
+        if verdict_of(column, there).outcome is Outcome.CONVERTED and column.dtype.kind is not there.dtype.kind:
             found.append(CheckedColumn(column.name, there.dtype, there.digits))
     return tuple(found)
 

@@ -19,13 +19,13 @@ from seatunnel_py.api import (
     Verdict,
     stored_as,
 )
-from seatunnel_py.api.types import ANY_DIGITS
+from seatunnel_py.api.types import ANY_DIGITS, TEMPORAL
 
 
 @dataclass(frozen=True, slots=True)
 class TargetColumn:
     """A column that is there, or that is made. ``fills`` says that the database fills it when it is left out;
-    ``digits`` how many of a second's fraction it keeps."""
+    ``digits`` how many of a second's fraction it keeps; ``inexact`` that it may take texts for equal that differ."""
 
     name: str
     dtype: DataType | None
@@ -35,6 +35,7 @@ class TargetColumn:
     length: int = 0
     generated: bool = False
     digits: int = ANY_DIGITS
+    inexact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +235,8 @@ def verdict_of(column: Column, there: TargetColumn) -> Verdict:
         return Verdict(Outcome.REFUSED, f"shorter than the source's {column.length} characters")
     if column.dtype.kind is Kind.STRING and there.dtype.kind is Kind.STRING and there.digits != ANY_DIGITS:
         return Verdict(Outcome.REFUSED, f"which keeps only {there.digits} digits of a second")
-    return stored_as(column.dtype, there.dtype, there.digits)
+    known = column.scale is not None and column.dtype.kind in TEMPORAL and column.scale <= there.digits
+    return stored_as(column.dtype, there.dtype, ANY_DIGITS if known else there.digits)
 
 
 def places_of(shown: str, columns: Sequence[str], table: TableSchema) -> list[int]:

@@ -121,16 +121,21 @@ def _text_to_decimal(array: pa.Array, source: DataType, target: DataType, digits
 
 
 def plain_digits(array: pa.Array) -> pa.Array:
-    """Floating numbers as the shortest plain digits that give them back; not a number stays a word."""
+    """Floating numbers as the shortest plain digits that give them back, decimals as all of theirs; not a number stays
+    a word."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     texts = array.cast(pa.string())
-    scientific = pc.fill_null(pc.match_substring(texts, "e"), False)
+    scientific = pc.fill_null(pc.match_substring(texts, "e", ignore_case=True), False)
     if not pc.any(scientific).as_py():
         return texts
     plain = [format(Decimal(text), "f") for text in texts.filter(scientific).to_pylist()]
     return pc.replace_with_mask(texts, scientific, pa.array(plain, pa.string()))
+
+
+def _digits_as_text(array: pa.Array, source: DataType, target: DataType, digits: int) -> pa.Array:
+    return plain_digits(array)
 
 
 def _float_to_decimal(array: pa.Array, source: DataType, target: DataType, digits: int) -> pa.Array:
@@ -195,6 +200,16 @@ def _moments(array: pa.Array, source: DataType, target: DataType, digits: int) -
     return array.cast(to_arrow(target))
 
 
+def _iso_text(array: pa.Array, source: DataType, target: DataType, digits: int) -> pa.Array:
+    """ISO 8601 has four digits for a year; Arrow's text of others is not one that anything reads."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = array.cast(pa.string())
+    _require(array, pc.match_substring_regex(texts, r"^[0-9]{4}-[0-9]{2}-[0-9]{2}($|[^0-9])"), target, digits)
+    return texts
+
+
 def _from_iso(pattern: str) -> Callable[..., pa.Array]:
     def convert_text(array: pa.Array, source: DataType, target: DataType, digits: int) -> pa.Array:
         import pyarrow as pa
@@ -214,6 +229,12 @@ def _from_iso(pattern: str) -> Callable[..., pa.Array]:
 _CONVERTERS: dict[tuple[Kind, Kind], Callable[..., Any]] = {
     (Kind.FLOAT, Kind.DECIMAL): _float_to_decimal,
     (Kind.DOUBLE, Kind.DECIMAL): _float_to_decimal,
+    (Kind.FLOAT, Kind.STRING): _digits_as_text,
+    (Kind.DOUBLE, Kind.STRING): _digits_as_text,
+    (Kind.DECIMAL, Kind.STRING): _digits_as_text,
+    (Kind.DATE, Kind.STRING): _iso_text,
+    (Kind.TIMESTAMP, Kind.STRING): _iso_text,
+    (Kind.TIMESTAMP_TZ, Kind.STRING): _iso_text,
     (Kind.DECIMAL, Kind.DOUBLE): _decimal_to_float,
     (Kind.DECIMAL, Kind.FLOAT): _decimal_to_float,
     (Kind.STRING, Kind.DECIMAL): _text_to_decimal,

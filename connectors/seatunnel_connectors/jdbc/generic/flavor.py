@@ -75,10 +75,14 @@ class GenericFlavor(Flavor):
         has_rows = bool(session.ask(f"SELECT count(*) FROM {relation}")[0][0])
         return TargetTable(database, table, True, has_rows, columns, tuple(key for key in keys if key), has_books=books)
 
-    def created_type(self, column: Column, *, in_key: bool, alone: bool) -> str:
+    def created_type(self, column: Column, *, in_key: bool, alone: bool, features: frozenset[str]) -> str:
         if given := words_given(column):
             return given
         return types.created_type(column, in_key=in_key).compile(dialect=self.dialect)
+
+    def made_column(self, name: str, column: Column, kind: str) -> TargetColumn:
+        read = None if words_given(column) else types.read_as(types.created_type(column, in_key=False))
+        return TargetColumn(name, read[0] if read else None, kind, length=read[1] if read else 0)
 
     def values(self, array: pa.Array, column: Column) -> list[Any]:
         return types.to_values(array, column)

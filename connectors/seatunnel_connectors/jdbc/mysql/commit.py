@@ -59,8 +59,9 @@ class MysqlCommitter(StatementCommitter):
         """Somebody has made a table of that name since, which is kept."""
         staged = Staged(self.flavor, load)
         key = staged.key if load.upsert else []
-        insert = self.flavor.insert_from(staged.target, staged.columns, key, staged.version)
+        insert = self.flavor.insert_from(staged.target, staged.columns, key, staged.version, staged.inexact)
         session.run(insert.format(rows=f"SELECT {', '.join(staged.columns)} FROM {staged.staging}"))
+        self.flavor.check_keys(session, load, staged.staging, staged.target)
 
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         load = load_of(context.setup)

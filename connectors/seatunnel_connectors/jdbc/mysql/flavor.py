@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -9,17 +10,19 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from seatunnel_connectors.jdbc.mysql import identity, types, wire
+from seatunnel_connectors.jdbc.mysql import created, identity, leniency, types, wire
+from seatunnel_connectors.jdbc.mysql.keys import refuse_equal_keys
 from seatunnel_connectors.jdbc.mysql.session import explained, quote, sessions
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES
-from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetTable
+from seatunnel_connectors.jdbc.statements.flavor import Flavor, Row, Session, TargetTable
 from seatunnel_connectors.jdbc.statements.load import Load
 from seatunnel_connectors.jdbc.table_options import mysql_ending
 from seatunnel_connectors.jdbc.target import TargetColumn
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.jdbc.versions import COMPARED
 from seatunnel_py.api import Column, Kind, NameRules, TablePath, TableSchema, TargetPlace
+from seatunnel_py.api.types import ANY_DIGITS
 
 STILL_SECONDS = 20
 """Between two statements of a commit nothing but the driver itself takes time."""
@@ -77,17 +80,18 @@ class MysqlFlavor(Flavor):
             )
         }
         books = {LEDGER, PIECES} <= names.keys()
+        features = _features(session)
         if table not in names:
             known = session.ask("SELECT 1 FROM information_schema.schemata WHERE schema_name = %s", (database,))
-            return TargetTable(database, table, exists=False, has_books=books, database_exists=bool(known))
-        columns = {
-            name: _column(name, data, full, nullable, default, extra)
-            for name, data, full, nullable, default, extra in session.ask(
-                "SELECT column_name, data_type, column_type, is_nullable, column_default, extra "
-                "FROM information_schema.columns WHERE table_schema = %s AND table_name = %s ORDER BY ordinal_position",
-                (database, table),
+            return TargetTable(
+                database, table, exists=False, has_books=books, database_exists=bool(known), features=features
             )
-        }
+        found = session.ask(
+            "SELECT column_name, data_type, column_type, is_nullable, column_default, extra, collation_name "
+            "FROM information_schema.columns WHERE table_schema = %s AND table_name = %s ORDER BY ordinal_position",
+            (database, table),
+        )
+        columns = {row[0]: replace(_column(*row[:6]), inexact=bool(row[6]) and not is_exact(row[6])) for row in found}
         keys: dict[str, list[str]] = {}
         for index, column in session.ask(
             "SELECT index_name, column_name FROM information_schema.statistics WHERE table_schema = %s "
@@ -105,16 +109,30 @@ class MysqlFlavor(Flavor):
         return TargetTable(
             database, table, True, has_rows, columns, tuple(tuple(key) for key in keys.values()), has_books=books,
             comment=comment, lasting="" if takes_back(session, engine) else engine,
-            changes_rows=bool(changing),
+            changes_rows=bool(changing), features=features,
         )  # fmt: skip
 
-    def created_type(self, column: Column, *, in_key: bool, alone: bool) -> str:
-        return types.created_type(column, in_key=in_key)
+    def created_type(self, column: Column, *, in_key: bool, alone: bool, features: frozenset[str]) -> str:
+        return created.created_type(column, in_key=in_key, features=features)
 
-    def upsert(self, relation: str, columns: Sequence[str], key: Sequence[str], version: str) -> str:
+    def made_column(self, name: str, column: Column, kind: str) -> TargetColumn:
+        full = re.sub(r" (character set|collate|null|default) ?.*", "", kind, flags=re.I)
+        made = _column(name, re.split(r"[ (]", full)[0], full, "YES", None, "")
+        text = made.dtype is not None and made.dtype.kind is Kind.STRING and full.lower() not in created.NATIVE_TYPES
+        return replace(made, inexact=text and not is_exact(kind))
+
+    def stored(self, array: pa.Array, column: Column, shown: str) -> pa.Array:
+        return leniency.stored(array, column, shown)
+
+    def changed(self, column: Column, there: TargetColumn) -> str:
+        return "-0.0 is stored as 0" if there.dtype and there.dtype.kind in (Kind.FLOAT, Kind.DOUBLE) else ""
+
+    def upsert(
+        self, relation: str, columns: Sequence[str], key: Sequence[str], version: str, fixed: Sequence[str] = ()
+    ) -> str:
         markers = ", ".join(["%s"] * len(columns))
         values = f"INSERT INTO {relation} ({', '.join(columns)}) VALUES ({markers})"
-        return values + on_duplicate(relation, columns, version)
+        return values + on_duplicate(relation, columns, version, fixed)
 
     def is_there(self, session: Session, database: str, table: str) -> bool:
         where = "table_schema = %s AND table_name = %s"
@@ -143,13 +161,23 @@ class MysqlFlavor(Flavor):
         # that holds the ledger's row, which those want at their end, would never get them.
         return f"DELETE r FROM {relation} r FORCE INDEX ({column}) WHERE r.{column} = {self.marker}"
 
-    def insert_from(self, relation: str, columns: Sequence[str], key: Sequence[str], version: str) -> str:
+    def insert_from(
+        self, relation: str, columns: Sequence[str], key: Sequence[str], version: str, fixed: Sequence[str] = ()
+    ) -> str:
         plain = super().insert_from(relation, columns, key, version)
-        return plain + on_duplicate(relation, columns, version) if key else plain
+        return plain + on_duplicate(relation, columns, version, fixed) if key else plain
 
-    def delete_keys(self, relation: str, key: Sequence[str], keys: str) -> str:
-        same = " AND ".join(f"t.{name} = s.{name}" for name in key)
-        return f"DELETE t FROM {relation} t JOIN ({keys}) s ON {same}"
+    def delete_keys(self, relation: str, key: Sequence[str], keys: str, inexact: Sequence[str] = ()) -> str:
+        same = [f"t.{name} = s.{name}" for name in key] + [f"HEX(t.{name}) = HEX(s.{name})" for name in inexact]
+        return f"DELETE t FROM {relation} t JOIN ({keys}) s ON {' AND '.join(same)}"
+
+    def check_keys(
+        self, session: Session, load: Load, rows: str, target: str, where: str = "1 = 1", values: Row = ()
+    ) -> None:
+        refuse_equal_keys(session, load, rows, target, where, values)
+
+    def is_key(self, name: str, *, inexact: bool) -> str:
+        return f"{name} = %s" + (f" AND HEX(CONVERT({name} USING utf8mb4)) = HEX(%s)" if inexact else "")
 
     def values(self, array: pa.Array, column: Column) -> list[Any]:
         return wire.values(array, column)
@@ -165,6 +193,20 @@ class MysqlFlavor(Flavor):
         return f"VARCHAR({length}) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 
 
+def is_exact(collation: str) -> bool:
+    """Whether texts that differ are never equal under it; ``…_bin`` alone takes 'a' and 'a ' for one."""
+    return collation == "binary" or collation.endswith(("_nopad_bin", "_0900_bin"))
+
+
+def _features(session: Session) -> frozenset[str]:
+    names = ", ".join(f"'{name}'" for name in created.EXACT_COLLATIONS)
+    collations = session.ask(
+        f"SELECT collation_name FROM information_schema.collations WHERE collation_name IN ({names})"
+    )
+    version = str(session.ask("SELECT VERSION()")[0][0])
+    return created.features_of(version, [str(name) for (name,) in collations])
+
+
 def takes_back(session: Session, engine: str | None) -> bool:
     """Whether a storage engine knows transactions; of a view, which has none, its tables' engines are not asked for."""
     if engine is None or engine.lower() == "innodb":
@@ -173,12 +215,14 @@ def takes_back(session: Session, engine: str | None) -> bool:
     return bool(known) and known[0][0] == "YES"
 
 
-def on_duplicate(relation: str, columns: Sequence[str], version: str) -> str:
+def on_duplicate(relation: str, columns: Sequence[str], version: str, fixed: Sequence[str] = ()) -> str:
     """The end of an INSERT. Columns are set one after another, so the version, which the others look at, is last."""
+    changed = [name for name in columns if name not in fixed]
     if not version:
-        return " ON DUPLICATE KEY UPDATE " + ", ".join(f"{name} = VALUES({name})" for name in columns)
+        sets = [f"{name} = VALUES({name})" for name in changed]
+        return " ON DUPLICATE KEY UPDATE " + ", ".join(sets or [f"{name} = {relation}.{name}" for name in fixed])
     newer = f"{relation}.{version} IS NULL OR {relation}.{version} <= VALUES({version})"
-    others = [name for name in columns if name != version]
+    others = [name for name in changed if name != version]
     return " ON DUPLICATE KEY UPDATE " + ", ".join(
         f"{relation}.{name} = IF({newer}, VALUES({name}), {relation}.{name})" for name in (*others, version)
     )
@@ -187,10 +231,14 @@ def on_duplicate(relation: str, columns: Sequence[str], version: str) -> str:
 def _column(name: str, data: str, shown: str | bytes, nullable: str, default: Any, extra: str) -> TargetColumn:
     full = shown.decode() if isinstance(shown, bytes) else shown
     read = types.read_as(data, full, _AS_DECLARED)
+    digits = types.digits_of(read.dtype, full) if read else None
     fills = default is not None or "auto_increment" in extra
     generated = "GENERATED" in extra.upper() and "DEFAULT_GENERATED" not in extra.upper()
     length = types.length_of(data, full)
-    return TargetColumn(name, read.dtype if read else None, full, nullable == "YES", fills, length, generated)
+    return TargetColumn(
+        name, read.dtype if read else None, full, nullable == "YES", fills, length, generated,
+        ANY_DIGITS if digits is None else digits,
+    )  # fmt: skip
 
 
 FLAVOR = MysqlFlavor()

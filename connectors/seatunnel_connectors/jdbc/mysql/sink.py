@@ -113,8 +113,9 @@ class MysqlSink(StatementSink):
         else:
             options = self.request.options
             made = self.flavor.create_table(
-                beside, self.request.table, names, key, indexes=options.create_index, wanted=options.table_options
-            )
+                beside, self.request.table, names, key, indexes=options.create_index, wanted=options.table_options,
+                features=target.features,
+            )  # fmt: skip
         if load.replaces:
             effects.append(Effect("replace table", shown, shadow.statement(load), destructive=True))
         made += [

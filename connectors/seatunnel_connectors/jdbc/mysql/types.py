@@ -1,4 +1,4 @@
-"""MySQL's types and ours: the peer's map, with nothing cut that has room."""
+"""MySQL's types as we read them: SeaTunnel's map, with nothing cut that has room."""
 
 from __future__ import annotations
 
@@ -7,13 +7,8 @@ from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc.mysql.session import quote
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
-from seatunnel_connectors.jdbc.target import words_given
-from seatunnel_py.api import Column, DataType, Kind
+from seatunnel_py.api import DataType, Kind
 from seatunnel_py.api.types import decimal
-
-PRECISION_MAX, SCALE_MAX = 65, 30
-KEY_LENGTH = 255  # characters of a text without declared length that is part of a key
-VARCHAR_MAX = 4000  # longer texts count too much against a row's 65,535 bytes
 
 _INTEGERS = {
     "tinyint": (Kind.TINYINT, Kind.SMALLINT),
@@ -25,14 +20,12 @@ _INTEGERS = {
 _TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set")
 _AS_TEXT = ("json", "uuid", "inet4", "inet6")
 _BYTES = ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob")
-_SHAPES = ("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon",
+SHAPES = ("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon",
            "geometrycollection", "geomcollection")  # fmt: skip
 _TEMPORAL = {"date": Kind.DATE, "time": Kind.TIME, "datetime": Kind.TIMESTAMP, "timestamp": Kind.TIMESTAMP_TZ}
-_EWKB = (
-    "IF(ST_SRID({0}) = 0, ST_AsBinary({0}), CONCAT(SUBSTR(ST_AsBinary({0}), 1, 4), x'20', "
-    "REVERSE(UNHEX(LPAD(HEX(ST_SRID({0})), 8, '0'))), SUBSTR(ST_AsBinary({0}), 6)))"
-)
-"""PostGIS' form of a geometry: WKB with the number of its reference system, which WKB does not hold."""
+_EWKB = "IF(ST_SRID({0}) = 0, SUBSTR({0}, 5), CONCAT(SUBSTR({0}, 5, 4), x'20', SUBSTR({0}, 1, 4), SUBSTR({0}, 10)))"
+"""PostGIS' form of a geometry: WKB with the number of its reference system, which WKB does not hold. The server's own
+form is that number, then WKB; ST_AsBinary would turn the axes of some systems."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +45,7 @@ def read_as(name: str, full: str, options: JdbcSourceOptions, *, zero_dates_are_
     and at times beyond a day, and takes the process' standard error along. A TIMESTAMP is a moment: it arrives as its
     microseconds since 1970, which no time zone of server or session moves.
     """
-    data, first = name.lower(), _numbers(full)[0]
+    data, first = name.lower(), numbers(full)[0]
     if data in _INTEGERS or data in ("bigint", "year"):
         return _integer(data, full.lower(), options)
     if data == "bit":
@@ -60,15 +53,15 @@ def read_as(name: str, full: str, options: JdbcSourceOptions, *, zero_dates_are_
             return Reading(DataType(Kind.BOOLEAN), "CAST({0} AS UNSIGNED)", full)
         return Reading(DataType(Kind.BYTES), said=full)
     if data in ("decimal", "numeric", "dec", "fixed"):
-        return Reading(decimal(first or 10, _numbers(full)[1]), "CAST({0} AS CHAR)", _zerofill(full))
+        return Reading(decimal(first or 10, numbers(full)[1]), "CAST({0} AS CHAR)", _zerofill(full))
     if data in ("float", "double", "real"):
         return Reading(DataType(Kind.FLOAT if data == "float" else Kind.DOUBLE), said=_zerofill(full))
     if data in _TEXTS:
         return Reading(DataType(Kind.STRING), said=full if data in ("enum", "set") else "")
     if data in _AS_TEXT:
         return Reading(DataType(Kind.STRING), "CAST({0} AS CHAR)", full)
-    if data in _SHAPES:
-        return Reading(DataType(Kind.BYTES), _EWKB, f"{data}, as EWKB")
+    if data in SHAPES:
+        return Reading(DataType(Kind.BYTES), _EWKB, data)
     if data in _BYTES:
         if options.handle_blob_as_string and data.endswith("blob"):
             return Reading(DataType(Kind.STRING), "CONVERT({0} USING utf8mb4)", full)
@@ -81,7 +74,7 @@ def read_as(name: str, full: str, options: JdbcSourceOptions, *, zero_dates_are_
 def _integer(data: str, full: str, options: JdbcSourceOptions) -> Reading:
     if data == "year":
         return Reading(DataType(Kind.INT), "CAST({0} AS SIGNED)")
-    if data == "tinyint" and _numbers(full)[0] == 1 and options.int_type_narrowing:
+    if data == "tinyint" and numbers(full)[0] == 1 and options.int_type_narrowing:
         return Reading(DataType(Kind.BOOLEAN), said=full)
     unsigned = "unsigned" in full
     if data == "bigint":
@@ -99,65 +92,23 @@ def _temporal(data: str, full: str, zero_dates_are_null: bool) -> Reading:
     text = "CAST({0} AS CHAR)"
     value = "CAST(UNIX_TIMESTAMP({0}) * 1000000 AS SIGNED)" if data == "timestamp" else text
     if not zero_dates_are_null or data == "time":
-        return Reading(dtype, value)
+        return Reading(dtype, value, full if data == "timestamp" else "")
     # Java's driver calls a date without a month or a day a zero date as well.
     return Reading(dtype, f"IF({text} LIKE '%-00%', NULL, {value})", f"{full}, zero dates as null")
 
 
-def _numbers(full: str) -> tuple[int, int]:
+def numbers(full: str) -> tuple[int, int]:
     match = re.search(r"\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)", full)
     return (int(match[1]), int(match[2] or 0)) if match else (0, 0)
 
 
 def length_of(name: str, full: str) -> int:
-    return _numbers(full)[0] if name.lower() in ("char", "varchar", "binary", "varbinary") else 0
+    return numbers(full)[0] if name.lower() in ("char", "varchar", "binary", "varbinary") else 0
 
 
 def digits_of(dtype: DataType, full: str) -> int | None:
     """Digits of a fraction of a second; None where there are no seconds."""
-    return _numbers(full)[0] if dtype.kind in (Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ) else None
-
-
-_CREATED = {
-    Kind.BOOLEAN: "TINYINT(1)",
-    Kind.TINYINT: "TINYINT",
-    Kind.SMALLINT: "SMALLINT",
-    Kind.INT: "INT",
-    Kind.BIGINT: "BIGINT",
-    Kind.FLOAT: "FLOAT",
-    Kind.DOUBLE: "DOUBLE",
-    Kind.DATE: "DATE",
-    Kind.NULL: "LONGTEXT",
-}
-_TEXT = "CHARACTER SET utf8mb4"
-
-
-def created_type(column: Column, *, in_key: bool) -> str:
-    """A column's type in a table that we create."""
-    dtype, length = column.dtype, column.length
-    if given := words_given(column):
-        return given
-    match dtype.kind:
-        case Kind.DECIMAL:
-            return f"DECIMAL({min(dtype.precision, PRECISION_MAX)},{min(dtype.scale, SCALE_MAX)})"
-        case Kind.STRING:
-            return f"{_text_type(length or KEY_LENGTH if in_key else length)} {_TEXT}"
-        case Kind.BYTES | Kind.BINARY_VECTOR | Kind.BFLOAT16_VECTOR:
-            length = length or KEY_LENGTH if in_key else length
-            return f"VARBINARY({length})" if 0 < length <= VARCHAR_MAX else "LONGBLOB"
-        case Kind.TIME | Kind.TIMESTAMP | Kind.TIMESTAMP_TZ:
-            digits = 6 if column.scale is None else max(0, min(column.scale, 6))
-            return f"{'TIME' if dtype.kind is Kind.TIME else 'DATETIME'}({digits})"
-        case _:
-            return _CREATED.get(dtype.kind, "JSON")
-
-
-def _text_type(length: int) -> str:
-    if 0 < length <= VARCHAR_MAX:
-        return f"VARCHAR({length})"
-    if 0 < length * 4 <= 0xFFFF:
-        return "TEXT"
-    return "MEDIUMTEXT" if 0 < length * 4 <= 0xFFFFFF else "LONGTEXT"
+    return numbers(full)[0] if dtype.kind in (Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ) else None
 
 
 def selected(expression: str, name: str) -> str:

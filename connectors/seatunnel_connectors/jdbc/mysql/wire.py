@@ -118,7 +118,7 @@ def field_texts(array: pa.Array, column: Column) -> pa.Array:
             return array.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us")).cast(pa.string())
         case Kind.FLOAT | Kind.DOUBLE:
             _refuse_not_finite(array)
-            return array.cast(pa.string())
+            return array.cast(pa.float64()).cast(pa.string())  # its own digits, also in a wider column
         case Kind.ARRAY | Kind.MAP | Kind.ROW | Kind.FLOAT_VECTOR | Kind.FLOAT16_VECTOR | Kind.SPARSE_FLOAT_VECTOR:
             return _escaped(pa.array([_json(value) for value in array.to_pylist()], pa.string()))
         case _:

@@ -31,23 +31,25 @@ class MysqlWriter(StatementWriter):
         self.temporary = quote(load.database, f"st_{load.token}")
 
     def insert(self, data: pa.RecordBatch) -> None:
-        if not self.may_load or not data.num_rows:
-            super().insert(data)
+        if not data.num_rows:
             return
         try:
-            if self.straight and self._load_straight(self.relation, data):
+            if self.may_load and self.straight and self._load_straight(self.relation, data):
                 return
-            if not (self.load.key and self.load.upsert):
-                super().insert(data)  # strict statements: the first bad row is named
-                return
-            self.straight = False
-            self._load_by_key(data)
         except pymysql.Error as error:
-            if error.args and error.args[0] in LOCAL_INFILE_OFF:
-                self.may_load = False
-                super().insert(data)
-                return
-            raise
+            self._without_load(error)
+        by_key = bool(self.load.key and self.load.upsert)
+        if not by_key or not (self.may_load or self.load.inexact):
+            super().insert(data)  # strict statements: the first bad row is named
+            return
+        self.straight = False
+        self._insert_by_key(data)
+
+    def _without_load(self, error: pymysql.Error) -> None:
+        """LOAD DATA LOCAL may be switched off; any other error is one."""
+        if not error.args or error.args[0] not in LOCAL_INFILE_OFF:
+            raise error
+        self.may_load = False
 
     def keep(self, data: pa.RecordBatch, kind: RowKind) -> None:
         marks = (f"{UNIT} = '{self.unit}'", f"{KIND} = {kind.value}")
@@ -55,9 +57,7 @@ class MysqlWriter(StatementWriter):
             if self.may_load and self._load_straight(self.staged.staging, data, marks):
                 return
         except pymysql.Error as error:
-            if not error.args or error.args[0] not in LOCAL_INFILE_OFF:
-                raise
-            self.may_load = False
+            self._without_load(error)
         super().keep(data, kind)  # strict statements: the first bad row is named
 
     def _load_straight(self, relation: str, data: pa.RecordBatch, marks: tuple[str, ...] = ()) -> bool:
@@ -69,7 +69,8 @@ class MysqlWriter(StatementWriter):
         self.session.run("ROLLBACK TO SAVEPOINT block")
         return False
 
-    def _load_by_key(self, data: pa.RecordBatch) -> None:
+    def _insert_by_key(self, data: pa.RecordBatch) -> None:
+        """New rows, or new values for rows whose key is there, by way of a temporary table."""
         if self.merging:
             self.session.run(f"DELETE FROM {self.temporary}")
         else:
@@ -79,14 +80,24 @@ class MysqlWriter(StatementWriter):
                 f"SELECT {names} FROM {self.relation} WHERE 1 = 0"
             )
             self.merging = True
+        self._fill_temporary(data)
+        columns, fixed = self.staged.columns, self.staged.inexact
+        insert = self.flavor.insert_from(self.relation, columns, self.staged.key, self.staged.version, fixed)
+        self.session.run(insert.format(rows=f"SELECT {', '.join(columns)} FROM {self.temporary} ORDER BY st_order"))
+        self.flavor.check_keys(self.session, self.load, self.temporary, self.relation)
+
+    def _fill_temporary(self, data: pa.RecordBatch) -> None:
+        if not self.may_load:
+            names = self.staged.columns
+            markers = ", ".join(["%s"] * len(names))
+            statement = f"INSERT INTO {self.temporary} ({', '.join(names)}) VALUES ({markers})"
+            self.session.run_many(statement, self._rows(data))
+            return
         written, warnings = self._load(self.temporary, data)
         complaints = self._complaints() if warnings else []
         if written != data.num_rows or complaints:
             shown = "; ".join(complaints[:3]) or f"{written} of {data.num_rows} rows were taken"
             raise BadRows(f"{self.what}: {shown}", "widen the target column, or convert it in a transform")
-        columns = self.staged.columns
-        insert = self.flavor.insert_from(self.relation, columns, self.staged.key, self.staged.version)
-        self.session.run(insert.format(rows=f"SELECT {', '.join(columns)} FROM {self.temporary} ORDER BY st_order"))
 
     def _load(self, relation: str, data: pa.RecordBatch, marks: tuple[str, ...] = ()) -> tuple[int, int]:
         columns, assignments, texts = [], list(marks), []

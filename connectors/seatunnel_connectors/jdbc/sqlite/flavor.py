@@ -63,10 +63,16 @@ class SqliteFlavor(Flavor):
         has_rows = bool(session.ask(f"SELECT EXISTS (SELECT 1 FROM {quote(table)})")[0][0])
         return TargetTable("", table, True, has_rows, columns, keys, has_books=books)
 
-    def created_type(self, column: Column, *, in_key: bool, alone: bool) -> str:
+    def created_type(self, column: Column, *, in_key: bool, alone: bool, features: frozenset[str]) -> str:
         return types.created_type(column, alone=alone)
 
-    def upsert(self, relation: str, columns: Sequence[str], key: Sequence[str], version: str) -> str:
+    def made_column(self, name: str, column: Column, kind: str) -> TargetColumn:
+        read = types.read_as(kind)
+        return TargetColumn(name, read[0] if read else None, kind, length=read[1] if read else 0)
+
+    def upsert(
+        self, relation: str, columns: Sequence[str], key: Sequence[str], version: str, fixed: Sequence[str] = ()
+    ) -> str:
         markers = ", ".join("?" * len(columns))
         values = f"INSERT INTO {relation} AS t ({', '.join(columns)}) VALUES ({markers})"
         return values + on_conflict(columns, key, version)
@@ -107,7 +113,9 @@ class SqliteFlavor(Flavor):
             f"CREATE INDEX IF NOT EXISTS {index} ON {staging} (st_unit)",
         ]
 
-    def insert_from(self, relation: str, columns: Sequence[str], key: Sequence[str], version: str) -> str:
+    def insert_from(
+        self, relation: str, columns: Sequence[str], key: Sequence[str], version: str, fixed: Sequence[str] = ()
+    ) -> str:
         plain = super().insert_from(f"{relation} AS t" if key else relation, columns, key, version)
         return plain + on_conflict(columns, key, version) if key else plain
 

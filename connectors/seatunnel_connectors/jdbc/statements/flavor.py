@@ -64,6 +64,8 @@ class TargetTable:
     """Why no other table can take its place, where that was asked for."""
     changes_rows: bool = False
     """A trigger may make another row of one before it is looked at."""
+    features: frozenset[str] = frozenset()
+    """Types and collations that not every server of this kind has."""
 
 
 class Flavor(ABC):
@@ -123,16 +125,32 @@ class Flavor(ABC):
         """What stands at that name now, with the tables of ``books`` beside it."""
 
     @abstractmethod
-    def created_type(self, column: Column, *, in_key: bool, alone: bool) -> str:
+    def created_type(self, column: Column, *, in_key: bool, alone: bool, features: frozenset[str]) -> str:
         """A column's type in a table that we create; ``alone`` says that it is the whole key. ValueError where there
         is none."""
+
+    @abstractmethod
+    def made_column(self, name: str, column: Column, kind: str) -> TargetColumn:
+        """``column`` in the target, under ``name``, of the type that ``created_type`` said."""
+
+    def stored(self, array: pa.Array, column: Column, shown: str) -> pa.Array:
+        """The values as a column of the type ``shown`` takes them. ValueMisfitError for the first value that the
+        database would take, and store as another."""
+        return array
+
+    def changed(self, column: Column, there: TargetColumn) -> str:
+        """What becomes of the column's values there, beyond what their types say; empty: nothing."""
+        return ""
 
     compared: ClassVar[frozenset[Kind]] = frozenset()
     """What kinds of columns its statements can compare (``versions``); none: rows have no versions there."""
 
-    def upsert(self, relation: str, columns: Sequence[str], key: Sequence[str], version: str) -> str:
+    def upsert(
+        self, relation: str, columns: Sequence[str], key: Sequence[str], version: str, fixed: Sequence[str] = ()
+    ) -> str:
         """A statement that inserts or updates one row by key, all names being quoted already; empty where the
-        database has none, which its writer must know. ``version``: only where this column is not smaller."""
+        database has none, which its writer must know. ``version``: only where this column is not smaller.
+        ``fixed``: columns of the key that stay as they are in a row that is there."""
         return ""
 
     def is_there(self, session: Session, database: str, table: str) -> bool:
@@ -168,17 +186,30 @@ class Flavor(ABC):
         none where the database cannot stage rows."""
         return []
 
+    def check_keys(
+        self, session: Session, load: Load, rows: str, target: str, where: str = "1 = 1", values: Row = ()
+    ) -> None:
+        """BadRows where a row of the relation ``rows`` (``s`` in ``where``) went into another key's row of ``target``,
+        which takes texts for equal that differ (``Load.inexact``)."""
+        return
+
+    def is_key(self, name: str, *, inexact: bool) -> str:
+        """The condition that a column of the key has a value; the same value once for each marker."""
+        return f"{name} = {self.marker}"
+
     def delete_where(self, relation: str, column: str) -> str:
         """Deletes the rows with one value in a column that has an index, and waits for nobody's other rows."""
         return f"DELETE FROM {relation} WHERE {column} = {self.marker}"
 
-    def insert_from(self, relation: str, columns: Sequence[str], key: Sequence[str], version: str) -> str:
+    def insert_from(
+        self, relation: str, columns: Sequence[str], key: Sequence[str], version: str, fixed: Sequence[str] = ()
+    ) -> str:
         """Insert the rows of a query that replaces ``{rows}``; by ``key``, where there is one, they update as well, and
-        with ``version`` only where this column is not smaller."""
+        with ``version`` only where this column is not smaller. ``fixed``: see ``upsert``."""
         return f"INSERT INTO {relation} ({', '.join(columns)}) {{rows}}"
 
-    def delete_keys(self, relation: str, key: Sequence[str], keys: str) -> str:
-        """Delete the rows whose keys a query gives."""
+    def delete_keys(self, relation: str, key: Sequence[str], keys: str, inexact: Sequence[str] = ()) -> str:
+        """Delete the rows whose keys a query gives; those of ``inexact`` columns byte by byte."""
         return f"DELETE FROM {relation} WHERE ({', '.join(key)}) IN ({keys})"
 
     @abstractmethod
@@ -190,13 +221,13 @@ class Flavor(ABC):
 
     def create_table(
         self, relation: str, table: TableSchema, names: Mapping[str, str], key: Sequence[str], *, indexes: bool,
-        wanted: Mapping[str, str],
+        wanted: Mapping[str, str], features: frozenset[str],
     ) -> list[str]:  # fmt: skip
         """CREATE TABLE and what belongs to it, each without effect where it was done before."""
         lines = []
         for column in table.columns:
             in_key = column.name in key
-            kind = self.created_type(column, in_key=in_key, alone=in_key and len(key) == 1)
+            kind = self.created_type(column, in_key=in_key, alone=in_key and len(key) == 1, features=features)
             forced = in_key or not column.nullable
             lines.append(f"{self.quote(names[column.name])} {kind}{' NOT NULL' if forced else ''}")
         if key and indexes:

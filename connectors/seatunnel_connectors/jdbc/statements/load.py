@@ -26,7 +26,9 @@ class Load:
     RECREATED; empty: there is none), ``comment`` is what people will read about the table. ``sources`` are the columns
     of the rows that go into ``names``; empty in what an older version has set up. ``required`` are those names where
     the target takes no null. ``told_by``: how the database tells the target from another table that is made under its
-    name (``Flavor.told_by``); empty where no other commit follows one that shows rows, or it cannot tell."""
+    name (``Flavor.told_by``); empty where no other commit follows one that shows rows, or it cannot tell.
+    ``types`` are the types of ``names``, and ``rewritten`` the columns that ``fit.Fit`` tests or converts. ``inexact``
+    are columns of ``key`` whose texts the target may take for equal though they differ."""
 
     database: str
     table: str
@@ -47,6 +49,9 @@ class Load:
     sources: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     told_by: str = ""
+    types: tuple[str, ...] = ()
+    rewritten: tuple[tuple[Plain, ...], ...] = ()
+    inexact: tuple[str, ...] = ()
 
     @property
     def shows_early(self) -> bool:
@@ -81,6 +86,6 @@ class Load:
 def load_of(data: Any) -> Load:
     """Read back what ``Load.to_plain`` wrote."""
     fields = {key: value for key, value in dict(data).items() if key != "version"}
-    for name in ("names", "key", "renew", "prepare", "sources", "required"):
+    for name in ("names", "key", "renew", "prepare", "sources", "required", "types", "rewritten", "inexact"):
         fields[name] = tuple(fields.get(name, ()))
     return Load(**fields)

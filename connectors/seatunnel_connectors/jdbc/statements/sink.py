@@ -6,11 +6,12 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from seatunnel_connectors.jdbc import versions
+from seatunnel_connectors.jdbc import fit, versions
 from seatunnel_connectors.jdbc.dialect import SinkRequest, TableSink
 from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, Recipe
 from seatunnel_connectors.jdbc.siblings import mark_prepared, prepared_by_sibling
 from seatunnel_connectors.jdbc.statements.books import PIECES, Books
+from seatunnel_connectors.jdbc.statements.columns import columns_of, conversions
 from seatunnel_connectors.jdbc.statements.committer import StatementCommitter
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetTable
 from seatunnel_connectors.jdbc.statements.load import SHADOW, STAGED, TABLE, Load, load_of
@@ -127,12 +128,16 @@ class StatementSink(TableSink):
         token = secrets.token_hex(4)
         relation = self.flavor.quote(*filter(None, (target.database, target.table)))
         books = target.has_books or target.may_create
+        columns = columns_of(self.flavor, table, target, chosen, key, names)
         load = Load(
             target.database, target.table, token, tuple(names.values()), tuple(names[name] for name in key),
             options.enable_upsert, books, how=self._how(shown, target, chosen, key, books=books),
             staging=f"{target.table[:STAGING_NAME_MAX]}__st_{token}", at_end=self.request.mode is JobMode.BATCH,
             booked=target.has_books, versioned_by=versions.versioned_by(options, names),
             sources=tuple(names), required=self._required(target, chosen, key, names),
+            types=tuple(columns[name].shown for name in names.values()),
+            rewritten=tuple(tuple(one.to_plain()) for one in fit.rewritten_columns(table, columns, names)),
+            inexact=tuple(names[name] for name in key if columns[names[name]].inexact),
         )  # fmt: skip
         load = replace(load, told_by=told_by if load.books and load.shows_early else "")
         load = self._as_shadow(load, target, chosen) if load.how == SHADOW else load
@@ -143,7 +148,9 @@ class StatementSink(TableSink):
             prepare += self.flavor.mark(relation, self.flavor.quote(load.names[0]), token)
         visible = Visible.STAGED if load.how == TABLE else Visible.FINAL if load.at_end else Visible.COMMITTED
         load = replace(load, renew=tuple(renew), prepare=tuple(prepare))
-        return Setup(tuple(effects), load.to_plain(), visible, load.books)
+        return Setup(
+            tuple(effects), load.to_plain(), visible, load.books, conversions(self.flavor, table, columns, names)
+        )
 
     def _required(
         self, target: TargetTable, chosen: Plan, key: Sequence[str], names: Mapping[str, str]
@@ -205,7 +212,9 @@ class StatementSink(TableSink):
                 problems.append("the user may not create tables there")
             for column in self.request.table.columns:
                 try:
-                    self.flavor.created_type(column, in_key=column.name in key, alone=len(key) == 1)
+                    self.flavor.created_type(
+                        column, in_key=column.name in key, alone=len(key) == 1, features=target.features
+                    )
                 except (ValueError, KeyError):
                     problems.append(f"column {column.name!r}: the database has no type for {column.dtype}")
         else:
@@ -248,8 +257,9 @@ class StatementSink(TableSink):
         if chosen.create:
             options = self.request.options
             created = self.flavor.create_table(
-                relation, self.request.table, names, key, indexes=options.create_index, wanted=options.table_options
-            )
+                relation, self.request.table, names, key, indexes=options.create_index, wanted=options.table_options,
+                features=target.features,
+            )  # fmt: skip
             prepare += [] if shadow else created
             effects.append(Effect("create table", shown, created[0]))
         if load.books and not target.has_books:

@@ -46,6 +46,10 @@ class Staged:
         return [self.flavor.quote(name) for name in self.load.key]
 
     @property
+    def inexact(self) -> list[str]:
+        return [self.flavor.quote(name) for name in self.load.inexact]
+
+    @property
     def version(self) -> str:
         return self.load.versioned_by and self.flavor.quote(self.load.versioned_by)
 
@@ -87,14 +91,18 @@ class Staged:
         """One unit's rows into the target. Where rows are merged by key the database does not say how many it took."""
         deletes = self._count(session, unit, RowKind.DELETE) if self.key else 0
         if deletes:
-            session.run(self.flavor.delete_keys(self.target, self.key, self._deleted()), (unit, RowKind.DELETE.value))
-        insert = self.flavor.insert_from(self.target, self.columns, self.key if self.load.upsert else [], self.version)
+            gone = self.flavor.delete_keys(self.target, self.key, self._deleted(), self.inexact)
+            session.run(gone, (unit, RowKind.DELETE.value))
+        key = self.key if self.load.upsert else []
+        insert = self.flavor.insert_from(self.target, self.columns, key, self.version, self.inexact)
         if not deletes:
             taken = session.run(insert.format(rows=self._rows()), (unit,))
             if not (self.key and self.load.upsert) and taken < rows and self._rows_of(session, unit) == rows:
                 raise conservation.not_taken(self.load.shown, rows, taken)
         else:
             session.run(insert.format(rows=self._rows_behind_deletes()), (unit, RowKind.DELETE.value, unit))
+        where = f"s.{UNIT} = {self.flavor.marker} AND s.{KIND} <> {RowKind.DELETE.value}"
+        self.flavor.check_keys(session, self.load, self.staging, self.target, where, (unit,))
 
     def forget(self, session: Session, units: Iterable[str]) -> int:
         """Take units off; how many rows they had."""
@@ -118,12 +126,19 @@ class Staged:
 
     def _rows_behind_deletes(self) -> str:
         """Rows that no later delete of their key takes away."""
-        key, marker, order = ", ".join(self.key), self.flavor.marker, self.flavor.row_order
+        marker, order = self.flavor.marker, self.flavor.row_order
+        key = ", ".join((*self.key, *(f"HEX({name}) AS st_hex{at}" for at, name in enumerate(self.inexact))))
+        groups = ", ".join((*self.key, *(f"st_hex{at}" for at in range(len(self.inexact)))))
         last = (
             f"SELECT {key}, max({order}) AS st_last FROM {self.staging} "
-            f"WHERE {UNIT} = {marker} AND {KIND} = {marker} GROUP BY {key}"
+            f"WHERE {UNIT} = {marker} AND {KIND} = {marker} GROUP BY {groups}"
         )
-        same = " AND ".join(f"d.{name} = s.{name}" for name in self.key)
+        same = " AND ".join(
+            (
+                *(f"d.{name} = s.{name}" for name in self.key),
+                *(f"d.st_hex{at} = HEX(s.{name})" for at, name in enumerate(self.inexact)),
+            )
+        )
         return (
             f"SELECT {', '.join(f's.{name}' for name in self.columns)} FROM {self.staging} s "
             f"LEFT JOIN ({last}) d ON {same} WHERE s.{UNIT} = {marker} AND s.{KIND} <> {RowKind.DELETE.value} "

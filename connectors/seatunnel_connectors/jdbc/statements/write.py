@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from seatunnel_connectors.jdbc import crash_points, versions
 from seatunnel_connectors.jdbc.dialect import SinkRequest
+from seatunnel_connectors.jdbc.fit import fit_of
 from seatunnel_connectors.jdbc.held import Held
 from seatunnel_connectors.jdbc.recorded import Recorded
 from seatunnel_connectors.jdbc.statements.books import Books
@@ -16,7 +17,18 @@ from seatunnel_connectors.jdbc.statements.flavor import Flavor, Row, Session
 from seatunnel_connectors.jdbc.statements.load import SHADOW, Load
 from seatunnel_connectors.jdbc.statements.staged import Staged
 from seatunnel_connectors.jdbc.target import places_of
-from seatunnel_py.api import BadRows, Batch, FatalError, Piece, Position, Reached, RowKind, WriteContext, Writer
+from seatunnel_py.api import (
+    BadRows,
+    Batch,
+    FatalError,
+    Piece,
+    Position,
+    Reached,
+    RowKind,
+    ValueMisfitError,
+    WriteContext,
+    Writer,
+)
 
 BLOCK_ROWS = 20_000  # rows as Python values are held only this many at a time
 
@@ -28,10 +40,12 @@ class StatementWriter(Writer):
         self.flavor = flavor
         self.table = request.table
         self.load = load
+        self.fit = fit_of(request.table, load.rewritten, load.table)
         places = places_of(f"table {load.table}", load.sources, request.table) if load.sources else None
         in_place = places is None or places == [*range(len(request.table.columns))]
         self.places = None if in_place else places
-        self.columns = request.table.columns if places is None else [request.table.columns[at] for at in places]
+        columns = self.fit.table.columns
+        self.columns = columns if places is None else [columns[at] for at in places]
         self.context = context
         self.relation = flavor.quote(*filter(None, (load.database, load.into)))
         self.what = f"writing table {load.table}"
@@ -83,15 +97,33 @@ class StatementWriter(Writer):
                 f"table {self.load.table}: rows with columns that the source did not send cannot be written",
                 "let the source send whole rows",
             )
+        before = self.rows
         self.rows += batch.rows
         self.bytes += batch.data.nbytes
         if self.recorded is not None:
             return
-        data = batch.data if self.places is None else batch.data.select(self.places)
+        data = self.fit.apply(batch.data, before)
+        data = self._as_stored(data if self.places is None else data.select(self.places), before)
         with self.flavor.explained(self.what):
             for start in range(0, batch.rows, BLOCK_ROWS):
                 part = None if batch.kinds is None else batch.kinds.slice(start, BLOCK_ROWS)
                 self._block(data.slice(start, BLOCK_ROWS), part)
+
+    def _as_stored(self, data: pa.RecordBatch, before: int) -> pa.RecordBatch:
+        """The rows as the target's own types take them: the database tests less than it should."""
+        for at, (column, shown) in enumerate(zip(self.columns, self.load.types, strict=False)):
+            given = data.column(at)
+            try:
+                array = self.flavor.stored(given, column, shown)
+            except ValueMisfitError as error:
+                raise BadRows(
+                    f"{self.what}: column {column.name!r}: {error}",
+                    "widen the target's column, or convert the column in a transform",
+                    before + error.row,
+                ) from None
+            if array is not given:
+                data = data.set_column(at, data.schema.field(at).with_type(array.type), array)
+        return data
 
     def ends_at(self, reached: Reached) -> None:
         self.end, self.read = reached.end, reached.rows
@@ -158,10 +190,19 @@ class StatementWriter(Writer):
         elif kind is RowKind.UPDATE_AFTER:
             self._update(data)
         else:
-            where = " AND ".join(f"{self.flavor.quote(name)} = {self.flavor.marker}" for name in self.load.key)
-            keys = [self.load.names.index(name) for name in self.load.key]
+            where, keys = self._key_condition()
             rows = [tuple(row[at] for at in keys) for row in self._rows(data)]
             self.session.run_many(f"DELETE FROM {self.relation} WHERE {where}", rows)
+
+    def _key_condition(self) -> tuple[str, list[int]]:
+        """The condition that finds a row by its key, and the places of the values for its markers."""
+        texts, places = [], []
+        for name in self.load.key:
+            inexact = name in self.load.inexact
+            texts.append(self.flavor.is_key(self.flavor.quote(name), inexact=inexact))
+            markers = self.flavor.is_key("", inexact=inexact).count(self.flavor.marker)
+            places += [self.load.names.index(name)] * markers
+        return " AND ".join(texts), places
 
     def _needs_key(self, kind: RowKind) -> FatalError:
         return FatalError(
@@ -186,8 +227,8 @@ class StatementWriter(Writer):
     def _update(self, data: pa.RecordBatch) -> None:
         others = [name for name in self.load.names if name not in self.load.key] or list(self.load.key)
         sets = ", ".join(f"{self.flavor.quote(name)} = {self.flavor.marker}" for name in others)
-        where = " AND ".join(f"{self.flavor.quote(name)} = {self.flavor.marker}" for name in self.load.key)
-        order = [self.load.names.index(name) for name in (*others, *self.load.key)]
+        where, keys = self._key_condition()
+        order = [*(self.load.names.index(name) for name in others), *keys]
         rows = [tuple(row[at] for at in order) for row in self._rows(data)]
         self.session.run_many(f"UPDATE {self.relation} SET {sets} WHERE {where}", rows)
 

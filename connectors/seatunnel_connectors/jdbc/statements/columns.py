@@ -1,0 +1,38 @@
+"""The columns of a target, as they are or as they will be made, and what becomes of values in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from seatunnel_connectors.jdbc import fit
+from seatunnel_connectors.jdbc.statements.flavor import Flavor, TargetTable
+from seatunnel_connectors.jdbc.target import Plan, TargetColumn
+from seatunnel_py.api import Conversion, TableSchema
+
+
+def columns_of(
+    flavor: Flavor, table: TableSchema, target: TargetTable, chosen: Plan, key: Sequence[str], names: Mapping[str, str]
+) -> Mapping[str, TargetColumn]:
+    """The target's columns by their names there; ``names`` maps the upstream's."""
+    if not chosen.create:
+        return target.columns
+    made = {}
+    for column in table.columns:
+        in_key = column.name in key
+        kind = flavor.created_type(column, in_key=in_key, alone=len(key) == 1, features=target.features)
+        made[names[column.name]] = flavor.made_column(names[column.name], column, kind)
+    return made
+
+
+def conversions(
+    flavor: Flavor, table: TableSchema, columns: Mapping[str, TargetColumn], names: Mapping[str, str]
+) -> tuple[Conversion, ...]:
+    """What the contract says, and what the database does beyond it."""
+    found = {one.column: one for one in fit.conversions(table, columns, names)}
+    for column in table.columns:
+        there = columns[names[column.name]]
+        if note := flavor.changed(column, there):
+            one = found.get(column.name, Conversion(column.name, str(column.dtype), there.shown))
+            found[column.name] = replace(one, note="; ".join(filter(None, (one.note, note))))
+    return tuple(found.values())
