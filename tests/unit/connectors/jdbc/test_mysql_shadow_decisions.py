@@ -102,7 +102,7 @@ def with_columns(target: TargetTable) -> TargetTable:
 
 
 def planned(target: TargetTable, table: TableSchema = TABLE, **options: Any) -> Load:
-    return load_of(sink(table, **options)._plan(with_columns(target)).data)
+    return load_of(sink(table, **options)._plan(with_columns(target), "").data)
 
 
 UNPROVED = replace(TABLE, primary_key=PrimaryKey(("id",), "", False))
@@ -164,7 +164,7 @@ def test_two_sinks_of_a_job_into_one_table_do_not_rename_over_each_other() -> No
 
 
 def test_nothing_is_destroyed_before_the_end_and_the_plan_says_what_is() -> None:
-    setup = sink(**EMPTIED)._plan(with_columns(THERE))
+    setup = sink(**EMPTIED)._plan(with_columns(THERE), "")
     load = load_of(setup.data)
 
     assert setup.visible is Visible.FINAL and load.renew == ()
@@ -175,7 +175,7 @@ def test_nothing_is_destroyed_before_the_end_and_the_plan_says_what_is() -> None
     assert setup.effects[0].statement == (
         f"RENAME TABLE `b`.`t` TO `b`.`{load.staging}_old`, `b`.`{load.staging}` TO `b`.`t`"
     )
-    recreated = sink(**RECREATED)._plan(with_columns(THERE))
+    recreated = sink(**RECREATED)._plan(with_columns(THERE), "")
     assert [(one.action, one.destructive) for one in recreated.effects] == [
         ("create table", False), ("replace table", True),
     ]  # fmt: skip
