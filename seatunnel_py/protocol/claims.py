@@ -7,7 +7,8 @@ claim; before them the record that it continues from, and so on with that record
 is void (P3). (CL4) A driver continues from the newest record of the chain. Where that one cannot be read, is missing,
 or is older than another durable place says, it stops; it never takes an older one by itself (I17, F23, F24). (CL5) An
 id is never used twice (I11). Ids of aborted checkpoints are nowhere durable: a driver therefore uses no id that is
-``ID_RESERVE`` or more above the newest durable one, and the next driver begins above that.
+``ID_RESERVE`` or more above the newest durable one, and the next driver begins above that. (CL6) Claims that contradict
+each other or themselves are damaged: nothing is restored by them, not even what they agree on.
 
 May not know: how the store does any of it.
 """
@@ -93,6 +94,8 @@ def newest(
     """The record to go on from; None: there is none, and none was ever said to be (CL4). ``at_least``: the highest
     checkpoint that another durable place (a ledger, a savepoint's list) says was completed."""
     known, every = tuple(claims), tuple(records)
+    if why := contradiction(known):
+        return RestoreRefused(why)
     top = max(known, key=lambda claim: claim.incarnation, default=None)
     owner = 0 if top is None else top.incarnation
     if unclaimed := [one for one in every if one.incarnation > owner]:
@@ -108,6 +111,26 @@ def newest(
         wanted = max(claimed, at_least)
         return RestoreRefused(f"checkpoint {wanted} was completed, but the store does not show it")
     return last
+
+
+def contradiction(claims: Iterable[Claim]) -> str:
+    """What is wrong with these claims of one pipeline (CL6), or nothing."""
+    seen: dict[int, Claim] = {}
+    for claim in sorted(claims, key=lambda one: one.incarnation):
+        who, from_nothing = f"the claim of driver {claim.incarnation}", claim.continues is None
+        if claim.incarnation in seen:
+            return f"there are two claims of driver {claim.incarnation}"
+        if from_nothing != (claim.continues_of == 0):
+            return f"{who} is damaged: it does not say which checkpoint of which driver it continues from"
+        if not 0 <= claim.continues_of < claim.incarnation or claim.first < 1:
+            return f"{who} is damaged: driver {claim.continues_of}, first checkpoint {claim.first}"
+        if claim.continues is not None and not 0 <= claim.continues < claim.first:
+            return f"{who} is damaged: it continues from checkpoint {claim.continues}, and begins with {claim.first}"
+        # One that was overtaken while it claimed was not seen by others; one that is continued from was.
+        if claim.continues_of in seen and claim.first <= seen[claim.continues_of].first:
+            return f"{who} is damaged: it begins with checkpoint {claim.first}, which an earlier driver has used"
+        seen[claim.incarnation] = claim
+    return ""
 
 
 def claim_from(

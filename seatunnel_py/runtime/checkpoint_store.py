@@ -4,7 +4,8 @@ Rules. (1) An incarnation is taken by create-if-absent, and its number is a fenc
 is, and one that finds a newer incarnation has failed (I34). What an overtaken driver still managed to write lies off
 the chain of claims, where nobody looks for it (``protocol.claims``). (2) A write is one durable act for all records in
 it: they are one name, which is there whole or not at all (I10). (3) Nothing is changed afterwards; a name is deleted
-when none of its records is wanted (I18).
+when none of its records is wanted (I18). (4) Every file names itself and carries a checksum (``sealed.py``). One that
+is damaged, that belongs under another name, or that speaks of a driver who has taken no incarnation is refused.
 
 ::
 
@@ -16,10 +17,10 @@ when none of its records is wanted (I18).
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TypeVar
 from zlib import crc32
 
 from seatunnel_py.api.storage import Storage
@@ -28,11 +29,19 @@ from seatunnel_py.protocol.claims import Claim, DamagedRecord, Stored
 from seatunnel_py.protocol.items import Plain
 from seatunnel_py.protocol.record_format import RecordRefused, decode, encode, encode_plan
 from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.runtime.sealed import Damaged, is_old, is_old_lineage, is_sealed, sealed, unsealed
 
 _MAGIC = b"STREC\x00\x00\x01"
 _COUNT = struct.Struct("<I")
 _FRAME = struct.Struct("<QIII")  # checkpoint, bytes of the pipeline's name, bytes of the record, checksum of both
-_T = TypeVar("_T")
+_NUMBERED = re.compile(r"\d+(-\d+)?")
+_CLAIM = frozenset({"incarnation", "continues", "continues_of", "first"})
+
+
+WAYS_ON = (
+    "give the store back what it had, from a copy; or begin anew with --fresh, behind rows that are visible already: "
+    "empty the targets first"
+)
 
 
 class StoreError(SeaTunnelError):
@@ -65,29 +74,43 @@ class CheckpointStore:
 
     def owner(self) -> tuple[int, str]:
         """The newest incarnation, and the lineage of the job; 0 where nobody has begun it."""
-        owner, lineage = 0, ""
+        owner, lineage, young = 0, "", False
         for name in self._numbered("incarnations"):
-            owner, lineage = int(name), self._parsed(f"incarnations/{name}", str) or lineage
+            data = self.storage.get(f"incarnations/{name}")
+            if data is None:
+                continue  # another driver has finished the job, and removes its store
+            found, young = self._lineage(f"incarnations/{name}", data, young), young or is_sealed(data)
+            if lineage not in ("", found):
+                raise self._damaged(f"incarnations/{name}", Damaged("it is of another job"))
+            owner, lineage = int(name), found
         return owner, lineage
 
     def read(self) -> Contents:
-        owner, lineage = self.owner()
-        claims: dict[str, list[Claim]] = {}
-        for name in self._numbered("claims"):
-            for pipeline, claim in self._parsed(f"claims/{name}", _claims).items():
-                claims.setdefault(pipeline, []).append(claim)
+        """All there is. What is written last is read first: a file whose driver is not known is none of a race."""
         records: dict[str, list[Stored]] = {}
+        claims: dict[str, list[Claim]] = {}
+        drivers = set()
         for name in self._numbered("records"):
             found = tuple(self._records(f"records/{name}"))
+            drivers |= {(int(name.partition("-")[0]), f"records/{name}")} if found else set()
             self._wanted[name] = {(pipeline, one.checkpoint) for pipeline, one in found}
             for pipeline, one in found:
                 records.setdefault(pipeline, []).append(one)
+        for name in self._numbered("claims"):
+            drivers.add((int(name), f"claims/{name}"))
+            for pipeline, claim in self._claims(name).items():
+                claims.setdefault(pipeline, []).append(claim)
+        owner, lineage = self.owner()
+        if unknown := [name for number, name in sorted(drivers) if number > owner]:
+            where = self.storage.describe(unknown[0])
+            raise StoreError(f"{where} is there, but the incarnation of its driver is lost", WAYS_ON)
         frozen = {name: tuple(one) for name, one in claims.items()}
         return Contents(lineage, owner, frozen, {name: tuple(one) for name, one in records.items()})
 
     def take(self, incarnation: int, lineage: str) -> bool:
         """Take this incarnation, the next one; false where somebody else was faster."""
-        return self.storage.create(f"incarnations/{incarnation:08}", lineage.encode())
+        name = f"incarnations/{incarnation:08}"
+        return self.storage.create(name, sealed(name, lineage.encode()))
 
     def claim(self, incarnation: int, claims: Mapping[str, Claim]) -> None:
         """Say from where this driver goes on."""
@@ -103,9 +126,11 @@ class CheckpointStore:
         self._fenced(incarnation, lambda: self._put(f"records/{name}", data))
         self._wanted[name] = {(pipeline, record.checkpoint) for pipeline, record in records.items()}
 
-    def delete(self, pipeline: str, checkpoint: int) -> None:
-        """This record is not wanted any longer."""
+    def delete(self, pipeline: str, checkpoint: int, incarnation: int | None = None) -> None:
+        """This record is not wanted any longer; of this driver only, where one is named."""
         for name, wanted in list(self._wanted.items()):
+            if incarnation is not None and int(name.partition("-")[0]) != incarnation:
+                continue
             wanted.discard((pipeline, checkpoint))
             if not wanted:
                 del self._wanted[name]
@@ -119,10 +144,12 @@ class CheckpointStore:
         return _FRAME.pack(record.checkpoint, len(name), len(body), crc32(name + body)) + name + body
 
     def _numbered(self, folder: str) -> Iterable[str]:
-        return [name for name in self.storage.names(folder) if name[0].isdigit()]
+        """Names of ours; an editor's copy beside them is none."""
+        return [name for name in self.storage.names(folder) if _NUMBERED.fullmatch(name)]
 
     def _put(self, name: str, data: bytes) -> None:
         """Nobody else writes under this name; an answer that was lost leaves it there."""
+        data = sealed(name, data)
         if not self.storage.create(name, data) and self.storage.get(name) != data:
             raise StoreError(f"{self.storage.describe(name)} is there already", "is a copy of this driver at work?")
 
@@ -139,26 +166,39 @@ class CheckpointStore:
             who = f"driver {newest} of this job" if newest else "another driver of this job"
             raise FencedOff(f"{who} has taken over; this is driver {incarnation}")
 
+    def _lineage(self, name: str, data: bytes, young: bool) -> str:
+        if is_old_lineage(data) and not young:
+            return data.decode()
+        try:
+            return unsealed(name, data).decode()
+        except ValueError as error:
+            raise self._damaged(name, error) from error
+
     def _records(self, name: str) -> Iterable[tuple[str, Stored]]:
         """The records of one write. One that cannot be read stands there as damaged: a driver must not go on from
         something older without a word (I17)."""
         data, incarnation = self.storage.get(name), int(name.rpartition("/")[2].split("-")[0])
         try:
             # An older driver may delete what it has no use for while we look; that is never the newest one (I18).
-            yield from () if data is None else _framed(data, incarnation)
+            yield from () if data is None else _framed(self._body(name, data, incarnation), incarnation)
         except (ValueError, struct.error) as error:
             raise self._damaged(name, error) from error
 
-    def _parsed(self, name: str, parse: Callable[[str], _T]) -> _T:
-        """What a small file says."""
+    def _claims(self, number: str) -> dict[str, Claim]:
+        name = f"claims/{number}"
+        data = self.storage.get(name)
         try:
-            return parse((self.storage.get(name) or b"").decode())
-        except (ValueError, TypeError, AttributeError) as error:
+            return {} if data is None else _claims(self._body(name, data, int(number)), int(number))
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise self._damaged(name, error) from error
 
+    def _body(self, name: str, data: bytes, incarnation: int) -> bytes:
+        """What was written there, by this driver. Raises Damaged."""
+        old = not is_sealed(data) and is_old(self.storage, incarnation)
+        return data if old else unsealed(name, data)
+
     def _damaged(self, name: str, error: Exception) -> StoreError:
-        where = self.storage.describe(name)
-        return StoreError(f"{where} is damaged: {error}", "restore it from a copy, or begin anew with --fresh")
+        return StoreError(f"{self.storage.describe(name)} is damaged: {error}", WAYS_ON)
 
 
 def _framed(data: bytes, incarnation: int) -> Iterable[tuple[str, Stored]]:
@@ -178,12 +218,24 @@ def _framed(data: bytes, incarnation: int) -> Iterable[tuple[str, Stored]]:
         raise ValueError("it goes on behind its end")
 
 
-def _claims(text: str) -> dict[str, Claim]:
-    return {pipeline: Claim(**plain) for pipeline, plain in json.loads(text).items()}
+def _claims(body: bytes, incarnation: int) -> dict[str, Claim]:
+    """Claims of that driver, each with exactly the fields that it was written with."""
+    found = {}
+    for pipeline, plain in json.loads(body).items():
+        numbers = [value for key, value in plain.items() if not (key == "continues" and value is None)]
+        if plain.keys() != _CLAIM or any(type(value) is not int for value in numbers):
+            raise ValueError(f"what it says of {pipeline} is no claim")
+        found[pipeline] = Claim(**plain)
+        if found[pipeline].incarnation != incarnation:
+            raise ValueError(f"it is a claim of driver {found[pipeline].incarnation}")
+    return found
 
 
 def _decoded(data: bytes, checkpoint: int, incarnation: int) -> Stored:
     try:
-        return decode(data)
+        record = decode(data)
     except RecordRefused as refused:
         return DamagedRecord(checkpoint, incarnation, str(refused))
+    if (record.checkpoint, record.incarnation) != (checkpoint, incarnation):
+        raise ValueError(f"it holds checkpoint {record.checkpoint} of driver {record.incarnation} under another name")
+    return record

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.runtime import crash_points
 from seatunnel_py.runtime.unit_journal import JournalFile
 
 Line = Mapping[str, Any]
+Records = Mapping[str, CheckpointRecord]
 Write = Callable[[Callable[[], Any], Callable[[BaseException | None], None]], None]
 """Does something on the store's own thread; the answer comes on the loop."""
 
@@ -61,8 +63,7 @@ class Journalling:
         self.busy = True
         writing, self._waiting = self._waiting, []
         lines = [line for one in writing for line in one.lines]
-        journal = self._file.journal
-        anew = list(journal.lines()) if self._file.is_long else None
+        journal, anew = self._file.journal, self._anew()
 
         def logged(error: BaseException | None) -> None:
             if error is not None:
@@ -76,6 +77,23 @@ class Journalling:
             self._log()
 
         self._write(lambda: self._append(lines, anew), logged)
+
+    def _anew(self) -> list[Line] | None:
+        """Lines that take the place of a file that has grown; None: it stays."""
+        return list(self._file.journal.lines()) if self._file.is_long else None
+
+    def mark(self, store: Callable[[Records], None], records: Records) -> Callable[[], None]:
+        """What stores these records, and then says in the journal that they are durable; to be called on the store's
+        own thread."""
+        anew = None if self.busy else self._anew()
+
+        def stored() -> None:
+            store(records)
+            if anew is not None:
+                self._file.begin_anew(anew)
+            self._file.mark(records)
+
+        return stored
 
     def _append(self, lines: Iterable[Line], anew: Iterable[Line] | None) -> None:
         if anew is not None:

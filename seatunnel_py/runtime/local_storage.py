@@ -54,7 +54,7 @@ class LocalStorage(Storage):
                 flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
                 self._appending[name] = os.open(path, flags, 0o600)
                 _sync(path.parent)
-            _write(self._appending[name], data)
+            _write_whole(self._appending[name], data)
             os.fdatasync(self._appending[name])
 
     def get(self, name: str) -> bytes | None:
@@ -100,6 +100,16 @@ def _write(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
+
+
+def _write_whole(descriptor: int, data: bytes) -> None:
+    """All of it, or nothing: what a full disk took of it would stand in front of what comes later."""
+    size = os.fstat(descriptor).st_size
+    try:
+        _write(descriptor, data)
+    except OSError:
+        os.ftruncate(descriptor, size)
+        raise
 
 
 def _write_and_close(descriptor: int, data: bytes) -> None:

@@ -355,7 +355,7 @@ class Driver:
             self._gathering.stored(command.number, ok=error is None, fenced=fenced)
 
         records = dict(command.records)
-        self._write(lambda: self._store_records(records), stored)
+        self._write(self._journalling.mark(self._store_records, records), stored)
 
     def _store_records(self, records: Mapping[str, CheckpointRecord]) -> None:
         crash_points.BEFORE_RECORD.hit()

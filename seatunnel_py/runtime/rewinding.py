@@ -18,10 +18,10 @@ from typing import Any
 from seatunnel_py.api.capabilities import Guarantee
 from seatunnel_py.protocol.claims import RestoreRefused, claim_from, next_incarnation
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.runtime.checkpoint_store import CheckpointStore, Contents
+from seatunnel_py.runtime.checkpoint_store import WAYS_ON, CheckpointStore, Contents
 from seatunnel_py.runtime.effects import prepared_of
 from seatunnel_py.runtime.states import chosen
-from seatunnel_py.runtime.takeover import NotRestored
+from seatunnel_py.runtime.takeover import NotRestored, kept_journal
 from seatunnel_py.runtime.unit_journal import JournalFile, graph_line
 
 REWOUND = "rewound"  # no graph is drawn like that
@@ -87,17 +87,20 @@ def rewind(store: CheckpointStore, which: int, pipelines: tuple[str, ...]) -> in
     if not store.take(incarnation, before.lineage):
         raise NotRestored("a driver has begun at this moment", "let it end, then try again")
     found = store.read()
-    claims = {}
+    claims, rewound = {}, {}
+    marks = kept_journal(store, found, incarnation).marks
     for key, records in found.records.items():
         known = found.claims.get(key, ())
-        claim, record = claim_from(incarnation, known, records), chosen(known, records, which)
+        claim, record = claim_from(incarnation, known, records, marks.get(key, 0)), chosen(known, records, which)
         if isinstance(claim, RestoreRefused):
-            raise NotRestored(f"{key}: {claim.why}", "give the store back what is missing, or begin anew with --fresh")
+            raise NotRestored(f"{key}: {claim.why}", WAYS_ON)
         if key in pipelines and record is not None:
             claim = replace(claim, continues=record.checkpoint, continues_of=record.incarnation)
+            rewound[key] = record
         claims[key] = claim
     journal = JournalFile(store.storage, incarnation)
     journal.append([graph_line(key, REWOUND, "") for key in pipelines])
+    journal.mark(rewound)
     store.claim(incarnation, claims)
     journal.close()
     return incarnation

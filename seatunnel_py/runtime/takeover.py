@@ -5,7 +5,8 @@ therefore all there is. (3) The claim that says from where it goes on is durable
 drivers left is of no use then: records that are no savepoint and not gone on from are deleted, but those at which sinks
 stand that were left out. (5) What finishes these is a pipeline with a claim and records of its own. (6) A store that
 knows less of the job than the machine that ran it (emptied, an older copy, another place) is none to go on from: rows
-would come again.
+would come again. (7) So is one whose journal is missing, or names a record that is not there: each says what the other
+must hold (``unit_journal.py``).
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.protocol.apart import scopes_left_out
 from seatunnel_py.protocol.claims import Claim, RestoreRefused, Stored, claim_from, newest, next_incarnation
 from seatunnel_py.protocol.records import CheckpointRecord
-from seatunnel_py.runtime import crash_points
-from seatunnel_py.runtime.checkpoint_store import CheckpointStore
+from seatunnel_py.runtime import crash_points, unit_journal
+from seatunnel_py.runtime.checkpoint_store import WAYS_ON, CheckpointStore, Contents
+from seatunnel_py.runtime.savepoint import INCARNATIONS_APART
 
 SEEN = "store"  # the key in a plan that is kept
 TRIES_MAX = 20  # each lost race means that another driver has just started
@@ -48,14 +50,28 @@ class Seen:
     def require(self, store: CheckpointStore, where: str) -> None:
         """Raises NotRestored where the store knows less. One that another machine has begun anew is another job's."""
         owner, lineage = store.owner()
-        if lineage not in ("", self.lineage) or owner >= self.driver:
+        if lineage not in ("", self.lineage):
+            return
+        if owner >= self.driver:
+            _require_journal(where, unit_journal.newest(store.storage, owner + 1)[0], self.driver)
             return
         knows = f"only driver {owner}" if owner else "nothing"
         moved = "" if self.where == where else f"; that one was {self.where}"
         raise NotRestored(
             f"{where} knows {knows} of the job, of which driver {self.driver} has run here: it is not the store that "
             f"the job had, or has lost something{moved}; going on would read rows again that have arrived",
-            "give the store back, whole, or checkpoint.location its old value; or begin anew with --fresh",
+            "give the store back, whole, or checkpoint.location its old value; or empty the targets, and begin anew "
+            "with --fresh",
+        )
+
+
+def _require_journal(where: str, found: int, wanted: int) -> None:
+    """Raises NotRestored where the newest journal is of an older driver than has begun one there."""
+    if found < wanted:
+        raise NotRestored(
+            f"{where} has lost the journal of driver {wanted} of the job"
+            + (f", and has one of driver {found} only" if found else ""),
+            WAYS_ON,
         )
 
 
@@ -74,7 +90,8 @@ class Authority:
 
 
 def take_over(store: CheckpointStore, pipelines: Iterable[str]) -> Authority:
-    """Take the next incarnation of a job. Raises NotRestored, naming every pipeline that cannot go on."""
+    """Take the next incarnation of a job. Raises NotRestored, naming every pipeline that cannot go on, and StoreError
+    where a file is damaged."""
     for _ in range(TRIES_MAX):
         before = store.read()
         lineage = before.lineage or secrets.token_hex(16)
@@ -85,6 +102,7 @@ def take_over(store: CheckpointStore, pipelines: Iterable[str]) -> Authority:
         raise NotRestored("the job is started again and again by somebody else")
     crash_points.TAKEN.hit()
     found = store.read()
+    kept = kept_journal(store, found, incarnation)
     claims: dict[str, Claim] = {}
     records: dict[str, CheckpointRecord] = {}
     problems = []
@@ -92,8 +110,9 @@ def take_over(store: CheckpointStore, pipelines: Iterable[str]) -> Authority:
     apart: dict[str, dict[str, str]] = {}
     for pipeline in waiting:
         known, stored = found.claims.get(pipeline, ()), found.records.get(pipeline, ())
-        claim = claim_from(incarnation, known, stored)
-        record = newest(known, stored)
+        at_least = max(kept.marks.get(pipeline, 0), _seeded(known))
+        claim = claim_from(incarnation, known, stored, at_least)
+        record = newest(known, stored, at_least)
         if isinstance(claim, RestoreRefused):
             problems.append(f"{pipeline}: {claim.why}")
             continue
@@ -106,7 +125,7 @@ def take_over(store: CheckpointStore, pipelines: Iterable[str]) -> Authority:
     if problems:
         raise NotRestored(
             "the job cannot go on from its checkpoints:\n  " + "\n  ".join(problems),
-            "give the store back what is missing, or begin anew with --fresh",
+            WAYS_ON,
         )
     for pipeline, others in apart.items():
         for name in others.values():  # its numbers are above those of the pipeline that it left (AP5)
@@ -118,9 +137,27 @@ def take_over(store: CheckpointStore, pipelines: Iterable[str]) -> Authority:
             continue  # tables that were left out stand where an older record says (LE5)
         for one in found.records[pipeline]:
             if one != record and not (isinstance(one, CheckpointRecord) and one.name):
-                store.delete(pipeline, one.checkpoint)
+                store.delete(pipeline, one.checkpoint, one.incarnation)
     stood_at = {pipeline: _stood_at(record, found.records[pipeline]) for pipeline, record in records.items()}
     return Authority(incarnation, lineage, claims, records, apart, stood_at)
+
+
+def kept_journal(store: CheckpointStore, found: Contents, incarnation: int) -> unit_journal.Journal:
+    """What the drivers before this one have left in the journal. Raises NotRestored where it is lost."""
+    of_driver, kept = unit_journal.newest(store.storage, incarnation)
+    _require_journal(store.storage.describe(unit_journal.FOLDER), of_driver, _writer(found))
+    return kept
+
+
+def _writer(found: Contents) -> int:
+    """The newest driver that has written a record. A savepoint that a job begins with needs no journal."""
+    writers = (one.incarnation for records in found.records.values() for one in records)
+    return max((number for number in writers if number % INCARNATIONS_APART), default=0)
+
+
+def _seeded(claims: Iterable[Claim]) -> int:
+    """The checkpoint of the savepoint that the job has begun with, which was there before its claim was."""
+    return max((one.first - 1 for one in claims if one.incarnation % INCARNATIONS_APART == 0), default=0)
 
 
 def _name_apart(pipeline: str, scope: str, ended: CheckpointRecord) -> str:

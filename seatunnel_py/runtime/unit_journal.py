@@ -1,16 +1,20 @@
 """The durable journal of a job: what each unit took, before what it made is shown (I39), which splits were found while
 the job runs, before anybody reads of them (I41), and which set-up units are done, once for all drivers.
 
-Rules. (1) Files are append only, with a checksum per line: a torn tail ends the file. (2) Entries that are asked for
-while the disk is busy go to it together. (3) A driver begins a file with what still counts of the one before, and says
-when that is complete; until then the older file is the one that counts. So an overtaken driver can write what it likes.
-(4) What the newest record holds is forgotten, and a file that has grown is begun anew: the journal of a stream is as
-long as what lies behind its newest checkpoint, give or take a few megabytes.
+Rules. (1) Files are append only. Each line has a number, and a checksum over the file's name, that number and itself. A
+line that its driver had not written to its end when it died ends the file; anything else that is wrong is refused. (2)
+Entries that are asked for while the disk is busy go to it together. (3) A driver begins a file with what still counts of
+the one before, and says when that is complete; until then the older file is the one that counts. So an overtaken driver
+can write what it likes. (4) What the newest record holds is forgotten, and a file that has grown is begun anew: the
+journal of a stream is as long as what lies behind its newest checkpoint, give or take a few megabytes. (5) It says which
+records are durable, before anything follows from them (``marks``): a store that shows less of a pipeline has lost
+something. (6) A driver begins a file before it writes a record: records without that file are a loss.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,10 +24,15 @@ from seatunnel_py.api.storage import Storage
 from seatunnel_py.protocol.ids import Channel, Subtask
 from seatunnel_py.protocol.items import Taken
 from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.runtime.checkpoint_store import WAYS_ON, StoreError
 from seatunnel_py.runtime.reading import Round, splits_of, splits_plain
+from seatunnel_py.runtime.sealed import is_old
 
 FOLDER = "journal"
 ROTATE_BYTES, GROWTH_MAX = 4 * 2**20, 4  # a file shorter than both, or than so many times what it began with, is left
+APPENDS_MAX = 1_000  # in an object store each is an object
+LOOKS_MAX = 10
+_NAME = re.compile(r"\d+-\d+")
 _COMPLETE = "complete"
 
 
@@ -32,7 +41,8 @@ class Journal:
     """``taken``: by pipeline and subtask, entries by number; ``found``: rounds of splits by pipeline and vertex, each
     by its number; ``done``: set-up units by pipeline; ``dropped``: pipelines whose staged rows were all taken back,
     which begin anew; ``graphs``: by pipeline the graph that ``taken`` is of, and what the numbers of its batches are
-    called; ``numberings``: what they are called where a subtask gives them to other rows since."""
+    called; ``numberings``: what they are called where a subtask gives them to other rows since; ``marks``: by pipeline
+    its newest record."""
 
     taken: dict[tuple[str, Subtask], dict[int, Taken]] = field(default_factory=dict)
     found: dict[str, dict[str, dict[int, Round]]] = field(default_factory=dict)
@@ -40,10 +50,14 @@ class Journal:
     dropped: set[str] = field(default_factory=set)
     graphs: dict[str, tuple[str, str]] = field(default_factory=dict)
     numberings: dict[tuple[str, Subtask], str] = field(default_factory=dict)
+    marks: dict[str, int] = field(default_factory=dict)
 
     def apply(self, line: Mapping[str, Any]) -> None:
         """One line: an entry, the voiding of entries, a set-up unit that is done, or that everything was taken back."""
         pipeline = line["p"]
+        if "record" in line:
+            self.marks[pipeline] = line["record"]
+            return
         if "dropped" in line:
             self.dropped.add(pipeline)
             self.done.pop(pipeline, None)
@@ -105,6 +119,11 @@ class Journal:
                 yield taken_line(pipeline, subtask, mine[number])
 
 
+def record_line(pipeline: str, checkpoint: int) -> dict[str, Any]:
+    """This record of a pipeline is durable, and its newest one."""
+    return {"p": pipeline, "record": checkpoint}
+
+
 def dropped_line(pipeline: str) -> dict[str, Any]:
     """What a pipeline had staged was taken back: its next run begins anew."""
     return {"p": pipeline, "dropped": True}
@@ -149,30 +168,35 @@ class JournalFile:
     when its driver dies was never begun."""
 
     def __init__(self, storage: Storage, incarnation: int) -> None:
-        self.journal = _newest(storage, incarnation)
+        self.journal = newest(storage, incarnation)[1]
         self._storage = storage
         self._incarnation = incarnation
         self._generation = 0
-        self._bytes = self._begun_with = 0
+        self._number = self._appends = self._bytes = self._begun_with = 0
+        self._marks = dict(self.journal.marks)
         self.begin_anew(self.journal.lines())
 
     @property
     def is_long(self) -> bool:
         """Whether most of it may be what nobody needs any longer."""
-        return self._bytes > max(ROTATE_BYTES, GROWTH_MAX * self._begun_with)
+        return self._appends > APPENDS_MAX or self._bytes > max(ROTATE_BYTES, GROWTH_MAX * self._begun_with)
 
     def append(self, lines: Iterable[Mapping[str, Any]]) -> None:
         """Make these lines durable, in one go."""
-        data = b"".join(_encoded(line) for line in lines)
-        self._append(data)
-        self._bytes += len(data)
+        self._bytes += self._append(lines)
+
+    def mark(self, records: Mapping[str, CheckpointRecord]) -> None:
+        """These records are durable, by pipeline; nothing has followed from them."""
+        numbers = {pipeline: record.checkpoint for pipeline, record in records.items()}
+        self.append(record_line(pipeline, number) for pipeline, number in numbers.items())
+        self._marks |= numbers
 
     def begin_anew(self, lines: Iterable[Mapping[str, Any]]) -> None:
-        """These lines take the place of all that was written."""
-        data = b"".join(_encoded(line) for line in (*lines, {_COMPLETE: True}))
+        """These lines, and what is durable, take the place of all that was written."""
+        marks = (record_line(pipeline, number) for pipeline, number in self._marks.items())
         self._generation += 1
-        self._append(data)
-        self._begun_with = self._bytes = len(data)
+        self._number = self._appends = 0
+        self._begun_with = self._bytes = self._append((*lines, *marks, {_COMPLETE: True}))
         for older in self._storage.names(FOLDER):
             if older < self._name:
                 self._storage.delete(f"{FOLDER}/{older}")
@@ -185,33 +209,83 @@ class JournalFile:
     def _name(self) -> str:
         return f"{self._incarnation:08}-{self._generation:08}"
 
-    def _append(self, data: bytes) -> None:
-        """What arrived although nobody heard so may stand there twice, which says the same."""
-        if data:
-            self._storage.append(f"{FOLDER}/{self._name}", data)
+    def _append(self, lines: Iterable[Mapping[str, Any]]) -> int:
+        """How many bytes they take. What arrived although nobody heard so may stand there twice, which says the
+        same."""
+        encoded = [_encoded(self._name, number, line) for number, line in enumerate(lines, self._number + 1)]
+        if encoded:
+            self._storage.append(f"{FOLDER}/{self._name}", b"".join(encoded))
+            self._number += len(encoded)
+            self._appends += 1
+        return sum(map(len, encoded))
 
 
-def _encoded(line: Mapping[str, Any]) -> bytes:
-    body = json.dumps(line, separators=(",", ":")).encode()
-    return b"%08x %s\n" % (crc32(body), body)
+def _encoded(name: str, number: int, line: Mapping[str, Any]) -> bytes:
+    body = b"%d %s" % (number, json.dumps(line, separators=(",", ":")).encode())
+    return b"%08x %s\n" % (_checksum(name, body), body)
 
 
-def _newest(storage: Storage, incarnation: int) -> Journal:
-    """What the last driver that had begun its file has left."""
-    for name in sorted(storage.names(FOLDER), reverse=True):
-        if int(name.split("-")[0]) >= incarnation:
-            continue
-        lines = list(_lines(storage.get(f"{FOLDER}/{name}") or b""))
-        if any(_COMPLETE in line for line in lines):
+def _checksum(name: str, body: bytes) -> int:
+    return crc32(body, crc32(name.encode()))
+
+
+def newest(storage: Storage, incarnation: int) -> tuple[int, Journal]:
+    """What the last driver before this one has left that had begun its file, and its number; 0: none had. Raises
+    StoreError where that file is damaged."""
+    for name, data in _before(storage, incarnation):
+        number = int(name.split("-")[0])
+        try:
+            lines = list(_old_lines(data) if _is_old(data, storage, number) else _lines(name, data))
+            if not any(_COMPLETE in line for line in lines):
+                continue
             journal = Journal()
             for line in lines:
                 if _COMPLETE not in line:
                     journal.apply(line)
-            return journal
-    return Journal()
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+            where = storage.describe(f"{FOLDER}/{name}")
+            raise StoreError(f"{where} is damaged: {error}", WAYS_ON) from error
+        return number, journal
+    return 0, Journal()
 
 
-def _lines(data: bytes) -> Iterator[dict[str, Any]]:
+def _before(storage: Storage, incarnation: int) -> list[tuple[str, bytes]]:
+    """The files of older drivers, the newest first."""
+    for _ in range(LOOKS_MAX):
+        names = [name for name in storage.names(FOLDER) if _NAME.fullmatch(name)]
+        older = sorted((name for name in names if int(name.split("-")[0]) < incarnation), reverse=True)
+        found = [(name, data) for name in older if (data := storage.get(f"{FOLDER}/{name}")) is not None]
+        if len(found) == len(older):
+            break  # else a driver that is overtaken has just begun a file anew
+    return found
+
+
+def _lines(name: str, data: bytes) -> Iterator[dict[str, Any]]:
+    """All whole lines, each once. Raises ValueError where one is damaged, missing, or of another file."""
+    *whole, torn = data.split(b"\n")
+    seen: list[bytes] = []
+    for at, line in enumerate(whole, 1):
+        head, _, body = line.partition(b" ")
+        number, _, text = body.partition(b" ")
+        if head != b"%08x" % _checksum(name, body) or not number.isdigit():
+            raise ValueError(f"the checksum of line {at} is wrong")
+        if int(number) <= len(seen) and seen[int(number) - 1] == line:
+            continue  # it arrived twice
+        if int(number) != len(seen) + 1:
+            raise ValueError(f"line {at} has the number {int(number)}, and should have {len(seen) + 1}")
+        seen.append(line)
+        yield json.loads(text)
+    head, _, body = torn[:-1].partition(b" ")
+    if head and head == b"%08x" % _checksum(name, body):
+        raise ValueError("its last line is whole, and does not end as one")
+
+
+def _is_old(data: bytes, storage: Storage, incarnation: int) -> bool:
+    """Whether an old release wrote it, whose lines have no numbers; a younger file is none of its form."""
+    return data[9:10] == b"{" and is_old(storage, incarnation)
+
+
+def _old_lines(data: bytes) -> Iterator[dict[str, Any]]:
     """Up to the first that is torn or damaged; behind it nothing was ever acted upon, unless the storage forgets."""
     for line in data.split(b"\n"):
         head, _, body = line.partition(b" ")

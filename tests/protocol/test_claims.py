@@ -13,6 +13,7 @@ from seatunnel_py.protocol.claims import (
     RestoreRefused,
     Stored,
     claim_from,
+    contradiction,
     may_use,
     may_write,
     newest,
@@ -102,7 +103,7 @@ def test_a_damaged_record_further_back_is_no_hindrance() -> None:
         (CLAIMS, RECORDS[:-1], 3001, "checkpoint 3001 was completed, but the store does not show it"),
         ((), (), 1, "checkpoint 1 was completed, but the store does not show it"),
         # checkpoint 0 is a record as well
-        ((Claim(1), Claim(2, 0, 1)), (), 0, "checkpoint 0 was completed, but the store does not show it"),
+        ((Claim(1), Claim(2, 0, 1, 1001)), (), 0, "checkpoint 0 was completed, but the store does not show it"),
         # records without their claims
         ((), RECORDS[:1], 0, "checkpoint 1 is of a driver whose claim is missing"),
         (CLAIMS[:3], RECORDS, 0, "checkpoint 3001 is of a driver whose claim is missing"),
@@ -114,6 +115,31 @@ def test_i17_f23_what_is_missing_stops_the_restore(
 ) -> None:
     """Never a silent step back to what is there."""
     assert newest(claims, records, at_least) == RestoreRefused(why)
+
+
+@pytest.mark.parametrize(
+    ("claims", "why"),
+    [
+        ((*CLAIMS, Claim(4, 1002, 2, 4001)), "there are two claims of driver 4"),
+        ((*CLAIMS, Claim(5, None, 4, 4001)), "it does not say which checkpoint of which driver it continues from"),
+        ((*CLAIMS, Claim(5, 3001, 0, 4001)), "it does not say which checkpoint of which driver it continues from"),
+        ((*CLAIMS, Claim(5, 3001, 5, 4001)), "driver 5, first checkpoint 4001"),
+        ((*CLAIMS, Claim(5, 3001, -4, 4001)), "driver -4, first checkpoint 4001"),
+        ((Claim(1, first=0),), "driver 0, first checkpoint 0"),
+        ((*CLAIMS, Claim(5, 4001, 4, 4001)), "it continues from checkpoint 4001, and begins with 4001"),
+        ((*CLAIMS, Claim(5, -1, 4, 4001)), "it continues from checkpoint -1"),
+        ((*CLAIMS[:3], Claim(4, 900, 2, 1001)), "it begins with checkpoint 1001, which an earlier driver has used"),
+    ],
+)
+def test_p4_f1_claims_that_contradict_each_other_restore_nothing(claims: tuple[Claim, ...], why: str) -> None:
+    """P4-F1: one wrong claim made a driver go on from an older record, or from none."""
+    assert why in contradiction(claims)
+    assert newest(claims, RECORDS) == claim_from(9, claims, RECORDS) == RestoreRefused(contradiction(claims))
+
+
+def test_claims_of_drivers_that_followed_each_other_agree() -> None:
+    assert contradiction(CLAIMS) == contradiction(()) == ""
+    assert contradiction((Claim(1), Claim(2))) == "", "the first one was overtaken while it claimed"
 
 
 def test_a_chain_whose_claims_are_lost_further_back_ends_there() -> None:

@@ -20,6 +20,7 @@ from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
 from seatunnel_py.protocol.topology import Topology, Vertex
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore, FencedOff, StoreError
 from seatunnel_py.runtime.local_storage import LocalStorage
+from seatunnel_py.runtime.sealed import unsealed
 
 
 def record(checkpoint: int, incarnation: int = 1, state: str = "") -> CheckpointRecord:
@@ -137,7 +138,8 @@ def test_of_many_threads_one_wins_each_number(store: Store) -> None:
 
     assert sorted(number for number, _ in won) == list(range(2, 12))
     for number, name in won:
-        assert (store.path / "incarnations" / f"{number:08}").read_text() == name
+        file = store.path / "incarnations" / f"{number:08}"
+        assert unsealed(f"incarnations/{file.name}", file.read_bytes()) == name.encode()
 
 
 @pytest.mark.parametrize("act", ["claim", "write"])

@@ -258,8 +258,10 @@ def test_what_numbers_are_called_outlives_the_driver(tmp_path: Path) -> None:
     job.engine.script = lambda unit: job.engine.work(unit) if unit.split and unit.id.sequence < 3 else None
     job.thread.start()
     wait_until(lambda: any(unit.id.sequence == 3 for unit in job.engine.submitted))
-    line = unit_journal._encoded(kept_line("x", Subtask("x"), 1, 2, "1.7"))
-    LocalStorage(tmp_path / "checkpoints").append("journal/00000001-00000001", line)
+    storage, name = LocalStorage(tmp_path / "checkpoints"), "00000001-00000001"
+    number = (storage.get(f"journal/{name}") or b"").count(b"\n") + 1
+    line = unit_journal._encoded(name, number, kept_line("x", Subtask("x"), 1, 2, "1.7"))
+    storage.append(f"journal/{name}", line)
 
     again = Job(pipelines, tmp_path)
     again.thread.start()

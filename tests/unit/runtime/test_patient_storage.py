@@ -16,6 +16,7 @@ from seatunnel_py.runtime.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.events import JobEvent, StoreAway
 from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.patient_storage import AWAY_SECONDS_MAX, PatientStorage
+from seatunnel_py.runtime.sealed import sealed
 
 
 class Away(LocalStorage):
@@ -119,4 +120,4 @@ def test_a_record_that_arrived_although_nobody_heard_so_is_written(tmp_path: Pat
     store.claim(1, {})
 
     assert len(clock) == 1
-    assert LocalStorage(tmp_path).get("claims/00000001") == b"{}"
+    assert LocalStorage(tmp_path).get("claims/00000001") == sealed("claims/00000001", b"{}")

@@ -128,7 +128,7 @@ def test_what_killed_drivers_left_is_removed_but_what_somebody_names(tmp_path: P
     for name in (*names, "3.a_1.e1.a1.segment", "of.nobody.segment", "packs"):
         (exchange / name).touch()
     store.take(2, "lineage")
-    store.write(2, {"x": record(str(exchange / names[0]))})
+    store.write(2, {"x": replace(record(str(exchange / names[0])), incarnation=2)})
     journal = Journal()
     journal.apply(
         taken_line("x", Subtask("a"), Taken(1, None, 0, {"slices": [{"segment": f"file://{exchange}/{names[1]}"}]}))

@@ -20,6 +20,7 @@ from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.takeover import SEEN, TRIES_MAX, Authority, NotRestored, Seen, take_over
+from seatunnel_py.runtime.unit_journal import JournalFile
 
 
 def record(checkpoint: int, incarnation: int) -> CheckpointRecord:
@@ -30,8 +31,11 @@ def record(checkpoint: int, incarnation: int) -> CheckpointRecord:
 
 
 def driver(place: Path, *pipelines: str) -> tuple[CheckpointStore, Authority]:
+    """One that has begun, and begun its journal."""
     store = CheckpointStore(LocalStorage(place))
-    return store, take_over(store, pipelines or ("x",))
+    authority = take_over(store, pipelines or ("x",))
+    JournalFile(store.storage, authority.incarnation).close()
+    return store, authority
 
 
 def test_the_first_driver_begins_from_nothing(tmp_path: Path) -> None:
@@ -84,7 +88,8 @@ def test_what_an_overtaken_driver_still_wrote_is_not_gone_on_from(tmp_path: Path
     driver(tmp_path)
     elsewhere, _ = driver(tmp_path / "elsewhere")  # where nobody is fenced off
     elsewhere.write(1, {"x": record(2, 1)})
-    (tmp_path / "elsewhere" / "records" / "00000001-00000001").rename(tmp_path / "records" / "00000001-00000002")
+    elsewhere.write(1, {"x": record(3, 1)})
+    (tmp_path / "elsewhere" / "records" / "00000001-00000002").rename(tmp_path / "records" / "00000001-00000002")
 
     with pytest.raises(FencedOff):
         old.write(1, {"x": record(3, 1)})
@@ -166,7 +171,7 @@ def test_a_driver_that_is_overtaken_before_its_claim_does_nothing(tmp_path: Path
         def read(self) -> Contents:
             self.reads += 1
             if self.reads == 2:
-                assert super().take(2, "l")
+                assert super().take(2, self.owner()[1])
             return super().read()
 
     with pytest.raises(FencedOff):

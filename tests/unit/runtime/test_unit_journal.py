@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from hypothesis import given, settings
@@ -18,8 +21,10 @@ from seatunnel_py.protocol.items import SubtaskSnapshot, Taken
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.topology import Topology, Vertex
 from seatunnel_py.runtime import unit_journal
+from seatunnel_py.runtime.checkpoint_store import StoreError
 from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.reading import Round
+from seatunnel_py.runtime.sealed import sealed
 from seatunnel_py.runtime.unit_journal import (
     Journal,
     JournalFile,
@@ -132,25 +137,110 @@ def test_a_torn_tail_ends_the_file(
     assert found in possible
 
 
-def test_what_stands_behind_a_changed_line_does_not_count(tmp_path: Path) -> None:
+def test_a_changed_line_is_refused_by_name(tmp_path: Path) -> None:
+    """What stands behind it was acted upon: to end the file there forgets it without a word."""
     begun(tmp_path, 1, *(taken_line("x", A, Taken(number)) for number in (1, 2, 3)))
     file = place(tmp_path, 1)
     changed = file.read_bytes().splitlines(keepends=True)
     changed[2] = changed[2].replace(b'"n":2', b'"n":7')
     file.write_bytes(b"".join(changed))
 
-    assert read(tmp_path, 2) == ({("x", A): {1: Taken(1)}}, {}, set())
+    with pytest.raises(StoreError, match=f"{file.name} is damaged: the checksum of line 3 is wrong"):
+        read(tmp_path, 2)
+
+
+@given(st.lists(lines, min_size=1, max_size=5), st.data())
+@settings(max_examples=150)
+def test_a_damaged_journal_is_refused_or_reads_the_same(
+    tmp_path_factory: pytest.TempPathFactory, written: list[Mapping[str, Any]], data: st.DataObject
+) -> None:
+    """P4-F1: a bit flipped, a line gone, there twice, or at the place of another; the name of another file."""
+    directory = tmp_path_factory.mktemp("journal")
+    begun(directory, 1, *written)
+    file = place(directory, 1)
+    whole = file.read_bytes()
+    each = whole.splitlines(keepends=True)
+    at, other = data.draw(st.integers(0, len(each) - 2)), data.draw(st.integers(0, len(each) - 1))
+    bit = data.draw(st.integers(0, len(whole) * 8 - 1))
+    flipped = whole[: bit // 8] + bytes([whole[bit // 8] ^ 1 << bit % 8]) + whole[bit // 8 + 1 :]
+    swapped = [*each]
+    swapped[at], swapped[other] = each[other], each[at]
+    kinds = [flipped, b"".join(each[:at] + each[at + 1 :]), whole + whole, b"".join(swapped)]
+    file.write_bytes(data.draw(st.sampled_from(kinds)))
+
+    try:
+        found = unit_journal.newest(LocalStorage(directory), 2)
+    except StoreError as refused:
+        assert str(file) in refused.message
+    else:
+        assert found in ((1, journal_of(written)), (0, Journal())), "0: its own record of being begun is gone"
+
+
+def test_a_file_under_another_name_is_refused(tmp_path: Path) -> None:
+    begun(tmp_path, 1, taken_line("x", A, Taken(1)))
+    place(tmp_path, 1).rename(place(tmp_path, 2))
+
+    with pytest.raises(StoreError, match="00000002-00000001 is damaged"):
+        read(tmp_path, 3)
+
+
+def test_p4_f1_a_file_of_the_old_form_is_read_where_its_driver_was_old(tmp_path: Path) -> None:
+    """Of the first releases, whose lines had no numbers; under a driver of this one it is damaged."""
+    old = [taken_line("x", A, Taken(1)), {"complete": True}, done_line("x", "s/0")]
+    text = b"".join(b"%08x %s\n" % (crc32(body), body) for body in (json.dumps(line).encode() for line in old))
+    storage = LocalStorage(tmp_path)
+    storage.append("journal/00000001-00000001", text)
+    storage.append("incarnations/00000001", b"0123456789abcdef" * 2)
+    assert read(tmp_path, 2) == ({("x", A): {1: Taken(1)}}, {"x": {"s/0"}}, set())
+
+    storage.append("journal/00000003-00000001", text)
+    storage.append("incarnations/00000003", sealed("incarnations/00000003", b"lineage"))
+    with pytest.raises(StoreError, match="00000003-00000001 is damaged"):
+        read(tmp_path, 4)
+
+
+def test_p4_f1_the_journal_says_which_records_were_durable(tmp_path: Path) -> None:
+    """The newest of each pipeline, over drivers and files."""
+    file = begun(tmp_path, 1)
+    file.mark({"x": record_of(1), "y": replace(record_of(1), checkpoint=4)})
+    file.mark({"x": replace(record_of(1), checkpoint=2)})
+    file.begin_anew([])
+    file.close()
+    begun(tmp_path, 2)
+
+    assert unit_journal.newest(LocalStorage(tmp_path), 3)[1].marks == {"x": 2, "y": 4}
+
+
+def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is written once there is room again would stand behind it."""
+    file = begun(tmp_path, 1)
+    write = os.write
+
+    def half(descriptor: int, data: bytes) -> int:
+        write(descriptor, bytes(data[:5]))
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", half)
+        with pytest.raises(FatalError, match="No space"):
+            file.append([done_line("x", "s/0")])
+    file.append([done_line("x", "t/0")])
+    file.close()
+
+    assert read(tmp_path, 2)[1] == {"x": {"t/0"}}
 
 
 def test_the_half_begun_file_of_a_dead_driver_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It died before it had taken everything over: the older file still counts, and is still there."""
     begun(tmp_path, 1, *(taken_line("x", A, Taken(number)) for number in (1, 2, 3)))
     whole = place(tmp_path, 1).read_bytes()
-    for size in range(len(whole)):
+    begun(tmp_path, 2)
+    half = place(tmp_path, 2).read_bytes()
+    for size in range(len(half)):
         place(tmp_path, 1).write_bytes(whole)
-        place(tmp_path, 2).write_bytes(whole.replace(b"complete", b"completE")[:size])
+        place(tmp_path, 2).write_bytes(half[:size])
 
-        assert unit_journal._newest(LocalStorage(tmp_path), 3).taken == {
+        assert unit_journal.newest(LocalStorage(tmp_path), 3)[1].taken == {
             ("x", A): {1: Taken(1), 2: Taken(2), 3: Taken(3)}
         }
 
@@ -276,7 +366,7 @@ def test_the_journal_of_a_stream_stays_short(tmp_path: Path, monkeypatch: pytest
             file.journal.forget("x", record_of(number - 10))
         longest = max(longest, sum(each.stat().st_size for each in (tmp_path / "journal").iterdir()))
         if number % 333 == 0:
-            found = unit_journal._newest(LocalStorage(tmp_path), 2)
+            found = unit_journal.newest(LocalStorage(tmp_path), 2)[1]
             found.forget("x", record_of(number // 50 * 50 - 10))
             assert meaning(found) == meaning(file.journal)
     file.close()
@@ -299,7 +389,7 @@ def test_a_driver_that_dies_while_it_begins_anew_loses_nothing(tmp_path: Path) -
     for size in range(len(whole) + 1):
         place(tmp_path, 1).write_bytes(before)
         second.write_bytes(whole[:size])
-        assert meaning(unit_journal._newest(LocalStorage(tmp_path), 2)) == meaning(file.journal)
+        assert meaning(unit_journal.newest(LocalStorage(tmp_path), 2)[1]) == meaning(file.journal)
 
 
 def test_what_arrived_although_nobody_heard_so_says_the_same_twice(tmp_path: Path) -> None:

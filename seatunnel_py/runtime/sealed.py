@@ -1,0 +1,111 @@
+"""The seal of what a job stores: each file names itself and carries a checksum over its name and every byte.
+
+Rules. (1) A file that decides something is read only under the name that it was written for, and only whole: a damaged
+one is refused with its name, never skipped. (2) Stored bytes begin with a line of format, version, name, length and
+SHA-256. (3) JSON that people and tools read as well stays JSON: the seal is its last key, and covers the text before
+it byte by byte. (4) The first releases wrote no seal. Such a file is read only where nothing says that it is younger:
+a file of driver N only where ``incarnations/N`` is of the old form too, an incarnation only where no lower one is
+sealed, JSON only where it has no key that those releases did not write.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from seatunnel_py.api.storage import Storage
+
+_MAGIC, VERSION = b"seatunnel-stored", 1
+_KEY = ', "seal": '
+_OLD_LINEAGE = re.compile(rb"[0-9a-f]{32}")
+
+
+class Damaged(ValueError):
+    """What is stored is not what was written under its name."""
+
+
+def sealed(name: str, body: bytes) -> bytes:
+    """``body`` under its name, with its checksum in front."""
+    return b"%s %s\n%s" % (_MAGIC, _head(name, body), body)
+
+
+def is_sealed(data: bytes) -> bool:
+    """Whether this is meant to be sealed; a file of an old release begins otherwise."""
+    return data.startswith(_MAGIC)
+
+
+def unsealed(name: str, data: bytes) -> bytes:
+    """What was sealed under this name. Raises Damaged."""
+    head, newline, body = data.partition(b"\n")
+    if not newline or not head.startswith(_MAGIC + b" "):
+        raise Damaged(f"it does not begin as what {name} holds" if data else "it is empty")
+    if head == b"%s %s" % (_MAGIC, _head(name, body)):
+        return body
+    words = head.split(b" ")
+    if len(words) == 5 and words[1] != b"%d" % VERSION:
+        raise Damaged(f"its version {words[1].decode(errors='replace')} is not known to this release")
+    if len(words) == 5 and words[2] != name.encode() and head == b"%s %s" % (_MAGIC, _head_of(words[2], body)):
+        raise Damaged(f"it holds what belongs under {words[2].decode(errors='replace')}")
+    if len(words) == 5 and words[3] != b"%d" % len(body):
+        raise Damaged(f"it has {len(body)} bytes, and its first line says {words[3].decode(errors='replace')}")
+    raise Damaged("its checksum is wrong")
+
+
+def is_old(storage: Storage, incarnation: int) -> bool:
+    """Whether the driver of this number was of a release without seals (rule 4)."""
+    data = storage.get(f"incarnations/{incarnation:08}")
+    return data is not None and is_old_lineage(data)
+
+
+def is_old_lineage(data: bytes) -> bool:
+    """Whether this is what an old release wrote into an incarnation."""
+    return _OLD_LINEAGE.fullmatch(data) is not None
+
+
+def _head(name: str, body: bytes) -> bytes:
+    return _head_of(name.encode(), body)
+
+
+def _head_of(name: bytes, body: bytes) -> bytes:
+    about = b"%d %s %d" % (VERSION, name, len(body))
+    return b"%s %s" % (about, hashlib.sha256(about + b"\n" + body).hexdigest().encode())
+
+
+# ---------------------------------------------------------------- JSON
+
+
+def sealed_json(name: str, plain: Mapping[str, Any]) -> str:
+    """A JSON object in one line (indented it takes ten times as long), with its seal as the last key."""
+    text = json.dumps(plain, default=str)
+    return text[:-1] + _tail(name, text)
+
+
+def unsealed_json(name: str, text: str, old_keys: Collection[str]) -> dict[str, Any]:
+    """The object that was sealed under this name, or that an old release wrote with these keys. Raises Damaged."""
+    start, found, _ = text.rpartition(_KEY)
+    if found and text[len(start) :] == _tail(name, start + "}"):
+        return _object(start + "}")
+    if found:
+        raise Damaged("its checksum is wrong, or it is the content of another file")
+    plain = _object(text)
+    if strange := sorted(plain.keys() - set(old_keys)):
+        raise Damaged(f"it has no checksum, and the key {strange[0]!r}")
+    return plain
+
+
+def _tail(name: str, text: str) -> str:
+    seal = {"version": VERSION, "name": name, "sha256": hashlib.sha256(f"{name}\n{text}".encode()).hexdigest()}
+    return f"{_KEY}{json.dumps(seal)}}}"
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        plain = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise Damaged(f"it is no JSON: {error}" if text.strip() else "it is empty") from None
+    if not isinstance(plain, dict):
+        raise Damaged("it is no JSON object")
+    return plain
