@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_py.config.env import FailurePolicy
 from seatunnel_py.config.job_file import load
 from seatunnel_py.engines import Engines, LocalEngines, SparkEngines, needs_catalyst
-from seatunnel_py.errors import ExitCode, JobFileError, PlanError, Problem, SeaTunnelError, first_line
+from seatunnel_py.errors import ExitCode, JobFileError, PlanError, Problem, SeaTunnelError, first_line, worded
 from seatunnel_py.plan.registry import hooks, installed
 from seatunnel_py.plan.sql import CatalystFactory
 from seatunnel_py.plan.steps import Job, understand
@@ -243,7 +243,7 @@ class Session:
         from seatunnel_py.runtime.job_log import JobLog
         from seatunnel_py.runtime.listeners import Listeners, hook_listeners
 
-        ran_before, begun = place.has_plan, False
+        ran_before, begun = place.has_plan or place.has_checkpoints, False
 
         def begin(driver: Any) -> None:
             nonlocal begun
@@ -264,7 +264,7 @@ class Session:
             receipt = _kept(receipt, place)
             place.clear(finished=receipt.exit_code == ExitCode.SUCCESS, rows=not resumable)
         except BaseException as error:
-            with contextlib.suppress(OSError):  # what went wrong is raised
+            with contextlib.suppress(OSError, SeaTunnelError):  # what went wrong is raised
                 place.gave_up(redacted_text(first_line(str(error)) or type(error).__name__), changed=begun)
             # What a shared store holds was perhaps begun: nothing that its records may name is removed.
             kept = ran_before or job.file.env.checkpoint_location or any(place.checkpoints.glob("records/*"))
@@ -287,8 +287,9 @@ def _kept(receipt: Receipt, place: JobPlace) -> Receipt:
     """What the job did is done: a full disk must not keep the receipt from whoever waits for it."""
     try:
         place.end(receipt)
-    except OSError as error:
-        note = f"the receipt could not be kept in {place.path}: {error.strerror or error}"
+    except (OSError, SeaTunnelError) as error:
+        why = error.message if isinstance(error, SeaTunnelError) else error.strerror or error
+        note = f"the receipt could not be kept in {place.path}: {why}"
         return replace(receipt, notes=(*receipt.notes, note))
     return receipt
 
@@ -312,7 +313,15 @@ def changes_since(planned: Plan, place: JobPlace | None, savepoints: Path, savep
     before = _plan_before(planned, place) if place is not None else None
     if before is None and savepoint is not None:
         before = SavepointPlaces.of(savepoints, planned.job.file.env).read(savepoint).job.get("plan")
-    return changes(before, _described(planned)) if before else ()
+    if not before:
+        return ()
+    try:
+        return changes(before, _described(planned))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise SeaTunnelError(
+            f"the plan of the run before, which the job file is compared with, is damaged: {worded(error)}",
+            "give it back from a copy; or empty the targets, and begin anew with --fresh",
+        ) from error
 
 
 def _plan_before(planned: Plan, place: JobPlace) -> Mapping[str, Any] | None:

@@ -4,7 +4,8 @@ machine, and its ``checkpoint.location`` for all others.
 Rules. (1) A request is created if absent, under its id: asked twice it is one. (2) So is its answer: what was said
 stands. (3) Only the driver performs anything. Whoever asked may die meanwhile; it is performed all the same. (4) A
 request names the run that it was asked of: what a dead driver left open is answered by the next one, in another run.
-(5) A question (EXPLAIN) changes nothing and is nobody's business later: whoever asked removes it.
+(5) A question (EXPLAIN) changes nothing and is nobody's business later: whoever asked removes it. (6) Requests and
+answers are sealed (``sealed.py``). A damaged request is not performed; it is answered with what is wrong with it.
 
 ::
 
@@ -23,8 +24,13 @@ from typing import Any
 
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.runtime.sealed import sealed, unsealed
 
 FOLDER = "control"
+
+
+class ControlDamagedError(SeaTunnelError):
+    """A request or an answer is not what was written."""
 
 
 class Wish(StrEnum):
@@ -76,7 +82,7 @@ class Control:
 
     def ask(self, request: Request) -> None:
         """Leave it for the driver."""
-        self._of(request.id).create(_name(request.id, "request"), _packed(asdict(request)))
+        self._create(request.id, "request", asdict(request))
 
     def open(self, *, others: bool = True) -> tuple[Request, ...]:
         """What nobody has answered yet; in the other storages too, which may be far away."""
@@ -88,12 +94,19 @@ class Control:
         answered = {name.partition(".")[0] for name in names if name.endswith(".answer")}
         asked = [name.partition(".")[0] for name in names if name.endswith(".request")]
         self._asked_in |= dict.fromkeys(asked, storage)
-        found = (self._read(one, "request") for one in asked if one not in answered)
-        return tuple(
-            Request(**{**plain, "wish": Wish(plain["wish"]), "tables": tuple(plain["tables"])})
-            for plain in found
-            if plain is not None
-        )
+        found = (self._request(one) for one in asked if one not in answered)
+        return tuple(request for request in found if request is not None)
+
+    def _request(self, request: str) -> Request | None:
+        """None: it is gone, or damaged, and answered."""
+        try:
+            plain = self._read(request, "request")
+        except ControlDamagedError as error:
+            self.answer(Answer(request, False, f"nothing was done: {error.message}", "ask again"))
+            return None
+        if plain is None:
+            return None
+        return Request(**{**plain, "wish": Wish(plain["wish"]), "tables": tuple(plain["tables"])})
 
     def tell(self, request: str, text: str) -> None:
         """How far it has come."""
@@ -106,7 +119,7 @@ class Control:
 
     def answer(self, answer: Answer) -> bool:
         """What became of it. False: somebody has said so before."""
-        return self._of(answer.request).create(_name(answer.request, "answer"), _packed(asdict(answer)))
+        return self._create(answer.request, "answer", asdict(answer))
 
     def answered(self, request: str) -> Answer | None:
         """The answer, once there is one."""
@@ -121,18 +134,21 @@ class Control:
     def _of(self, request: str) -> Storage:
         return self._asked_in.get(request, self._storages[0])
 
+    def _create(self, request: str, what: str, plain: dict[str, Any]) -> bool:
+        name = _name(request, what)
+        return self._of(request).create(name, sealed(name, json.dumps(plain, indent=1).encode()))
+
     def _read(self, request: str, what: str) -> dict[str, Any] | None:
-        data = self._of(request).get(_name(request, what))
+        name = _name(request, what)
+        data = self._of(request).get(name)
         try:
-            return None if data is None else dict(json.loads(data))
+            return None if data is None else dict(json.loads(unsealed(name, data)))
         except (ValueError, TypeError) as error:
-            where = self._of(request).describe(_name(request, what))
-            raise SeaTunnelError(f"cannot read {where}: {error}", "remove it: it is then as if never asked") from None
+            where = self._of(request).describe(name)
+            raise ControlDamagedError(
+                f"{where} is damaged: {error}", "remove it: it is then as if never asked"
+            ) from None
 
 
 def _name(request: str, what: str) -> str:
     return f"{FOLDER}/{request}.{what}"
-
-
-def _packed(plain: dict[str, Any]) -> bytes:
-    return json.dumps(plain, indent=1).encode()

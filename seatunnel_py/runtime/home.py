@@ -15,7 +15,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +27,7 @@ from seatunnel_py.runtime.job_place import JobPlace, how_it_ended, write_json
 HOME_VARIABLE = "SEATUNNEL_HOME"
 ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 ID_LENGTH_MAX = 100
+NO_JOB_ID = "latest"  # for ``--restore latest`` goes on with a job
 JOBS_NAMED_MAX = 5
 
 
@@ -56,10 +57,9 @@ class Home:
         """Take a job id (a new random one when None). One that was used before is a JobIdError, unless it is begun
         anew (``fresh``) or gone on with (``restore``)."""
         chosen = job_id if job_id is not None else f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
-        if not chosen or len(chosen) > ID_LENGTH_MAX or not ID_CHARACTERS.issuperset(chosen) or chosen.startswith("."):
-            raise JobIdError(f"{chosen!r} is no job id", "use letters, digits, '-', '_' and '.'")
         jobs = self.path / "jobs"
         place = JobPlace(chosen, jobs / chosen, secrets.token_hex(8))
+        require_job_id(chosen, known=lambda: restore and place.path.exists())
         with self._usable():
             for directory in (self.path, jobs):  # the mode of mkdir is not that of the parents it makes
                 directory.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -124,3 +124,13 @@ class Home:
             f"there is no job {job_id!r} in {self.path}",
             f"newest jobs: {', '.join(known)}" if known else "no job has run there",
         )
+
+
+def require_job_id(job_id: str, known: Callable[[], bool] = lambda: False) -> None:
+    """Raises JobIdError where a job cannot be called so. ``known``: whether it is an old job, of a release that took
+    ids which read as something else."""
+    if not job_id or len(job_id) > ID_LENGTH_MAX or not ID_CHARACTERS.issuperset(job_id) or job_id.startswith("."):
+        raise JobIdError(f"{job_id!r} is no job id", "use letters, digits, '-', '_' and '.'")
+    if (job_id.startswith("-") or job_id == NO_JOB_ID) and not known():
+        reads = "means the newest checkpoint" if job_id == NO_JOB_ID else "reads as an option"
+        raise JobIdError(f"{job_id!r} is no job id: it {reads}", "begin it with a letter or a digit, and name the job")

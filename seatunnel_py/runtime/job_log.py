@@ -38,7 +38,7 @@ from seatunnel_py.runtime.events import (
     UnitGivenUp,
     UnitRetried,
 )
-from seatunnel_py.runtime.job_place import naming
+from seatunnel_py.runtime.job_place import expecting, naming
 from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.work.unit import UnitFailure
 
@@ -60,7 +60,9 @@ class JobLog:
         self._driver: int | None = None  # until one has become the job's
         self._least = LEVELS.index(level)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
-        self._file = os.fdopen(os.open(path, flags, 0o600), "w", encoding="utf-8", buffering=1)
+        with expecting(path.parent):
+            descriptor = os.open(path, flags, 0o600)
+        self._file = os.fdopen(descriptor, "w", encoding="utf-8", buffering=1)
 
     def __call__(self, event: JobEvent) -> None:
         level, name, about = _line(event)

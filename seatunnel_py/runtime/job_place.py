@@ -1,13 +1,13 @@
 """The directory of one job in SEATUNNEL_HOME: who has claimed it, whether that driver lives, and how it ended.
 
 Rules. (1) Liveness is the lock, and nothing else. (2) A receipt counts for the driver that wrote it only: a driver that
-was killed has none, whatever the one before it did. (3) A driver that has changed nothing leaves the job as it was.
+was killed has none, whatever the one before it did. (3) A driver that has changed nothing leaves the job as it was. (4)
+Its files are sealed (``sealed.py``): one that is damaged is refused in a sentence, and never read as something else.
 """
 
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -18,6 +18,7 @@ from typing import Any
 
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime.receipt import Receipt
+from seatunnel_py.runtime.sealed import Damaged, sealed_json, unsealed_json
 
 _locks: dict[Path, int] = {}  # what this process holds
 
@@ -77,7 +78,7 @@ class JobPlace:
     def finished(self) -> bool:
         """Whether it has ended with everything done."""
         receipt = self.receipt
-        return receipt is not None and receipt["exit_code"] == ExitCode.SUCCESS
+        return receipt is not None and (receipt.get("exit_code"), receipt.get("state")) == (ExitCode.SUCCESS, "SUCCESS")
 
     @property
     def receipt(self) -> dict[str, Any] | None:
@@ -136,6 +137,11 @@ class JobPlace:
         """Whether a driver of this job has begun here."""
         return (self.path / "plan.json").exists()
 
+    @property
+    def has_checkpoints(self) -> bool:
+        """Whether a driver has taken the job here, or left something there."""
+        return any(self.checkpoints.glob("*/[!.]*"))
+
     def clear(self, *, finished: bool = True, rows: bool = True, plan: bool = False) -> None:
         """Remove what only a job needs that runs or can go on: its store, and the ``rows`` that it has exchanged;
         ``plan``: nothing was begun, so that there is nothing to compare with either."""
@@ -167,17 +173,36 @@ class JobPlace:
         return Path((self.read("job") or {})["job_file"])
 
     def read(self, name: str) -> dict[str, Any] | None:
-        """``job`` or ``receipt`` as it was written, or None. SeaTunnelError where something else stands there."""
+        """``job``, ``plan`` or ``receipt`` as it was written, or None. SeaTunnelError where something else stands
+        there."""
         file = self.path / f"{name}.json"
         try:
-            loaded = json.loads(file.read_text())
+            return unsealed_json(f"{self.job_id}/{file.name}", file.read_bytes().decode(), _OLD_KEYS[name])
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as error:
-            raise SeaTunnelError(f"cannot read {file}: {error}", f"remove {self.path} to forget the job") from None
-        if not isinstance(loaded, dict):
-            raise SeaTunnelError(f"{file} is no {name} of a job", f"remove {self.path} to forget the job")
-        return loaded
+        except (UnicodeDecodeError, Damaged) as error:
+            raise SeaTunnelError(f"{file} is damaged: {error}", _WAYS_ON[name]) from None
+        except OSError as error:
+            raise SeaTunnelError(f"cannot read {file}: {error.strerror}", "look at its permissions") from None
+
+
+_OLD_KEYS = {
+    "job": (
+        "job_id", "driver", "started", "job_file", "job_name", "config", "error_location", "fresh", "savepoint",
+        "checkpoint_location", "failed",
+    ),
+    "plan": ("steps", "pipelines", "store"),
+    "receipt": (
+        "job_id", "job_name", "tables", "seconds", "notes", "stopped_by", "state", "exit_code", "totals",
+        "run",
+    ),
+}  # fmt: skip
+_ANEW = "`--fresh` begins the job anew, behind rows that are visible already: empty its targets first"
+_WAYS_ON = {
+    "job": f"give it back from a copy, or remove it: `run JOB --job-id ID --restore latest` writes it anew; {_ANEW}",
+    "plan": f"give it back from a copy; {_ANEW}",
+    "receipt": f"give it back from a copy, or remove it: the job then counts as not ended; {_ANEW}",
+}
 
 
 def how_it_ended(about: Mapping[str, Any] | None, receipt: Mapping[str, Any] | None) -> str:
@@ -197,12 +222,25 @@ def naming(path: Path) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def expecting(place: Path) -> Iterator[None]:
+    """Where the directory of a job is gone while it begins, people hear so in a sentence."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise SeaTunnelError(
+            f"{place} was removed while the job began: {error.filename} cannot be written",
+            "leave it there while a job runs, or set SEATUNNEL_HOME to a directory that stays; run it again",
+        ) from error
+
+
 def write_json(path: Path, data: Mapping[str, Any]) -> None:
     """Whole or not at all: a reader never sees half a file."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
-    with naming(path), os.fdopen(descriptor, "w") as file:
-        file.write(json.dumps(data, default=str))  # in one line: indented it takes ten times as long
+    with expecting(path.parent):
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    with naming(path), expecting(path.parent), os.fdopen(descriptor, "w") as file:
+        file.write(sealed_json(f"{path.parent.name}/{path.name}", data))
         file.flush()
         os.fsync(file.fileno())
-    temporary.rename(path)
+        temporary.rename(path)

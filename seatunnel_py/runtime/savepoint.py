@@ -4,7 +4,7 @@ Rules. (1) A savepoint is there whole or not at all: its manifest is created las
 (2) It needs nothing of the job that it was taken of: its records name no staged piece, for their commits were confirmed
 before, and what lies in channels is copied (I18). (3) It keeps the lineage, so that targets know whose rows they hold.
 Each job that begins with a savepoint has incarnations of its own, above those of all that its lineage had before:
-whoever began last may write (I34).
+whoever began last may write (I34). (4) Manifest and records are sealed (``sealed.py``); those of version 2 were not.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.protocol.claims import Claim
 from seatunnel_py.protocol.record_format import RecordRefused, decode, encode
 from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.runtime.sealed import is_sealed_json, sealed, sealed_json, unsealed, unsealed_json
 from seatunnel_py.runtime.segment_names import named_in_record, renamed
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.checkpoint_store import CheckpointStore
 
 INCARNATIONS_APART = 10_000  # drivers that a job may have before its numbers would meet those of the next beginning
-VERSION = 2
+VERSION, OLD_VERSION = 3, 2
 MANIFESTS, RECORDS, RESTORES = "manifests", "records", "restores"
 NAME_LENGTH_MAX = 64  # a database keeps 100 characters, a folder and a token of ours with them
 NO_NAME = "latest"  # for ``--restore latest`` goes on with a job
+_OLD_KEYS = ("name", "request", "lineage", "incarnation", "taken", "job", "records", "absent", "version", "token")
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 
 
@@ -133,9 +135,10 @@ class Shelf:
             encoded = encode(copy.of(record))
             stands[key] = {"checkpoint": record.checkpoint, "at": len(data), "bytes": len(encoded)}
             data += encoded
-        self._storage.create(f"{RECORDS}/{name}-{token}", bytes(data))
+        stored = f"{RECORDS}/{name}-{token}"
+        self._storage.create(stored, sealed(stored, bytes(data)))
         about = {"version": VERSION, "token": token, "records": stands}
-        manifest = json.dumps({**asdict(replace(savepoint, records={})), **about}, indent=1).encode()
+        manifest = sealed_json(f"{MANIFESTS}/{name}", {**asdict(replace(savepoint, records={})), **about}).encode()
         if not self._storage.create(f"{MANIFESTS}/{name}", manifest):
             self._remove(f"{name}-{token}")
             raise taken(name, self._where(name))
@@ -152,6 +155,8 @@ class Shelf:
             data = self._storage.get(f"{RECORDS}/{name}-{plain['token']}")
             if data is None:
                 raise ValueError("its records are gone")
+            if plain["version"] == VERSION:
+                data = unsealed(f"{RECORDS}/{name}-{plain['token']}", data)
             records = {key: decode(data[one["at"] : one["at"] + one["bytes"]]) for key, one in plain["records"].items()}
             who = plain["name"], plain["request"], plain["lineage"], plain["incarnation"]
             return Savepoint(*who, plain["taken"], plain["job"], records, tuple(plain["absent"]))
@@ -169,9 +174,11 @@ class Shelf:
         if data is None:
             return None
         with self._undamaged(name):
-            plain: dict[str, Any] = json.loads(data)
-            if plain["version"] != VERSION:
+            plain = unsealed_json(f"{MANIFESTS}/{name}", data.decode(), _OLD_KEYS)
+            if plain["version"] not in (VERSION, OLD_VERSION):
                 raise ValueError("its manifest is of another version")
+            if plain["version"] == VERSION and not is_sealed_json(f"{MANIFESTS}/{name}", data.decode()):
+                raise ValueError("its manifest has no checksum")
             return plain
 
     def begin_with(self, name: str, store: CheckpointStore) -> None:

@@ -83,12 +83,17 @@ def sealed_json(name: str, plain: Mapping[str, Any]) -> str:
     return text[:-1] + _tail(name, text)
 
 
+def is_sealed_json(name: str, text: str) -> bool:
+    """Whether this is, whole, what was sealed under this name."""
+    start, found, _ = text.rpartition(_KEY)
+    return bool(found) and text[len(start) :] == _tail(name, start + "}")
+
+
 def unsealed_json(name: str, text: str, old_keys: Collection[str]) -> dict[str, Any]:
     """The object that was sealed under this name, or that an old release wrote with these keys. Raises Damaged."""
-    start, found, _ = text.rpartition(_KEY)
-    if found and text[len(start) :] == _tail(name, start + "}"):
-        return _object(start + "}")
-    if found:
+    if is_sealed_json(name, text):
+        return _object(text.rpartition(_KEY)[0] + "}")
+    if _KEY in text:
         raise Damaged("its checksum is wrong, or it is the content of another file")
     plain = _object(text)
     if strange := sorted(plain.keys() - set(old_keys)):

@@ -1,7 +1,8 @@
 """What other machines know of a job: it lies with its checkpoints, where ``checkpoint.location`` is a place of all.
 
 Rules. (1) Each driver writes its own, under its incarnation; the newest counts. (2) Nothing here decides anything: the
-records do. It is for people, and for the comparison of a job file with the one before. (3) No secret is in it.
+records do. It is for people, and for the comparison of a job file with the one before. (3) No secret is in it. (4) Each
+is sealed (``sealed.py``); a damaged one is refused.
 
 ::
 
@@ -17,7 +18,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from seatunnel_py.api.storage import Storage
-from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.runtime.checkpoint_store import WAYS_ON, StoreError
+from seatunnel_py.runtime.sealed import is_old, is_sealed, sealed, unsealed
 
 FOLDER = "about"
 JOB, PLAN, RECEIPT = "job", "plan", "receipt"
@@ -31,7 +33,8 @@ class SharedJob:
 
     def write(self, incarnation: int, what: str, plain: Mapping[str, Any]) -> None:
         """Of this driver; what older ones wrote is of no use any more."""
-        self._storage.create(f"{FOLDER}/{incarnation:08}-{what}", json.dumps(plain, default=str).encode())
+        name = f"{FOLDER}/{incarnation:08}-{what}"
+        self._storage.create(name, sealed(name, json.dumps(plain, default=str).encode()))
         for name in self._names(what):
             if int(name.partition("-")[0]) < incarnation:
                 self._storage.delete(f"{FOLDER}/{name}")
@@ -44,9 +47,10 @@ class SharedJob:
         if data is None:
             return None
         try:
-            return dict(json.loads(data))
+            old = not is_sealed(data) and is_old(self._storage, newest)
+            return dict(json.loads(data if old else unsealed(name, data)))
         except (ValueError, TypeError) as error:
-            raise SeaTunnelError(f"{self._storage.describe(name)} is damaged: {error}", "remove it") from None
+            raise StoreError(f"{self._storage.describe(name)} is damaged: {error}", WAYS_ON) from None
 
     def _names(self, what: str) -> list[str]:
         return [name for name in self._storage.names(FOLDER) if name.endswith(f"-{what}")]

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.errors import SeaTunnelError, worded
 from seatunnel_py.protocol.apart import scopes_left_out
 from seatunnel_py.protocol.claims import Claim, RestoreRefused, Stored, claim_from, newest, next_incarnation
 from seatunnel_py.protocol.records import CheckpointRecord
@@ -45,7 +45,12 @@ class Seen:
     def of(cls, plan: Mapping[str, Any] | None) -> Seen | None:
         """As it stands beside a plan; None where the job has not run here, or an older version has run it."""
         found = (plan or {}).get(SEEN)
-        return cls(str(found["lineage"]), int(found["driver"]), str(found["where"])) if found else None
+        if not found:
+            return None
+        try:
+            return cls(str(found["lineage"]), int(found["driver"]), str(found["where"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise NotRestored(f"plan.json does not say which store the job had: {worded(error)}", WAYS_ON) from error
 
     def require(self, store: CheckpointStore, where: str) -> None:
         """Raises NotRestored where the store knows less. One that another machine has begun anew is another job's."""

@@ -1,14 +1,15 @@
 """The durable journal of a job: what each unit took, before what it made is shown (I39), which splits were found while
 the job runs, before anybody reads of them (I41), and which set-up units are done, once for all drivers.
 
-Rules. (1) Files are append only. Each line has a number, and a checksum over the file's name, that number and itself. A
-line that its driver had not written to its end when it died ends the file; anything else that is wrong is refused. (2)
-Entries that are asked for while the disk is busy go to it together. (3) A driver begins a file with what still counts of
-the one before, and says when that is complete; until then the older file is the one that counts. So an overtaken driver
-can write what it likes. (4) What the newest record holds is forgotten, and a file that has grown is begun anew: the
-journal of a stream is as long as what lies behind its newest checkpoint, give or take a few megabytes. (5) It says which
-records are durable, before anything follows from them (``marks``): a store that shows less of a pipeline has lost
-something. (6) A driver begins a file before it writes a record: records without that file are a loss.
+Rules. (1) Files are append only. Each line has a number, and a checksum over the file's name, that number and itself.
+A line that its driver had not written to its end when it died ends the file; anything else that is wrong is refused.
+(2) Entries that are asked for while the disk is busy go to it together. (3) A driver begins a file with what still
+counts of the one before, and says when that is complete; until then the older file is the one that counts. So an
+overtaken driver can write what it likes. (4) What the newest record holds is forgotten, and a file that has grown is
+begun anew: the journal of a stream is as long as what lies behind its newest checkpoint, give or take a few megabytes.
+(5) It says which records are durable, before anything follows from them (``marks``): a store that shows less of a
+pipeline has lost something. (6) A driver begins a file before it writes a record: records without that file are a
+loss.
 """
 
 from __future__ import annotations

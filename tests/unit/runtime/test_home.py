@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -17,7 +18,8 @@ from seatunnel_py.cli.jobs import listing
 from seatunnel_py.cli.known import KnownJob, Where
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.home import Home, JobIdError
-from seatunnel_py.runtime.job_place import JobPlace
+from seatunnel_py.runtime.job_log import JobLog
+from seatunnel_py.runtime.job_place import JobPlace, write_json
 from seatunnel_py.runtime.receipt import Receipt, Seconds
 
 RECEIPT = Receipt("x", "job", (), Seconds())
@@ -148,10 +150,31 @@ def test_directories_are_0700_and_files_0600(tmp_path: Path, umask: int) -> None
 
 @pytest.mark.parametrize(
     "job_id",
-    ["", ".", "..", "../x", "a/b", "/etc", ".hidden", "a b", "a\n", "a\0", "ä", "%2e%2e", "x" * 101, "$(id)", "~"],
+    [
+        "",
+        ".",
+        "..",
+        "../x",
+        "a/b",
+        "/etc",
+        ".hidden",
+        "a b",
+        "a\n",
+        "a\0",
+        "ä",
+        "%2e%2e",
+        "x" * 101,
+        "$(id)",
+        "~",
+        "-x",
+        "--fresh",
+        "--",
+        "latest",
+    ],
 )
 def test_hostile_ids_are_refused(tmp_path: Path, job_id: str) -> None:
-    """An id is a directory name; nothing outside of ``jobs`` is ever made or removed for one."""
+    """An id is a directory name; nothing outside of ``jobs`` is ever made or removed for one. P4: `-x`, `--fresh` and
+    `latest` were taken as ids."""
     home = Home(tmp_path / "home")
     (tmp_path / "x").mkdir()
 
@@ -269,3 +292,31 @@ def test_a_driver_that_failed_is_not_called_killed(tmp_path: Path, changed: bool
     assert (job.receipt is None) is changed
     with pytest.raises(JobIdError, match="its driver failed" if changed else "has ended"):
         claim(home)
+
+
+def test_p4_a_job_that_an_old_release_called_like_an_option_can_be_gone_on_with(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    (tmp_path / "jobs" / "latest").mkdir(parents=True)
+
+    assert home.claim("latest", fresh=False, restore=True, about={}).job_id == "latest"
+    with pytest.raises(JobIdError, match="'latest' is no job id: it means the newest checkpoint"):
+        claim(home, "latest")
+    with pytest.raises(JobIdError, match="'--fresh' is no job id: it reads as an option"):
+        home.claim("--fresh", fresh=False, restore=True, about={})
+
+
+@pytest.mark.parametrize("what", ["log", "plan", "receipt"])
+def test_p4_a_home_that_is_removed_while_a_job_begins_is_said_in_a_sentence(tmp_path: Path, what: str) -> None:
+    """P4: a traceback, FileNotFoundError of `events.jsonl`."""
+    place = claim(Home(tmp_path / "home"))
+    driver = place.read("job")
+    shutil.rmtree(tmp_path / "home")
+    write = {
+        "log": lambda: JobLog(place.events, "x", "INFO"),
+        "plan": lambda: write_json(place.path / "plan.json", driver or {}),
+        "receipt": lambda: write_json(place.path / "receipt.json", RECEIPT.to_plain()),
+    }[what]
+
+    with pytest.raises(SeaTunnelError, match=f"{place.path} was removed while the job began") as told:
+        write()
+    assert "SEATUNNEL_HOME" in told.value.remedy
