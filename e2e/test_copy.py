@@ -47,13 +47,15 @@ def test_tables_go_from_a_server_to_files_and_on_into_a_database(tmp_path: Path,
         assert db.execute("SELECT count(*), sum(id), min(note) FROM orders").fetchone() == (50, 1275, "n1")
 
 
-def test_a_second_copy_replaces_what_is_there(tmp_path: Path, shop: str, databases: Databases) -> None:
+def test_a_second_copy_doubles_nothing_by_itself(tmp_path: Path, shop: str, databases: Databases) -> None:
+    """P1-the same copy again: a table without a key is refused with the ways on, which do what they say."""
     target = f"postgresql://postgres@{LOOPBACK}:{databases.server.port}/{databases.target}"
 
-    for expected, more in ((2, ()), (4, ()), (2, ("--replace",))):  # visits has no key
+    for code, expected, more in ((0, 2, ()), (1, 2, ()), (0, 4, ("--append",)), (0, 2, ("--replace",))):
         ended = copy(tmp_path, shop, target, "--table", "public.visits", *more)
 
-        assert ended.code == 0, ended.out + ended.err
+        assert ended.code == code, ended.out + ended.err
+        assert code == 0 or ("--replace" in ended.out and "--append" in ended.out and "holds 2 rows" in ended.out)
         with databases.connect(databases.target) as connection:
             assert connection.execute("SELECT count(*) FROM visits").fetchone() == (expected,)
 

@@ -11,7 +11,8 @@ class Shorthand:
     """``address`` is without ``user`` and ``password``, which is a reference to a secret.
 
     ``tables``: what to read, with ``*`` for anything, none for all; ``into``: the name of a table in the target, where
-    placeholders are filled in; ``replace``: rows that are there already go; ``format``: that of files.
+    placeholders are filled in; ``replace``: rows that are there already go; ``append``: they stay, and may double;
+    ``format``: that of files.
     """
 
     address: str
@@ -20,6 +21,7 @@ class Shorthand:
     tables: tuple[str, ...] = ()
     into: str = ""
     replace: bool = False
+    append: bool = False
     format: str = ""
 
     @property

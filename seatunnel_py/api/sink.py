@@ -28,6 +28,54 @@ class Effect:
     destructive: bool = False
 
 
+class Treatment(StrEnum):
+    """What becomes of what the target holds when the job begins."""
+
+    NEW = "new"
+    APPENDED = "appended"
+    UPDATED = "updated"
+    REPLACED = "replaced"
+    CUSTOM = "custom"
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """What the target holds when the job begins, and what becomes of it; `plan` and the receipt say so.
+
+    ``count`` is None where nobody can tell; ``bound`` stands in front of one that is not exact (``about``). ``what`` is
+    counted: rows, files, records. ``doubles`` says why a second run would write everything a second time, where the job
+    file has not chosen that, and ``ways`` what to write there: such a run is refused."""
+
+    treatment: Treatment
+    count: int | None = None
+    bound: str = ""
+    what: str = "rows"
+    by: str = "key"
+    doubles: str = ""
+    ways: str = ""
+
+    @property
+    def held(self) -> str:
+        """``about 120,000 rows``."""
+        if self.count is None:
+            return f"the {self.what}"
+        what = self.what[:-1] if self.count == 1 and not self.bound else self.what
+        return f"{self.bound} {self.count:,} {what}".strip()
+
+    @property
+    def text(self) -> str:
+        match self.treatment:
+            case Treatment.NEW:
+                return "new"
+            case Treatment.APPENDED:
+                return f"appended to {self.held}"
+            case Treatment.UPDATED:
+                return f"updated by {self.by} ({self.held} there)"
+            case Treatment.REPLACED:
+                return f"replaced ({self.held} there)"
+        return f"custom_sql runs first ({self.held} there)"
+
+
 class Visible(StrEnum):
     """From when on people see what a sink wrote: as soon as it is staged, with each commit, with the last commit of a
     bounded job (until then ``abort`` takes all of it back)."""
@@ -42,13 +90,15 @@ class Setup:
     """What :meth:`Sink.plan_setup` decided. ``data`` holds the sink's own decisions (how to load, names drawn at
     random), as plain data: it is part of checkpoint 0 and is given to every writer and to the committer. ``counted``:
     the target remembers the last checkpoint (``Committer.recover``), although the sink is not two-phase.
-    ``conversions``: the columns whose values are not stored as the rows hold them; `plan` and the receipt name them."""
+    ``conversions``: the columns whose values are not stored as the rows hold them; `plan` and the receipt name them.
+    ``present``: what is there before, and what becomes of it; None: nobody can tell."""
 
     effects: tuple[Effect, ...] = ()
     data: Mapping[str, Plain] = field(default_factory=dict)
     visible: Visible = Visible.COMMITTED
     counted: bool = False
     conversions: tuple[Conversion, ...] = ()
+    present: Present | None = None
 
 
 @dataclass(frozen=True, slots=True)

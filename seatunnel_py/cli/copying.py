@@ -45,11 +45,14 @@ class Copy:
     tables: tuple[str, ...] = ()
     into: str = ""
     replace: bool = False
+    append: bool = False
     format: str = ""
 
 
 def copy(asked: Copy, to: Path | None, job_id: str | None, *, as_json: bool) -> int:
     """Run the job of two addresses, or only write it down; returns the exit code."""
+    if asked.replace and asked.append:
+        raise SeaTunnelError("--replace and --append exclude each other", "give one of them")
     text = job_file(asked)
     if to == STDOUT:
         say_document(text, nl=False)
@@ -71,7 +74,7 @@ def copy(asked: Copy, to: Path | None, job_id: str | None, *, as_json: bool) -> 
 def job_file(asked: Copy) -> str:
     """The job in HOCON. Raises SeaTunnelError for an address that nobody understands."""
     source = _end(PluginKind.SOURCE, Shorthand(asked.source, tables=asked.tables, format=asked.format))
-    wanted = Shorthand(asked.target, into=asked.into, replace=asked.replace, format=asked.format)
+    wanted = Shorthand(asked.target, into=asked.into, replace=asked.replace, append=asked.append, format=asked.format)
     target = _end(PluginKind.SINK, wanted)
     (name, read), (other, written) = _step(PluginKind.SOURCE, source), _step(PluginKind.SINK, target)
     env = {

@@ -124,6 +124,9 @@ def copy(
     ] = None,
     into: Annotated[str, typer.Option(metavar="NAME", help="table in the target, as archive.${table_name}")] = "",
     replace: Annotated[bool, typer.Option("--replace", help="empty the target's tables first")] = False,
+    append: Annotated[
+        bool, typer.Option("--append", help="add to what targets without a key hold; else that is refused")
+    ] = False,
     format: Annotated[str, typer.Option("--format", help="of files: parquet, csv, json, orc, ...")] = "",
     to: Annotated[
         Path | None, typer.Option("--to", metavar="FILE", help="only write the job file; `-` prints it")
@@ -138,7 +141,7 @@ def copy(
     """
     from seatunnel_py.cli import copying as command
 
-    asked = command.Copy(source, target, tuple(table or ()), into, replace, format)
+    asked = command.Copy(source, target, tuple(table or ()), into, replace, append, format)
     raise typer.Exit(command.copy(asked, to, job_id, as_json=as_json))
 
 

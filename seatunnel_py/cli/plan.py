@@ -36,7 +36,9 @@ def plan(
         if not as_json:
             raise
         return tell_plain(error)
-    described = explain.describe(planned.job, planned.graph, planned.pipelines, planned.isolated, look=True)
+    described = explain.describe(
+        planned.job, planned.graph, planned.pipelines, planned.isolated, look=True, first=restore is None
+    )
     place = home.job(job_id) if job_id is not None and restore == app.LATEST else None
     changes = app.changes_since(planned, place, home.savepoints, began_with) if restore else ()
     refused = _refused(changes)

@@ -81,6 +81,7 @@ def _table(receipt: Receipt) -> Table:
     table.add_column("rejected", justify="right", no_wrap=True, footer=count(receipt.total("rows_rejected")))
     table.add_column("bytes", justify="right", no_wrap=True, footer=size(receipt.total("bytes_written")))
     table.add_column("time", justify="right", no_wrap=True, footer=seconds(total.total))
+    table.add_column("before", overflow="fold", min_width=8)
     table.add_column("", footer=f"{count(rate)} rows/s", no_wrap=True)
     shown = _shown(receipt)
     for row in shown:
@@ -93,6 +94,7 @@ def _table(receipt: Receipt) -> Table:
             count(row.rows_rejected),
             "\n".join(_known(into.bytes_written, size) for into in row.targets),
             seconds(row.seconds),
+            "\n".join(into.present.text if into.present else "" for into in row.targets),
             Text(row.state.value.lower(), "green" if row.state is TableState.DONE else "red"),
         )
     hidden = len(receipt.tables) - len(shown)
@@ -108,7 +110,8 @@ def _lines(receipt: Receipt) -> Text:
         lines.append(f"\n{row.state.value.lower():8}", "green" if row.state is TableState.DONE else "red")
         lines.append(f" {row.table}\n", "bold")
         for into in row.targets:
-            written = f"{_known(into.rows_written, count)} written{_state(into, row)}"
+            before = f", {into.present.text}" if into.present else ""
+            written = f"{_known(into.rows_written, count)} written{before}{_state(into, row)}"
             lines.append(f"         -> {_short(into.target)}: {written}\n")
         others = [(row.rows_filtered, "filtered"), (row.rows_rejected, "rejected")]
         parts = [f"{count(row.rows_read)} read", *(f"{count(rows)} {what}" for rows, what in others if rows)]

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from seatunnel_py.api.sink import Setup
 from seatunnel_py.api.source import Split
 from seatunnel_py.errors import SeaTunnelError, worded
-from seatunnel_py.plan import asked, conversions
+from seatunnel_py.plan import asked, conversions, present
 from seatunnel_py.plan.awaiting import asking
 from seatunnel_py.plan.flow_graph import FlowGraph, SinkNode, SourceNode, SqlNode, TableNode
 from seatunnel_py.plan.guarantee import paths
@@ -28,6 +29,7 @@ def describe(
     isolated: tuple[IsolatedTable, ...] = (),
     *,
     look: bool,
+    first: bool = True,
 ) -> dict[str, Any]:
     """Everything that a run would do, as JSON-ready data.
 
@@ -39,7 +41,7 @@ def describe(
         "mode": job.mode.value,
         "file": job.file.path,
         "steps": [{"id": step.id, "kind": step.kind.value, "plugin": step.plugin} for step in job.steps],
-        "pipelines": [_pipeline(graph, pipeline, look=look) for pipeline in pipelines],
+        "pipelines": [_pipeline(graph, pipeline, look=look, first=first) for pipeline in pipelines],
         "isolated": [
             {"table": str(one.table), "step": one.step, "problem": one.message, "remedy": one.remedy}
             for one in isolated
@@ -50,12 +52,12 @@ def describe(
     return shown
 
 
-def _pipeline(graph: FlowGraph, pipeline: Pipeline, *, look: bool) -> dict[str, Any]:
+def _pipeline(graph: FlowGraph, pipeline: Pipeline, *, look: bool, first: bool) -> dict[str, Any]:
     return {
         "id": pipeline.id,
         "name": pipeline.name,
         "vertices": [_vertex(vertex, look=look) for vertex in pipeline.vertices],
-        "sinks": [_sink(node, look=look) for node in pipeline.sinks],
+        "sinks": [_sink(node, look=look, first=first) for node in pipeline.sinks],
         "guarantees": [
             {"from": path.source, "to": path.sink, "guarantee": path.guarantee.text, "why": path.why}
             for path in paths(graph, pipeline)
@@ -126,7 +128,7 @@ def _node(node: TableNode) -> dict[str, Any]:
     return plain
 
 
-def _sink(node: SinkNode, *, look: bool) -> dict[str, Any]:
+def _sink(node: SinkNode, *, look: bool, first: bool) -> dict[str, Any]:
     plain: dict[str, Any] = {
         "step": node.step.id,
         "table": str(node.table.path),
@@ -137,6 +139,8 @@ def _sink(node: SinkNode, *, look: bool) -> dict[str, Any]:
         try:
             with naming_holders(node.sink.blocked_by), asking(node.id, "plan_setup"):
                 setup = asked.setup_of(node.step, node.sink)
+            plain |= _present(setup)
+            setup = present.checked(node, setup) if first else setup
         except Exception as error:  # noqa: BLE001 - see above
             return plain | _problem(error)
         plain["effects"] = [
@@ -150,6 +154,12 @@ def _sink(node: SinkNode, *, look: bool) -> dict[str, Any]:
         ]
         plain["conversions"] = [asdict(one) for one in conversions.conversions_of(node.table, setup.conversions)]
     return plain
+
+
+def _present(setup: Setup) -> dict[str, Any]:
+    """What is there, for machines and for people."""
+    found = setup.present
+    return {} if found is None else {"present": {**asdict(found), "text": found.text}}
 
 
 def text(plan: dict[str, Any]) -> str:
@@ -208,7 +218,8 @@ def _vertex_lines(vertex: dict[str, Any]) -> Iterable[str]:
 
 
 def _sink_lines(sink: dict[str, Any]) -> Iterable[str]:
-    yield f"  into       {sink['target']}"
+    there = f": {sink['present']['text']}" if "present" in sink else ""
+    yield f"  into       {sink['target']}{there}"
     for effect in sink["effects"]:
         mark = "DESTROYS" if effect["destructive"] else "effect  "
         yield f"    {mark} {effect['action']} {effect['target']}"

@@ -13,6 +13,7 @@ from seatunnel_py.api.sink import Sink
 from seatunnel_py.api.source import Source, SourceTable
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.plan.isolated import IsolatedTable
+from seatunnel_py.plan.present import SharedTarget
 from seatunnel_py.plan.sql import Analysis
 from seatunnel_py.plan.steps import Step
 from seatunnel_py.redaction import redacted_text
@@ -52,11 +53,14 @@ class SqlNode:
 
 @dataclass(frozen=True, slots=True)
 class SinkNode:
+    """``shared``: what it has in common with other sinks of the job that write to the same place on purpose."""
+
     id: str
     step: Step
     sink: Sink
     table: TableSchema
     capabilities: SinkCapabilities
+    shared: SharedTarget | None = field(default=None, compare=False)
 
     @property
     def shown(self) -> str:

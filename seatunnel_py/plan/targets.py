@@ -9,7 +9,7 @@ placeholder (``table = "orders_all"``) takes any number of tables, and the plan 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seatunnel_py.api.names import ALIKE, Naming, TargetPlace
 from seatunnel_py.api.options import OptionInfo, Options, describe
@@ -17,6 +17,7 @@ from seatunnel_py.config.placeholders import follows_tables
 from seatunnel_py.errors import PlanError, Problem, RetriableError, SeaTunnelError, UnreachableError
 from seatunnel_py.plan import asked
 from seatunnel_py.plan.flow_graph import FlowGraph, SinkNode
+from seatunnel_py.plan.present import SharedTarget
 
 NAMED_MAX = 5
 
@@ -28,7 +29,8 @@ class _Placed:
 
 
 def check(graph: FlowGraph) -> tuple[str, ...]:
-    """What to say of targets that several tables share on purpose. PlanError names the tables that would meet."""
+    """What to say of targets that several tables share on purpose, whose nodes are marked. PlanError names the tables
+    that would meet."""
     problems: list[Problem] = []
     notes: list[str] = []
     away = 0
@@ -41,6 +43,8 @@ def check(graph: FlowGraph) -> tuple[str, ...]:
             continue
         for group in groups:
             if all(_is_named(one.node) and not one.place.exclusive for one in group):
+                shared = SharedTarget()
+                graph.nodes |= {one.node.id: replace(one.node, shared=shared) for one in group}
                 notes.append(f"{len(group)} tables into one: {_tables(group)} into {group[0].node.sink.target}")
             else:
                 problems.append(_problem(group))

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from seatunnel_py.api.sink import Present
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.runtime.receipt import Stand, TableReceipt, TableState, TargetReceipt
 from seatunnel_py.runtime.tallies import Tally
@@ -49,10 +50,11 @@ class Counts:
         cause: UnitFailure | None,
         left: Mapping[str, tuple[UnitFailure, Stand]] = MappingProxyType({}),
         apart: Collection[str] = (),
+        present: Mapping[str, Present] = MappingProxyType({}),
     ) -> tuple[TableReceipt, ...]:
         """The receipts of the source tables, from sums and failed attempts by vertex. ``left``: sink nodes that were
         left out, why, and where they stand; a table that one of them has not got whole is left out there. ``apart``:
-        those that another pipeline speaks for."""
+        those that another pipeline speaks for. ``present``: what was in the targets of sink nodes before."""
         sums = dict.fromkeys(self._tables, Tally())
         failed = dict.fromkeys(self._tables, 0)
         for vertex, book in self._books.items():
@@ -66,7 +68,10 @@ class Counts:
         return tuple(
             TableReceipt(
                 table,
-                tuple(self._target_receipts(vertex, sums[vertex], state, left, apart)),
+                tuple(
+                    replace(one, present=present.get(node))
+                    for node, one in self._target_receipts(vertex, sums[vertex], state, left, apart)
+                ),
                 states[vertex],
                 sums[vertex].read,
                 sum(rows for node, (rows, _) in sums[vertex].written.items() if node not in apart),
@@ -87,7 +92,7 @@ class Counts:
         state: TableState,
         left: Mapping[str, tuple[UnitFailure, Stand]],
         apart: Collection[str],
-    ) -> Iterator[TargetReceipt]:
+    ) -> Iterator[tuple[str, TargetReceipt]]:
         """The targets in the order of the plan; where some were left out, what became of each."""
         differ = any(node in left for node in self._targets[vertex])
         for node, shared in self._targets[vertex].items():
@@ -98,4 +103,4 @@ class Counts:
             if node in left:
                 cause, stand = left[node]
                 one = replace(one, state=TableState.ISOLATED, cause=cause, stands=stand)
-            yield replace(one, state=one.state or state) if differ else one
+            yield node, replace(one, state=one.state or state) if differ else one

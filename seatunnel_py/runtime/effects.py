@@ -16,12 +16,12 @@ from typing import Any
 from seatunnel_py.api.batch import Plain
 from seatunnel_py.api.capabilities import Guarantee
 from seatunnel_py.api.schema import TablePath
-from seatunnel_py.api.sink import CommitContext, Effect, Piece, Setup, Visible
+from seatunnel_py.api.sink import CommitContext, Effect, Piece, Present, Setup, Treatment, Visible
 from seatunnel_py.api.source import Enumerator, Split
 from seatunnel_py.api.types import Conversion
 from seatunnel_py.config.references import unknown
 from seatunnel_py.errors import FatalError, NoWayOn, RetriableError, SeaTunnelError, worded
-from seatunnel_py.plan import asked
+from seatunnel_py.plan import asked, present
 from seatunnel_py.plan.flow_graph import SinkNode, SourceNode
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
 from seatunnel_py.protocol.items import StagedPiece
@@ -52,6 +52,11 @@ class Prepared:
         """All splits of each vertex."""
         return {vertex: tuple(chain.from_iterable(one.splits for one in own)) for vertex, own in self.rounds.items()}
 
+    @property
+    def present(self) -> dict[str, Present]:
+        """What the targets held before, by node."""
+        return {node: setup.present for node, setup in self.setups.items() if setup.present is not None}
+
     def with_round(self, vertex: str, found: Round) -> Prepared:
         """More was found."""
         return replace(self, rounds={**self.rounds, vertex: (*self.rounds[vertex], found)})
@@ -79,6 +84,8 @@ def _setup_plain(setup: Setup) -> dict[str, Any]:
     """``asdict`` would copy the sink's data as well, item by item, for each of a thousand tables."""
     effects = [asdict(effect) for effect in setup.effects]
     plain = {"effects": effects, "data": setup.data, "visible": setup.visible, "counted": setup.counted}
+    if setup.present is not None:
+        plain["present"] = asdict(setup.present)
     if setup.conversions:
         plain["conversions"] = [asdict(one) for one in setup.conversions]
     return plain
@@ -93,6 +100,7 @@ def prepared_of(plain: Any) -> Prepared:
             Visible(setup["visible"]),
             setup.get("counted", True),  # an older version did not say
             tuple(Conversion(**one) for one in setup.get("conversions", ())),
+            _present_of(setup.get("present")),
         )
         for node, setup in plain["setups"].items()
     }
@@ -101,10 +109,18 @@ def prepared_of(plain: Any) -> Prepared:
     return Prepared(setups, rounds, left_out=left_out)
 
 
-def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity) -> Prepared:
+def _present_of(plain: Mapping[str, Any] | None) -> Present | None:
+    return None if plain is None else Present(**{**plain, "treatment": Treatment(plain["treatment"])})
+
+
+def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity, *, first: bool = False) -> Prepared:
     """Plan every sink of the pipeline and find the splits; no data is changed anywhere. NoWayOn where a target knows
-    the job by another lineage: then its store has been lost, or there are two."""
+    the job by another lineage: then its store has been lost, or there are two. ``first``: no driver of the job has
+    written to these targets, so that what they hold is of other runs."""
     setups = {node.id: asked.setup_of(node.step, node.sink) for node in pipeline.sinks}
+    if first:
+        later = job.incarnation > 1
+        setups = {node.id: present.checked(node, setups[node.id], later=later) for node in pipeline.sinks}
     for group in groups:
         node = group[0]
         context = context_of(node, setups[node.id].data, job, 0, final=False)

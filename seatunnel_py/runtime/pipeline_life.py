@@ -396,4 +396,6 @@ class PipelineLife:
         began = at if self.started_at is None else self.started_at  # one may end before the engine is there
         seconds = max(0.0, (self.ended_at or at) - began)
         left, apart = self.left_out.receipts(), self.left_out.nodes_apart
-        return self.counts.receipts(tallies, self.failures, state, seconds, self.failure, left, apart)
+        return self.counts.receipts(
+            tallies, self.failures, state, seconds, self.failure, left, apart, self.prepared.present
+        )

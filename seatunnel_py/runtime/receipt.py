@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from seatunnel_py.api.sink import Present
 from seatunnel_py.errors import ExitCode, NoWayOn
 from seatunnel_py.work.unit import UnitFailure
 
@@ -56,7 +57,7 @@ def position_text(position: Mapping[str, Any] | None) -> str:
 class TargetReceipt:
     """What went into one target. Counts are None where rows of several tables were joined: they stand with the first
     of these tables. ``state`` and ``cause`` are those of the table where it shares its fate (None); one that was left
-    out has its own, and says where it ``stands``."""
+    out has its own, and says where it ``stands``. ``present``: what was there before, and became of it."""
 
     target: str
     rows_written: int | None = 0
@@ -64,6 +65,7 @@ class TargetReceipt:
     state: TableState | None = None
     cause: UnitFailure | None = None
     stands: Stand | None = None
+    present: Present | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,8 @@ class Receipt:
         for table in plain["tables"]:
             for into in table["targets"]:
                 into["state"] = into["state"] or table["state"]
+                if into["present"]:
+                    into["present"]["text"] = Present(**into["present"]).text
             for cause in (table["cause"], *(into["cause"] for into in table["targets"])):
                 if cause:
                     cause.pop("trace", None)

@@ -96,7 +96,8 @@ def _start(
     pipeline: Pipeline, topology: Topology, groups: Mapping[str, Sequence[SinkNode]], job: JobIdentity, past: Past
 ) -> Start:
     if past.record is None or past.dropped:
-        return Start(effects.prepare(pipeline, tuple(groups.values()), job), anew=past.dropped)
+        prepared = effects.prepare(pipeline, tuple(groups.values()), job, first=not past.dropped)
+        return Start(prepared, anew=past.dropped)
     record = _as_declared(past.record, topology)
     if changes := _changes(record.topology, topology):
         raise FatalError(

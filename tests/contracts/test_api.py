@@ -10,10 +10,10 @@ from seatunnel_py import api
 EXPORTS = """
 BadRows Batch Cardinality Column CommitContext Committer ConstraintKey ConstraintType Conversion DataType Determinism Effect Element
 Enumerator Failpoint FatalError GenerationLost Guarantee Heartbeat JobMode Kind NameRules Naming NativeForm NativeReader NativeRefused NativeSink NativeSource
-NativeWriter NoWayOn NothingToCommit Options Outcome Piece Plain PluginError Position
+NativeWriter NoWayOn NothingToCommit Options Outcome Piece Plain PluginError Position Present
 PrimaryKey Reached Reader ReaderEvent Rejected RetriableError RowKind SchemaChange Secret Setup Shorthand Sink SinkCapabilities SinkCommit SinkFactory
 SinkOptions SinkSetup Skipped Source SourceCapabilities SourceFactory SourceOptions SourceTable Split StepContext Storage TableFailure TablePath
-TableSchema TargetPlace TransactionEnd Transform TransformCapabilities TransformFactory TransformOptions ValueMisfitError Verdict Visible WriteContext Writer
+TableSchema TargetPlace TransactionEnd Transform TransformCapabilities TransformFactory TransformOptions Treatment ValueMisfitError Verdict Visible WriteContext Writer
 at_least_one at_most_one borrow convert exactly_one failpoint from_arrow lock_timeout option parse_type required_when schema_from_arrow shown_values
 stored_as terminal_text to_arrow together
 """.split()

@@ -44,8 +44,8 @@ def writing(end: Shorthand) -> Mapping[str, Plain] | None:
     options: dict[str, Plain] = {"path": folder, "file_format_type": chosen.value}
     if chosen is FileFormat.CSV:
         options["enable_header_write"] = True
-    if end.replace:
-        options["data_save_mode"] = "DROP_DATA"
+    if end.replace or end.append:
+        options["data_save_mode"] = "DROP_DATA" if end.replace else "APPEND_DATA"
     return options
 
 

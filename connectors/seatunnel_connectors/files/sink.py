@@ -6,6 +6,7 @@ import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,14 +27,21 @@ from seatunnel_py.api import (
     FatalError,
     NameRules,
     Plain,
+    Present,
     Setup,
     Sink,
     TableSchema,
     TargetPlace,
+    Treatment,
     WriteContext,
     Writer,
 )
 
+COUNTED_MAX = 10_000
+WAYS = (
+    "data_save_mode = DROP_DATA replaces them, APPEND_DATA adds to them, or name another directory in path; "
+    "seatunnel copy: --replace, --append"
+)
 OptionsT = TypeVar("OptionsT", bound=FileWriteOptions)
 
 
@@ -88,11 +96,11 @@ class FileSink(Sink):
             )
         if mode is SchemaSaveMode.RECREATE_SCHEMA or data_mode is DataSaveMode.DROP_DATA:
             self._check_may_delete(root)
-        present = self._first_file()
+        present, count = self._present_files()
         effects, action = [], "none"
         if mode is SchemaSaveMode.RECREATE_SCHEMA and exists:
             action = "drop"
-            effects.append(Effect("recreate directory", root, f"rm -r {root}/*", destructive=present is not None))
+            effects.append(Effect("recreate directory", root, f"rm -r {root}/*", destructive=bool(present)))
         elif not exists and mode is not SchemaSaveMode.IGNORE:
             action = "create"
             effects.append(Effect("create directory", root, f"mkdir -p {root}"))
@@ -106,7 +114,24 @@ class FileSink(Sink):
             )
         if action != "drop":
             effects += self._replaced()
-        return Setup(tuple(effects), {"staging": self.plan().staging, "action": action, "mark": secrets.token_hex(4)})
+        data: dict[str, Plain] = {"staging": self.plan().staging, "action": action, "mark": secrets.token_hex(4)}
+        return Setup(tuple(effects), data, present=self._becomes(action, count))
+
+    def _becomes(self, action: str, count: int) -> Present:
+        """What becomes of the files that are there."""
+        bound = "more than" if count > COUNTED_MAX else ""
+        count = min(count, COUNTED_MAX)
+        if action == "drop":
+            return Present(Treatment.REPLACED, count, bound, "files")
+        if not count:
+            return Present(Treatment.NEW, what="files")
+        if self._fixed_name() or self.options.file_format_type is WriteFormat.BINARY:
+            return Present(Treatment.UPDATED, count, bound, "files", by="name")
+        said = "data_save_mode" in self.options.model_fields_set
+        why = "files of one run never replace those of another"
+        return Present(
+            Treatment.APPENDED, count, bound, "files", doubles="" if said else why, ways="" if said else WAYS
+        )
 
     def _replaced(self) -> list[Effect]:
         """A file of a fixed name that is there already will be another one."""
@@ -116,14 +141,14 @@ class FileSink(Sink):
         path = str(Path(self.target, name))
         return [Effect("replace file", path, destructive=True)] if self.storage.exists(path) else []
 
-    def _first_file(self) -> str | None:
+    def _present_files(self) -> tuple[str, int]:
+        """A file that is there, and how many there are, up to one more than are counted."""
         if not self.storage.is_directory(self.target):
-            return None
+            return "", 0
         hidden = Path(self.target, STAGING)
-        for entry in self.storage.files(self.target):
-            if hidden not in Path(entry.path).parents:
-                return entry.path
-        return None
+        found = (entry.path for entry in self.storage.files(self.target) if hidden not in Path(entry.path).parents)
+        some = list(islice(found, COUNTED_MAX + 1))
+        return min(some, default=""), len(some)
 
     def _check_may_delete(self, root: str) -> None:
         """A slip in a path must not cost a home directory."""

@@ -29,8 +29,8 @@ def writing(end: Shorthand, once: Sequence[str]) -> Mapping[str, Plain] | None:
         options["table"] = end.into
     if parse_url(str(connection["url"])).dialect in once:
         options["is_exactly_once"] = True
-    if end.replace:
-        options["data_save_mode"] = DataSaveMode.DROP_DATA.value
+    if end.replace or end.append:
+        options["data_save_mode"] = (DataSaveMode.DROP_DATA if end.replace else DataSaveMode.APPEND_DATA).value
     return options
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc.options import DataSaveMode, FieldCase, JdbcSinkOptions, SchemaSaveMode
@@ -14,8 +14,10 @@ from seatunnel_py.api import (
     Kind,
     NameRules,
     Outcome,
+    Present,
     TablePath,
     TableSchema,
+    Treatment,
     Verdict,
     stored_as,
 )
@@ -155,6 +157,48 @@ def decide(options: JdbcSinkOptions, shown: str, *, exists: bool, has_rows: bool
         truncate=exists and not drop and data_mode is DataSaveMode.DROP_DATA and has_rows,
         custom=data_mode is DataSaveMode.CUSTOM_PROCESSING and bool(options.custom_sql),
     )
+
+
+COUNTED_MAX = 100_000
+"""Rows of a target that are counted; beyond that its statistics answer."""
+
+
+def counting(relation: str) -> str:
+    """A query that counts a target's rows, up to one more than are counted."""
+    return f"SELECT count(*) FROM (SELECT 1 AS one FROM {relation} LIMIT {COUNTED_MAX + 1}) AS counted"
+
+
+def present_of(
+    options: JdbcSinkOptions, chosen: Plan, *, exists: bool, counted: int, estimate: int, by_key: bool, guarded: bool
+) -> Present:
+    """What the target holds and what becomes of it. ``estimate``: what its statistics say; ``guarded``: it refuses rows
+    that it has already."""
+    if not exists:
+        return Present(Treatment.NEW)
+    count, bound = counted, ""
+    if counted > COUNTED_MAX:
+        count, bound = (estimate, "about") if estimate > COUNTED_MAX else (COUNTED_MAX, "more than")
+    if chosen.drop or options.data_save_mode is DataSaveMode.DROP_DATA:
+        return Present(Treatment.REPLACED, count, bound)
+    if chosen.custom:
+        return Present(Treatment.CUSTOM, count, bound)
+    if by_key:
+        return Present(Treatment.UPDATED, count, bound)
+    said = guarded or "data_save_mode" in options.model_fields_set
+    why = "there is no key to update them by" if options.enable_upsert else "enable_upsert is false"
+    return Present(Treatment.APPENDED, count, bound, doubles="" if said else why, ways="" if said else WAYS)
+
+
+WAYS = (
+    "data_save_mode = DROP_DATA replaces them, APPEND_DATA adds to them, primary_keys names columns to update them by; "
+    "seatunnel copy: --replace, --append"
+)
+
+
+def guards(target: Mapping[str, TargetColumn], keys: Iterable[Sequence[str]], names: Iterable[str]) -> bool:
+    """Whether a unique key of the target keeps rows from coming twice, whatever is in them."""
+    written = set(names)
+    return any(written.issuperset(key) and not any(target[name].nullable for name in key) for key in keys)
 
 
 NATIVE_OF = "native_dialect"

@@ -72,8 +72,9 @@ class GenericFlavor(Flavor):
         keys = [tuple(inspector.get_pk_constraint(table, schema=schema).get("constrained_columns") or ())]
         keys += [tuple(one["column_names"]) for one in inspector.get_unique_constraints(table, schema=schema)]
         relation = self.quote(*filter(None, (database, table)))
-        has_rows = bool(session.ask(f"SELECT count(*) FROM {relation}")[0][0])
-        return TargetTable(database, table, True, has_rows, columns, tuple(key for key in keys if key), has_books=books)
+        rows = int(session.ask(f"SELECT count(*) FROM {relation}")[0][0])
+        unique = tuple(key for key in keys if key)
+        return TargetTable(database, table, True, rows, columns, unique, has_books=books, estimate=rows)
 
     def created_type(self, column: Column, *, in_key: bool, alone: bool, features: frozenset[str]) -> str:
         if given := words_given(column):

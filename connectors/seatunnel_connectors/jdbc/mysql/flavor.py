@@ -18,7 +18,7 @@ from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Row, Session, TargetTable
 from seatunnel_connectors.jdbc.statements.load import Load
 from seatunnel_connectors.jdbc.table_options import mysql_ending
-from seatunnel_connectors.jdbc.target import TargetColumn
+from seatunnel_connectors.jdbc.target import TargetColumn, counting
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.jdbc.versions import COMPARED
 from seatunnel_py.api import Column, Kind, NameRules, TablePath, TableSchema, TargetPlace
@@ -72,9 +72,9 @@ class MysqlFlavor(Flavor):
 
     def look(self, session: Session, database: str, table: str) -> TargetTable:
         names = {
-            name: (comment, engine)
-            for name, comment, engine in session.ask(
-                "SELECT table_name, table_comment, engine FROM information_schema.tables "
+            name: (comment, engine, rows)
+            for name, comment, engine, rows in session.ask(
+                "SELECT table_name, table_comment, engine, table_rows FROM information_schema.tables "
                 "WHERE table_schema = %s AND table_name IN (%s, %s, %s)",
                 (database, table, LEDGER, PIECES),
             )
@@ -99,17 +99,17 @@ class MysqlFlavor(Flavor):
             (database, table),
         ):
             keys.setdefault(index, []).append(column)
-        has_rows = bool(session.ask(f"SELECT EXISTS (SELECT 1 FROM {quote(database, table)})")[0][0])
+        counted = session.ask(counting(quote(database, table)))[0][0]
         changing = session.ask(
             "SELECT 1 FROM information_schema.triggers WHERE event_object_schema = %s AND event_object_table = %s "
             "AND event_manipulation = 'INSERT' AND action_timing = 'BEFORE' LIMIT 1",
             (database, table),
         )
-        comment, engine = names[table]
+        comment, engine, rows = names[table]
         return TargetTable(
-            database, table, True, has_rows, columns, tuple(tuple(key) for key in keys.values()), has_books=books,
+            database, table, True, counted, columns, tuple(tuple(key) for key in keys.values()), has_books=books,
             comment=comment, lasting="" if takes_back(session, engine) else engine,
-            changes_rows=bool(changing), features=features,
+            changes_rows=bool(changing), features=features, estimate=int(rows or 0),
         )  # fmt: skip
 
     def created_type(self, column: Column, *, in_key: bool, alone: bool, features: frozenset[str]) -> str:

@@ -22,10 +22,12 @@ from seatunnel_connectors.jdbc.target import (
     column_problems,
     decide,
     estimated_rows,
+    guards,
     key_is_proved,
     key_of,
     misfits,
     places_of,
+    present_of,
     target_name,
 )
 from seatunnel_py.api import Effect, FatalError, JobMode, Plain, Setup, TableSchema, Visible, WriteContext, to_arrow
@@ -154,7 +156,11 @@ def plan(request: SinkRequest, target: Target) -> Setup:
     load = replace(load, at_end=load.at_end and how != PREPARED)
     visible = Visible.STAGED if how == TABLE else Visible.FINAL if load.at_end else Visible.COMMITTED
     changes = conversions(table, columns, names)
-    return Setup(tuple(effects), load.to_plain(), visible, load.books, conversions=changes)
+    there = present_of(
+        options, chosen, exists=target.exists, counted=target.counted, estimate=target.estimate,
+        by_key=bool(key) and options.enable_upsert, guarded=guards(target.columns, target.keys, names.values()),
+    )  # fmt: skip
+    return Setup(tuple(effects), load.to_plain(), visible, load.books, conversions=changes, present=there)
 
 
 def place_of(request: SinkRequest, schema: str, table: str) -> tuple[object, ...]:

@@ -8,7 +8,7 @@ from seatunnel_connectors.jdbc.postgres import catalog
 from seatunnel_connectors.jdbc.postgres.ledger import LEDGER, PIECES
 from seatunnel_connectors.jdbc.postgres.session import Statements, quote
 from seatunnel_connectors.jdbc.postgres.types import Native, digits_of, length_of, read_as
-from seatunnel_connectors.jdbc.target import TargetColumn
+from seatunnel_connectors.jdbc.target import TargetColumn, counting
 
 _LOOK = """
     SELECT s.name, n.oid IS NOT NULL,
@@ -22,7 +22,8 @@ _LOOK = """
     LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = %(table)s
 """
 _MORE = """
-    SELECT EXISTS (SELECT 1 FROM {}),
+    SELECT ({}),
+           (SELECT reltuples::bigint FROM pg_class WHERE oid = %(oid)s),
            ARRAY(SELECT attname::text FROM pg_attribute
                  WHERE attrelid = %(oid)s AND attnum > 0 AND (atthasdef OR attidentity <> '')),
            ARRAY(SELECT attname::text FROM pg_attribute
@@ -54,9 +55,10 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """``oid`` 0 means that the table does not exist; ``file`` changes when the table is truncated. ``keys`` are the
-    column lists of its unique indexes. ``dependents`` would keep it from being dropped. ``changes_rows``: a trigger or
-    a rule may make another row of one before it is looked at, or somebody else looks at it (a partition, a server)."""
+    """``oid`` 0 means that the table does not exist; ``file`` changes when the table is truncated. ``counted`` rows are
+    there (up to ``target.COUNTED_MAX``), ``estimate`` by the statistics. ``keys`` are the column lists of its unique
+    indexes. ``dependents`` would keep it from being dropped. ``changes_rows``: a trigger or a rule may make another row
+    of one before it is looked at, or somebody else looks at it (a partition, a server)."""
 
     schema: str
     table: str
@@ -66,7 +68,8 @@ class Target:
     oid: int = 0
     file: int = 0
     kind: str = ""
-    has_rows: bool = False
+    counted: int = 0
+    estimate: int = 0
     columns: dict[str, TargetColumn] = field(default_factory=dict)
     natives: dict[str, Native] = field(default_factory=dict)
     shown: dict[str, str] = field(default_factory=dict)
@@ -79,6 +82,10 @@ class Target:
     @property
     def exists(self) -> bool:
         return self.oid != 0
+
+    @property
+    def has_rows(self) -> bool:
+        return self.counted > 0
 
 
 def look(db: Statements, schema: str, table: str) -> Target:
@@ -95,9 +102,9 @@ def look(db: Statements, schema: str, table: str) -> Target:
 def _more(db: Statements, seen: Target) -> Target:
     found = catalog.FoundTable(seen.oid, seen.schema, seen.table, seen.kind, -1, 0, 0, True)
     catalog.fill_columns(db, [found])
-    row = db.execute(_MORE.format(quote(seen.schema, seen.table)).encode(), {"oid": seen.oid}).fetchone()
+    row = db.execute(_MORE.format(counting(quote(seen.schema, seen.table))).encode(), {"oid": seen.oid}).fetchone()
     assert row is not None
-    has_rows, filled, generated, dependents, changes_rows, checks = row
+    counted, estimate, filled, generated, dependents, changes_rows, checks = row
     columns = {}
     for column in found.columns:
         mapped = read_as(column.native)
@@ -107,7 +114,7 @@ def _more(db: Statements, seen: Target) -> Target:
         )  # fmt: skip
     return Target(
         seen.schema, seen.table, seen.schema_exists, seen.may_create, seen.has_books, seen.oid, seen.file, seen.kind,
-        bool(has_rows), columns, {column.name: column.native for column in found.columns},
+        counted, estimate, columns, {column.name: column.native for column in found.columns},
         {column.name: column.shown for column in found.columns},
         tuple(key for _, key, _ in found.keys), tuple(dependents), seen.prepared_max,
         tuple(Check(name, expression, tuple(names)) for name, expression, names in checks or ()),

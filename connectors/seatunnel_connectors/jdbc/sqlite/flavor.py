@@ -14,7 +14,7 @@ from seatunnel_connectors.jdbc.sqlite.session import explained, quote, sessions
 from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetTable
 from seatunnel_connectors.jdbc.statements.load import Load
-from seatunnel_connectors.jdbc.target import TargetColumn
+from seatunnel_connectors.jdbc.target import TargetColumn, counting
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.jdbc.versions import COMPARED, on_conflict
 from seatunnel_py.api import Column, Kind, NameRules, TablePath, TargetPlace
@@ -60,8 +60,8 @@ class SqliteFlavor(Flavor):
         if table.lower() not in names:
             return TargetTable("", table, exists=False, has_books=books)
         columns, keys = describe(session, table)
-        has_rows = bool(session.ask(f"SELECT EXISTS (SELECT 1 FROM {quote(table)})")[0][0])
-        return TargetTable("", table, True, has_rows, columns, keys, has_books=books)
+        counted = session.ask(counting(quote(table)))[0][0]
+        return TargetTable("", table, True, counted, columns, keys, has_books=books)
 
     def created_type(self, column: Column, *, in_key: bool, alone: bool, features: frozenset[str]) -> str:
         return types.created_type(column, alone=alone)

@@ -51,7 +51,7 @@ class TargetTable:
     database: str
     table: str
     exists: bool
-    has_rows: bool = False
+    counted: int = 0
     columns: Mapping[str, TargetColumn] = field(default_factory=dict)
     keys: tuple[tuple[str, ...], ...] = ()
     may_create: bool = True
@@ -66,6 +66,12 @@ class TargetTable:
     """A trigger may make another row of one before it is looked at."""
     features: frozenset[str] = frozenset()
     """Types and collations that not every server of this kind has."""
+    estimate: int = 0
+    """Rows as the statistics have it, for where there are too many to count."""
+
+    @property
+    def has_rows(self) -> bool:
+        return self.counted > 0
 
 
 class Flavor(ABC):

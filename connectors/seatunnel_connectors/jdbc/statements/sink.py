@@ -24,9 +24,11 @@ from seatunnel_connectors.jdbc.target import (
     column_problems,
     decide,
     estimated_rows,
+    guards,
     in_own_words,
     key_of,
     misfits,
+    present_of,
     target_name,
     target_path,
 )
@@ -148,9 +150,12 @@ class StatementSink(TableSink):
             prepare += self.flavor.mark(relation, self.flavor.quote(load.names[0]), token)
         visible = Visible.STAGED if load.how == TABLE else Visible.FINAL if load.at_end else Visible.COMMITTED
         load = replace(load, renew=tuple(renew), prepare=tuple(prepare))
-        return Setup(
-            tuple(effects), load.to_plain(), visible, load.books, conversions(self.flavor, table, columns, names)
-        )
+        there = present_of(
+            options, chosen, exists=target.exists, counted=target.counted, estimate=target.estimate,
+            by_key=bool(key) and options.enable_upsert, guarded=guards(target.columns, target.keys, names.values()),
+        )  # fmt: skip
+        changes = conversions(self.flavor, table, columns, names)
+        return Setup(tuple(effects), load.to_plain(), visible, load.books, changes, there)
 
     def _required(
         self, target: TargetTable, chosen: Plan, key: Sequence[str], names: Mapping[str, str]

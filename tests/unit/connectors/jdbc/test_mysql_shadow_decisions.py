@@ -80,7 +80,7 @@ TABLE = TableSchema(
     options={"estimated_rows": "600000"}, comment="from upstream",
 )  # fmt: skip
 NEW = TargetTable("b", "t", exists=False)
-THERE = TargetTable("b", "t", True, has_rows=True, keys=(("id",),), has_books=True, comment="theirs")
+THERE = TargetTable("b", "t", True, counted=5, keys=(("id",),), has_books=True, comment="theirs")
 EMPTIED = {"data_save_mode": "DROP_DATA"}
 RECREATED = {"schema_save_mode": "RECREATE_SCHEMA"}
 
@@ -116,7 +116,7 @@ SMALL, UNKNOWN = (replace(TABLE, options=options) for options in ({"estimated_ro
         (THERE, TABLE, RECREATED, "shadow"),
         (THERE, TABLE, EMPTIED, "shadow"),
         (THERE, TABLE, {}, "staged"),
-        (replace(THERE, has_rows=False), TABLE, EMPTIED, "staged"),
+        (replace(THERE, counted=0), TABLE, EMPTIED, "staged"),
         (replace(THERE, ties=("its trigger x",)), TABLE, EMPTIED, "staged"),
         (NEW, TABLE, {"mode": JobMode.STREAMING}, "staged"),
         (NEW, UNPROVED, {}, "staged"),
