@@ -19,6 +19,7 @@ from seatunnel_connectors.kafka.ledger import Entries, Ledger
 from seatunnel_connectors.kafka.sink_sender import Sender
 from seatunnel_connectors.kafka.sink_staging import Attempt, StagedFile, StagingPlace, attempt_of, place_of, staged_file
 from seatunnel_connectors.kafka.sink_topics import create, partitions_of
+from seatunnel_connectors.kafka.topics import topic_id
 from seatunnel_connectors.kafka.transactions import (
     TIMEOUT_MIN_MS,
     Pace,
@@ -27,7 +28,7 @@ from seatunnel_connectors.kafka.transactions import (
     timeout_for,
     transactional_id,
 )
-from seatunnel_py.api import CommitContext, Committer, FatalError, Piece, RetriableError, TablePath
+from seatunnel_py.api import CommitContext, Committer, FatalError, NoWayOn, Piece, RetriableError, TablePath
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,8 @@ class KafkaCommitter(Committer):
     ledger_topic: str
     prefix: str
     table: TablePath
+    one_topic: bool = True
+    """Whether all records go to ``topic``, not to one that each row names."""
 
     @property
     def what(self) -> str:
@@ -52,6 +55,7 @@ class KafkaCommitter(Committer):
             with self._at_work(context, sum(file.records for file in files)) as (ledger, transaction):
                 entries = self._own(ledger, context)
                 if not self._is_done(entries, context, files):
+                    self._expect_topic(entries)
                     crash_points.FENCED.hit()
                     self._apply(files, place, ledger, transaction, context)
         self._clean(files, place, context)
@@ -167,6 +171,20 @@ class KafkaCommitter(Committer):
             )
         return last is not None and last.checkpoint >= context.checkpoint
 
+    def _topic_id(self) -> str:
+        return topic_id(self.cluster, self.topic) if self.one_topic else ""
+
+    def _expect_topic(self, entries: Entries) -> None:
+        """LOST where records of this run are in a topic that does not stand at the name any more."""
+        before = entries.last.topic_id if entries.last is not None else ""
+        if before and before != self._topic_id():
+            raise NoWayOn(
+                f"LOST: {self.what}: the topic was deleted and made anew during the run: the records that were written "
+                "to it before are not there any more",
+                f"delete the records of this run in topic {self.topic} (kafka-delete-records.sh, or the topic itself), "
+                "then run the job again with --fresh",
+            )
+
     # ------------------------------------------------------------ doing
 
     def _apply(
@@ -186,8 +204,13 @@ class KafkaCommitter(Committer):
                 sender.send(records, self.topic)
                 pace.check(sender.sent)
         sender.confirm()
+        if sender.sent != rows:
+            raise NoWayOn(
+                f"LOST: {self.what}: {rows} records were staged, and {sender.sent} were sent: the transaction is aborted",
+                "run the job again with --fresh",
+            )
         crash_points.WRITTEN.hit()
-        key, value = ledger.commit(context, rows, _digest(files))
+        key, value = ledger.commit(context, rows, _digest(files), self._topic_id())
         sender.put(ledger.topic, value, key, partition=ledger.partition)
         sender.confirm()
         crash_points.INSIDE.hit()

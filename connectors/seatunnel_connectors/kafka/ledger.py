@@ -47,6 +47,8 @@ class Commit:
     at: float
     forgotten: bool = False
     version: int = VERSION
+    topic_id: str = ""
+    """By which the cluster tells the target from a topic of the same name that is made later; empty: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,12 +199,12 @@ class Ledger:
         """The record that takes a fenced writer's place."""
         return self._writer_key(incarnation), None
 
-    def commit(self, context: CommitContext, rows: int, digest: str) -> tuple[bytes, bytes]:
+    def commit(self, context: CommitContext, rows: int, digest: str, topic_id: str) -> tuple[bytes, bytes]:
         """The record of a commit."""
         lineage, step, table = self._who
         commit = Commit(
             context.job_id, lineage, step, table, self.target, context.checkpoint, context.incarnation, rows,
-            digest, context.final, context.staging, time.time(),
+            digest, context.final, context.staging, time.time(), topic_id=topic_id,
         )  # fmt: skip
         return _text(["commit", *self._who]), _text(asdict(commit))
 

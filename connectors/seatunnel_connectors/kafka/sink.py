@@ -111,5 +111,6 @@ class KafkaSink(Sink):
         if not options.exactly_once:
             return NothingToCommit()
         return KafkaCommitter(
-            self.cluster, options.topic, options.ledger_topic, options.transaction_prefix, self.table.path
-        )
+            self.cluster, options.topic, options.ledger_topic, options.transaction_prefix, self.table.path,
+            one_topic=not options.topic_field,
+        )  # fmt: skip

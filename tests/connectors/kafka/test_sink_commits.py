@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_py.api import FatalError
+from seatunnel_connectors.kafka.committer import KafkaCommitter
+from seatunnel_py.api import FatalError, NoWayOn
 from tests.connectors.kafka.sink_support import Job, create, records, rows, splits, whole
+from tests.connectors.kafka.topics import admin_of
 from tests.servers.kafka import KafkaServer
 
 
@@ -211,3 +213,29 @@ def test_the_ledger_that_would_forget_is_refused(kafka: KafkaServer, topic: str,
 
     with pytest.raises(FatalError, match="cleanup.policy = delete"):
         job.started()
+
+
+def test_a_topic_that_is_made_anew_in_the_run_is_lost(job: Job) -> None:
+    """P4-F6: the run went on, and said SUCCESS with the records of later checkpoints only."""
+    job.commit(1, job.stage("0@0", rows(0, 0, 10)))
+    piece = job.stage("0@10", rows(0, 10, 10))
+    admin_of(job.bootstrap).delete_topics([job.topic])[job.topic].result(30)
+    create(job.bootstrap, job.topic)
+
+    for _ in range(2):
+        with pytest.raises(NoWayOn, match="LOST: .* the topic was deleted and made anew during the run"):
+            job.commit(2, piece, final=True)
+
+    assert records(job.bootstrap, job.topic) == []
+    assert job.recover(1) == 1
+
+
+def test_what_an_older_version_has_committed_goes_on(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its ledger does not know the topic's id."""
+    with monkeypatch.context() as older:
+        older.setattr(KafkaCommitter, "_topic_id", lambda self: "")
+        job.commit(1, job.stage("0@0", rows(0, 0, 10)))
+
+    job.commit(2, job.stage("0@10", rows(0, 10, 10)), final=True)
+
+    assert splits(records(job.bootstrap, job.topic)) == whole((0, range(20)))
