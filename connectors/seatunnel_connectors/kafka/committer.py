@@ -206,7 +206,7 @@ class KafkaCommitter(Committer):
         sender.confirm()
         if sender.sent != rows:
             raise NoWayOn(
-                f"LOST: {self.what}: {rows} records were staged, and {sender.sent} were sent: the transaction is aborted",
+                f"LOST: {self.what}: {rows} records were staged, {sender.sent} were sent: the transaction is aborted",
                 "run the job again with --fresh",
             )
         crash_points.WRITTEN.hit()
