@@ -18,7 +18,8 @@ def run(home: Path, databases: Databases, job: str, *tables: str, more: str = ""
         env {{ {more} }}
         source {{ Jdbc {{ {databases.jdbc(databases.source)}, table_list = [{names}] }} }}
         sink {{ Jdbc {{ {databases.jdbc(databases.target)}, generate_sink_sql = true, database = {databases.target},
-                        table = "public.${{table_name}}", schema_save_mode = ERROR_WHEN_SCHEMA_NOT_EXIST }} }}
+                        table = "public.${{table_name}}", schema_save_mode = ERROR_WHEN_SCHEMA_NOT_EXIST,
+                        data_save_mode = APPEND_DATA }} }}
         """,
     )
     arguments = ("run", "job.conf", "--job-id", job, "--json", *(("--restore", "latest") if restore else ()))

@@ -12,7 +12,8 @@ class Shorthand:
 
     ``tables``: what to read, with ``*`` for anything, none for all; ``into``: the name of a table in the target, where
     placeholders are filled in; ``replace``: rows that are there already go; ``append``: they stay, and may double;
-    ``format``: that of files.
+    ``format``: that of files. ``schemas``: the source may have tables of several schemas, which a target with schemas
+    of its own keeps.
     """
 
     address: str
@@ -22,6 +23,7 @@ class Shorthand:
     into: str = ""
     replace: bool = False
     append: bool = False
+    schemas: bool = False
     format: str = ""
 
     @property

@@ -74,9 +74,14 @@ def copy(asked: Copy, to: Path | None, job_id: str | None, *, as_json: bool) -> 
 def job_file(asked: Copy) -> str:
     """The job in HOCON. Raises SeaTunnelError for an address that nobody understands."""
     source = _end(PluginKind.SOURCE, Shorthand(asked.source, tables=asked.tables, format=asked.format))
-    wanted = Shorthand(asked.target, into=asked.into, replace=asked.replace, append=asked.append, format=asked.format)
+    name, read = _step(PluginKind.SOURCE, source)
+    reader = installed().factory(PluginKind.SOURCE, name)
+    wanted = Shorthand(
+        asked.target, into=asked.into, replace=asked.replace, append=asked.append, format=asked.format,
+        schemas=isinstance(reader, SourceFactory) and bool(reader.everything),
+    )  # fmt: skip
     target = _end(PluginKind.SINK, wanted)
-    (name, read), (other, written) = _step(PluginKind.SOURCE, source), _step(PluginKind.SINK, target)
+    other, written = _step(PluginKind.SINK, target)
     env = {
         "job.name": f"copy {source.address} to {target.address}",
         "parallelism": min(PARALLELISM_MAX, os.cpu_count() or 1),

@@ -122,7 +122,13 @@ def copy(
     table: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="only this table; * for anything; may be repeated")
     ] = None,
-    into: Annotated[str, typer.Option(metavar="NAME", help="table in the target, as archive.${table_name}")] = "",
+    into: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="the target table, as ${schema_name}_${table_name}; default: its own, and its schema in PostgreSQL",
+        ),
+    ] = "",
     replace: Annotated[bool, typer.Option("--replace", help="empty the target's tables first")] = False,
     append: Annotated[
         bool, typer.Option("--append", help="add to what targets without a key hold; else that is refused")

@@ -118,9 +118,6 @@ def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity, *, first: bool
     the job by another lineage: then its store has been lost, or there are two. ``first``: no driver of the job has
     written to these targets, so that what they hold is of other runs."""
     setups = {node.id: asked.setup_of(node.step, node.sink) for node in pipeline.sinks}
-    if first:
-        later = job.incarnation > 1
-        setups = {node.id: present.checked(node, setups[node.id], later=later) for node in pipeline.sinks}
     for group in groups:
         node = group[0]
         context = context_of(node, setups[node.id].data, job, 0, final=False)
@@ -133,6 +130,9 @@ def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity, *, first: bool
                 f"{job.store} knows nothing: that has lost something, or is another one",
                 "give the job its store back, or begin anew with --fresh; a job id of its own never meets another",
             )
+    if first and not job.fresh:  # who begins anew on purpose has been told, and is told again by the receipt
+        later = job.incarnation > 1
+        setups = {node.id: present.checked(node, setups[node.id], later=later) for node in pipeline.sinks}
     return _opened(pipeline, Prepared(setups, {}), _first_round)
 
 

@@ -10,13 +10,22 @@ from seatunnel_connectors.jdbc.url import DIALECTS, parse_url
 from seatunnel_py.api import Plain, Shorthand
 from seatunnel_py.api.names import divided
 
+_NAMES_A_SCHEMA = frozenset({"currentschema", "search_path", "options"})
+"""Parameters by which an address says which schema its tables go to."""
 _DATABASE = r"(?:.*[.])?"  # names of tables are asked for with or without what stands before them
 
 
 def reading(end: Shorthand, everything: Mapping[str, Plain]) -> Mapping[str, Plain] | None:
     """Options of a source."""
     connection = _connection(end)
-    return None if connection is None else {**connection, **(_tables(end.tables) if end.tables else everything)}
+    if connection is None:
+        return None
+    address = parse_url(str(connection["url"]))
+    # A connection to MySQL reaches all databases of the server; the address names one.
+    database = address.database if address.dialect == "mysql" else ""
+    if end.tables:
+        return {**connection, **_tables(end.tables, database)}
+    return {**connection, **everything, **({"table_path": f"{_literal(database)}[.].*"} if database else {})}
 
 
 def writing(end: Shorthand, once: Sequence[str]) -> Mapping[str, Plain] | None:
@@ -25,9 +34,12 @@ def writing(end: Shorthand, once: Sequence[str]) -> Mapping[str, Plain] | None:
     if connection is None:
         return None
     options: dict[str, Plain] = {**connection, "generate_sink_sql": True}
+    address = parse_url(str(connection["url"]))
     if end.into:
         options["table"] = end.into
-    if parse_url(str(connection["url"])).dialect in once:
+    elif end.schemas and address.dialect == "postgres" and not address.parameters.keys() & _NAMES_A_SCHEMA:
+        options["table"] = "${schema_name:public}.${table_name}"
+    if address.dialect in once:
         options["is_exactly_once"] = True
     if end.replace or end.append:
         options["data_save_mode"] = (DataSaveMode.DROP_DATA if end.replace else DataSaveMode.APPEND_DATA).value
@@ -46,14 +58,17 @@ def _connection(end: Shorthand) -> dict[str, Plain] | None:
     return {name: value for name, value in given.items() if value}
 
 
-def _tables(names: Sequence[str]) -> dict[str, Plain]:
+def _tables(names: Sequence[str], database: str) -> dict[str, Plain]:
+    """``database``: the only one whose tables a name without a dot means."""
     if len(names) == 1 and "*" not in names[0]:
         return {"table_path": names[0]}
     if not any("*" in name for name in names):
         return {"table_list": [{"table_path": name} for name in names]}
     plain = [".".join(divided(name)) for name in names]
+    if database:
+        plain = [name if "." in name else f"{database}.{name}" for name in plain]
     patterns = "|".join(".*".join(_literal(part) for part in name.split("*")) for name in plain)
-    return {"table_path": f"{_DATABASE}({patterns})", "use_regex": True}
+    return {"table_path": patterns if database else f"{_DATABASE}({patterns})", "use_regex": True}
 
 
 def _literal(text: str) -> str:

@@ -1,0 +1,81 @@
+"""`seatunnel copy` keeps schemas where the target has them, and refuses two tables of one name where it has not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from seatunnel_py import app
+from seatunnel_py.cli.copying import Copy, job_file
+from seatunnel_py.errors import PlanError
+from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
+from tests.connectors.jdbc.test_rows_there import run
+
+
+def written(tmp_path: Path, asked: Copy) -> Path:
+    (path := tmp_path / "copy.conf").write_text(job_file(asked))
+    return path
+
+
+@pytest.fixture
+def address(pg: PostgresPlace) -> str:
+    """A database of three schemas, two of which have a table of one name."""
+    pg.db.execute(
+        "CREATE TABLE public.orders (id int PRIMARY KEY); INSERT INTO public.orders VALUES (1);"
+        "CREATE TABLE a.same (id int PRIMARY KEY, v text); INSERT INTO a.same VALUES (1, 'a'), (2, 'a');"
+        "CREATE TABLE b.same (id int PRIMARY KEY, v text); INSERT INTO b.same VALUES (2, 'b');"
+        'CREATE SCHEMA "Sales Ops"; CREATE TABLE "Sales Ops"."Région 2024" (id int); '
+        'INSERT INTO "Sales Ops"."Région 2024" VALUES (7)'
+    )
+    return pg.url.removeprefix("jdbc:").replace("//", "//postgres@")
+
+
+def test_each_table_arrives_in_its_schema(pg: PostgresPlace, address: str, tmp_path: Path) -> None:
+    """P1-schemas merged, P1-hr.employees: made as needed, with nothing said."""
+    target = f"{pg.db.info.dbname}_copy"
+    pg.db.execute(f"CREATE DATABASE {target}".encode())
+
+    receipt = run(tmp_path, written(tmp_path, Copy(address, address.replace(pg.db.info.dbname, target))))
+
+    assert receipt.exit_code == 0, [table.cause for table in receipt.tables]
+
+    with psycopg.connect(**pg.db.info.get_parameters() | {"dbname": target}) as there:
+
+        def rows(table: str) -> list[tuple[object, ...]]:
+            return there.execute(f"SELECT * FROM {table} ORDER BY 1".encode()).fetchall()
+
+        assert rows("a.same") == [(1, "a"), (2, "a")] and rows("b.same") == [(2, "b")]
+        assert rows("public.orders") == [(1,)] and rows('"Sales Ops"."Région 2024"') == [(7,)]
+
+
+def test_a_target_without_schemas_refuses_and_says_how(address: str, tmp_path: Path) -> None:
+    for target in (f"sqlite:{tmp_path}/copy.db", str(tmp_path / "out")):
+        with pytest.raises(PlanError) as caught:
+            app.plan(written(tmp_path, Copy(address, target)))
+        assert ".a.same" in str(caught.value) and ".b.same" in str(caught.value) and "--into" in str(caught.value)
+
+
+@pytest.mark.mariadb
+def test_into_names_keep_them_apart(address: str, maria: MariadbPlace, tmp_path: Path) -> None:
+    target = f"mysql://root@127.0.0.1:{maria.port}/b"
+
+    receipt = run(tmp_path, written(tmp_path, Copy(address, target, into="${schema_name}_${table_name}")))
+
+    assert receipt.exit_code == 0, [table.cause for table in receipt.tables]
+    assert maria.rows("SELECT * FROM b.a_same ORDER BY id") == [(1, "a"), (2, "a")]
+    assert maria.rows("SELECT * FROM b.`Sales Ops_Région 2024`") == [(7,)]
+
+
+@pytest.mark.mariadb
+def test_an_address_with_a_database_copies_that_one(maria: MariadbPlace, tmp_path: Path) -> None:
+    """A connection to MariaDB reaches all databases of its server: the others were copied too."""
+    maria.run(
+        "CREATE TABLE a.t (id int PRIMARY KEY)", "CREATE TABLE b.t (id int PRIMARY KEY)", "CREATE TABLE b.u (id int)"
+    )
+    address = f"mysql://root@127.0.0.1:{maria.port}/a"
+
+    for tables in ((), ("t*",)):
+        found = app.plan(written(tmp_path, Copy(address, str(tmp_path / "out"), tables)))
+        assert [str(path) for one in found.pipelines for path in one.tables] == ["a.t"]
