@@ -41,6 +41,7 @@ from seatunnel_py.api.native import (
 )
 from seatunnel_py.api.option_rules import at_least_one, at_most_one, exactly_one, required_when, together
 from seatunnel_py.api.options import Options, Secret, option
+from seatunnel_py.api.private_files import make_private_file, private_directory, private_output
 from seatunnel_py.api.resources import borrow
 from seatunnel_py.api.schema import (
     Column,
@@ -177,8 +178,11 @@ __all__ = [
     "failpoint",
     "from_arrow",
     "lock_timeout",
+    "make_private_file",
     "option",
     "parse_type",
+    "private_directory",
+    "private_output",
     "required_when",
     "schema_from_arrow",
     "shown_values",

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from seatunnel_py.api.private_files import make_private
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.job_place import JobPlace, how_it_ended, write_json
 
@@ -61,8 +62,7 @@ class Home:
         place = JobPlace(chosen, jobs / chosen, secrets.token_hex(8))
         require_job_id(chosen, known=lambda: restore and place.path.exists())
         with self._usable():
-            for directory in (self.path, jobs):  # the mode of mkdir is not that of the parents it makes
-                directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(jobs)
             if fresh and not place.running:
                 shutil.rmtree(place.path, ignore_errors=True)
             try:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from seatunnel_py.api.private_files import make_private
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.errors import FatalError
 from seatunnel_py.runtime import crash_points
@@ -26,7 +27,7 @@ class LocalStorage(Storage):
         self.path = path
         self._appending: dict[str, int] = {}
         with self._told(path):
-            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(path)
             for torn in path.glob("*/.*"):
                 _forget_torn(torn)
 

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from seatunnel_py.api.private_files import make_private
 from seatunnel_py.config.env import EnvOptions
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.chains import JobIdentity
@@ -47,9 +48,7 @@ def limits_of(env: EnvOptions, jobs: Path, job_id: str) -> ErrorLimits | None:
     if not limits.any_allowed:
         return None
     for name in (STAGED, COMMITTED):
-        directory = Path(limits.location) / name
-        for each in (directory.parent, directory):  # the mode of mkdir is not that of the parents it makes
-            each.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(Path(limits.location) / name)
     return limits
 
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_py.api.private_files import make_private
 from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.ports import EngineEvent, EngineLost, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.spark.pack_task import Pack
@@ -77,7 +78,7 @@ class SparkEngine:
         self._report = report
         for left in (*self._journals.parent.glob("packs-*"), *self._journals.parent.glob("probe-*")):
             _take_away(left)  # their drivers were killed
-        self._journals.mkdir(mode=0o700, parents=True)
+        make_private(self._journals)
         for number, way in enumerate(self._ways):
             thread = threading.Thread(target=self._serve, args=(way,), name=f"pack-{number}", daemon=True)
             thread.start()
@@ -159,7 +160,7 @@ class SparkEngine:
                 self._report(UnitStarted(unit.id))
             reason = ""
             try:
-                self._journals.mkdir(mode=0o700, exist_ok=True)  # another driver of the job may have taken it away
+                make_private(self._journals)  # another driver of the job may have taken it away
                 for results in way.results(pack):
                     self._ended(results)
             except WorkerGone as error:

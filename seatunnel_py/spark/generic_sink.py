@@ -26,6 +26,8 @@ from seatunnel_py.api import (
     TargetPlace,
     WriteContext,
     Writer,
+    private_directory,
+    private_output,
 )
 from seatunnel_py.work.segments import SegmentWriter, filesystem
 from seatunnel_py.work.unit import Slice
@@ -106,7 +108,7 @@ class _SparkCommitter(Committer):
 
     def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         files, directory = filesystem(_staging(self._sink, context.lineage, context.step))
-        files.create_dir(directory, recursive=True)
+        private_directory(files, directory)
         marker = f"{directory}/{context.checkpoint}.committed"
         if files.get_file_info(marker).type is not fs.FileType.NotFound:
             return
@@ -117,7 +119,7 @@ class _SparkCommitter(Committer):
         if slices or first:
             # What one commit has written, the next one of the same run must neither drop nor refuse.
             self._write(slices, self._sink.save_mode if first else "append")
-        with files.open_output_stream(marker):
+        with private_output(files, marker):
             pass
         self._drop(slices)
 

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from seatunnel_py.api.private_files import make_private
 from seatunnel_py.errors import EngineError, first_line
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def probe(
     context: SparkContext, modules: tuple[str, ...], exchange: Path, wait_seconds: float = WAIT_SECONDS_MAX
 ) -> None:
     """Run one small task. Raises EngineError that says what is wrong out there and what to do about it."""
-    exchange.mkdir(parents=True, exist_ok=True)
+    make_private(exchange)
     late = threading.Event()
 
     def give_up() -> None:

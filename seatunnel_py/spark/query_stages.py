@@ -21,6 +21,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from seatunnel_py.api.private_files import make_private
 from seatunnel_py.spark.frames import FrameSource
 from seatunnel_py.spark.query_bridge import BYPASS, Bridge
 from seatunnel_py.spark.query_feed import Feed
@@ -81,7 +82,7 @@ def _begun(payload: bytes, batches: Iterator[pa.RecordBatch]) -> Stage:
     stage: Stage = pickle.loads(payload)
     if stage.number == 0:
         shutil.rmtree(stage.place, ignore_errors=True)
-        stage.place.mkdir(parents=True, mode=0o700)
+        make_private(stage.place)
     if not stage.fed:
         for _ in batches:
             pass

@@ -26,6 +26,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from seatunnel_py.api.batch import Batch, Position
+from seatunnel_py.api.private_files import private_directory, private_output
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.errors import RetriableError
 from seatunnel_py.work.unit import Slice
@@ -76,8 +77,8 @@ class SegmentWriter:
         self._renames = self._files.type_name not in _OBJECT_STORES
         self._written_path = f"{self._path}.part" if self._renames else self._path
         with self._writing():
-            self._files.create_dir(directory, recursive=True)
-            self._out = self._files.open_output_stream(self._written_path)
+            private_directory(self._files, directory)
+            self._out = private_output(self._files, self._written_path)
         self._at = 0
         self._entries: list[tuple[int, int, int]] = []
         self._batches: list[tuple[TablePath, int, int]] = []
@@ -150,7 +151,8 @@ def copy(segment: str, to: str) -> None:
     """The same segment at another place, on whatever file system."""
     files, path = filesystem(segment)
     other, target = filesystem(to)
-    other.create_dir(target.rpartition("/")[0], recursive=True)
+    private_directory(other, target.rpartition("/")[0])
+    private_output(other, target).close()
     fs.copy_files(path, target, source_filesystem=files, destination_filesystem=other)
 
 

@@ -14,7 +14,8 @@ NativeWriter NoWayOn NothingToCommit Options Outcome Piece Plain PluginError Pos
 PrimaryKey Reached Reader ReaderEvent Rejected RetriableError RowKind SchemaChange Secret Setup Shorthand Sink SinkCapabilities SinkCommit SinkFactory
 SinkOptions SinkSetup Skipped Source SourceCapabilities SourceFactory SourceOptions SourceTable Split StepContext Storage TableFailure TablePath
 TableSchema TargetPlace TransactionEnd Transform TransformCapabilities TransformFactory TransformOptions Treatment ValueMisfitError Verdict Visible WriteContext Writer
-at_least_one at_most_one borrow convert exactly_one failpoint from_arrow lock_timeout option parse_type required_when schema_from_arrow shown_values
+at_least_one at_most_one borrow convert exactly_one failpoint from_arrow lock_timeout make_private_file option parse_type
+private_directory private_output required_when schema_from_arrow shown_values
 stored_as terminal_text to_arrow together
 """.split()
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from seatunnel_py.api import CommitContext, RetriableError
+from seatunnel_py.api import CommitContext, RetriableError, private_directory, private_output
 
 KEPT = 8  # a driver that takes over repeats the last commits, whose sums are those before them
 
@@ -26,7 +26,7 @@ class Counts:
         if context.staging:
             place = f"{context.staging}/{context.lineage or 'none'}/assert-{context.step.encode().hex()}"
             self._files, self._path = fs.FileSystem.from_uri(place)
-            self._files.create_dir(self._path, recursive=True)
+            private_directory(self._files, self._path)
 
     def before(self, checkpoint: int) -> Counter[str]:
         """The sums up to the newest commit before this one."""
@@ -46,7 +46,7 @@ class Counts:
             return
         name = f"{self._path}/{checkpoint}"
         try:
-            with self._files.open_output_stream(f"{name}.new") as file:
+            with private_output(self._files, f"{name}.new") as file:
                 file.write(json.dumps(rows).encode())
             self._files.move(f"{name}.new", name)
             for number in sorted(self._numbers())[:-KEPT]:

@@ -18,7 +18,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.api import CommitContext, FatalError, NoWayOn, RetriableError, TablePath, WriteContext
+from seatunnel_py.api import (
+    CommitContext,
+    FatalError,
+    NoWayOn,
+    RetriableError,
+    TablePath,
+    WriteContext,
+    private_directory,
+    private_output,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -86,13 +95,11 @@ class StagingPlace:
         who = f"{context.incarnation}.{context.epoch}.{context.attempt}.{secrets.token_hex(4)}"
         name = f"{_digest(context.data_id)}.{who}.arrow"
         with _outside("stage rows in", self.url):
-            self._files.create_dir(self._path, recursive=True)
-            if self._local:
-                Path(self._path).chmod(0o700)
+            private_directory(self._files, self._path)
             return FileInMaking(self, name, schema)
 
     def create(self, name: str) -> pa.NativeFile:
-        return self._files.open_output_stream(f"{self._path}/{name}")
+        return private_output(self._files, f"{self._path}/{name}")
 
     def sync(self, name: str) -> None:
         """A local file outlives a power cut; elsewhere a closed object is durable."""

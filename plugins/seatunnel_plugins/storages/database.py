@@ -13,7 +13,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
-from seatunnel_py.api import RetriableError, Storage
+from seatunnel_py.api import RetriableError, Storage, make_private_file
 from seatunnel_py.redaction import redacted_text
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql", "mariadb": "mariadb+pymysql"}
@@ -33,6 +33,8 @@ def open_storage(url: str, job_id: str) -> Storage:
     """The storage of a job in that database."""
     made = sa.make_url(url)
     made = made.set(drivername=DRIVERS.get(made.drivername, made.drivername))
+    if made.get_backend_name() == "sqlite" and made.database and made.database != ":memory:":
+        make_private_file(made.database)  # states may hold values of rows
     return DatabaseStorage(sa.create_engine(made, pool_size=1, pool_pre_ping=True, hide_parameters=True), job_id)
 
 
