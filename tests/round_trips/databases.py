@@ -48,6 +48,10 @@ class Database(ABC):
         """The Jdbc source of a job file."""
 
     @abstractmethod
+    def source_of_returned(self, tables: Sequence[str]) -> str:
+        """The Jdbc source of the tables that ``sink`` wrote."""
+
+    @abstractmethod
     def sink(self) -> str:
         """The Jdbc sink of a job file, into the tables of ``like`` or, where there are none, new ones."""
 
@@ -114,7 +118,13 @@ class Postgres(Database):
         return {"url": self.server.jdbc_url(self.name), "username": "postgres"}
 
     def source(self, tables: Sequence[str]) -> str:
-        listed = [{"table_path": f"a.{table}"} for table in tables]
+        return self._source("a", tables)
+
+    def source_of_returned(self, tables: Sequence[str]) -> str:
+        return self._source("b", tables)
+
+    def _source(self, schema: str, tables: Sequence[str]) -> str:
+        listed = [{"table_path": f"{schema}.{table}"} for table in tables]
         return f"Jdbc {{ {entries({**self._connection(), 'table_list': listed})} }}"
 
     def sink(self) -> str:

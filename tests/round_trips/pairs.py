@@ -7,11 +7,27 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tests.round_trips.databases import Database, Postgres
-from tests.round_trips.places import Files, Home, Place
+from tests.round_trips.other_databases import Mariadb, Sqlite
+from tests.round_trips.places import Files, Home, Other, Place
+from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import PostgresServer
 
-FORMATS = ("parquet", "orc", "json", "csv", "text", "xml", "excel")
-DATABASES = ("postgres",)
+_XML = 'xml_row_tag = "row", xml_use_attr_format = '
+FORMATS = {
+    "parquet": ("parquet", ""),
+    "orc": ("orc", ""),
+    "json": ("json", ""),
+    "csv": ("csv", ""),
+    "csv-null": ("csv", 'null_format = "\\\\N"'),
+    "text": ("text", ""),
+    "text-null": ("text", 'null_format = "\\\\N"'),
+    "xml": ("xml", f"{_XML}false"),
+    "xml-attributes": ("xml", f"{_XML}true"),
+    "excel": ("excel", ""),
+}
+"""Formats of files by name: the format and its options."""
+
+DATABASES = ("postgres", "mariadb", "sqlite")
 
 
 class Pairs:
@@ -24,21 +40,31 @@ class Pairs:
 
     def database(self, name: str) -> Database:
         if name not in self.made:
-            found = Postgres(self.stack.enter_context(PostgresServer.running()))
-            self.stack.callback(found.close)
-            self.made[name] = found
+            self.made[name] = self._start(name)
+            self.stack.callback(self.made[name].close)
         return self.made[name]
 
+    def _start(self, name: str) -> Database:
+        match name:
+            case "postgres":
+                return Postgres(self.stack.enter_context(PostgresServer.running()))
+            case "mariadb":
+                settings = {"local_infile": "ON"}
+                return Mariadb(self.stack.enter_context(MariadbServer.running(settings=settings)))
+            case _:
+                return Sqlite(self.home)
+
     def place(self, database: str, name: str) -> Place:
-        """``itself``, ``there`` (itself, into tables of the same types), or a format."""
+        """``itself``, ``there`` (itself, into tables of the same types), another database, or a format."""
         if name in ("itself", "there"):
             return Home(self.database(database), with_targets=name == "there")
-        return Files(name, self.home / "files")
+        return Other(self.database(name)) if name in DATABASES else Files(*FORMATS[name], self.home / "files")
 
     @staticmethod
     def names() -> list[str]:
         """Every pair, as ``database:place``."""
-        return [f"{database}:{place}" for database in DATABASES for place in ("itself", "there", *FORMATS)]
+        places = ("itself", "there", *DATABASES, *FORMATS)
+        return [f"{database}:{place}" for database in DATABASES for place in places if place != database]
 
 
 @contextmanager

@@ -59,8 +59,8 @@ class Files(Place):
     """LocalFile in one format, a folder for each table."""
 
     format: str
+    options: str
     folder: Path
-    options: str = ""
 
     def __post_init__(self) -> None:
         self.name = self.format + (f" ({self.options})" if self.options else "")

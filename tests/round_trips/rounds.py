@@ -50,9 +50,10 @@ class Outcome:
 
 @dataclass
 class Leg:
-    """A job that ran: each table's causes, and the conversions that `plan` named for its value column."""
+    """A job that ran: why tables failed, how many rows were set aside, and the conversions that `plan` named."""
 
     causes: dict[str, str] = field(default_factory=dict)
+    set_aside: Counter[str] = field(default_factory=Counter)
     conversions: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     types: dict[str, str] = field(default_factory=dict)
 
@@ -90,12 +91,20 @@ def there_and_back(database: Database, place: Place, home: Path, filled: Mapping
         after = database.texts(table)
         named = [*there.conversions.get(table, ()), *back.conversions.get(table, ())]
         cause = there.causes.get(table) or back.causes.get(table, "")
-        _judge(outcome, pair, kind, before, after, named, cause)
+        rejected = there.set_aside[table] + back.set_aside[table]
+        _judge(outcome, pair, kind, before, after, named, cause, rejected)
     return outcome
 
 
 def _judge(
-    outcome: Outcome, pair: str, kind: Kind, before: Texts, after: Texts, named: list[dict[str, Any]], cause: str
+    outcome: Outcome,
+    pair: str,
+    kind: Kind,
+    before: Texts,
+    after: Texts,
+    named: list[dict[str, Any]],
+    cause: str,
+    rejected: int,
 ) -> None:
     said = [one for one in named if _loses(one, kind)]
     for row, value in before.items():
@@ -109,9 +118,10 @@ def _judge(
         elif row in after:
             outcome.counts["CHANGED"] += 1
             outcome.findings.append(Finding(pair, kind.words, value, after[row]))
-        elif cause:
+        elif cause or rejected > 0:
+            rejected -= 1
             outcome.counts["refused"] += 1
-            outcome.causes[f"{kind.words}: {cause[:160]}"] += 1
+            outcome.causes[f"{kind.words}: {cause[:160] or 'set aside'}"] += 1
         else:
             outcome.counts["LOST"] += 1
             outcome.findings.append(Finding(pair, kind.words, value, None, "the row is gone"))
@@ -145,11 +155,13 @@ def run_job(home: Path, name: str, source: str, sink: str) -> Leg:
                     leg.types[_short(node["table"])] = node["columns"]["v"]
                 break
     receipt = _command(home, "run", str(path), "--json")
+    if "tables" not in receipt:
+        raise AssertionError(f"the job was refused: {json.dumps(receipt)[:3000]}")
     for table in receipt["tables"]:
         if table["state"] != "DONE":
             leg.causes[_short(table["table"])] = (table["cause"] or {}).get("message", table["state"])
         elif table["rows_rejected"]:
-            leg.causes[_short(table["table"])] = "set aside"
+            leg.set_aside[_short(table["table"])] = table["rows_rejected"]
     return leg
 
 

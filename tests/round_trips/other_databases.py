@@ -1,0 +1,170 @@
+"""MariaDB and SQLite as databases of values."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pymysql
+
+from tests.round_trips.databases import Database, Texts, entries
+from tests.round_trips.kinds import Kind
+from tests.round_trips.mariadb_kinds import KINDS as MARIADB_KINDS
+from tests.round_trips.sqlite_kinds import KINDS as SQLITE_KINDS
+from tests.servers.mariadb import MariadbServer
+
+
+@dataclass
+class Mariadb(Database):
+    """Database ``a`` to read from, ``b`` to come back to. Values are compared as bytes of their text."""
+
+    server: MariadbServer
+    kinds = MARIADB_KINDS
+
+    def __post_init__(self) -> None:
+        self.db = pymysql.connect(**self.server.connection(), autocommit=True, charset="utf8mb4")
+        self._run("SET time_zone = '+00:00', sql_mode = 'NO_AUTO_VALUE_ON_ZERO'")
+
+    def close(self) -> None:
+        self.db.close()
+
+    def reset(self) -> None:
+        for name in ("a", "b"):
+            self._run(f"DROP DATABASE IF EXISTS {name}")
+            self._run(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
+
+    def fill(self, table: str, kind: Kind, values: Sequence[str | None]) -> Texts:
+        self._run(f"CREATE TABLE a.{table} (id int PRIMARY KEY, v {kind.words})")
+        strict = "" if kind.draw.__name__ == "<lambda>" and kind.words in ("date", "time") else "STRICT_TRANS_TABLES"
+        self._run(f"SET sql_mode = '{strict}'")
+        for at, value in enumerate(values):
+            try:
+                self._run(f"INSERT INTO a.{table} VALUES (%s, %s)", at, _value(value, kind))
+            except (pymysql.Error, ValueError):
+                continue  # no value of the type
+        return self._texts("a", table, kind.words)
+
+    def like(self, table: str, kind: Kind) -> None:
+        self._run(f"CREATE TABLE b.{table} (id int PRIMARY KEY, v {kind.words})")
+
+    def texts(self, table: str) -> Texts:
+        return self._texts("b", table, "")
+
+    def _texts(self, database: str, table: str, words: str) -> Texts:
+        with self.db.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(*) FROM information_schema.tables WHERE table_schema = %s AND table_name = %s",
+                (database, table),
+            )
+            if cursor.fetchone() == (0,):
+                return {}
+            cursor.execute(
+                f"SELECT data_type FROM information_schema.columns WHERE table_schema = '{database}' AND table_name = '{table}' AND column_name = 'v'"
+            )
+            [kind] = cursor.fetchone() or ("",)
+            shown = "v + 0" if kind in ("bit",) else "v"
+            cursor.execute(
+                f"SELECT id, HEX(CAST({shown} AS {'BINARY' if kind not in ('float', 'double') else 'CHAR'})) FROM {database}.{table}"
+            )
+            return {row: value if value is None else _shown(value) for row, value in cursor.fetchall()}
+
+    def _run(self, sql: str, *values: Any) -> None:
+        with self.db.cursor() as cursor:
+            cursor.execute(sql, values or None)
+
+    def _connection(self, database: str) -> dict[str, Any]:
+        return {"url": f"jdbc:mysql://127.0.0.1:{self.server.port}/{database}?useSSL=false", "user": "root"}
+
+    def source(self, tables: Sequence[str]) -> str:
+        return self._source("a", tables)
+
+    def source_of_returned(self, tables: Sequence[str]) -> str:
+        return self._source("b", tables)
+
+    def _source(self, database: str, tables: Sequence[str]) -> str:
+        listed = [{"table_path": f"{database}.{table}"} for table in tables]
+        return f"Jdbc {{ {entries({**self._connection(database), 'table_list': listed})} }}"
+
+    def sink(self) -> str:
+        options = {**self._connection("b"), "generate_sink_sql": True, "database": "b"}
+        return f'Jdbc {{ {entries(options)}, table = "${{table_name}}" }}'
+
+
+def _value(text: str | None, kind: Kind) -> Any:
+    if text is None:
+        return None
+    if text.startswith("x:"):
+        return bytes.fromhex(text[2:])
+    return int(text) if kind.words.startswith("bit") else text
+
+
+def _shown(hexadecimal: str) -> str:
+    """The bytes as text where they are some."""
+    raw = bytes.fromhex(hexadecimal)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return "x:" + hexadecimal
+
+
+@dataclass
+class Sqlite(Database):
+    """A file to read from and one to come back to."""
+
+    folder: Path
+    kinds = SQLITE_KINDS
+
+    def __post_init__(self) -> None:
+        self.reset()
+
+    def close(self) -> None:
+        for db in (self.first, self.second):
+            db.close()
+
+    def reset(self) -> None:
+        if hasattr(self, "first"):
+            self.close()
+        for name in ("a", "b"):
+            for ending in ("", "-wal", "-shm"):
+                (self.folder / f"{name}.db{ending}").unlink(missing_ok=True)
+        self.first = sqlite3.connect(self.folder / "a.db", isolation_level=None)
+        self.second = sqlite3.connect(self.folder / "b.db", isolation_level=None)
+
+    def fill(self, table: str, kind: Kind, values: Sequence[str | None]) -> Texts:
+        self.first.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, v {kind.words})")
+        self.first.execute("BEGIN")
+        for at, value in enumerate(values):
+            self.first.execute(f"INSERT INTO {table} VALUES (?, {'NULL' if value is None else value})", [at])
+        self.first.execute("COMMIT")
+        return self._texts(self.first, table)
+
+    def like(self, table: str, kind: Kind) -> None:
+        self.second.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, v {kind.words})")
+
+    def texts(self, table: str) -> Texts:
+        return self._texts(self.second, table)
+
+    @staticmethod
+    def _texts(db: sqlite3.Connection, table: str) -> Texts:
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [table]).fetchone():
+            return {}
+        rows = db.execute(
+            f"SELECT id, CASE WHEN v IS NULL THEN NULL ELSE typeof(v) || ' ' || quote(v) END FROM {table}"
+        )
+        return dict(rows.fetchall())
+
+    def _url(self, name: str) -> str:
+        return f"jdbc:sqlite:{self.folder / name}.db"
+
+    def source(self, tables: Sequence[str]) -> str:
+        listed = [{"table_path": table} for table in tables]
+        return f"Jdbc {{ {entries({'url': self._url('a'), 'table_list': listed})} }}"
+
+    def source_of_returned(self, tables: Sequence[str]) -> str:
+        return self.source(tables).replace(self._url("a"), self._url("b"))
+
+    def sink(self) -> str:
+        return f'Jdbc {{ {entries({"url": self._url("b"), "generate_sink_sql": True})}, table = "${{table_name}}" }}'
