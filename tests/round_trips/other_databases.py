@@ -62,13 +62,12 @@ class Mariadb(Database):
             if cursor.fetchone() == (0,):
                 return {}
             cursor.execute(
-                f"SELECT data_type FROM information_schema.columns WHERE table_schema = '{database}' AND table_name = '{table}' AND column_name = 'v'"
+                "SELECT column_type FROM information_schema.columns "
+                "WHERE table_schema = %s AND table_name = %s AND column_name = 'v'",
+                (database, table),
             )
             [kind] = cursor.fetchone() or ("",)
-            shown = "v + 0" if kind in ("bit",) else "v"
-            cursor.execute(
-                f"SELECT id, HEX(CAST({shown} AS {'BINARY' if kind not in ('float', 'double') else 'CHAR'})) FROM {database}.{table}"
-            )
+            cursor.execute(f"SELECT id, HEX({_compared(kind)}) FROM {database}.{table}")
             return {row: value if value is None else _shown(value) for row, value in cursor.fetchall()}
 
     def _run(self, sql: str, *values: Any) -> None:
@@ -91,6 +90,13 @@ class Mariadb(Database):
     def sink(self) -> str:
         options = {**self._connection("b"), "generate_sink_sql": True, "database": "b"}
         return f'Jdbc {{ {entries(options)}, table = "${{table_name}}" }}'
+
+
+def _compared(kind: str) -> str:
+    """The value column as it is compared: a number without the zeros that a column only shows, all else by bytes."""
+    if "int" in kind or kind == "bit(1)":
+        return "CAST(v + 0 AS CHAR)"
+    return "CAST(v AS CHAR)" if kind in ("float", "double") else "CAST(v AS BINARY)"
 
 
 def _value(text: str | None, kind: Kind) -> Any:
