@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seatunnel_connectors.jdbc.clock import time_text
 from seatunnel_py.api import Column, Kind
 
 NULL = "\\N"
@@ -116,6 +117,8 @@ def field_texts(array: pa.Array, column: Column) -> pa.Array:
             return pa.array([None if value is None else value.hex() for value in array.to_pylist()], pa.string())
         case Kind.TIMESTAMP_TZ:
             return array.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us")).cast(pa.string())
+        case Kind.TIME:
+            return time_text(array)
         case Kind.FLOAT | Kind.DOUBLE:
             _refuse_not_finite(array)
             return array.cast(pa.float64()).cast(pa.string())  # its own digits, also in a wider column
@@ -143,7 +146,9 @@ def values(array: pa.Array, column: Column) -> list[Any]:
         case Kind.FLOAT | Kind.DOUBLE:
             _refuse_not_finite(array)
             return array.to_pylist()  # type: ignore[no-any-return]
-        case Kind.TIMESTAMP | Kind.DATE | Kind.TIME | Kind.DECIMAL:
+        case Kind.TIME:
+            return time_text(array).to_pylist()  # type: ignore[no-any-return]
+        case Kind.TIMESTAMP | Kind.DATE | Kind.DECIMAL:
             return array.cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
         case Kind.TIMESTAMP_TZ:
             return array.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us")).cast(pa.string()).to_pylist()  # type: ignore[no-any-return]

@@ -85,7 +85,7 @@ class Describer:
         kind, sql = self.known[name]
         path = TablePath("main", "", name)
         found, keys = describe(self.session, name)
-        columns = self._columns(path, [(one.name, one.shown, one.nullable) for one in found.values()])
+        columns = self._columns([(one.name, one.shown, one.nullable) for one in found.values()])
         primary, *others = keys or ((),)
         is_primary = bool(primary) and bool(self.session.ask(
             f"SELECT 1 FROM pragma_table_xinfo({literal(name)}) WHERE pk > 0"
@@ -130,7 +130,7 @@ class Describer:
         heads = [head[0] for head in cursor.description]
         sample = cursor.fetchall()
         columns = self._columns(
-            path, list(zip(heads, self._declared(request.query or "", sample), [True] * len(heads), strict=True))
+            list(zip(heads, self._declared(request.query or "", sample), [True] * len(heads), strict=True))
         )
         schema = TableSchema(path, columns)
         return SourceTable(schema, None, None, self._hints(request, schema, relation, 0).to_plain())
@@ -153,14 +153,11 @@ class Describer:
         output = self.options.plugin_output
         return TablePath("", "", output) if output else TablePath("default", "default", "default")
 
-    def _columns(self, path: TablePath, found: Sequence[tuple[str, str, bool]]) -> tuple[Column, ...]:
+    def _columns(self, found: Sequence[tuple[str, str, bool]]) -> tuple[Column, ...]:
         columns = []
         for name, declared, nullable in found:
-            mapped = types.read_as("" if declared == "of no type" else declared)
-            if mapped is None:
-                self.found.unreadable(path, name, declared)
-                continue
-            columns.append(Column(name, mapped[0], nullable))
+            read = types.read_as("" if declared == types.NO_TYPE else declared)
+            columns.append(Column(name, read.dtype, nullable, converted_from=read.said))
         return tuple(columns)
 
     def _hints(self, request: TableRequest, schema: TableSchema, relation: str, span: int) -> Hints:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from seatunnel_connectors.jdbc.sqlite import types
+from seatunnel_connectors.jdbc.sqlite import types, values
 from seatunnel_connectors.jdbc.sqlite.session import explained, quote, sessions
 from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetTable
@@ -67,8 +68,13 @@ class SqliteFlavor(Flavor):
         return types.created_type(column, alone=alone)
 
     def made_column(self, name: str, column: Column, kind: str) -> TargetColumn:
-        read = types.read_as(kind)
-        return TargetColumn(name, read[0] if read else None, kind, length=read[1] if read else 0)
+        return _column(name, kind)
+
+    def stored(self, array: pa.Array, column: Column, shown: str) -> pa.Array:
+        return values.stored(array, column, shown)
+
+    def changed(self, column: Column, there: TargetColumn) -> str:
+        return "-0.0 is stored as 0" if column.dtype.kind in (Kind.FLOAT, Kind.DOUBLE) else ""
 
     def upsert(
         self, relation: str, columns: Sequence[str], key: Sequence[str], version: str, fixed: Sequence[str] = ()
@@ -120,7 +126,7 @@ class SqliteFlavor(Flavor):
         return plain + on_conflict(columns, key, version) if key else plain
 
     def values(self, array: pa.Array, column: Column) -> list[Any]:
-        return types.to_values(array, column)
+        return values.to_values(array, column)
 
 
 def describe(session: Session, table: str) -> tuple[dict[str, TargetColumn], tuple[tuple[str, ...], ...]]:
@@ -128,11 +134,9 @@ def describe(session: Session, table: str) -> tuple[dict[str, TargetColumn], tup
     rows = session.ask(f"PRAGMA table_xinfo({quote(table)})")
     columns = {}
     for _, name, declared, forced, default, place, hidden in rows:
-        mapped = types.read_as(declared)
-        columns[name] = TargetColumn(
-            name, mapped[0] if mapped else None, declared or "of no type", nullable=not forced and not place,
-            fills=default is not None or (bool(place) and "int" in declared.lower()),
-            length=mapped[1] if mapped else 0, generated=hidden in (2, 3),
+        columns[name] = replace(
+            _column(name, declared or types.NO_TYPE), nullable=not forced and not place,
+            fills=default is not None or (bool(place) and "int" in declared.lower()), generated=hidden in (2, 3),
         )  # fmt: skip
     primary = tuple(row[1] for row in sorted(rows, key=lambda row: row[5]) if row[5])
     keys = [primary] if primary else []
@@ -142,6 +146,12 @@ def describe(session: Session, table: str) -> tuple[dict[str, TargetColumn], tup
             if None not in parts and tuple(parts) not in keys:
                 keys.append(tuple(parts))
     return columns, tuple(keys)
+
+
+def _column(name: str, declared: str) -> TargetColumn:
+    """A type that says nothing takes each value as it is."""
+    read = types.read_as("" if declared == types.NO_TYPE else declared)
+    return TargetColumn(name, None if read.by_value else read.dtype, declared, length=read.length)
 
 
 FLAVOR = SqliteFlavor()

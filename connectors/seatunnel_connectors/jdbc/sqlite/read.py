@@ -11,9 +11,9 @@ import pyarrow as pa
 from seatunnel_connectors.jdbc.dialect import Snapshot
 from seatunnel_connectors.jdbc.source import hints_of, range_of
 from seatunnel_connectors.jdbc.splits import Probe, as_plain, even_bounds
-from seatunnel_connectors.jdbc.sqlite import types
 from seatunnel_connectors.jdbc.sqlite.describe import row_id
 from seatunnel_connectors.jdbc.sqlite.session import explained, literal, quote, sessions
+from seatunnel_connectors.jdbc.sqlite.values import Moment, moment_of, to_column
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import Batch, FatalError, Position, SourceTable, Split
 
@@ -42,10 +42,11 @@ def read(address: Address, table: SourceTable, split: Split, start: Position | N
     if by_row_id:
         sql += f" ORDER BY {row}"
     what = f"reading table {table.schema.path}, split {split.id}"
+    moment = moment_of(address.parameters.get("date_class", ""), address.parameters.get("date_precision", ""))
     with explained(what), sessions(address, writing=False) as session:
         cursor = session.db.execute(sql)
         try:
-            yield from _batches(cursor, table, by_row_id, start, what)
+            yield from _batches(cursor, table, by_row_id, start, what, moment)
         except GeneratorExit:
             return
         finally:
@@ -53,7 +54,7 @@ def read(address: Address, table: SourceTable, split: Split, start: Position | N
 
 
 def _batches(
-    cursor: sqlite3.Cursor, table: SourceTable, by_row_id: bool, start: Position | None, what: str
+    cursor: sqlite3.Cursor, table: SourceTable, by_row_id: bool, start: Position | None, what: str, moment: Moment
 ) -> Iterator[Batch]:
     schema = table.schema.arrow()
     begin = start
@@ -61,7 +62,8 @@ def _batches(
         values = list(zip(*rows, strict=True))
         try:
             arrays = [
-                types.to_column(values[at], column.dtype, column.name) for at, column in enumerate(table.schema.columns)
+                to_column(values[at], column.dtype, column.name, moment)
+                for at, column in enumerate(table.schema.columns)
             ]
         except ValueError as error:
             raise FatalError(f"{what}: {error}", "correct the value, or cast the column with `query`") from None
@@ -101,7 +103,9 @@ class _KeyProbe(Probe):
 
     def bounds(self) -> tuple[Any, Any]:
         found = self.snapshot.ask(f"SELECT min({self.column}), max({self.column}) FROM {self.hints.source}")[0]
-        low, high = types.to_column(list(found), self.dtype, self.name).to_pylist()
+        parameters = self.snapshot.address.parameters
+        moment = moment_of(parameters.get("date_class", ""), parameters.get("date_precision", ""))
+        low, high = to_column(list(found), self.dtype, self.name, moment).to_pylist()
         return low, high
 
     def quantiles(self, parts: int, *, exact: bool) -> list[Any]:

@@ -16,7 +16,11 @@ from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, b
 
 BUSY_SECONDS = 60.0  # there is one writer at a time; the others wait for it this long
 _NETWORK = ("nfs", "cifs", "smb", "fuse.sshfs", "9p", "ceph", "glusterfs", "lustre", "afs")
-KNOWN = frozenset({"mode", "cache", "busy_timeout", "journal_mode", "synchronous", "foreign_keys", "date_class"})
+KNOWN = frozenset(
+    {
+        "mode", "cache", "busy_timeout", "journal_mode", "synchronous", "foreign_keys", "date_class", "date_precision",
+    }
+)  # fmt: skip
 
 
 class SqliteSession(Session):

@@ -1,0 +1,262 @@
+"""Between SQLite's values and Arrow's columns: as declared, or refused by value."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seatunnel_connectors.jdbc.clock import time_text
+from seatunnel_connectors.jdbc.sqlite.types import EXACT_DIGITS, affinity
+from seatunnel_py.api import Column, DataType, Kind, ValueMisfitError, convert, to_arrow
+from seatunnel_py.api.types import BIGINT, DOUBLE, INTEGERS, NANOSECONDS, NUMBER, STRING, TEMPORAL
+
+EXACT_INTEGER = 1 << 53  # a larger real may stand for another number than the one that was written
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_JULIAN_1970 = 2440587.5
+_WORDS = {"0": False, "1": True, "false": False, "true": True, "f": False, "t": True}
+
+Moment = Callable[[Any], str] | None
+"""What a number in a column of dates or timestamps means: its ISO text in UTC. None: nobody said it."""
+
+# ---------------------------------------------------------------- reading
+
+
+def moment_of(date_class: str, precision: str) -> Moment:
+    """By the parameters ``date_class`` and ``date_precision`` of the url, which are those of Java's driver."""
+    if date_class.lower() == "real":
+        return lambda value: _since_1970(round((float(value) - _JULIAN_1970) * 86_400_000) * 1000)
+    if date_class.lower() == "integer":
+        unit = 1_000_000 if precision.lower() == "seconds" else 1000
+        return lambda value: _since_1970(_whole(value) * unit)
+    return None
+
+
+def _since_1970(microseconds: int) -> str:
+    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)).isoformat(" ")
+
+
+def to_column(values: Sequence[Any], dtype: DataType, name: str, moment: Moment = None) -> pa.Array:
+    """What SQLite returned, as declared. ValueError names the first value that is something else."""
+    try:
+        return _uniform(values, dtype)
+    except (pa.ArrowException, ValueMisfitError, TypeError, OverflowError):
+        pass  # values of several types, or one that does not fit: one by one
+    found = []
+    for value in values:
+        try:
+            found.append(None if value is None else _one(value, dtype, moment))
+        except (ValueError, ArithmeticError, TypeError):
+            raise ValueError(_refused(value, dtype, name)) from None
+    try:
+        if dtype.kind in TEMPORAL or dtype.kind is Kind.DECIMAL:
+            return _from_texts(pa.array(found, pa.string()), dtype)
+        return pa.array(found, to_arrow(dtype))
+    except ValueMisfitError as error:
+        raise ValueError(_refused(values[error.row], dtype, name)) from None
+    except (pa.ArrowException, OverflowError) as error:
+        raise ValueError(f"column {name!r} is declared as {dtype}: {error}") from None
+
+
+def _refused(value: Any, dtype: DataType, name: str) -> str:
+    shown = repr(value) if len(repr(value)) <= 60 else repr(value)[:60] + "…"
+    text = f"column {name!r} is declared as {dtype}, but holds {shown}"
+    if dtype.kind in TEMPORAL and isinstance(value, int | float):
+        text += (
+            "; say by date_class (integer, real) and date_precision (seconds, milliseconds) in the url what numbers are"
+        )
+    return text
+
+
+def _uniform(values: Sequence[Any], dtype: DataType) -> pa.Array:
+    """Values of the one type that the declared one expects, at once. TypeError where they are of another."""
+    array = pa.array(values)
+    kind, found = dtype.kind, array.type
+    if pa.types.is_null(found):
+        return array.cast(to_arrow(dtype))
+    whole, text = pa.types.is_int64(found), pa.types.is_string(found)
+    if whole and (kind in INTEGERS or kind is Kind.DECIMAL or dtype == NUMBER):
+        return array.cast(to_arrow(dtype))
+    if kind is Kind.BOOLEAN and whole:
+        return convert(array, BIGINT, dtype)
+    if kind is Kind.DOUBLE and (whole or pa.types.is_float64(found)):
+        return array.cast(pa.float64())
+    if (kind is Kind.BYTES and pa.types.is_binary(found)) or (dtype == STRING and text):
+        return array
+    if kind is Kind.DECIMAL and pa.types.is_float64(found) and pc.max(pc.abs(array)).as_py() <= EXACT_INTEGER:
+        return convert(array, DOUBLE, dtype)
+    if (kind in TEMPORAL or kind is Kind.DECIMAL) and text:
+        return _from_texts(array, dtype)
+    raise TypeError
+
+
+def _from_texts(texts: pa.Array, dtype: DataType) -> pa.Array:
+    if dtype.unit == NANOSECONDS:
+        return texts.cast(to_arrow(dtype))
+    if dtype.kind is Kind.TIMESTAMP_TZ:  # SQLite's own moments are in UTC, and do not say so
+        bare = pc.match_substring_regex(texts, r"^[^ T]*([ T][0-9:.]*)?$")
+        texts = pc.if_else(bare, pc.binary_join_element_wise(texts, "Z", ""), texts)
+    return convert(texts, NUMBER if dtype.kind is Kind.DECIMAL else STRING, dtype)
+
+
+def _one(value: Any, dtype: DataType, moment: Moment) -> Any:
+    match dtype.kind:
+        case Kind.BOOLEAN:
+            return _boolean(value)
+        case kind if kind in INTEGERS:
+            return _within(_whole(int(value) if isinstance(value, str) else value), to_arrow(dtype).bit_width)
+        case Kind.DOUBLE:
+            return _float(value)
+        case Kind.DECIMAL:
+            return _digits(value, whole=dtype.scale == 0)
+        case Kind.BYTES:
+            return value.encode() if isinstance(value, str) else _of(bytes, value)
+        case Kind.STRING if dtype == NUMBER:
+            return _digits(value, whole=False)
+        case Kind.STRING:
+            return value if isinstance(value, str) else _digits(value, whole=False)
+        case _:
+            return _moment_text(value, dtype, moment)
+
+
+def _of(kind: type, value: Any) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(value)
+    return value
+
+
+def _boolean(value: Any) -> bool:
+    key = value.strip().lower() if isinstance(value, str) else str(_of(int, value))
+    if key not in _WORDS:
+        raise ValueError(value)
+    return _WORDS[key]
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, float) and (not value.is_integer() or abs(value) > EXACT_INTEGER):
+        raise ValueError(value)
+    return int(_of(int | float, value))  # type: ignore[arg-type]
+
+
+def _within(number: int, bits: int) -> int:
+    if not -(1 << bits - 1) <= number < 1 << bits - 1:
+        raise ValueError(number)
+    return number
+
+
+def _float(value: Any) -> float:
+    number = float(value)
+    if isinstance(value, int) and int(number) != value:
+        raise ValueError(value)
+    return number
+
+
+def _digits(value: Any, *, whole: bool) -> str:
+    """A number in plain digits; a real has the shortest ones that give it back, which are those that were written."""
+    if isinstance(value, bytes) or (isinstance(value, str) and not _NUMBER.fullmatch(value.strip())):
+        raise ValueError(value)
+    if whole and isinstance(value, float) and abs(value) > EXACT_INTEGER:
+        raise ValueError(value)
+    return format(Decimal(repr(value) if isinstance(value, float) else str(value).strip()), "f")
+
+
+def _moment_text(value: Any, dtype: DataType, moment: Moment) -> str:
+    if isinstance(value, int | float):
+        if moment is None:
+            raise ValueError(value)
+        text = moment(value)
+        value = text if dtype.kind is Kind.TIMESTAMP_TZ else text.removesuffix("+00:00")
+    text = str(_of(str, value)).strip()
+    return re.sub(r"[ T]00:00(:00(\.0+)?)?$", "", text) if dtype.kind is Kind.DATE else text
+
+
+# ---------------------------------------------------------------- writing
+
+
+def stored(array: pa.Array, column: Column, shown: str) -> pa.Array:
+    """ValueMisfitError for the first value that SQLite would take and convert to another."""
+    kind, into = column.dtype.kind, affinity(shown)
+    if kind in TEMPORAL:
+        _require(array, _in_years(array), shown)
+    elif kind in (Kind.FLOAT, Kind.DOUBLE):
+        _require(array, pc.invert(pc.is_nan(array)), shown)
+    elif into in ("TEXT", "BLOB"):
+        return array
+    elif kind is Kind.DECIMAL or column.dtype == NUMBER:
+        _require(array, _survives(convert(array, column.dtype, STRING)), shown)
+    elif kind is Kind.STRING:
+        numeric = pc.match_substring_regex(array, r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$")
+        _require(array, pc.invert(numeric), shown)
+    return array
+
+
+def _survives(texts: pa.Array) -> pa.Array:
+    """Whether a column of numbers keeps all digits: it stores an integer of 64 bits or a float."""
+    plain = pc.replace_substring_regex(pc.replace_substring_regex(texts, r"[-.]", ""), r"^0+", "")
+    fits = pc.less_equal(pc.binary_length(plain), EXACT_DIGITS)
+    if pc.all(fits).as_py() is not False:
+        return fits
+    long = [index for index, fit in enumerate(fits.to_pylist()) if fit is False]
+    kept = [_keeps(texts[index].as_py()) for index in long]
+    return pc.replace_with_mask(fits, pa.array([fit is False for fit in fits.to_pylist()]), pa.array(kept, pa.bool_()))
+
+
+def _keeps(text: str) -> bool:
+    number = Decimal(text) if _NUMBER.fullmatch(text) else None
+    if number is None:
+        return True
+    if number == number.to_integral_value():
+        return abs(number) < 1 << 63
+    return len(number.normalize().as_tuple().digits) <= EXACT_DIGITS
+
+
+def _in_years(array: pa.Array) -> pa.Array:
+    texts = time_text(array) if pa.types.is_time(array.type) else array.cast(pa.string())
+    return pc.match_substring_regex(texts, r"^[0-9]{4}-|^[0-9]{2}:")
+
+
+def _require(array: pa.Array, fits: pa.Array, shown: str) -> None:
+    at = pc.index(fits, pa.scalar(False)).as_py()
+    if at < 0:
+        return
+    try:
+        value = array[at].as_py()
+    except (ValueError, OverflowError):  # a moment outside of Python's years
+        value = array[at : at + 1].cast(pa.int64() if array.type.bit_width == 64 else pa.int32())[0].as_py()
+    raise ValueMisfitError(at, f"{str(value)[:80]!r} would be stored as another value in a column of the type {shown}")
+
+
+def to_values(array: pa.Array, column: Column) -> list[Any]:
+    """A column as values that sqlite3 stores: temporal types as ISO text, decimals as text, containers as JSON."""
+    match column.dtype.kind:
+        case Kind.BOOLEAN:
+            return array.cast(pa.int8()).to_pylist()  # type: ignore[no-any-return]
+        case Kind.FLOAT | Kind.DOUBLE:
+            if pc.any(pc.is_nan(array)).as_py():
+                raise ValueError("SQLite has no NaN, and would store null")
+            return array.to_pylist()  # type: ignore[no-any-return]
+        case Kind.DECIMAL:
+            return convert(array, column.dtype, STRING).to_pylist()  # type: ignore[no-any-return]
+        case Kind.TIME:
+            return time_text(array).to_pylist()  # type: ignore[no-any-return]
+        case Kind.DATE | Kind.TIMESTAMP:
+            return array.cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
+        case Kind.TIMESTAMP_TZ:
+            text = array.cast(pa.timestamp(array.type.unit)).cast(pa.string())
+            return pc.binary_join_element_wise(text, "+00:00", "").to_pylist()  # type: ignore[no-any-return]
+        case Kind.ARRAY | Kind.MAP | Kind.ROW | Kind.FLOAT_VECTOR | Kind.FLOAT16_VECTOR | Kind.SPARSE_FLOAT_VECTOR:
+            return [None if value is None else _json(value) for value in array.to_pylist()]
+        case _:
+            return array.to_pylist()  # type: ignore[no-any-return]
+
+
+def _json(value: Any) -> str:
+    if isinstance(value, list) and value and all(isinstance(item, tuple) and len(item) == 2 for item in value):
+        value = {str(key): item for key, item in value}
+    return json.dumps(value, ensure_ascii=False, default=str)

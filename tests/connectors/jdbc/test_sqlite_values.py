@@ -1,0 +1,197 @@
+"""Values of SQLite, where each has a type of its own: as declared, under a name, or refused by value."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from seatunnel_py.api import FatalError
+from seatunnel_py.plan.conversions import conversions_of, words
+from tests.connectors.jdbc.conftest import PostgresPlace
+from tests.connectors.jdbc.copying import Copied, copy_tables
+from tests.connectors.jdbc.test_sqlite import Files, files
+
+__all__ = ["files"]
+
+
+def named(copied: Copied) -> dict[str, str]:
+    found = conversions_of(copied.table.schema, copied.setup.conversions)
+    return {one.column: words(asdict(one)) for one in found}
+
+
+STAYS = [  # (declared, a literal of SQLite, what `quote` gives in the target: "=" the same value, None: refused)
+    ("INTEGER", "9223372036854775807", "9223372036854775807"),
+    ("FLOATING POINT", "1.5", "1.5"),
+    ("BIGINT UNSIGNED", "5", "5"),
+    ("REAL", "0.30000000000000004", "="),
+    ("REAL", "1e400", "="),
+    ("REAL", "1.7976931348623157e308", "="),
+    ("REAL", "5e-324", "="),
+    ("NUMERIC", "1e-20", "'0.00000000000000000001'"),
+    ("NUMERIC", "12", "'12'"),
+    ("NUMERIC", "0.1", "'0.1'"),
+    ("DECIMAL(10,2)", "1.5", "1.5"),
+    ("DECIMAL(10,2)", "1.25", "1.25"),
+    ("DECIMAL_TEXT(50,20)", "'123456789012345678901234567890.12345678901234567890'",
+     "'123456789012345678901234567890.12345678901234567890'"),
+    ("DATE", "'2024-01-31'", "'2024-01-31'"),
+    ("DATE", "'2024-01-31 00:00:00'", "'2024-01-31'"),
+    ("TIMESTAMP", "'2024-01-31 12:34:56.123456'", "'2024-01-31 12:34:56.123456'"),
+    ("TIMESTAMP(9)", "'2024-01-31 12:34:56.123456789'", "'2024-01-31 12:34:56.123456789'"),
+    ("TIMESTAMP_TZ", "'2024-01-31 12:34:56.1+05:30'", "'2024-01-31 07:04:56.100000+00:00'"),
+    ("TIME", "'12:34:56.5'", "'12:34:56.500000'"),
+    ("STRING", "'007x'", "'007x'"),
+    ("STRING", "7", "'7'"),
+    ("STRING", "0.1", "'0.1'"),
+    ("", "'x'", "'x'"),
+    ("", "12", "'12'"),
+    ("POLYGON[]", "'p'", "'p'"),
+    ("BLOB", "x'00ff'", "X'00FF'"),
+    ("BLOB", "'text'", "X'74657874'"),
+    ("BOOLEAN", "'yes'", None),
+    ("BOOLEAN", "2", None),
+    ("INTEGER", "1.5", None),
+    ("INT", "3000000000", None),
+    ("INTEGER", "1e20", None),
+    ("UNSIGNED BIG INT", "18446744073709551615", None),
+    ("DECIMAL(10,2)", "1.005", None),
+    ("DECIMAL(10,2)", "2.675", None),
+    ("DECIMAL(10,2)", "1e9", None),
+    ("DECIMAL(10,2)", "'many'", None),
+    ("NUMERIC", "'many'", None),
+    ("DATE", "1706700000", None),
+    ("TIMESTAMP", "1706700000123", None),
+    ("TIMESTAMP", "1.5", None),
+    ("DATE", "'2024-01-31 23:59:59'", None),
+    ("TIMESTAMP", "'2024-01-31 12:34:56.1234567'", None),
+    ("TIMESTAMP", "'2024-01-31 12:34:56+05:30'", None),
+    ("TIME", "'2024-01-31 12:34:56'", None),
+    ("TIME", "'24:00:01'", None),
+    ("TEXT", "x'ff'", None),
+    ("STRING", "x'ff'", None),
+    ("BLOB", "5", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("neighbour", [False, True], ids=["alone", "beside a text"])
+@pytest.mark.parametrize(("declared", "value", "wanted"), STAYS)
+def test_a_value_stays_or_is_refused(
+    files: Files, declared: str, value: str, wanted: str | None, neighbour: bool
+) -> None:
+    """T7, T8, T13, T16 and their kind. What a value is read as does not depend on the others of its batch."""
+    files.run("a", f"CREATE TABLE t (id INTEGER PRIMARY KEY, x {declared}); INSERT INTO t VALUES (1, {value});")
+    if neighbour:
+        other = {"DATE": "'2024-01-01'", "TIMESTAMP": "'2024-01-01'", "DECIMAL(10,2)": "'1'", "TEXT": "'a'"}
+        files.run("a", f"INSERT INTO t VALUES (2, {other.get(declared, 'NULL')})")
+
+    if wanted is None:
+        with pytest.raises(FatalError, match="column 'x' is declared as .*, but holds"):
+            copy_tables(files.source(table_path="t"), files.sink(table="t"))
+        return
+    for table in ("t", "t"):  # the second run finds a target
+        copy_tables(files.source(table_path="t"), files.sink(table=table, primary_keys=["id"]))
+        assert_is(files, "t", wanted)
+    back = {"url": f"jdbc:sqlite:{files.paths['b']}", "table_path": "t"}
+    copy_tables(back, files.sink(table="back"))
+    assert_is(files, "back", wanted)
+
+
+def assert_is(files: Files, table: str, wanted: str) -> None:
+    if wanted == "=":
+        assert files.rows("b", f"SELECT x FROM {table} WHERE id = 1") == files.rows("a", "SELECT x FROM t WHERE id = 1")
+    else:
+        assert files.rows("b", f"SELECT quote(x) FROM {table} WHERE id = 1") == [(wanted,)]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "value", "wanted"),
+    [
+        ("?date_class=integer&date_precision=seconds", "1706700000", "2024-01-31 11:20:00.000000"),
+        ("?date_class=integer", "1706700000123", "2024-01-31 11:20:00.123000"),
+        ("?date_class=integer&date_precision=milliseconds", "-1", "1969-12-31 23:59:59.999000"),
+        ("?date_class=real", "2460340.5", "2024-01-31 00:00:00.000000"),
+    ],
+)
+def test_numbers_are_moments_as_the_url_says(files: Files, parameters: str, value: str, wanted: str) -> None:
+    """T8: days or microseconds, seconds or milliseconds: by size, and by the neighbours."""
+    files.run(
+        "a", f"CREATE TABLE t (id INT, x TIMESTAMP); INSERT INTO t VALUES (1, {value}), (2, '2024-02-03 04:05:06')"
+    )
+    source = files.source(table_path="t")
+    source["url"] += parameters
+
+    copy_tables(source, files.sink(table="t"))
+
+    assert files.rows("b", "SELECT x FROM t ORDER BY id") == [(wanted,), ("2024-02-03 04:05:06.000000",)]
+
+
+def test_plan_names_what_a_declared_type_does_not_say(files: Files) -> None:
+    files.run(
+        "a",
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, s STRING, f, b BLOB, j JSON, d DOUBLE, n NUMERIC, t TEXT);"
+        "INSERT INTO t VALUES (1, 1, 2, 'x', 1.1, 1.5, 1, 'x')",
+    )
+
+    [copied] = copy_tables(files.source(table_path="t"), files.sink(table="t"))
+
+    assert named(copied) == {
+        "s": "STRING -> TEXT", "f": "no type -> TEXT", "b": "BLOB, a text as its UTF-8 bytes -> BLOB",
+        "j": "JSON -> TEXT", "d": "double -> DOUBLE (-0.0 is stored as 0)",
+    }  # fmt: skip
+
+
+@pytest.mark.postgres
+def test_values_of_postgresql(files: Files, pg: PostgresPlace) -> None:
+    """T25, T9: NaN became null, years of five digits another text."""
+    pg.db.execute(
+        "CREATE TABLE a.t (id int PRIMARY KEY, f float8, d date, ts timestamptz, n numeric, t time, w numeric(20,5))"
+    )
+    pg.db.execute(
+        "INSERT INTO a.t VALUES (1, 'Infinity', '9999-12-31', '2024-01-01 02:00+02', 1e-30, '12:34:56.5', "
+        "123456789012345.12345)"
+    )
+    for table in ("t", "t"):
+        copy_tables(pg.source(table_path="a.t"), files.sink(table=table))
+    assert files.rows("b", "SELECT f, d, ts, n, t, w FROM t") == [
+        (float("inf"), "9999-12-31", "2024-01-01 00:00:00.000000+00:00", "0." + "0" * 29 + "1", "12:34:56.500000",
+         "123456789012345.12345"),
+    ]  # fmt: skip
+    for column, value in (("f", "NaN"), ("d", "10000-01-01"), ("d", "0044-03-15 BC"), ("ts", "10000-01-01 00:00Z")):
+        pg.db.execute("DELETE FROM a.t")
+        pg.db.execute(f"INSERT INTO a.t (id, {column}) VALUES (2, '{value}')".encode())
+        with pytest.raises(FatalError, match=f"column '{column}'"):
+            copy_tables(pg.source(table_path="a.t"), files.sink(table="t"))
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    ("there", "kind", "stays", "changes"),
+    [
+        ("NUMERIC(30,10)", "numeric(30,10)", "1.5", "12345678901234567890.1234567891"),
+        ("NUMERIC", "numeric", "123456789012345678", "12345678901234567890"),
+        ("JSON", "text", "{}", "1.10"),
+        ("STRING", "text", "x7", "007"),
+        ("DECIMAL(38,2)", "numeric(20,4)", "1.2500", "1.2345"),
+        ("TEXT", "float8", "0.1", None),
+    ],
+)  # fmt: skip
+def test_what_sqlite_would_change_is_refused_by_value(
+    files: Files, pg: PostgresPlace, there: str, kind: str, stays: Any, changes: Any
+) -> None:
+    """T29, T37 in SQLite: a column of numbers makes a float of long digits and of texts that look like numbers."""
+    files.run("b", f"CREATE TABLE t (id INTEGER PRIMARY KEY, x {there})")
+    pg.db.execute(f"CREATE TABLE a.t (id int PRIMARY KEY, x {kind})".encode())
+    pg.db.execute("INSERT INTO a.t VALUES (1, %s)", (stays,))
+    copy_tables(pg.source(table_path="a.t"), files.sink(table="t"))
+    [(found,)] = files.rows("b", "SELECT x FROM t")
+    assert str(found) == stays or float(found) == float(stays)
+    if changes is None:
+        return
+    pg.db.execute("UPDATE a.t SET x = %s", (changes,))
+
+    with pytest.raises(FatalError, match="column 'x'"):
+        copy_tables(pg.source(table_path="a.t"), files.sink(table="t"))
+
+    assert files.rows("b", "SELECT x FROM t") == [(found,)]
