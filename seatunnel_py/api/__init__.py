@@ -71,7 +71,7 @@ from seatunnel_py.api.sink import (
     WriteContext,
     Writer,
 )
-from seatunnel_py.api.source import Enumerator, Reader, Source, SourceTable, Split, TableFailure
+from seatunnel_py.api.source import Enumerator, Reader, Source, SourceTable, Split, TableFailure, TableLeftOut
 from seatunnel_py.api.step_options import SinkOptions, SourceOptions, TransformOptions
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.api.transform import Transform
@@ -156,6 +156,7 @@ __all__ = [
     "StepContext",
     "Storage",
     "TableFailure",
+    "TableLeftOut",
     "TablePath",
     "TableSchema",
     "TargetPlace",

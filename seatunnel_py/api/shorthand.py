@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 class Shorthand:
     """``address`` is without ``user`` and ``password``, which is a reference to a secret.
 
-    ``tables``: what to read, with ``*`` for anything, none for all; ``into``: the name of a table in the target, where
+    ``tables``: what to read, with ``*`` for anything, none for all, but for those that ``exclude`` names, and of these
+    ``kinds`` (empty: the source's own default); ``into``: the name of a table in the target, where
     placeholders are filled in; ``replace``: rows that are there already go; ``append``: they stay, and may double;
     ``format``: that of files. ``schemas``: the source may have tables of several schemas, which a target with schemas
     of its own keeps.
@@ -24,6 +25,8 @@ class Shorthand:
     replace: bool = False
     append: bool = False
     schemas: bool = False
+    exclude: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
     format: str = ""
 
     @property

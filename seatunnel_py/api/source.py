@@ -36,6 +36,15 @@ class TableFailure:
 
 
 @dataclass(frozen=True, slots=True)
+class TableLeftOut:
+    """A table that a pattern of the source matches and that is not read, on purpose. ``why`` is the same text for all
+    that are left out for one reason: `plan`, the receipt and `discover` count them by it."""
+
+    path: TablePath
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Split:
     """A part of one table that one reader reads in order. ``id`` is unique within the source step and stays the
     same over restarts. ``payload`` is plain, versioned data that only the source understands. ``generation`` names what
@@ -121,7 +130,7 @@ class Source(ABC):
     """The description. Must be picklable and must open nothing when it is made."""
 
     @abstractmethod
-    def tables(self) -> Sequence[SourceTable | TableFailure]:
+    def tables(self) -> Sequence[SourceTable | TableFailure | TableLeftOut]:
         """Every table that this source will read, schemas included. Called once, on the driver, at plan time; may
         connect. Look all tables up together: with hundreds of them a round trip each is too slow.
 

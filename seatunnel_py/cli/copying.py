@@ -45,8 +45,10 @@ class Copy:
     tables: tuple[str, ...] = ()
     into: str = ""
     replace: bool = False
-    append: bool = False
     format: str = ""
+    append: bool = False
+    exclude: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
 
 
 def copy(asked: Copy, to: Path | None, job_id: str | None, *, as_json: bool) -> int:
@@ -73,7 +75,8 @@ def copy(asked: Copy, to: Path | None, job_id: str | None, *, as_json: bool) -> 
 
 def job_file(asked: Copy) -> str:
     """The job in HOCON. Raises SeaTunnelError for an address that nobody understands."""
-    source = _end(PluginKind.SOURCE, Shorthand(asked.source, tables=asked.tables, format=asked.format))
+    chosen = Shorthand(asked.source, tables=asked.tables, format=asked.format, exclude=asked.exclude, kinds=asked.kinds)
+    source = _end(PluginKind.SOURCE, chosen)
     name, read = _step(PluginKind.SOURCE, source)
     reader = installed().factory(PluginKind.SOURCE, name)
     wanted = Shorthand(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from seatunnel_py.api import SourceTable, TableFailure
+from seatunnel_py.api import SourceTable, TableFailure, TableLeftOut
 from seatunnel_py.cli.asking import Question, understood
 from seatunnel_py.cli.numbers import size
 from seatunnel_py.cli.problems import tell_plain
@@ -24,16 +25,18 @@ def discover(question: Question, *, as_json: bool) -> int:
         if not as_json:
             raise
         return tell_plain(error)
-    found = [(step, found_by(step, job)) for step in steps if step.kind is PluginKind.SOURCE]
-    code = _exit_code([table for _, tables in found for table in tables])
+    found = [(step, *found_by(step, job)) for step in steps if step.kind is PluginKind.SOURCE]
+    code = _exit_code([table for _, tables, _ in found for table in tables])
     if as_json:
-        plain = [{"source": step.id, **_plain(table)} for step, tables in found for table in tables]
+        plain = [{"source": step.id, **_plain(table)} for step, tables, _ in found for table in tables]
         say_json(plain, default=str)
         return code
-    for step, tables in found:
+    for step, tables, left_out in found:
         say(f"{step.id} ({step.plugin}): {len(tables)} table{'' if len(tables) == 1 else 's'}")
         for table in tables:
             say(*_parts(table))
+        for why, number in Counter(one.why for one in left_out).items():
+            say(f"\n  left out: {number} ({why})")
     return code
 
 
@@ -45,10 +48,10 @@ def _exit_code(found: list[SourceTable | TableFailure]) -> int:
     return ExitCode.SOME_TABLES_FAILED if any(described) else ExitCode.FAILED
 
 
-def found_by(step: Step, job: Job) -> list[SourceTable | TableFailure]:
-    """The tables of one source, by name; those that it cannot describe among them."""
-    _, tables, failures, _ = source_of(step, job)
-    return sorted([*tables, *failures], key=_name)
+def found_by(step: Step, job: Job) -> tuple[list[SourceTable | TableFailure], tuple[TableLeftOut, ...]]:
+    """The tables of one source, by name, those that it cannot describe among them; and what it leaves out."""
+    _, tables, failures, left_out, _ = source_of(step, job)
+    return sorted([*tables, *failures], key=_name), left_out
 
 
 def _name(table: SourceTable | TableFailure) -> str:

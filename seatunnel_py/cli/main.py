@@ -129,6 +129,12 @@ def copy(
             help="the target table, as ${schema_name}_${table_name}; default: its own, and its schema in PostgreSQL",
         ),
     ] = "",
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="not this table; * for anything; may be repeated")
+    ] = None,
+    kinds: Annotated[
+        str, typer.Option(metavar="KINDS", help="table,view,materialized_view,foreign,partition; default: table")
+    ] = "",
     replace: Annotated[bool, typer.Option("--replace", help="empty the target's tables first")] = False,
     append: Annotated[
         bool, typer.Option("--append", help="add to what targets without a key hold; else that is refused")
@@ -147,7 +153,10 @@ def copy(
     """
     from seatunnel_py.cli import copying as command
 
-    asked = command.Copy(source, target, tuple(table or ()), into, replace, append, format)
+    chosen = tuple(filter(None, (kind.strip() for kind in kinds.split(","))))
+    asked = command.Copy(
+        source, target, tuple(table or ()), into, replace, format, append, tuple(exclude or ()), chosen
+    )
     raise typer.Exit(command.copy(asked, to, job_id, as_json=as_json))
 
 

@@ -18,7 +18,7 @@ from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, 
 from seatunnel_py.api.names import NameRules, TargetPlace
 from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.api.sink import CommitContext, Committer, Piece, Setup, Sink
-from seatunnel_py.api.source import Enumerator, Source, SourceTable, Split, TableFailure
+from seatunnel_py.api.source import Enumerator, Source, SourceTable, Split, TableFailure, TableLeftOut
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.plan.awaiting import asking
@@ -57,17 +57,19 @@ def named(step: Step, method: str) -> Iterator[None]:
 
 def source_of(
     step: Step, job: Job
-) -> tuple[Source, tuple[SourceTable, ...], tuple[TableFailure, ...], SourceCapabilities]:
-    """A source, its tables, those that it cannot describe, and what it can do."""
+) -> tuple[Source, tuple[SourceTable, ...], tuple[TableFailure, ...], tuple[TableLeftOut, ...], SourceCapabilities]:
+    """A source, its tables, those that it cannot describe, those that it leaves out, and what it can do."""
     factory: Any = step.factory
     context = step.context(job)
     source = _one(step, "create", _told(step, "create", lambda: factory.create(step.options, context)), Source)
     with naming_holders(source.blocked_by) as holders:
-        found = _told(step, "tables", lambda: _all(step, "tables", source.tables(), SourceTable | TableFailure))
+        kinds = SourceTable | TableFailure | TableLeftOut
+        found = _told(step, "tables", lambda: _all(step, "tables", source.tables(), kinds))
     tables = tuple(one for one in found if isinstance(one, SourceTable))
     failures = tuple(_with_holders(one, holders) for one in found if isinstance(one, TableFailure))
+    left_out = tuple(one for one in found if isinstance(one, TableLeftOut))
     able = _told(step, "capabilities", lambda: factory.capabilities(step.options, context))
-    return source, tables, failures, _one(step, "capabilities", able, SourceCapabilities)
+    return source, tables, failures, left_out, _one(step, "capabilities", able, SourceCapabilities)
 
 
 def _with_holders(failure: TableFailure, holders: Holders) -> TableFailure:

@@ -46,6 +46,7 @@ def describe(
             {"table": str(one.table), "step": one.step, "problem": one.message, "remedy": one.remedy}
             for one in isolated
         ],
+        "left_out": [{"step": step, "table": str(one.path), "why": one.why} for step, one in graph.left_out],
         "notes": list(job.notes),
     }
     shown: dict[str, Any] = redacted_plain(described)  # a secret by reference may stand in any text of any plugin

@@ -10,13 +10,15 @@ from typing import TypeAlias
 from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
 from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.sink import Sink
-from seatunnel_py.api.source import Source, SourceTable
+from seatunnel_py.api.source import Source, SourceTable, TableLeftOut
 from seatunnel_py.api.transform import Transform
 from seatunnel_py.plan.isolated import IsolatedTable
 from seatunnel_py.plan.present import SharedTarget
 from seatunnel_py.plan.sql import Analysis
 from seatunnel_py.plan.steps import Step
 from seatunnel_py.redaction import redacted_text
+
+LEFT_OUT_SHOWN_MAX = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +94,14 @@ class Edge:
 @dataclass(slots=True)
 class FlowGraph:
     """Nodes in topological order, and the edges between them, found by either end: a job may have thousands.
-    ``isolated``: tables that their source cannot describe; ``refused``: why rows go no further from these nodes."""
+    ``isolated``: tables that their source cannot describe; ``refused``: why rows go no further from these nodes;
+    ``left_out``: tables that a source step leaves out on purpose."""
 
     nodes: dict[str, TableNode] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     isolated: list[IsolatedTable] = field(default_factory=list)
     refused: dict[str, IsolatedTable] = field(default_factory=dict)
+    left_out: list[tuple[str, TableLeftOut]] = field(default_factory=list)
     _from: dict[str, list[Edge]] = field(default_factory=dict)
     _into: dict[str, list[Edge]] = field(default_factory=dict)
 
@@ -115,6 +119,15 @@ class FlowGraph:
 
     def inputs(self, node_id: str) -> Sequence[Edge]:
         return self._into.get(node_id, ())
+
+    def left_out_notes(self) -> Iterator[str]:
+        """How many tables were left out, and why."""
+        groups: dict[tuple[str, str], list[str]] = {}
+        for step, one in self.left_out:
+            groups.setdefault((step, one.why), []).append(str(one.path))
+        for (step, why), names in groups.items():
+            shown = ", ".join(names[:LEFT_OUT_SHOWN_MAX]) + (", …" if len(names) > LEFT_OUT_SHOWN_MAX else "")
+            yield f"{step} leaves out {len(names)} ({why}): {shown}"
 
     def sources(self) -> Iterator[SourceNode]:
         return (node for node in self.nodes.values() if isinstance(node, SourceNode))

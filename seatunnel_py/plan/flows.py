@@ -77,7 +77,7 @@ class _Builder:
 
     def _source(self, step: Step) -> list[Stream]:
         try:
-            source, tables, failures, capabilities = asked.source_of(step, self.job)
+            source, tables, failures, left_out, capabilities = asked.source_of(step, self.job)
         except (SeaTunnelError, ValueError) as error:
             self._problem(step, error)
             return []
@@ -92,6 +92,7 @@ class _Builder:
             node = SourceNode(_node_id(step, table.schema), step, source, table, capabilities)
             self.graph.put(node, ())
             streams.append(Stream(node.id, table.schema))
+        self.graph.left_out += [(step.id, one) for one in left_out]
         for failure in failures:
             self._isolate(step, failure.path, failure.message, failure.remedy)
         if not streams and not failures:

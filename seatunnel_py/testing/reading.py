@@ -53,7 +53,8 @@ def tables_of(source: Source) -> list[SourceTable]:
     for table in source.tables():
         if isinstance(table, TableFailure):
             raise Broken(f"table {table.path} cannot be described: {table.message}")
-        found.append(table)
+        if isinstance(table, SourceTable):
+            found.append(table)
     return found
 
 

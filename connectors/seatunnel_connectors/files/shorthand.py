@@ -22,7 +22,7 @@ def reading(end: Shorthand) -> Mapping[str, Plain] | None:
     path = _path(end)
     if path is None:
         return None
-    if end.tables:
+    if end.tables or end.exclude or end.kinds:
         raise ValueError("files have no tables to choose from; give the path of those that are wanted")
     known = [_SUFFIXES[suffix[1:].lower()] for suffix in PurePath(path).suffixes if suffix[1:].lower() in _SUFFIXES]
     chosen = _format(end.format) or next(iter(known), None)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
+from seatunnel_connectors.jdbc.findings import Found
 from seatunnel_connectors.jdbc.options import JdbcSinkOptions, JdbcSourceOptions
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.splits import Probe
@@ -21,7 +22,6 @@ from seatunnel_py.api import (
     Sink,
     SourceTable,
     Split,
-    TableFailure,
     TableSchema,
 )
 
@@ -92,9 +92,7 @@ class Dialect(ABC):
         would ask."""
 
     @abstractmethod
-    def describe(
-        self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions
-    ) -> list[SourceTable | TableFailure]:
+    def describe(self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions) -> list[Found]:
         """Every table that the requests name, looked up in as few questions as possible; why others cannot be read.
         Raises one FatalError that names everything that is wrong with the options. Hints follow ``source.Hints``."""
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from seatunnel_py.api import FatalError, SourceTable, TableFailure, TablePath
+from seatunnel_py.api import FatalError, SourceTable, TableFailure, TableLeftOut, TablePath
+
+Found: TypeAlias = SourceTable | TableFailure | TableLeftOut
 
 LEFT_OUT = "leave the column out, or cast it to another type, with `query`"
 
@@ -17,9 +20,21 @@ class Findings:
     problems: list[str] = field(default_factory=list)
     failures: dict[TablePath, list[tuple[str, str]]] = field(default_factory=dict)
 
+    left_out: list[TableLeftOut] = field(default_factory=list)
+
+    def leaves_out(self, path: TablePath, why: str) -> None:
+        """A pattern matches the table, and the options leave it out."""
+        self.left_out.append(TableLeftOut(path, why))
+
     def wrong(self, text: str) -> None:
         """An option asks for something that is not there."""
         self.problems.append(text)
+
+    def nothing_matches(self, label: str, path: str | None, before: int) -> None:
+        """A pattern has found no table that is read; ``before`` so many had been left out by others."""
+        others = self.left_out[before:]
+        why = f", but for what is left out: {others[0].path} ({others[0].why})" if others else ""
+        self.wrong(f"{label}: no table matches {path!r}{why}")
 
     def fails(self, path: TablePath, message: str, remedy: str = "") -> None:
         """The table cannot be described or read."""
@@ -31,7 +46,7 @@ class Findings:
     def not_granted(self, path: TablePath, shown: str, grant: str) -> None:
         self.fails(path, f"No SELECT privilege on {shown}.", grant)
 
-    def result(self, tables: Iterable[SourceTable]) -> list[SourceTable | TableFailure]:
+    def result(self, tables: Iterable[SourceTable]) -> list[Found]:
         """The tables that can be read, and why others cannot. Raises one FatalError for all that is wrong."""
         if self.problems:
             others = [f"table {path}: {_failure(path, found).message}" for path, found in self.failures.items()]
@@ -44,6 +59,7 @@ class Findings:
         return [
             *(table for table in tables if table.schema.path not in self.failures),
             *(_failure(path, found) for path, found in self.failures.items()),
+            *dict.fromkeys(self.left_out),
         ]
 
 

@@ -68,6 +68,16 @@ class FieldCase(StrEnum):
     LOWERCASE = "LOWERCASE"
 
 
+class TableKind(StrEnum):
+    """What a relation of a database is."""
+
+    TABLE = "table"
+    VIEW = "view"
+    MATERIALIZED_VIEW = "materialized_view"
+    FOREIGN = "foreign"
+    PARTITION = "partition"
+
+
 class TableOptions(Options):
     """One entry of ``table_list``."""
 
@@ -97,6 +107,13 @@ class JdbcSourceOptions(SourceOptions):
     table_list: tuple[TableOptions, ...] = option((), doc="tables to read, each with its own query if need be")
     where_condition: str | None = option(None, doc="rows to read of every table, beginning with 'where'")
     use_regex: bool = option(False, doc="table_path is a regular expression over full table names")
+    kinds: tuple[TableKind, ...] = option(
+        (TableKind.TABLE,),
+        min_length=1,
+        doc="what patterns match: table, view, materialized_view, foreign, partition; a partitioned table is a table, "
+        "and is read with the rows of all its partitions",
+    )
+    exclude: tuple[str, ...] = option((), doc="regular expressions over full table names that patterns do not match")
     compatible_mode: str | None = option(None, doc="accepted; `dialect` and the url say how to talk to a database")
     dialect: str | None = option(None, doc="dialect to use where the url does not say it")
     connection_check_timeout_sec: int = option(30, ge=1, doc="how long a connection attempt may take")
@@ -166,6 +183,16 @@ class JdbcSourceOptions(SourceOptions):
     def _url_is_known(cls, url: str) -> str:
         parse_url(url)
         return url
+
+    @field_validator("exclude")
+    @classmethod
+    def _excluded_are_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in patterns:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+        return patterns
 
     @field_validator("where_condition")
     @classmethod

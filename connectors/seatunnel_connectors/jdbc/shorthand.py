@@ -23,9 +23,15 @@ def reading(end: Shorthand, everything: Mapping[str, Plain]) -> Mapping[str, Pla
     address = parse_url(str(connection["url"]))
     # A connection to MySQL reaches all databases of the server; the address names one.
     database = address.database if address.dialect == "mysql" else ""
+    chosen: dict[str, Plain] = {}
+    if end.exclude:
+        chosen["exclude"] = [_patterns(end.exclude, database)]
+    if end.kinds:
+        chosen["kinds"] = list(end.kinds)
     if end.tables:
-        return {**connection, **_tables(end.tables, database)}
-    return {**connection, **everything, **({"table_path": f"{_literal(database)}[.].*"} if database else {})}
+        return {**connection, **_tables(end.tables, database), **chosen}
+    all_of = {"table_path": f"{_literal(database)}[.].*"} if database else {}
+    return {**connection, **everything, **all_of, **chosen}
 
 
 def writing(end: Shorthand, once: Sequence[str]) -> Mapping[str, Plain] | None:
@@ -64,11 +70,16 @@ def _tables(names: Sequence[str], database: str) -> dict[str, Plain]:
         return {"table_path": names[0]}
     if not any("*" in name for name in names):
         return {"table_list": [{"table_path": name} for name in names]}
+    return {"table_path": _patterns(names, database), "use_regex": True}
+
+
+def _patterns(names: Sequence[str], database: str) -> str:
+    """One pattern for all of them."""
     plain = [".".join(divided(name)) for name in names]
     if database:
         plain = [name if "." in name else f"{database}.{name}" for name in plain]
     patterns = "|".join(".*".join(_literal(part) for part in name.split("*")) for name in plain)
-    return {"table_path": patterns if database else f"{_DATABASE}({patterns})", "use_regex": True}
+    return patterns if database else f"{_DATABASE}({patterns})"
 
 
 def _literal(text: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from seatunnel_connectors.jdbc.dialect import Dialect, Snapshot, dialect_of
+from seatunnel_connectors.jdbc.findings import Found
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.request import Partition, requests_of
 from seatunnel_connectors.jdbc.splits import KeyRange, key_ranges, parts_wanted
@@ -24,7 +25,6 @@ from seatunnel_py.api import (
     Source,
     SourceTable,
     Split,
-    TableFailure,
 )
 
 
@@ -89,7 +89,7 @@ class JdbcSource(Source, NativeSource):
     options: JdbcSourceOptions
     parallelism: int = 1
 
-    def tables(self) -> Sequence[SourceTable | TableFailure]:
+    def tables(self) -> Sequence[Found]:
         return dialect_of(self.address).describe(self.address, requests_of(self.options), self.options)
 
     def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:

@@ -16,6 +16,6 @@ def brokers_and_topic(end: Shorthand) -> Mapping[str, Plain] | None:
     topic = unquote(parts.path.strip("/"))
     if not parts.netloc or not topic:
         raise ValueError("an address of Kafka names a broker and a topic: kafka://host:9092/topic")
-    if end.user or end.tables or end.into or end.replace:
+    if end.user or end.tables or end.exclude or end.kinds or end.into or end.replace or end.append:
         raise ValueError("users, tables and what happens to records that are there are for a job file")
     return {"bootstrap.servers": parts.netloc, "topic": topic}

@@ -11,11 +11,12 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot, TableSink
-from seatunnel_connectors.jdbc.findings import Findings
+from seatunnel_connectors.jdbc.findings import Findings, Found
 from seatunnel_connectors.jdbc.generic import types
 from seatunnel_connectors.jdbc.generic.flavor import GenericFlavor, GenericSink
 from seatunnel_connectors.jdbc.generic.session import GenericSession, explained, failure, sessions
-from seatunnel_connectors.jdbc.options import JdbcSourceOptions
+from seatunnel_connectors.jdbc.kinds import Choice
+from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableKind
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.source import Hints, hints_of, range_of
 from seatunnel_connectors.jdbc.splits import DIVISIBLE, Probe, as_plain
@@ -29,7 +30,6 @@ from seatunnel_py.api import (
     PrimaryKey,
     SourceTable,
     Split,
-    TableFailure,
     TablePath,
     TableSchema,
 )
@@ -46,9 +46,7 @@ class GenericDialect(Dialect):
             version = ".".join(map(str, getattr(dialect, "server_version_info", None) or ()))
         return {"server": f"{dialect.name} {version}".strip(), "database": address.database or ""}
 
-    def describe(
-        self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions
-    ) -> list[SourceTable | TableFailure]:
+    def describe(self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions) -> list[Found]:
         with explained(f"looking up tables of {address.display}"), sessions(address) as session:
             return _Describer(session, options).describe(requests)
 
@@ -70,7 +68,7 @@ class _Describer:
         self.quote = session.engine.dialect.identifier_preparer.quote_identifier
         self.found = Findings()
 
-    def describe(self, requests: Sequence[TableRequest]) -> list[SourceTable | TableFailure]:
+    def describe(self, requests: Sequence[TableRequest]) -> list[Found]:
         tables = [table for request in requests for table in self._request(request)]
         return self.found.result(tables)
 
@@ -79,9 +77,9 @@ class _Describer:
             return self._query(request)
         if request.pattern:
             pattern = re.compile(request.path or "")
-            found = [name for name in self.inspector.get_table_names() if pattern.fullmatch(name)]
+            found = self._matching(pattern)
             if not found:
-                self.found.wrong(f"{request.label}: no table matches {request.path!r}")
+                self.found.nothing_matches(request.label, request.path, 0)
             return [table for name in found for table in self._described(request, None, name)]
         try:
             wanted = TablePath.parse(request.path or "", schema_first=True)
@@ -93,6 +91,18 @@ class _Describer:
             self.found.wrong(f"table {request.path} ({request.label}) does not exist")
             return []
         return self._described(request, place, name)
+
+    def _matching(self, pattern: re.Pattern[str]) -> list[str]:
+        choice, found = Choice.of(self.options), []
+        kinds = dict.fromkeys(self.inspector.get_table_names(), TableKind.TABLE)
+        for name, kind in (kinds | dict.fromkeys(self.inspector.get_view_names(), TableKind.VIEW)).items():
+            if not pattern.fullmatch(name):
+                continue
+            if why := choice.why_not(kind, [name]):
+                self.found.leaves_out(TablePath(self.session.engine.url.database or "", "", name), why)
+            else:
+                found.append(name)
+        return found
 
     def _described(self, request: TableRequest, schema: str | None, name: str) -> list[SourceTable]:
         path = TablePath(self.session.engine.url.database or "", schema or "", name)

@@ -10,11 +10,12 @@ from typing import Any
 
 import pymysql
 
-from seatunnel_connectors.jdbc.findings import Findings
+from seatunnel_connectors.jdbc.findings import Findings, Found
+from seatunnel_connectors.jdbc.kinds import Choice
 from seatunnel_connectors.jdbc.mysql import types
 from seatunnel_connectors.jdbc.mysql.session import MysqlSession, failure, quote
 from seatunnel_connectors.jdbc.mysql.shadow import without_mark
-from seatunnel_connectors.jdbc.options import JdbcSourceOptions
+from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableKind
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.source import Hints
 from seatunnel_connectors.jdbc.splits import DIVISIBLE
@@ -26,7 +27,6 @@ from seatunnel_py.api import (
     Kind,
     PrimaryKey,
     SourceTable,
-    TableFailure,
     TablePath,
     TableSchema,
 )
@@ -34,6 +34,9 @@ from seatunnel_py.api import (
 Name = tuple[str, str]
 _OURS = re.compile(r"seatunnel_(ledger|piece)")
 _WRONG_STATEMENT = (1049, 1052, 1054, 1060, 1064, 1146, 1248, 1305)  # syntax, and names that are not there
+_KINDS = {
+    "BASE TABLE": TableKind.TABLE, "SYSTEM VERSIONED": TableKind.TABLE, "VIEW": TableKind.VIEW,
+}  # fmt: skip
 _SYSTEM = ("mysql", "information_schema", "performance_schema", "sys")
 
 
@@ -51,11 +54,12 @@ class Describer:
         self.found = Findings()
         self.zero_dates_are_null = "null" in address.parameters.get("zerodatetimebehavior", "").lower()
         self.tables: dict[Name, tuple[int | None, int | None, str]] = {}
+        self.kinds: dict[Name, TableKind | None] = {}
         self.columns: dict[Name, list[tuple[str, str, str, bool, str]]] = defaultdict(list)
         self.readable: set[Name] = set()
         self.keys: dict[Name, dict[str, list[str]]] = defaultdict(dict)
 
-    def describe(self, requests: Sequence[TableRequest]) -> list[SourceTable | TableFailure]:
+    def describe(self, requests: Sequence[TableRequest]) -> list[Found]:
         self._look_up(requests)
         made = [table for request in requests for table in self._request(request)]
         return self.found.result(made)
@@ -71,11 +75,12 @@ class Describer:
                 return
             where = f"(table_schema, table_name) IN ({', '.join(['(%s, %s)'] * len(names))})"
             values = [part for name in names for part in name]
-        for database, table, rows, size, comment in self.session.ask(
-            "SELECT table_schema, table_name, table_rows, data_length, table_comment FROM information_schema.tables "
-            f"WHERE {where} ORDER BY 1, 2",
+        for database, table, rows, size, comment, kind in self.session.ask(
+            "SELECT table_schema, table_name, table_rows, data_length, table_comment, table_type "
+            f"FROM information_schema.tables WHERE {where} ORDER BY 1, 2",
             values,
         ):
+            self.kinds[database, table] = _KINDS.get(_text(kind))
             self.tables[database, table] = rows, size, "" if comment == "VIEW" else without_mark(_text(comment))
         for database, table, name, data, full, nullable, comment, granted in self.session.ask(
             "SELECT table_schema, table_name, column_name, data_type, column_type, is_nullable, column_comment, "
@@ -116,13 +121,18 @@ class Describer:
             except re.error as error:
                 self.found.wrong(f"{request.label}: {request.path!r} is not a regular expression: {error}")
                 return []
-            names = [
-                name for name in self.tables
-                if pattern.fullmatch(".".join(name)) and not _OURS.fullmatch(name[1])
-            ]  # fmt: skip
+            names, before = [], len(self.found.left_out)
+            choice = Choice.of(self.options)
+            for one in self.tables:
+                if not pattern.fullmatch(".".join(one)) or _OURS.fullmatch(one[1]):
+                    continue
+                if why := choice.why_not(self.kinds[one], [".".join(one)]):
+                    self.found.leaves_out(TablePath(one[0], "", one[1]), why)
+                else:
+                    names.append(one)
             if not names:
-                self.found.wrong(f"{request.label}: no table matches {request.path!r}")
-            return [self._table(request, name) for name in names]
+                self.found.nothing_matches(request.label, request.path, before)
+            return [self._table(request, one) for one in names]
         name = self._name(request)
         if name is None:
             return []

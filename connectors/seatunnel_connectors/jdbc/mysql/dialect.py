@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot, TableSink
+from seatunnel_connectors.jdbc.findings import Found
 from seatunnel_connectors.jdbc.mysql import locks
 from seatunnel_connectors.jdbc.mysql import read as reading
 from seatunnel_connectors.jdbc.mysql.describe import Describer
@@ -15,7 +16,7 @@ from seatunnel_connectors.jdbc.mysql.sink import MysqlSink
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, Position, SourceTable, Split, TableFailure
+from seatunnel_py.api import Batch, Position, SourceTable, Split
 
 
 class MysqlDialect(Dialect):
@@ -37,9 +38,7 @@ class MysqlDialect(Dialect):
             "binlog": log,
         }
 
-    def describe(
-        self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions
-    ) -> list[SourceTable | TableFailure]:
+    def describe(self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions) -> list[Found]:
         with explained(f"looking up tables of {address.display}"), sessions(address) as session:
             return Describer(session, address, options).describe(requests)
 

@@ -49,6 +49,7 @@ class FoundTable:
     comment: str = ""
     columns: list[FoundColumn] = field(default_factory=list)
     keys: list[tuple[str, tuple[str, ...], bool]] = field(default_factory=list)
+    partition: bool = False
 
     @property
     def pages(self) -> int:
@@ -71,7 +72,7 @@ _TABLES = """
            {},
            has_any_column_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE'),
            has_schema_privilege(n.oid, 'USAGE'),
-           obj_description(c.oid, 'pg_class')
+           obj_description(c.oid, 'pg_class'), c.relispartition
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND {}
     ORDER BY 2, 3
@@ -140,8 +141,8 @@ def find_tables(db: Statements, names: Sequence[tuple[str, str]] | None) -> dict
     except psycopg.errors.LockNotAvailable:
         found = _rows_of_tables(db, names, _SIZES_THEN)
     tables = [
-        FoundTable(oid, schema, name, kind, rows, pages, int(size), readable, usable, comment or "")
-        for oid, schema, name, kind, rows, pages, size, readable, usable, comment in found
+        FoundTable(oid, schema, name, kind, rows, pages, int(size), readable, usable, comment or "", partition=part)
+        for oid, schema, name, kind, rows, pages, size, readable, usable, comment, part in found
     ]
     return {(table.schema, table.name): table for table in tables}
 

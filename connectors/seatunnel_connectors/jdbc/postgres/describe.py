@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 import psycopg
 
-from seatunnel_connectors.jdbc.findings import Findings
-from seatunnel_connectors.jdbc.options import JdbcSourceOptions
+from seatunnel_connectors.jdbc.findings import Findings, Found
+from seatunnel_connectors.jdbc.kinds import Choice
+from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableKind
 from seatunnel_connectors.jdbc.postgres import catalog
 from seatunnel_connectors.jdbc.postgres.catalog import FoundColumn, FoundTable
 from seatunnel_connectors.jdbc.postgres.session import Statements, failure, literal, quote
@@ -26,13 +27,18 @@ from seatunnel_py.api import (
     Kind,
     PrimaryKey,
     SourceTable,
-    TableFailure,
     TablePath,
     TableSchema,
 )
 
 IN_ORDER = 0.9  # from this correlation on an index scan reads the table front to back
 PLACES_SINCE = 140000  # PostgreSQL 14 scans ranges of ctid without reading the rest of the table
+
+
+_KINDS = {
+    "r": TableKind.TABLE, "p": TableKind.TABLE, "v": TableKind.VIEW, "m": TableKind.MATERIALIZED_VIEW,
+    "f": TableKind.FOREIGN,
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -55,7 +61,7 @@ class Describer:
     database: str = ""
     schema: str = ""
 
-    def describe(self, requests: Sequence[TableRequest]) -> list[SourceTable | TableFailure]:
+    def describe(self, requests: Sequence[TableRequest]) -> list[Found]:
         self.database = catalog.current_database(self.db)
         self.schema = catalog.search_path_schema(self.db)
         found = self._relations([request for request in requests if request.path])
@@ -127,13 +133,19 @@ class Describer:
         except re.error as error:
             self.found.wrong(f"{request.label}: {request.path!r} is not a regular expression: {error}")
             return []
-        found = []
+        found, before = [], len(self.found.left_out)
+        choice = Choice.of(self.options)
         for table in tables.values():
             names = (f"{self.database}.{table.schema}.{table.name}", f"{table.schema}.{table.name}")
-            if any(map(pattern.fullmatch, names)) and not catalog.OURS.fullmatch(table.name):
-                found.append((request, TablePath(self.database, table.schema, table.name), table))
+            if not any(map(pattern.fullmatch, names)) or catalog.OURS.fullmatch(table.name):
+                continue
+            path = TablePath(self.database, table.schema, table.name)
+            if why := choice.why_not(TableKind.PARTITION if table.partition else _KINDS[table.kind], names):
+                self.found.leaves_out(path, why)
+            else:
+                found.append((request, path, table))
         if not found:
-            self.found.wrong(f"{request.label}: no table of {self.database!r} matches {request.path!r}")
+            self.found.nothing_matches(f"{request.label} of {self.database}", request.path, before)
         return found
 
     def _name_missing(self, missing: Sequence[tuple[TableRequest, TablePath]]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot, TableSink
+from seatunnel_connectors.jdbc.findings import Found
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.postgres import locks
 from seatunnel_connectors.jdbc.postgres import read as reading
@@ -16,7 +17,7 @@ from seatunnel_connectors.jdbc.postgres.sink import PostgresSink
 from seatunnel_connectors.jdbc.postgres.snapshot import PostgresSnapshot
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, NativeForm, NativeReader, Position, SourceTable, Split, TableFailure
+from seatunnel_py.api import Batch, NativeForm, NativeReader, Position, SourceTable, Split
 
 _WHO = """
     SELECT 'PostgreSQL ' || current_setting('server_version'), current_user, current_database(),
@@ -38,9 +39,7 @@ class PostgresDialect(Dialect):
         names = ("server", "user", "database", "encrypted", "standby", "may create tables", "wal_level")
         return dict(zip(names, map(str, found or ()), strict=True))
 
-    def describe(
-        self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions
-    ) -> list[SourceTable | TableFailure]:
+    def describe(self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions) -> list[Found]:
         with explained(f"looking up tables of {address.display}"), statements(address) as db:
             return Describer(db, options).describe(requests)
 

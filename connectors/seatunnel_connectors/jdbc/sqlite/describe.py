@@ -7,8 +7,9 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from seatunnel_connectors.jdbc.findings import Findings
-from seatunnel_connectors.jdbc.options import JdbcSourceOptions
+from seatunnel_connectors.jdbc.findings import Findings, Found
+from seatunnel_connectors.jdbc.kinds import Choice
+from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableKind
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.source import Hints
 from seatunnel_connectors.jdbc.splits import DIVISIBLE
@@ -21,7 +22,6 @@ from seatunnel_py.api import (
     ConstraintType,
     PrimaryKey,
     SourceTable,
-    TableFailure,
     TablePath,
     TableSchema,
 )
@@ -39,7 +39,7 @@ class Describer:
         found = session.ask("SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view')")
         self.known = {name: (kind, sql or "") for name, kind, sql in found}
 
-    def describe(self, requests: Sequence[TableRequest]) -> list[SourceTable | TableFailure]:
+    def describe(self, requests: Sequence[TableRequest]) -> list[Found]:
         tables = [table for request in requests for table in self._request(request)]
         return self.found.result(tables)
 
@@ -48,12 +48,18 @@ class Describer:
             return [self._query(request)]
         if request.pattern:
             pattern = re.compile(request.path or "")
-            names = [
-                name for name in sorted(self.known)
-                if not _OURS.fullmatch(name) and (pattern.fullmatch(name) or pattern.fullmatch(f"main.{name}"))
-            ]  # fmt: skip
+            names, before = [], len(self.found.left_out)
+            choice = Choice.of(self.options)
+            for name in sorted(self.known):
+                whole = (name, f"main.{name}")
+                if _OURS.fullmatch(name) or not any(map(pattern.fullmatch, whole)):
+                    continue
+                if why := choice.why_not(TableKind(self.known[name][0]), whole):
+                    self.found.leaves_out(TablePath("main", "", name), why)
+                else:
+                    names.append(name)
             if not names:
-                self.found.wrong(f"{request.label}: no table matches {request.path!r}")
+                self.found.nothing_matches(request.label, request.path, before)
             return [table for name in names for table in self._described(request, name)]
         text = request.path or ""
         name = text if text in self.known else self._name(request)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot, TableSink
+from seatunnel_connectors.jdbc.findings import Found
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.sqlite import read as reading
@@ -16,7 +17,7 @@ from seatunnel_connectors.jdbc.sqlite.flavor import FLAVOR
 from seatunnel_connectors.jdbc.sqlite.session import explained, sessions
 from seatunnel_connectors.jdbc.statements.sink import StatementSink
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, FatalError, Position, SourceTable, Split, TableFailure
+from seatunnel_py.api import Batch, FatalError, Position, SourceTable, Split
 
 
 class SqliteDialect(Dialect):
@@ -33,9 +34,7 @@ class SqliteDialect(Dialect):
             )
         return {"server": f"SQLite {version}", "database": str(address.path), "tables": str(tables)}
 
-    def describe(
-        self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions
-    ) -> list[SourceTable | TableFailure]:
+    def describe(self, address: Address, requests: Sequence[TableRequest], options: JdbcSourceOptions) -> list[Found]:
         with explained(f"looking up tables of {address.path}"), sessions(address, writing=False) as session:
             return Describer(session, options).describe(requests)
 

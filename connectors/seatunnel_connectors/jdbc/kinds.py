@@ -1,0 +1,39 @@
+"""Which of the tables that a pattern matches are read: kinds of tables, and what is excluded. A table that a job file
+names is read whatever it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableKind
+
+_WHY = {
+    TableKind.TABLE: "tables",
+    TableKind.VIEW: "views",
+    TableKind.MATERIALIZED_VIEW: "materialized views",
+    TableKind.FOREIGN: "foreign tables",
+    TableKind.PARTITION: "partitions, whose rows come with their tables",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What the options ``kinds`` and ``exclude`` say."""
+
+    kinds: frozenset[TableKind]
+    excluded: tuple[re.Pattern[str], ...]
+
+    @classmethod
+    def of(cls, options: JdbcSourceOptions) -> Choice:
+        return cls(frozenset(options.kinds), tuple(map(re.compile, options.exclude)))
+
+    def why_not(self, kind: TableKind | None, names: Iterable[str]) -> str:
+        """Why a table that has these names, all of them whole, is left out; empty where it is read. None: it is of a
+        kind that nobody asks for, such as a sequence."""
+        if any(pattern.fullmatch(name) for name in names for pattern in self.excluded):
+            return "excluded"
+        if kind is None:
+            return "neither tables nor views"
+        return "" if kind in self.kinds else f"{_WHY[kind]}; kinds = {','.join([*sorted(self.kinds), kind])} reads them"
