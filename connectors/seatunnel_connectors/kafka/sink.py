@@ -15,6 +15,7 @@ from seatunnel_connectors.kafka.sink_topics import (
     check_ledger,
     create,
     partitions_of,
+    records_of,
     transaction_timeout,
 )
 from seatunnel_connectors.kafka.writer import SendingWriter, StagingWriter
@@ -25,10 +26,12 @@ from seatunnel_py.api import (
     NameRules,
     NothingToCommit,
     Plain,
+    Present,
     Setup,
     Sink,
     TableSchema,
     TargetPlace,
+    Treatment,
     Visible,
     WriteContext,
     Writer,
@@ -62,9 +65,11 @@ class KafkaSink(Sink):
 
     def plan_setup(self) -> Setup:
         effects: list[Effect] = []
-        data: dict[str, Plain] = {"partitions": self._partitions(effects)}
+        count = self._partitions(effects)
+        data: dict[str, Plain] = {"partitions": count}
+        there = self._present(count)
         if not self.options.exactly_once:
-            return Setup(tuple(effects), data, Visible.STAGED)
+            return Setup(tuple(effects), data, Visible.STAGED, present=there)
         ledger = self.options.ledger_topic
         partitions = partitions_of(self.target, self.cluster, ledger)
         if partitions:
@@ -74,7 +79,16 @@ class KafkaSink(Sink):
         data["ledger_partitions"] = partitions or LEDGER_PARTITIONS
         data["timeout_ms"] = transaction_timeout(self.target, self.cluster)
         data["timeout_given"] = "transaction.timeout.ms" in dict(self.cluster.given)
-        return Setup(tuple(effects), data)
+        return Setup(tuple(effects), data, present=there)
+
+    def _present(self, partitions: int) -> Present | None:
+        """A topic is a log: what a job sends comes behind what is there, sent before or not."""
+        if self.options.topic_field:
+            return None
+        if not partitions:
+            return Present(Treatment.NEW, what="records")
+        count = records_of(self.target, self.cluster, self.options.topic, partitions)
+        return Present(Treatment.APPENDED, count, "about" if count else "", "records")
 
     def _partitions(self, effects: list[Effect]) -> int:
         """How many the topic has; FatalError where rows are meant for one that is not there."""

@@ -31,6 +31,20 @@ def partitions_of(what: str, cluster: Cluster, topic: str) -> int:
     return len(found.partitions) if found is not None else 0
 
 
+def records_of(what: str, cluster: Cluster, topic: str, partitions: int) -> int:
+    """How many offsets a topic holds: its records, and the marks of transactions among them."""
+    from confluent_kafka import TopicPartition
+    from confluent_kafka.admin import OffsetSpec
+
+    ends = []
+    with explained(f"{what}: asking for its records"), cluster.admin() as admin:
+        for spec in (OffsetSpec.earliest(), OffsetSpec.latest()):
+            asked = {TopicPartition(topic, number): spec for number in range(partitions)}
+            found = admin.list_offsets(asked, request_timeout=CALL_SECONDS)
+            ends.append(sum(one.result(CALL_SECONDS).offset for one in found.values()))
+    return int(ends[1] - ends[0])
+
+
 def create(what: str, cluster: Cluster, topic: str, *, ledger: bool = False) -> None:
     """Make a topic if it is not there, with as many replicas (and partitions) as the brokers give by themselves."""
     partitions, config = (LEDGER_PARTITIONS, dict(_LEDGER)) if ledger else (-1, {})
