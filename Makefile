@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SEEDS ?= 20000
 
-.PHONY: help setup demo test check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep soak kafka-million memory guarantees types
+.PHONY: help setup demo test check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep damage soak kafka-million memory guarantees types
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -67,6 +67,9 @@ mutants: $(STAMP) ## deliberate bugs in the protocol, and which checker or test 
 
 crash-sweep: servers ## kill -9 of everything at every failpoint; SHORT=1: each once; JOURNAL=FILE: goes on from there
 	@$(BIN)/python -m e2e.crash_sweep$(if $(PEER),.peer $(if $(OURS),--ours $(OURS))) $(if $(SHORT),--short) $(if $(JOURNAL),--journal $(JOURNAL))
+
+damage: servers ## damage what killed jobs have stored, 20,000 times, and restore: refused or exact; COUNT= JOURNAL=FILE: goes on
+	@$(BIN)/python -m e2e.damage $(if $(COUNT),--count $(COUNT)) $(if $(JOURNAL),--journal $(JOURNAL))
 
 soak: servers ## half an hour of random kills on a cluster: rows, memory, what is left behind; MINUTES=30 SEED=
 	@$(BIN)/python -m e2e.soak $(if $(MINUTES),--minutes $(MINUTES)) $(if $(SEED),--seed $(SEED))

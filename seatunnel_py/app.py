@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_py.config.env import FailurePolicy
 from seatunnel_py.config.job_file import load
 from seatunnel_py.engines import Engines, LocalEngines, SparkEngines, needs_catalyst
-from seatunnel_py.errors import ExitCode, JobFileError, PlanError, Problem, SeaTunnelError, first_line, worded
+from seatunnel_py.errors import (
+    BEGIN_ANEW,
+    ExitCode,
+    JobFileError,
+    PlanError,
+    Problem,
+    SeaTunnelError,
+    first_line,
+    worded,
+)
 from seatunnel_py.plan.registry import hooks, installed
 from seatunnel_py.plan.sql import CatalystFactory
 from seatunnel_py.plan.steps import Job, understand
@@ -320,7 +329,7 @@ def changes_since(planned: Plan, place: JobPlace | None, savepoints: Path, savep
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise SeaTunnelError(
             f"the plan of the run before, which the job file is compared with, is damaged: {worded(error)}",
-            "give it back from a copy; or empty the targets, and begin anew with --fresh",
+            f"give it back from a copy; or {BEGIN_ANEW}",
         ) from error
 
 

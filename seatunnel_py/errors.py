@@ -25,6 +25,9 @@ from dataclasses import dataclass
 
 from seatunnel_py.redaction import masked_text
 
+BEGIN_ANEW = "begin anew with --fresh: rows that are visible already may come twice, so empty the targets first"
+"""The last way on, of every remedy that knows no other."""
+
 
 class ExitCode:
     """What the shell sees (design, section 8)."""

@@ -231,6 +231,12 @@ class Committer(ABC):
         """The last checkpoint that the target knows as committed, or None: it has no such record."""
         return None
 
+    def last_committed(self, context: CommitContext) -> int | None:
+        """The last checkpoint of this lineage that the target knows as committed, whatever set-up it was of. Asked
+        before a table begins from nothing: a store that knows less than its target has lost something. Changes
+        nothing."""
+        return None
+
     def ledger(self, context: CommitContext) -> Hashable:
         """The record in the target that :meth:`recover` reads, which many tables and jobs may share. None: it has none,
         or none that anything is ever removed from."""

@@ -87,7 +87,7 @@ def run(
     job: JobArgument,
     variable: Variables = None,
     job_id: Annotated[str | None, typer.Option(help="a name for this run; default: a new one")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="forget what is known of the job id and start anew")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="forget the job, start anew beside visible rows")] = False,
     restore: Annotated[
         str | None,
         typer.Option(

@@ -151,11 +151,21 @@ def combined_by(step: Step, committer: Committer, pieces: Sequence[Piece]) -> tu
 
 def recovered_by(step: Step, sink: Sink, context: CommitContext) -> int | None:
     """The last checkpoint that the target knows of."""
-    committer = committer_of(step, sink)
-    with named(step, "recover"):
-        found = committer.recover(context)
+    return _checkpoint(step, "recover", committer_of(step, sink).recover, context)
+
+
+def last_committed_by(step: Step, sink: Sink, context: CommitContext) -> int | None:
+    """The last checkpoint of this lineage that the target knows of, whatever set-up it was of."""
+    return _checkpoint(step, "last_committed", committer_of(step, sink).last_committed, context)
+
+
+def _checkpoint(
+    step: Step, method: str, ask: Callable[[CommitContext], int | None], context: CommitContext
+) -> int | None:
+    with named(step, method):
+        found = ask(context)
     if found is not None and not isinstance(found, int):
-        raise _mistake(step, "recover", f"returns {_shown(found)} instead of the number of a checkpoint")
+        raise _mistake(step, method, f"returns {_shown(found)} instead of the number of a checkpoint")
     return found
 
 

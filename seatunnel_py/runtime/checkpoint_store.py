@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass, field
 from zlib import crc32
 
 from seatunnel_py.api.storage import Storage
-from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.errors import BEGIN_ANEW, SeaTunnelError
 from seatunnel_py.protocol.claims import Claim, DamagedRecord, Stored
 from seatunnel_py.protocol.items import Plain
 from seatunnel_py.protocol.record_format import RecordRefused, decode, encode, encode_plan
@@ -38,10 +38,7 @@ _NUMBERED = re.compile(r"\d+(-\d+)?")
 _CLAIM = frozenset({"incarnation", "continues", "continues_of", "first"})
 
 
-WAYS_ON = (
-    "give the store back what it had, from a copy; or begin anew with --fresh, behind rows that are visible already: "
-    "empty the targets first"
-)
+WAYS_ON = f"give the store back what it had, from a copy; or {BEGIN_ANEW}"
 
 
 class StoreError(SeaTunnelError):

@@ -20,7 +20,7 @@ from seatunnel_py.api.sink import CommitContext, Effect, Piece, Present, Setup, 
 from seatunnel_py.api.source import Enumerator, Split
 from seatunnel_py.api.types import Conversion
 from seatunnel_py.config.references import unknown
-from seatunnel_py.errors import FatalError, NoWayOn, RetriableError, SeaTunnelError, worded
+from seatunnel_py.errors import BEGIN_ANEW, FatalError, NoWayOn, RetriableError, SeaTunnelError, worded
 from seatunnel_py.plan import asked, present
 from seatunnel_py.plan.flow_graph import SinkNode, SourceNode
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
@@ -113,10 +113,11 @@ def _present_of(plain: Mapping[str, Any] | None) -> Present | None:
     return None if plain is None else Present(**{**plain, "treatment": Treatment(plain["treatment"])})
 
 
-def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity, *, first: bool = False) -> Prepared:
+def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity, *, newest: int = 0, first: bool = False) -> Prepared:
     """Plan every sink of the pipeline and find the splits; no data is changed anywhere. NoWayOn where a target knows
-    the job by another lineage: then its store has been lost, or there are two. ``first``: no driver of the job has
-    written to these targets, so that what they hold is of other runs."""
+    the job by another lineage: then its store has been lost, or there are two; and where it knows a later checkpoint
+    than ``newest``, the last one that the store knows. ``first``: no driver of the job has written to these targets, so
+    that what they hold is of other runs."""
     setups = {node.id: asked.setup_of(node.step, node.sink) for node in pipeline.sinks}
     for group in groups:
         node = group[0]
@@ -128,8 +129,9 @@ def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity, *, first: bool
             raise NoWayOn(
                 f"{node.shown} remembers the job {job.job_id} under the lineage {other[:8]}, of which its store "
                 f"{job.store} knows nothing: that has lost something, or is another one",
-                "give the job its store back, or begin anew with --fresh; a job id of its own never meets another",
+                f"give the job its store back; a job id of its own never meets another; or {BEGIN_ANEW}",
             )
+        _require_known(node, asked.last_committed_by(node.step, node.sink, context), newest)
     if first and not job.fresh:  # who begins anew on purpose has been told, and is told again by the receipt
         later = job.incarnation > 1
         setups = {node.id: present.checked(node, setups[node.id], later=later) for node in pipeline.sinks}
@@ -193,18 +195,22 @@ def resume(
     for group in groups:
         node = group[0]
         context = context_of(node, before.setups[node.id].data, job, newest, final=False)
-        committed = asked.recovered_by(node.step, node.sink, context)
-        if committed is not None and committed > newest:
-            raise NoWayOn(
-                f"{node.shown} holds checkpoint {committed} of this job, its store only {newest}: the store has "
-                "lost something, or the job has gone on since the savepoint that this one began with",
-                "go on with the job that wrote there last, or give the store back whole, as it was before this run; or "
-                "begin anew with --fresh and another target",
-            )
+        _require_known(node, asked.recovered_by(node.step, node.sink, context), newest)
     crash_points.FENCED.hit()
     if record.kind is RecordKind.FINAL:
         return before
     return _opened(pipeline, before, _renewed)
+
+
+def _require_known(node: SinkNode, committed: int | None, newest: int) -> None:
+    """NoWayOn where the target knows a checkpoint that the store does not."""
+    if committed is not None and committed > newest:
+        raise NoWayOn(
+            f"{node.shown} holds checkpoint {committed} of this job, its store only {newest}: the store has "
+            "lost something, or the job has gone on since the savepoint that this one began with",
+            "go on with the job that wrote there last, or give the store back whole, as it was before this run; or "
+            f"{BEGIN_ANEW}, or name another target",
+        )
 
 
 def set_up(nodes: Sequence[SinkNode], setups: Mapping[str, Setup]) -> None:
@@ -222,7 +228,7 @@ def _require_values(node: SinkNode, setup: Setup) -> None:
     if missing := unknown([_setup_plain(setup)]):
         raise FatalError(
             f"{node.shown} was to be set up with {', '.join(missing)}, which the job file does not name any more",
-            "give the option of the sink its old text back, or begin anew with --fresh",
+            f"give the option of the sink its old text back; or {BEGIN_ANEW}",
         )
 
 

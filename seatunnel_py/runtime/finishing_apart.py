@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.sink import Visible
-from seatunnel_py.errors import NoWayOn, first_line
+from seatunnel_py.errors import BEGIN_ANEW, NoWayOn, first_line
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
 from seatunnel_py.protocol.apart import begin_apart, cannot_be_finished, members, stands_at
 from seatunnel_py.protocol.claims import RestoreRefused
@@ -103,7 +103,7 @@ def not_finished(failure: UnitFailure, stand: Stand, why: str) -> UnitFailure:
         f"it was left out ({first_line(failure.message)}); {stand_text(asdict(stand))}, and this run does not bring "
         f"that: {why}",
         "once the cause is mended, empty this target and load it with a job of its own: the same source, this sink "
-        "alone; or begin this job anew with --fresh",
+        f"alone; or {BEGIN_ANEW}",
         failure.step,
         NoWayOn.__name__,
     )

@@ -94,7 +94,7 @@ class Home:
                 "let it end, use another `--job-id`, or take it over with `--restore latest`",
             )
         state = how_it_ended(place.last_claim, place.receipt)
-        remedy = "`--fresh` forgets it and starts anew"
+        remedy = "`--fresh` forgets it and starts anew, beside rows that are visible already"
         if not self.finished(place.job_id):
             remedy = f"`--restore latest` goes on where it stood; {remedy}"
         return JobIdError(f"the job {place.job_id!r} {state}", f"{remedy}; `--job-id` with another name keeps both")

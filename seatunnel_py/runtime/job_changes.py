@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.capabilities import Guarantee
 from seatunnel_py.config import shade
-from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.errors import BEGIN_ANEW, SeaTunnelError
 from seatunnel_py.redaction import is_sensitive, redacted_text
 
 if TYPE_CHECKING:
@@ -135,9 +135,9 @@ def refuse(found: Iterable[Change], *, accepted: bool) -> None:
     if fresh or asked:
         raise ChangesRefused(
             "the job file has changed since the job stood where it is to go on from; nothing was started",
-            "give it its old text back, or begin anew with --fresh"
+            f"give it its old text back; or {BEGIN_ANEW}"
             if fresh
-            else "--accept-changes goes on like that; --fresh begins anew",
+            else f"--accept-changes goes on like that; or {BEGIN_ANEW}",
             tuple(map(str, changes)),
         )
 

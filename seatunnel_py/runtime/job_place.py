@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from seatunnel_py.errors import ExitCode, SeaTunnelError
+from seatunnel_py.errors import BEGIN_ANEW, ExitCode, SeaTunnelError
 from seatunnel_py.runtime.receipt import Receipt
 from seatunnel_py.runtime.sealed import Damaged, sealed_json, unsealed_json
 
@@ -193,15 +193,14 @@ _OLD_KEYS = {
     ),
     "plan": ("steps", "pipelines", "store"),
     "receipt": (
-        "job_id", "job_name", "tables", "seconds", "notes", "stopped_by", "state", "exit_code", "totals",
+        "job_id", "job_name", "tables", "seconds", "notes", "stopped_by", "state", "exit_code", "totals", "driver",
         "run",
     ),
 }  # fmt: skip
-_ANEW = "`--fresh` begins the job anew, behind rows that are visible already: empty its targets first"
 _WAYS_ON = {
-    "job": f"give it back from a copy, or remove it: `run JOB --job-id ID --restore latest` writes it anew; {_ANEW}",
-    "plan": f"give it back from a copy; {_ANEW}",
-    "receipt": f"give it back from a copy, or remove it: the job then counts as not ended; {_ANEW}",
+    "job": f"give it back from a copy, or remove it: `--restore latest` writes it anew; or {BEGIN_ANEW}",
+    "plan": f"give it back from a copy; or {BEGIN_ANEW}",
+    "receipt": f"give it back from a copy, or remove it: the job then counts as not ended; or {BEGIN_ANEW}",
 }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from seatunnel_py.api.sink import Visible
+from seatunnel_py.errors import BEGIN_ANEW
 from seatunnel_py.plan.pipelines import Vertex
 from seatunnel_py.protocol.backoff import Retries
 from seatunnel_py.protocol.coordinator import Coordinator
@@ -84,5 +85,5 @@ def cannot_restart(failed: str, twice: Collection[str], cause: str) -> UnitFailu
         FailureKind.FATAL,
         f"{failed} failed and would give other rows when it runs again; {', '.join(twice)} cannot drop what it has "
         f"already, and would show both: {cause}",
-        "run the job again with --fresh; channel.retain = always keeps rows for sinks that fail",
+        f"{BEGIN_ANEW}; channel.retain = always keeps rows for sinks that fail",
     )

@@ -18,7 +18,7 @@ from typing import Any
 
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.config.references import References, all_of
-from seatunnel_py.errors import FatalError, NoWayOn
+from seatunnel_py.errors import BEGIN_ANEW, FatalError, NoWayOn
 from seatunnel_py.plan.flow_graph import SinkNode
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.claims import RestoreRefused
@@ -95,14 +95,15 @@ def start(
 def _start(
     pipeline: Pipeline, topology: Topology, groups: Mapping[str, Sequence[SinkNode]], job: JobIdentity, past: Past
 ) -> Start:
+    newest = 0 if past.record is None else past.record.checkpoint
     if past.record is None or past.dropped:
-        prepared = effects.prepare(pipeline, tuple(groups.values()), job, first=not past.dropped)
+        prepared = effects.prepare(pipeline, tuple(groups.values()), job, newest=newest, first=not past.dropped)
         return Start(prepared, anew=past.dropped)
     record = _as_declared(past.record, topology)
     if changes := _changes(record.topology, topology):
         raise FatalError(
             f"{pipeline.name}: its checkpoint was made by another job: {'; '.join(changes)}",
-            "give the job file its old steps back, or begin anew with --fresh",
+            f"give the job file its old steps back; or {BEGIN_ANEW}",
         )
     references = references_of(pipeline)
     before = effects.prepared_of(references.opened(record.plan))
@@ -125,7 +126,7 @@ def _start(
             "empty its target and run it with --fresh; source.consistency = per-split makes such a job go on",
         )
     effects.abort(made, past.strays, before.setups, job, ())
-    return Start(effects.prepare(pipeline, tuple(groups.values()), job), anew=True)
+    return Start(effects.prepare(pipeline, tuple(groups.values()), job, newest=newest), anew=True)
 
 
 def _as_declared(record: CheckpointRecord, now: Topology) -> CheckpointRecord:

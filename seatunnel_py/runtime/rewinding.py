@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from seatunnel_py.api.capabilities import Guarantee
+from seatunnel_py.errors import BEGIN_ANEW
 from seatunnel_py.protocol.claims import RestoreRefused, claim_from, next_incarnation
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.checkpoint_store import WAYS_ON, CheckpointStore, Contents
@@ -58,7 +59,7 @@ def _rewind(key: str, newest: CheckpointRecord, record: CheckpointRecord, planne
     targets, promises = planned.get("sinks", {}), planned.get("promises", {})
     found = Rewind(key, newest.checkpoint, record.checkpoint)
     if record.kind is RecordKind.ZERO:
-        return replace(found, refused="checkpoint 0 is its beginning: --fresh begins anew")
+        return replace(found, refused=f"checkpoint 0 is its beginning: {BEGIN_ANEW}")
     once = [vertex.id for vertex in record.topology.vertices if not vertex.replayable]
     if once:
         return replace(found, refused=f"{', '.join(once)} cannot be read twice")

@@ -86,7 +86,8 @@ def require_place(location: str, job_id: str, *, fresh: bool) -> None:
         elif storage.names(FOLDERS[0]):
             raise SeaTunnelError(
                 f"the job {job_id!r} was run before: its checkpoints are in {redacted_text(location)}",
-                "`--restore latest` goes on where it stood; `--fresh` forgets it; another `--job-id` keeps both",
+                "`--restore latest` goes on where it stood; `--fresh` forgets it and starts anew, beside rows that are "
+                "visible already; another `--job-id` keeps both",
             )
     finally:
         storage.close()

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from seatunnel_py.errors import SeaTunnelError, worded
+from seatunnel_py.errors import BEGIN_ANEW, SeaTunnelError, worded
 from seatunnel_py.protocol.apart import scopes_left_out
 from seatunnel_py.protocol.claims import Claim, RestoreRefused, Stored, claim_from, newest, next_incarnation
 from seatunnel_py.protocol.records import CheckpointRecord
@@ -65,8 +65,7 @@ class Seen:
         raise NotRestored(
             f"{where} knows {knows} of the job, of which driver {self.driver} has run here: it is not the store that "
             f"the job had, or has lost something{moved}; going on would read rows again that have arrived",
-            "give the store back, whole, or checkpoint.location its old value; or empty the targets, and begin anew "
-            "with --fresh",
+            f"give the store back, whole, or checkpoint.location its old value; or {BEGIN_ANEW}",
         )
 
 

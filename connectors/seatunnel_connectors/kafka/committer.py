@@ -86,6 +86,13 @@ class KafkaCommitter(Committer):
             last = self._own(ledger, context).last
         return last.checkpoint if last else None
 
+    def last_committed(self, context: CommitContext) -> int | None:
+        if not partitions_of(self.what, self.cluster, self.ledger_topic):
+            return None
+        with closing(self._ledger(context)) as ledger:
+            last = ledger.read().last
+        return last.checkpoint if last else None
+
     def ledger(self, context: CommitContext) -> Hashable:
         """The partition of the ledger's topic that speaks of this job, step and table: it is read as a whole."""
         return "kafka", self.cluster, self.ledger_topic, self._ledger(context).partition

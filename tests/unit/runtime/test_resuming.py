@@ -74,6 +74,7 @@ class LedgerSink(ToySink):
     """A target that knows what it has committed, and decides something when it is planned."""
 
     ledger: int | None = None
+    of_lineage: int | None = None
     visible: Visible = Visible.COMMITTED
 
     def plan_setup(self) -> Setup:
@@ -95,6 +96,9 @@ class _Ledger(Committer):
 
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         self._sink.state.tell(f"abort {context.setup['stage']}")
+
+    def last_committed(self, context: CommitContext) -> int | None:
+        return self._sink.of_lineage
 
     def recover(self, context: CommitContext) -> int | None:
         self._sink.state.tell(f"recover {context.incarnation} {context.setup['stage']}")
@@ -196,6 +200,32 @@ def test_a_target_that_knows_more_than_the_store_is_not_written(ledger: int | No
     with pytest.raises(FatalError, match="out holds checkpoint 5 of this job, its store only 4"):
         case.start(case.record(checkpoint=4))
     assert case.source.state.told == []
+
+
+@pytest.mark.parametrize(("known", "refused"), [(None, False), (1, True)])
+def test_p4_f1_the_target_is_asked_where_a_table_begins_from_nothing(known: int | None, refused: bool) -> None:
+    """P4-F1: all records of the first driver were lost, and what was visible was there twice."""
+    case = Case(sink=LedgerSink("out", Target(), of_lineage=known))
+    if not refused:
+        assert case.start().record is None
+        return
+
+    with pytest.raises(FatalError, match="out holds checkpoint 1 of this job, its store only 0") as told:
+        case.start()
+    assert "empty the targets first" in told.value.remedy
+    assert case.source.state.told == []
+
+
+@pytest.mark.parametrize(("known", "refused"), [(4, False), (5, True)])
+def test_p4_f1_the_target_is_asked_where_a_table_begins_anew(known: int, refused: bool) -> None:
+    """What the store knows of may stand in the ledger: it was taken back."""
+    case = Case(sink=LedgerSink("out", Target(), of_lineage=known))
+    if not refused:
+        assert case.start(case.record(checkpoint=4), dropped=True).anew
+        return
+
+    with pytest.raises(FatalError, match="its store only 4"):
+        case.start(case.record(checkpoint=4), dropped=True)
 
 
 def of_one_moment(**case: Any) -> Case:

@@ -126,6 +126,14 @@ class PostgresCommitter(Committer):
             row = db.execute(books.others(context).encode()).fetchone()
         return row[0] if row else None
 
+    def last_committed(self, context: CommitContext) -> int | None:
+        load = load_of(context.setup)
+        if not load.booked:
+            return None
+        with explained(f"reading the ledger of {load.schema}.{load.table}"), statements(self.address) as db:
+            row = db.execute(self._books(load).last(context).encode()).fetchone()
+        return row[0] if row else None
+
     def ledger(self, context: CommitContext) -> Hashable:
         load = load_of(context.setup)
         return ("postgres", self.address.identity, load.schema) if load.books else None

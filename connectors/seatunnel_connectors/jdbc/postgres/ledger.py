@@ -96,6 +96,12 @@ class Books:
             WHERE (l.incarnation, l.epoch) < (excluded.incarnation, excluded.epoch)
         """
 
+    def last(self, context: CommitContext) -> str:
+        """The last checkpoint of this lineage, whatever set-up it was of."""
+        return (
+            f"SELECT last_checkpoint FROM {quote(self.schema, LEDGER)} WHERE {self._row(context.lineage, context.step)}"
+        )
+
     def others(self, context: CommitContext) -> str:
         """Lineages under which this job is known, beside its own."""
         return (

@@ -150,6 +150,12 @@ class Books:
             sql = self._sql("UPDATE {pieces} SET staged = ? WHERE token = ? AND data_id = ''")
             session.run(sql, (place, self.token))
 
+    def last(self, session: Session, lineage: str, step: str) -> int | None:
+        """The last checkpoint of this lineage, whatever set-up it was of."""
+        key = (lineage, step, self.table)
+        rows = session.ask(self._sql("SELECT last_checkpoint FROM {ledger} WHERE {row}"), key)
+        return None if not rows or rows[0][0] is None else int(rows[0][0])
+
     def others(self, session: Session, context: CommitContext) -> list[str]:
         """Lineages under which this job is known, beside its own."""
         sql = f"SELECT lineage FROM {{ledger}} WHERE {_OTHERS}"

@@ -162,6 +162,16 @@ class StatementCommitter(Committer):
                 books.disown(session, context)
             return next(iter(books.others(session, context)), None)
 
+    def last_committed(self, context: CommitContext) -> int | None:
+        load = load_of(context.setup)
+        if not load.booked:
+            return None
+        with (
+            self.flavor.explained(f"reading the ledger of {load.table}"),
+            self.flavor.sessions(self.request.address) as session,
+        ):
+            return self._books(load).last(session, context.lineage, context.step)
+
     def ledger(self, context: CommitContext) -> Hashable:
         load = load_of(context.setup)
         return (self.request.address.identity, load.database) if load.books and self.flavor.clock else None
