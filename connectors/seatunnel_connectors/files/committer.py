@@ -39,7 +39,7 @@ class FileCommitter(Committer):
         for piece in pieces:
             storage.delete_tree(str(piece.data["directory"]))
         if context.final:
-            if not files and self.plan.options.create_empty_file_when_no_data:
+            if not files and self.plan.options.leaves_empty_file:
                 self._write_empty(context)
             self._sweep(context)
             self._unmark(context)

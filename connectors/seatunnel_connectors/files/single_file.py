@@ -168,7 +168,7 @@ class SingleFileCommitter(FileCommitter):
         try:
             for one in held:
                 self._copy(one, writer)
-            if not held and self.plan.options.create_empty_file_when_no_data:
+            if not held and self.plan.options.leaves_empty_file:
                 writer.touch()
             files = staged_files(writer.stage())
         except BaseException:

@@ -155,7 +155,11 @@ class FileWriteOptions(Options):
     parquet_avro_write_timestamp_as_int96: bool = option(False, doc="write timestamps as INT96 (parquet)")
     parquet_avro_write_fixed_as_int96: tuple[str, ...] = option((), doc="bytes columns to be written as INT96")
     single_file_mode: bool = option(False, doc="one file with exactly that name, when the job is finished")
-    create_empty_file_when_no_data: bool = option(False, doc="write a file even if there were no rows")
+    create_empty_file_when_no_data: bool | None = option(
+        None,
+        doc="write a file even if there were no rows; default: where a file names the columns (parquet, orc, excel, "
+        "others with a header line) and there are no partitions",
+    )
     schema_save_mode: SchemaSaveMode = option(
         SchemaSaveMode.CREATE_SCHEMA_WHEN_NOT_EXIST, doc="what happens to the directory at the start"
     )
@@ -183,6 +187,16 @@ class FileWriteOptions(Options):
         if self.parquet_avro_write_fixed_as_int96:
             raise ValueError("parquet_avro_write_fixed_as_int96 is not supported; write the column as timestamp")
         return self
+
+    @property
+    def leaves_empty_file(self) -> bool:
+        """Whether a table without rows leaves a file, so that readers find its columns."""
+        if self.create_empty_file_when_no_data is not None:
+            return self.create_empty_file_when_no_data
+        columnar = self.file_format_type in (WriteFormat.PARQUET, WriteFormat.ORC)
+        headed = self.file_format_type in (WriteFormat.CSV, WriteFormat.TEXT) and bool(self.enable_header_write)
+        excel = self.file_format_type is WriteFormat.EXCEL and self.enable_header_write is not False
+        return (columnar or headed or excel) and not self.partitions
 
     @property
     def partitions(self) -> tuple[str, ...]:
