@@ -85,3 +85,33 @@ def test_postgresql_by_the_slow_path(pg: PostgresPlace) -> None:
 
     shown = "id, n, u::text, j::text, ts, t, x, b"
     same_rows(pg.rows(f"SELECT {shown} FROM a.t"), pg.rows(f"SELECT {shown} FROM b.t"))
+
+
+@pytest.mark.parametrize(
+    ("declared", "value"),
+    [
+        ("INTEGER", "1.5"), ("BOOLEAN", "2"), ("TIMESTAMP", "1706700000"), ("DATE", "1706700000"),
+        ("DATE", "'2024-01-31 23:59:59'"), ("TIMESTAMP", "'2024-01-31 12:34:56.1234567'"), ("NUMERIC(10, 2)", "1.005"),
+        ("TIMESTAMP", "'2024-01-31 12:34:56+05:30'"), ("VARCHAR(9)", "x'00'"), ("BLOB", "'text'"),
+    ],
+)  # fmt: skip
+def test_a_value_of_another_type_is_refused(urls: Any, declared: str, value: str) -> None:
+    """T7, T8, T12, T13, T16, T17 through SQLAlchemy: nothing is cut, rounded or guessed."""
+    script(urls, "a", f"CREATE TABLE t (id INTEGER PRIMARY KEY, x {declared}); INSERT INTO t VALUES (1, {value});")
+
+    with pytest.raises(FatalError, match="column 'x'"):
+        copy_tables({**urls["a"], "table_path": "t"}, {**urls["b"], "table": "t"})
+
+
+def test_numbers_keep_their_digits(urls: Any) -> None:
+    """T1, T10, T22: numbers without bounds, of more than 38 digits, and of 64 bits where a REAL has them."""
+    script(
+        urls,
+        "a",
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, n NUMERIC, w NUMERIC(50, 10), r REAL);"
+        "INSERT INTO t VALUES (1, 1e-20, 12345, 0.30000000000000004);",
+    )
+
+    copy_tables({**urls["a"], "table_path": "t"}, {**urls["b"], "table": "t"})
+
+    assert script(urls, "b", "SELECT n, r FROM t") == [("0.00000000000000000001", 0.30000000000000004)]

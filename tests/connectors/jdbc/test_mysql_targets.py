@@ -101,6 +101,20 @@ def test_both_routes_store_the_same_numbers(maria: MariadbPlace, pg: PostgresPla
     assert "-0.0 is stored as 0" in said["d"]  # T42
 
 
+@pytest.mark.parametrize("local_infile", [1, 0])
+def test_bits_are_no_digits(maria: MariadbPlace, local_infile: int) -> None:
+    """A bit(1) that is there took the character '1' by LOAD DATA; the end of the day is a time in MariaDB too."""
+    maria.run(
+        f"SET GLOBAL local_infile = {local_infile}",
+        "CREATE TABLE a.t (id int PRIMARY KEY, b bit(1), w bit(10))", "INSERT INTO a.t VALUES (1, 1, 515), (2, 0, 1), (3, NULL, NULL)",
+        "CREATE TABLE b.t LIKE a.t",
+    )  # fmt: skip
+    for _ in range(2):
+        copy_tables(maria.source(table_path="a.t"), maria.sink(table="t"))
+
+        assert maria.rows("SELECT b + 0, w + 0 FROM b.t ORDER BY id") == [(1, 515), (0, 1), (None, None)]
+
+
 def test_decimals_beyond_those_of_mariadb_are_text(maria: MariadbPlace, pg: PostgresPlace) -> None:
     """T26: decimal(38, 38) became decimal(38, 30), and 1e-38 zero."""
     pg.db.execute("CREATE TABLE a.t (id int PRIMARY KEY, s numeric(38,38), g numeric(38,30))")

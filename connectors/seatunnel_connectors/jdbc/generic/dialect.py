@@ -148,11 +148,11 @@ class _Describer:
     def _columns(self, path: TablePath, found: Sequence[tuple[str, Any, bool]]) -> tuple[Column, ...]:
         columns = []
         for name, native, nullable in found:
-            mapped = types.read_as(native)
-            if mapped is None:
+            read = types.read_as(native)
+            if read is None:
                 self.found.unreadable(path, name, str(native))
                 continue
-            columns.append(Column(name, mapped[0], nullable, mapped[1]))
+            columns.append(Column(name, read.dtype, nullable, read.length, converted_from=read.said))
         return tuple(columns)
 
     def _hints(self, request: TableRequest, table: TableSchema, relation: str, *, whole: bool) -> Hints:

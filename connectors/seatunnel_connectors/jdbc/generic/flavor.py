@@ -63,11 +63,11 @@ class GenericFlavor(Flavor):
             return TargetTable(database, table, exists=False, has_books=books)
         columns = {}
         for found in inspector.get_columns(table, schema=schema):
-            mapped = types.read_as(found["type"])
+            native = found["type"]
             fills = found.get("default") is not None or bool(found.get("autoincrement") is True)
             columns[found["name"]] = TargetColumn(
-                found["name"], mapped[0] if mapped else None, str(found["type"]), bool(found.get("nullable", True)),
-                fills, mapped[1] if mapped else 0, "computed" in found,
+                found["name"], types.target_type(native), str(native), bool(found.get("nullable", True)), fills,
+                getattr(native, "length", None) or 0, "computed" in found, types.digits_of(native),
             )  # fmt: skip
         keys = [tuple(inspector.get_pk_constraint(table, schema=schema).get("constrained_columns") or ())]
         keys += [tuple(one["column_names"]) for one in inspector.get_unique_constraints(table, schema=schema)]
@@ -82,8 +82,8 @@ class GenericFlavor(Flavor):
         return types.created_type(column, in_key=in_key).compile(dialect=self.dialect)
 
     def made_column(self, name: str, column: Column, kind: str) -> TargetColumn:
-        read = None if words_given(column) else types.read_as(types.created_type(column, in_key=False))
-        return TargetColumn(name, read[0] if read else None, kind, length=read[1] if read else 0)
+        made = None if words_given(column) else types.created_type(column, in_key=False)
+        return TargetColumn(name, None if made is None else types.target_type(made), kind)
 
     def values(self, array: pa.Array, column: Column) -> list[Any]:
         return types.to_values(array, column)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import sqlalchemy as sa
+from sqlalchemy.dialects import mssql, mysql, oracle
 
 from seatunnel_py.api import Column, DataType, Kind
-from seatunnel_py.api.types import decimal
+from seatunnel_py.api.types import ANY_DIGITS, INTEGERS, NUMBER, PRECISION_MAX, decimal
 
 KEY_LENGTH = 255  # of a text without length in a key, which most databases cannot index
 
@@ -34,21 +37,68 @@ _READ: tuple[tuple[Any, Kind], ...] = (
     (sa.Enum, Kind.STRING),
     (sa.String, Kind.STRING),
 )
+_SHOWN_AS_TEXT = (sa.Uuid, sa.JSON, sa.Enum)
 
 
-def read_as(native: sa.types.TypeEngine[Any]) -> tuple[DataType, int] | None:
-    """Our type and a length; None for a type without counterpart."""
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a column is read. ``said`` is its type in the database's words where its values arrive in another form."""
+
+    dtype: DataType
+    length: int = 0
+    said: str = ""
+
+
+def read_as(native: sa.types.TypeEngine[Any]) -> Reading | None:
+    """None for a type without counterpart. Not every database's REAL has 32 bits, so it is read with 64."""
     if isinstance(native, sa.Numeric) and not isinstance(native, sa.Float):
-        if native.precision is None:
-            return decimal(38, 18), 0
-        precision = min(native.precision, 38)
-        return decimal(precision, max(0, min(native.scale or 0, precision))), 0
+        return Reading(_numeric(native))
     if isinstance(native, sa.DateTime) and native.timezone:
-        return DataType(Kind.TIMESTAMP_TZ), 0
+        return Reading(DataType(Kind.TIMESTAMP_TZ))
     for kind_of, kind in _READ:
         if isinstance(native, kind_of):
-            return DataType(kind), getattr(native, "length", None) or 0 if kind is Kind.STRING else 0
+            kind = Kind.DOUBLE if kind is Kind.FLOAT else kind
+            length = getattr(native, "length", None) or 0 if kind is Kind.STRING else 0
+            return Reading(DataType(kind), length, str(native).lower() if isinstance(native, _SHOWN_AS_TEXT) else "")
     return None
+
+
+def _numeric(native: sa.Numeric[Any]) -> DataType:
+    precision, scale = native.precision, native.scale or 0
+    bounded = precision is not None and 0 <= scale <= precision <= PRECISION_MAX
+    return decimal(precision, scale) if precision is not None and bounded else NUMBER
+
+
+def target_type(native: sa.types.TypeEngine[Any]) -> DataType | None:
+    """What values a column that is there takes."""
+    if isinstance(native, sa.REAL):
+        return DataType(Kind.FLOAT)
+    read = read_as(native)
+    return read.dtype if read else None
+
+
+def digits_of(native: sa.types.TypeEngine[Any]) -> int:
+    """Digits of a second that a column keeps. SQL Server's DATETIME has steps of its own, Oracle's DATE seconds."""
+    where, name = type(native).__module__, type(native).__name__.upper()
+    if ("mssql" in where and name in ("DATETIME", "SMALLDATETIME")) or ("oracle" in where and name == "DATE"):
+        return 0
+    if "mysql" in where:
+        return getattr(native, "fsp", None) or 0 if isinstance(native, sa.DateTime | sa.Time) else ANY_DIGITS
+    given = getattr(native, "precision", None) if isinstance(native, sa.DateTime | sa.Time) else None
+    return ANY_DIGITS if given is None else int(given)
+
+
+_mssql: Any = mssql  # its types have no annotations
+# Left to itself SQLAlchemy asks some databases for columns of fewer digits of a second.
+_MOMENT = (
+    sa.DateTime().with_variant(_mssql.DATETIME2(precision=6), "mssql").with_variant(oracle.TIMESTAMP(), "oracle")
+    .with_variant(mysql.DATETIME(fsp=6), "mysql", "mariadb")
+)  # fmt: skip
+_ZONED = (
+    sa.DateTime(timezone=True).with_variant(_mssql.DATETIMEOFFSET(precision=6), "mssql")
+    .with_variant(oracle.TIMESTAMP(timezone=True), "oracle").with_variant(mysql.DATETIME(fsp=6), "mysql", "mariadb")
+)  # fmt: skip
+_TIME = sa.Time().with_variant(_mssql.TIME(precision=6), "mssql").with_variant(mysql.TIME(fsp=6), "mysql", "mariadb")
 
 
 def created_type(column: Column, *, in_key: bool) -> sa.types.TypeEngine[Any]:
@@ -63,51 +113,116 @@ def created_type(column: Column, *, in_key: bool) -> sa.types.TypeEngine[Any]:
         case Kind.BYTES | Kind.BINARY_VECTOR | Kind.BFLOAT16_VECTOR:
             return sa.LargeBinary()
         case Kind.TIMESTAMP_TZ:
-            return sa.DateTime(timezone=True)
+            return _ZONED
         case kind:
             simple: dict[Kind, sa.types.TypeEngine[Any]] = {
                 Kind.BOOLEAN: sa.Boolean(), Kind.TINYINT: sa.SmallInteger(), Kind.SMALLINT: sa.SmallInteger(),
-                Kind.INT: sa.Integer(), Kind.BIGINT: sa.BigInteger(), Kind.FLOAT: sa.Float(), Kind.DOUBLE: sa.Double(),
-                Kind.DATE: sa.Date(), Kind.TIME: sa.Time(), Kind.TIMESTAMP: sa.DateTime(),
+                Kind.INT: sa.Integer(), Kind.BIGINT: sa.BigInteger(), Kind.FLOAT: sa.REAL(), Kind.DOUBLE: sa.Double(),
+                Kind.DATE: sa.Date(), Kind.TIME: _TIME, Kind.TIMESTAMP: _MOMENT,
             }  # fmt: skip
             return simple.get(kind, sa.Text())
 
 
 def to_column(values: list[Any], dtype: DataType, arrow: pa.DataType, name: str) -> pa.Array:
     """What a driver returned, as declared. ValueError names the first value that is something else."""
+    plain = []
+    for value in values:
+        try:
+            plain.append(None if value is None else _plain(value, dtype))
+        except (TypeError, ValueError, OverflowError, ArithmeticError):
+            shown = repr(value)[:60]
+            raise ValueError(f"column {name!r} is read as {dtype}, but holds {shown}; cast it with `query`") from None
     try:
-        return pa.array([_plain(value, dtype) for value in values], arrow)
+        return pa.array(plain, arrow)
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError, OverflowError, ArithmeticError) as error:
         raise ValueError(f"column {name!r}: {error}; cast it with `query`") from None
 
 
 def _plain(value: Any, dtype: DataType) -> Any:
     match dtype.kind:
-        case _ if value is None:
-            return None
-        case Kind.STRING if not isinstance(value, str):
-            return json.dumps(value, default=str) if isinstance(value, dict | list) else str(value)
+        case Kind.STRING if dtype == NUMBER:
+            return format(_number(value), "f")
+        case Kind.STRING:
+            return _text(value)
         case Kind.DECIMAL:
-            number = value if isinstance(value, Decimal) else Decimal(str(value))
-            return round(number, 18) if dtype.scale == 18 and number.is_finite() else number
+            return _number(value)
         case Kind.BOOLEAN:
-            return bool(value)
+            return bool(_one_of(value, (0, 1)))
+        case kind if kind in INTEGERS:
+            return _whole(value)
+        case Kind.DOUBLE:
+            return _double(value)
         case Kind.BYTES:
-            return bytes(value)
+            return bytes(_of(value, (bytes, bytearray, memoryview)))
         case Kind.TIMESTAMP | Kind.TIMESTAMP_TZ:
-            moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-            return moment.replace(tzinfo=UTC) if dtype.kind is Kind.TIMESTAMP_TZ and not moment.tzinfo else moment
-        case Kind.DATE if isinstance(value, str):
-            return date.fromisoformat(value)
-        case Kind.TIME if isinstance(value, str):
-            return time.fromisoformat(value)
+            return _moment(value, zoned=dtype.kind is Kind.TIMESTAMP_TZ)
+        case Kind.DATE:
+            return _date(value)
+        case Kind.TIME:
+            found = time.fromisoformat(value) if isinstance(value, str) else _of(value, (time,))
+            return found if found.tzinfo is None else _refuse(value)
         case _:
             return value
 
 
+def _refuse(value: Any) -> Any:
+    raise ValueError(value)
+
+
+def _of(value: Any, kinds: tuple[type, ...]) -> Any:
+    return value if isinstance(value, kinds) else _refuse(value)
+
+
+def _one_of(value: Any, known: tuple[Any, ...]) -> Any:
+    return value if value in known else _refuse(value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return json.dumps(value, default=str)
+    return value if isinstance(value, str) else str(_refuse(value) if isinstance(value, bytes) else value)
+
+
+def _number(value: Any) -> Decimal:
+    """A float has the shortest digits that give it back."""
+    return value if isinstance(value, Decimal) else Decimal(repr(value) if isinstance(value, float) else str(value))
+
+
+def _whole(value: Any) -> int:
+    number = _number(value)
+    return int(number) if number == number.to_integral_value() else int(_refuse(value))
+
+
+def _double(value: Any) -> float:
+    number = float(_of(value, (int, float, Decimal)))
+    same = isinstance(value, float) or _number(number) == value
+    return number if same else float(_refuse(value))
+
+
+def _moment(value: Any, *, zoned: bool) -> datetime:
+    """A number is no moment: nobody said which. A moment without a zone is in UTC where one is wanted."""
+    if isinstance(value, str) and re.search(r"\.\d{7}", value):
+        raise ValueError(value)  # Python would cut it
+    found: datetime = datetime.fromisoformat(value) if isinstance(value, str) else _of(value, (datetime,))
+    if zoned:
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return found if found.tzinfo is None else _refuse(value)
+
+
+def _date(value: Any) -> date:
+    if isinstance(value, str):
+        return date.fromisoformat(value)
+    if isinstance(value, datetime):  # Oracle's DATE has a time of day
+        return value.date() if value == datetime.combine(value.date(), time()) else _refuse(value)
+    return _of(value, (date,))  # type: ignore[no-any-return]
+
+
 def to_values(array: pa.Array, column: Column) -> list[Any]:
     """A column as Python values; containers as JSON."""
-    values: list[Any] = array.to_pylist()
+    try:
+        values: list[Any] = array.to_pylist()
+    except OverflowError as error:  # a moment outside of Python's years
+        raise ValueError(str(error)) from None
     if pa.types.is_nested(array.type):
         return [None if value is None else json.dumps(value, ensure_ascii=False, default=str) for value in values]
     return values

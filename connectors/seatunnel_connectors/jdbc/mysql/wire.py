@@ -49,7 +49,8 @@ def _moments(array: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
 
 
 def _no_counterpart(name: str, text: str) -> str:
-    what = "zeroDateTimeBehavior=convertToNull in the url" if "-00" in text else "`query`, such as CAST(… AS CHAR)"
+    zero = text[4:5] == "-" and "-00" in text
+    what = "zeroDateTimeBehavior=convertToNull in the url" if zero else "`query`, such as CAST(… AS CHAR)"
     return f"column {name!r} holds {text}, which has no counterpart; use {what}"
 
 

@@ -106,9 +106,11 @@ class MysqlWriter(StatementWriter):
                 texts.append(wire.field_texts(data.column(at), column))
             except (ValueError, pa.ArrowInvalid) as error:
                 raise BadRows(f"{self.what}: column {column.name!r}: {error}", "convert it in a transform") from None
-            if column.dtype.kind in _BYTES:
+            shown = self.load.types[at] if self.load.types else ""
+            if column.dtype.kind in _BYTES or shown.startswith("bit"):
                 columns.append(f"@b{at}")
-                assignments.append(f"{quote(name)} = UNHEX(@b{at})")
+                value = f"UNHEX(@b{at})" if column.dtype.kind in _BYTES else f"CAST(@b{at} AS UNSIGNED)"
+                assignments.append(f"{quote(name)} = {value}")
             else:
                 columns.append(quote(name))
         return self.session.load(relation, columns, assignments, wire.lines(texts))
