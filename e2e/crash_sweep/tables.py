@@ -15,6 +15,7 @@ _COLUMNS = "id bigint NOT NULL, source varchar(20) NOT NULL, split int NOT NULL,
 _ROWS = "SELECT source, split, seq FROM big WHERE source <> 'before'"
 _GLANCE = "SELECT source, split, count(*), max(seq) FROM big WHERE source <> 'before' GROUP BY source, split"
 ONCE = ("direct", "staged", "prepared")
+_ADDS = ", data_save_mode = APPEND_DATA"  # beside the row that is there
 
 
 def _once(wanted: bool) -> str:
@@ -89,9 +90,10 @@ class PostgresTable:
         key = ', primary_keys = ["id"]' if self.how == "upsert" else ""
         if self.how in ONCE:
             key = f", is_exactly_once = true, exactly_once_recipe = {self.how}"
+        adds = "" if self._made else _ADDS
         return f"""Jdbc {{ url = "{place.postgres.jdbc_url(place.name)}", driver = "org.postgresql.Driver",
             username = postgres, database = {place.name}, table = "public.big", generate_sink_sql = true,
-            plugin_input = {place.read}{key} }}"""
+            plugin_input = {place.read}{key}{adds} }}"""
 
     def rows(self, place: Place) -> Sequence[Row]:
         with place.on_postgres() as connection:
@@ -143,7 +145,7 @@ class MariadbTable:
 
     def text(self, place: Place) -> str:
         swaps = "data_save_mode = DROP_DATA, is_exactly_once = true, exactly_once_recipe = shadow"
-        how = f", {swaps}" if self.shadow else _once(self.once)
+        how = f", {swaps}" if self.shadow else f"{_once(self.once)}{_ADDS}"
         return f"""Jdbc {{ url = "{place.mariadb.jdbc_url(place.name)}", driver = "com.mysql.cj.jdbc.Driver",
             username = root, password = "", database = {place.name}, table = big, generate_sink_sql = true,
             plugin_input = {place.read}{how} }}"""
@@ -193,7 +195,7 @@ class SqliteTable:
     def text(self, place: Place) -> str:
         return f"""Jdbc {{ url = "jdbc:sqlite:{place.home}/target.db", driver = "org.sqlite.JDBC",
             database = main, table = big, generate_sink_sql = true,
-            plugin_input = {place.read}{_once(self.once)} }}"""
+            plugin_input = {place.read}{_once(self.once)}{_ADDS} }}"""
 
     def rows(self, place: Place) -> Sequence[Row]:
         with closing(self._connect(place)) as connection:

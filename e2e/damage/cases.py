@@ -18,7 +18,6 @@ from e2e.damage.kinds import damaged
 from e2e.damage.scenarios import Kept, Scenario
 from e2e.damage.stores import JOB
 from seatunnel_py import app
-from seatunnel_py.api.resources import close_all
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.work.unit import FailureKind
@@ -53,10 +52,9 @@ def case(scenario: Scenario, seed: int) -> Outcome:
     """The case of this number."""
     chance = random.Random(f"{scenario.name} {seed}")
     kept = chance.choice(scenario.kept)
-    close_all()  # a connection that is kept warm still sees the file of the case before
     scenario.put_back(kept)
     what, kind = _damage(scenario, kept, chance)
-    verdict, said = _restored(scenario, kept)
+    verdict, said = restored(scenario, kept)
     return Outcome(scenario.name, seed, " > ".join(kept.chain), what, kind, verdict.value, said[-400:])
 
 
@@ -84,7 +82,8 @@ def _damage(scenario: Scenario, kept: Kept, chance: random.Random) -> tuple[str,
     return (str(one.relative_to(scenario.job)) if isinstance(one, Path) else f"{one[0]}+{one[1]}"), kind
 
 
-def _restored(scenario: Scenario, kept: Kept) -> tuple[Verdict, str]:
+def restored(scenario: Scenario, kept: Kept) -> tuple[Verdict, str]:
+    """What became of it, and what was said."""
     try:
         with _at_most(SECONDS_MAX):
             said = _restore(scenario)

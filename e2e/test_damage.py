@@ -1,0 +1,85 @@
+"""The damage fuzz in its short form (``make damage``), and the smallest repeats of what it is made for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from e2e.crash_sweep.place import Lane
+from e2e.damage.cases import Verdict, case, restored
+from e2e.damage.scenarios import LOCAL, Scenario, scenario
+
+CHAINS = (("worker.stage.after@4",), ("driver.record.durable", "driver.commit.before"))
+CASES = 40
+
+
+@pytest.fixture(scope="module")
+def lane() -> Iterator[Lane]:
+    found = Lane()
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def fan_out(tmp_path_factory: pytest.TempPathFactory, lane: Lane) -> Scenario:
+    """Files and SQLite, two-phase; two chains of killed drivers."""
+    found = scenario("fan-out", LOCAL, tmp_path_factory.mktemp("damage"), lane)
+    found.begin(CHAINS)
+    return found
+
+
+def test_damaged_homes_are_refused_or_restored_exactly(fan_out: Scenario) -> None:
+    """Bar 3 in short: no row lost or there twice, no traceback."""
+    outcomes = [case(fan_out, seed) for seed in range(CASES)]
+
+    assert [one for one in outcomes if one.verdict not in (Verdict.REFUSED, Verdict.EXACT)] == []
+    assert {one.verdict for one in outcomes} == {Verdict.REFUSED, Verdict.EXACT}, "nothing was tried"
+
+
+def test_what_is_not_damaged_is_restored(fan_out: Scenario) -> None:
+    for kept in fan_out.kept:
+        fan_out.put_back(kept)
+        assert restored(fan_out, kept) == (Verdict.EXACT, "")
+
+
+def put_back(fan_out: Scenario, chain: int) -> Path:
+    fan_out.put_back(fan_out.kept[chain])
+    return fan_out.job
+
+
+def refused(fan_out: Scenario, chain: int) -> str:
+    """Twice: what is refused stays refused."""
+    for _ in range(2):
+        verdict, said = restored(fan_out, fan_out.kept[chain])
+        assert verdict is Verdict.REFUSED, said
+    return said
+
+
+def test_p4_f1_all_records_of_the_first_driver_are_lost(fan_out: Scenario) -> None:
+    """P4-F1: `rm checkpoints/records/*`: exit 0, and every row that was visible was there twice."""
+    for record in (put_back(fan_out, 0) / "checkpoints/records").iterdir():
+        record.unlink()
+
+    assert "was completed, but the store does not show it" in refused(fan_out, 0)
+
+
+def test_p4_f1_one_wrong_digit_in_a_claim(fan_out: Scenario) -> None:
+    """P4-F1: `sed -i 's/"incarnation": 1/"incarnation": 3/' claims/00000001`."""
+    claim = put_back(fan_out, 0) / "checkpoints/claims/00000001"
+    text = claim.read_text()
+    assert '"incarnation": 1' in text
+    claim.write_text(text.replace('"incarnation": 1', '"incarnation": 3'))
+
+    assert f"{claim} is damaged: its checksum is wrong" in refused(fan_out, 0)
+
+
+def test_p4_f9_a_wrong_byte_in_the_plan(fan_out: Scenario) -> None:
+    """P4-F9: a KeyError with a traceback."""
+    plan = put_back(fan_out, 1) / "plan.json"
+    text = plan.read_text()
+    assert "TWO_PHASE" in text
+    plan.write_text(text.replace("TWO_PHASE", "TWO_PHASD"))
+
+    assert f"{plan} is damaged" in refused(fan_out, 1)
