@@ -41,6 +41,14 @@ def json_values(array: pa.Array, dtype: DataType, rules: TextRules) -> pa.Array:
     return pc.fill_null(_values(array, dtype, rules), "null")
 
 
+def json_texts(array: pa.Array, dtype: DataType) -> pa.Array:
+    """JSON text of each value of a column that a database keeps as JSON; null stays null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.if_else(array.is_null(), pa.scalar(None, pa.string()), json_values(array, dtype, TextRules()))
+
+
 def _values(array: pa.Array, dtype: DataType, rules: TextRules) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc

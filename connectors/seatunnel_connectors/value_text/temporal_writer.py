@@ -23,13 +23,16 @@ _DIRECTIVE |= {"second": "%S", "half": "%p"}
 _PER_SECOND = {"s": 1, "ms": 1000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
-def iso_text(values: pa.Array, separator: str = " ") -> pa.Array:
-    """ISO text; ``separator`` stands between date and time."""
+def iso_text(values: pa.Array, separator: str = " ", *, all_digits: bool = False) -> pa.Array:
+    """ISO text; ``separator`` stands between date and time. ``all_digits``: a fraction of six or nine digits always, so
+    that texts compare as their values do."""
     import pyarrow as pa
 
     if pa.types.is_date(values.type):
         return _date_text(values)
-    return _time_text(values) if pa.types.is_time(values.type) else _timestamp_text(values, separator)
+    if pa.types.is_time(values.type):
+        return _time_text(values, all_digits)
+    return _timestamp_text(values, separator, all_digits)
 
 
 def _date_text(values: pa.Array) -> pa.Array:
@@ -46,7 +49,7 @@ def _date_text(values: pa.Array) -> pa.Array:
     )
 
 
-def _time_text(values: pa.Array) -> pa.Array:
+def _time_text(values: pa.Array, all_digits: bool = False) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -54,13 +57,23 @@ def _time_text(values: pa.Array) -> pa.Array:
     ticks = pc.cast(values, pa.int32() if pa.types.is_time32(values.type) else pa.int64())
     if _outside(ticks, 0, moments.DAY_SECONDS * _PER_SECOND[unit] - 1) is not None:
         raise BadRows("a time is not within one day, such as 24:00:00", "correct it before the sink")
+    return _shown(values, pa.time32("s"), all_digits)
+
+
+def _shown(values: pa.Array, seconds: pa.DataType, all_digits: bool) -> pa.Array:
+    """Arrow's text, with no more digits of a second than there are, or all."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if all_digits:
+        return pc.cast(values, pa.string())
     try:
-        return pc.cast(pc.cast(values, pa.time32("s")), pa.string())
+        return pc.cast(pc.cast(values, seconds), pa.string())
     except pa.ArrowInvalid:
-        return _without_zeros(pc.cast(values, pa.string()))
+        return pc.ascii_rtrim(pc.ascii_rtrim(pc.cast(values, pa.string()), "0"), ".")
 
 
-def _timestamp_text(values: pa.Array, separator: str) -> pa.Array:
+def _timestamp_text(values: pa.Array, separator: str, all_digits: bool) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -70,15 +83,12 @@ def _timestamp_text(values: pa.Array, separator: str) -> pa.Array:
     ticks = pc.cast(values, pa.int64())
     odd = _outside(ticks, FIRST_DAY * per_day, (LAST_DAY + 1) * per_day - 1)
     plain = values if odd is None else pc.if_else(odd, pa.scalar(None, values.type), values)
-    try:
-        text = pc.cast(pc.cast(plain, pa.timestamp("s")), pa.string())
-    except pa.ArrowInvalid:
-        text = _without_zeros(pc.cast(plain, pa.string()))
+    text = _shown(plain, pa.timestamp("s"), all_digits)
     if separator != " ":
         text = pc.utf8_replace_slice(text, 10, 11, separator)
     if odd is not None:
         days, within = zip(*(divmod(value, per_day) for value in ticks.filter(odd).to_pylist()), strict=True)
-        clocks = _time_text(pa.array(within, pa.int64()).cast(pa.time64(unit if unit == "ns" else "us")))
+        clocks = _time_text(pa.array(within, pa.int64()).cast(pa.time64(unit if unit == "ns" else "us")), all_digits)
         words = pa.array(map(moments.date_words, days), pa.string())
         text = pc.replace_with_mask(text, odd, pc.binary_join_element_wise(words, clocks, separator))
     return pc.binary_join_element_wise(text, zone, "") if zone else text
@@ -92,13 +102,6 @@ def _outside(numbers: pa.Array, low: int, high: int) -> Any:
     if range_["min"] is None or low <= range_["min"] <= range_["max"] <= high:
         return None
     return pc.fill_null(pc.or_(pc.less(numbers, low), pc.greater(numbers, high)), False)
-
-
-def _without_zeros(texts: pa.Array) -> pa.Array:
-    """Texts with a fraction, without the zeros at its end, or without all of it."""
-    import pyarrow.compute as pc
-
-    return pc.ascii_rtrim(pc.ascii_rtrim(texts, "0"), ".")
 
 
 # ---------------------------------------------------------------- patterns

@@ -87,7 +87,7 @@ def test_from_postgresql(maria: MariadbPlace, pg: PostgresPlace) -> None:
 
     assert maria.rows("SELECT id, CAST(n AS CHAR), u, j, b, t, vc, CAST(tsz AS CHAR), a, f, x FROM b.t ORDER BY id") == [
         (1, "1.25", "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", '{"a": [1]}', b"\x00\x09\xff", "x", "ü",
-         "2024-01-01 00:00:00.000000", "[1, 2]", 1.5, 1),
+         "2024-01-01 00:00:00.000000", "[1,2]", 1.5, 1),
         (2, None, None, None, None, None, None, None, None, None, None),
     ]  # fmt: skip
 

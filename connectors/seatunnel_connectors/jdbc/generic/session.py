@@ -25,11 +25,23 @@ def url_of(address: Address) -> URL:
     return url.set(username=address.user or None, password=address.secret or None)
 
 
+def _engine(url: sa.URL) -> sa.Engine:
+    """Documents in JSON stay the text that they are, where the dialect can be told: its numbers would lose digits."""
+    try:
+        return sa.create_engine(url, poolclass=sa.pool.NullPool, json_deserializer=_as_it_is)
+    except TypeError:
+        return sa.create_engine(url, poolclass=sa.pool.NullPool)
+
+
+def _as_it_is(document: str | bytes) -> str:
+    return document.decode() if isinstance(document, bytes) else document
+
+
 class GenericSession(Session):
     """One connection. Statements mark parameters by ``?``, whatever the driver's own way is."""
 
     def __init__(self, address: Address) -> None:
-        self.engine = sa.create_engine(url_of(address), poolclass=sa.pool.NullPool)
+        self.engine = _engine(url_of(address))
         self.connection = self.engine.connect()
         self._transaction: sa.Transaction | None = None
 

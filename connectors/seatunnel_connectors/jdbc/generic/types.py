@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
@@ -13,6 +12,8 @@ import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy.dialects import mssql, mysql, oracle
 
+from seatunnel_connectors.json_text import json_texts
+from seatunnel_connectors.json_values import json_text
 from seatunnel_py.api import Column, DataType, Kind
 from seatunnel_py.api.types import ANY_DIGITS, INTEGERS, NUMBER, PRECISION_MAX, decimal
 
@@ -179,7 +180,7 @@ def _one_of(value: Any, known: tuple[Any, ...]) -> Any:
 
 def _text(value: Any) -> str:
     if isinstance(value, dict | list):
-        return json.dumps(value, default=str)
+        return json_text(value)
     return value if isinstance(value, str) else str(_refuse(value) if isinstance(value, bytes) else value)
 
 
@@ -219,10 +220,13 @@ def _date(value: Any) -> date:
 
 def to_values(array: pa.Array, column: Column) -> list[Any]:
     """A column as Python values; containers as JSON."""
+<<<<<<< HEAD
     try:
         values: list[Any] = array.to_pylist()
     except OverflowError as error:  # a moment outside of Python's years
         raise ValueError(str(error)) from None
+=======
+>>>>>>> c249946 (Nested values in databases are JSON by the one writer: bytes in base64, numbers with their digits, empty lists as lists)
     if pa.types.is_nested(array.type):
-        return [None if value is None else json.dumps(value, ensure_ascii=False, default=str) for value in values]
-    return values
+        return json_texts(array, column.dtype).to_pylist()  # type: ignore[no-any-return]
+    return array.to_pylist()  # type: ignore[no-any-return]

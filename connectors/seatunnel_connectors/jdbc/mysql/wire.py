@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from seatunnel_connectors.jdbc.clock import time_text
+from seatunnel_connectors.json_text import json_texts
 from seatunnel_py.api import Column, Kind
 
 NULL = "\\N"
@@ -124,7 +124,7 @@ def field_texts(array: pa.Array, column: Column) -> pa.Array:
             _refuse_not_finite(array)
             return array.cast(pa.float64()).cast(pa.string())  # its own digits, also in a wider column
         case Kind.ARRAY | Kind.MAP | Kind.ROW | Kind.FLOAT_VECTOR | Kind.FLOAT16_VECTOR | Kind.SPARSE_FLOAT_VECTOR:
-            return _escaped(pa.array([_json(value) for value in array.to_pylist()], pa.string()))
+            return _escaped(json_texts(array, column.dtype))
         case _:
             return array.cast(pa.string())
 
@@ -154,14 +154,6 @@ def values(array: pa.Array, column: Column) -> list[Any]:
         case Kind.TIMESTAMP_TZ:
             return array.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us")).cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
         case Kind.ARRAY | Kind.MAP | Kind.ROW | Kind.FLOAT_VECTOR | Kind.FLOAT16_VECTOR | Kind.SPARSE_FLOAT_VECTOR:
-            return [_json(value) for value in array.to_pylist()]
+            return json_texts(array, column.dtype).to_pylist()  # type: ignore[no-any-return]
         case _:
             return array.to_pylist()  # type: ignore[no-any-return]
-
-
-def _json(value: Any) -> str | None:
-    if value is None:
-        return None
-    if isinstance(value, list) and value and all(isinstance(item, tuple) and len(item) == 2 for item in value):
-        value = {str(key): item for key, item in value}
-    return json.dumps(value, ensure_ascii=False, default=str)

@@ -54,9 +54,10 @@ class Blocks:
     def _prepare_columns(self) -> None:
         wanted = takes_directly(self.load, self.table)
         declared = self.table.arrow()
+        types = {column.name: column.dtype for column in self.table.columns}
         self.direct = all(arrow is not None for arrow in wanted)
         self.converters = [
-            wire.converter(column.source, column.native, declared.field(at).type, wanted[at])
+            wire.converter(column.source, column.native, types[column.source], wanted[at])
             for at, column in enumerate(self.load.columns)
         ]
         self.schema = pa.schema(

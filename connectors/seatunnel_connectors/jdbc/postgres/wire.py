@@ -6,14 +6,14 @@ is refused by column and value: the driver would wrap it around silently.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seatunnel_py.api import ValueMisfitError, convert
+from seatunnel_connectors.json_text import json_texts
+from seatunnel_py.api import DataType, ValueMisfitError, convert, from_arrow, to_arrow
 from seatunnel_py.api.types import NUMBER, decimal
 
 # The driver moves PostgreSQL's epoch (2000) to Unix's, by which 'infinity' and '-infinity' both wrap around to values
@@ -184,19 +184,29 @@ def _same_family(arrow: pa.DataType, wanted: pa.DataType) -> Any:
     return False
 
 
-def converter(name: str, native: str, arrow: pa.DataType, wanted: pa.DataType | None) -> Convert | None:
+def converter(name: str, native: str, dtype: DataType, wanted: pa.DataType | None) -> Convert | None:
     """What brings a column to the type that COPY takes; None: nothing is to be done."""
+    arrow = to_arrow(dtype)
+    if native in _TEXTS and pa.types.is_nested(arrow):
+        as_json = _as_json(dtype)
+        return (lambda array, column: _jsonb(as_json(array, column))) if native == "jsonb" else as_json
     if wanted is None:
-        return _to_text(name)
+        return _as_text
     if native == "uuid":
         return lambda array, column: _uuids(array, column)
     if native == "jsonb":
         return lambda array, column: _jsonb(_as_text(array, column))
-    if pa.types.is_nested(arrow) and not pa.types.is_list(wanted):
-        return _as_text
     if arrow == wanted:
         return None
     return lambda array, column: cast(array, wanted, column)
+
+
+_TEXTS = ("text", "varchar", "bpchar", "citext", "json", "jsonb", "xml")
+"""Types that hold arrays, maps and rows as JSON."""
+
+
+def _as_json(dtype: DataType) -> Convert:
+    return lambda array, column: json_texts(array, dtype)
 
 
 def cast(array: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
@@ -204,10 +214,6 @@ def cast(array: pa.Array, wanted: pa.DataType, name: str) -> pa.Array:
         return array.cast(wanted)
     except pa.ArrowInvalid as error:
         raise ValueRefused(f"column {name!r}: {error}") from None
-
-
-def _to_text(name: str) -> Convert:
-    return _as_text
 
 
 def _as_text(array: pa.Array, name: str) -> pa.Array:
@@ -218,7 +224,7 @@ def _as_text(array: pa.Array, name: str) -> pa.Array:
     if t.is_list(array.type):
         return pa.array([None if row is None else _array_text(row) for row in array.to_pylist()], pa.string())
     if t.is_nested(array.type):
-        return pa.array([None if row is None else _json_text(row) for row in array.to_pylist()], pa.string())
+        return json_texts(array, from_arrow(array.type))
     if t.is_binary(array.type):
         return pa.array([None if value is None else "\\x" + value.hex() for value in array.to_pylist()], pa.string())
     return cast(array, pa.string(), name)
@@ -240,17 +246,6 @@ def _array_text(values: list[Any]) -> str:
 
 def _plain_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _json_text(value: Any) -> str:
-    """A row as an object; a map (pairs in Arrow) as an object too."""
-    if isinstance(value, list) and all(isinstance(item, tuple) and len(item) == 2 for item in value):
-        value = {str(key): item for key, item in value}
-    return json.dumps(value, ensure_ascii=False, default=_json_default, separators=(",", ":"))
-
-
-def _json_default(value: Any) -> Any:
-    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 
 def _uuids(array: pa.Array, name: str) -> pa.Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,6 +13,8 @@ import pyarrow.compute as pc
 
 from seatunnel_connectors.jdbc.clock import time_text
 from seatunnel_connectors.jdbc.sqlite.types import EXACT_DIGITS, affinity
+from seatunnel_connectors.json_text import json_texts
+from seatunnel_connectors.value_text import iso_text
 from seatunnel_py.api import Column, DataType, Kind, ValueMisfitError, convert, to_arrow
 from seatunnel_py.api.types import BIGINT, DOUBLE, INTEGERS, NANOSECONDS, NUMBER, STRING, TEMPORAL
 
@@ -246,17 +247,11 @@ def to_values(array: pa.Array, column: Column) -> list[Any]:
         case Kind.TIME:
             return time_text(array).to_pylist()  # type: ignore[no-any-return]
         case Kind.DATE | Kind.TIMESTAMP:
-            return array.cast(pa.string()).to_pylist()  # type: ignore[no-any-return]
+            return iso_text(array, all_digits=True).to_pylist()  # type: ignore[no-any-return]
         case Kind.TIMESTAMP_TZ:
-            text = array.cast(pa.timestamp(array.type.unit)).cast(pa.string())
-            return pc.binary_join_element_wise(text, "+00:00", "").to_pylist()  # type: ignore[no-any-return]
+            text = pc.replace_substring_regex(iso_text(array, all_digits=True), "Z$", "+00:00")
+            return text.to_pylist()  # type: ignore[no-any-return]
         case Kind.ARRAY | Kind.MAP | Kind.ROW | Kind.FLOAT_VECTOR | Kind.FLOAT16_VECTOR | Kind.SPARSE_FLOAT_VECTOR:
-            return [None if value is None else _json(value) for value in array.to_pylist()]
+            return json_texts(array, column.dtype).to_pylist()  # type: ignore[no-any-return]
         case _:
             return array.to_pylist()  # type: ignore[no-any-return]
-
-
-def _json(value: Any) -> str:
-    if isinstance(value, list) and value and all(isinstance(item, tuple) and len(item) == 2 for item in value):
-        value = {str(key): item for key, item in value}
-    return json.dumps(value, ensure_ascii=False, default=str)
