@@ -66,10 +66,12 @@ def avro_type(name: str, dtype: DataType) -> Any:
             return ["null", decimal]
         case Kind.DATE:
             return ["null", {"type": "int", "logicalType": "date"}]
-        case Kind.TIMESTAMP:
+        case Kind.TIMESTAMP if not dtype.unit:
             return ["null", {"type": "long", "logicalType": "local-timestamp-millis"}]
         case Kind.ARRAY if dtype.element:
             return ["null", {"type": "array", "items": avro_type(name, dtype.element)}]
+        case Kind.MAP if dtype.key and dtype.key.kind is not Kind.STRING:
+            raise ValueError(f"column {name!r}: Avro's maps have keys of text, and those of {dtype} are {dtype.key}")
         case Kind.MAP if dtype.element:
             return ["null", {"type": "map", "values": avro_type(name, dtype.element)}]
         case Kind.ROW:

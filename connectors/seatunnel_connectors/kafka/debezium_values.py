@@ -1,6 +1,7 @@
-"""What Debezium's connectors write for dates, times and decimals, in the words that JSON rows have for them.
+"""Numbers and bytes by which Kafka Connect and Debezium write dates, times and decimals, in the words of JSON rows.
 
-Which unit a number counts is told by the message's schema, which may be left out; like the peer, we go by its size.
+A number counts milli-, micro- or nanoseconds. The schema that a message brings along says which; without one the job
+file does. Where neither says it, the message is refused: nothing is guessed by a number's size.
 """
 
 from __future__ import annotations
@@ -8,64 +9,155 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from dataclasses import dataclass, field
 from decimal import Decimal
+from enum import StrEnum
 from typing import Any
 
+from seatunnel_connectors.value_text import NumberText
+from seatunnel_connectors.value_text.moments import DAY_SECONDS, date_words
 from seatunnel_py.api import Column, DataType, Kind
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLIS_BELOW, _MICROS_BELOW = 10**14, 10**17
-_DAY_MILLIS = 86_400_000
+
+class TimeUnit(StrEnum):
+    """The unit that a number counts."""
+
+    MILLIS = "millis"
+    MICROS = "micros"
+    NANOS = "nanos"
 
 
-def in_words(row: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, Any]:
-    """The row with text where numbers or bytes stand for dates, times and decimals."""
+class DecimalForm(StrEnum):
+    """The meaning of a text in a decimal column: digits, or base64 of the unscaled number's bytes."""
+
+    DIGITS = "digits"
+    BASE64 = "base64"
+
+
+_PER_SECOND = {TimeUnit.MILLIS: 1000, TimeUnit.MICROS: 1_000_000, TimeUnit.NANOS: 1_000_000_000}
+_CONNECT, _DEBEZIUM = "org.apache.kafka.connect.data.", "io.debezium.time."
+_UNITS = {
+    f"{_CONNECT}Time": TimeUnit.MILLIS,
+    f"{_CONNECT}Timestamp": TimeUnit.MILLIS,
+    f"{_DEBEZIUM}Time": TimeUnit.MILLIS,
+    f"{_DEBEZIUM}Timestamp": TimeUnit.MILLIS,
+    f"{_DEBEZIUM}MicroTime": TimeUnit.MICROS,
+    f"{_DEBEZIUM}MicroTimestamp": TimeUnit.MICROS,
+    f"{_DEBEZIUM}NanoTime": TimeUnit.NANOS,
+    f"{_DEBEZIUM}NanoTimestamp": TimeUnit.NANOS,
+}
+_DATES = (f"{_CONNECT}Date", f"{_DEBEZIUM}Date")
+_DECIMAL = f"{_CONNECT}Decimal"
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The job file's words on what messages without a schema hold. ``columns`` have their own units."""
+
+    unit: TimeUnit | None = None
+    columns: Mapping[str, TimeUnit] = field(default_factory=dict)
+    decimals: DecimalForm | None = None
+
+
+def fields_of(schema: Any) -> dict[str, Mapping[str, Any]]:
+    """The fields of a row's schema by name."""
+    fields = schema.get("fields") if isinstance(schema, dict) else None
+    return {one["field"]: one for one in fields or () if isinstance(one, dict) and isinstance(one.get("field"), str)}
+
+
+def in_words(
+    row: Mapping[str, Any], columns: Sequence[Column], schema: Mapping[str, Mapping[str, Any]], declared: Declared
+) -> dict[str, Any]:
+    """The row with text where numbers or bytes stand for dates, times and decimals. Raises ValueError where it is not
+    said what they count."""
     found = dict(row)
     for column in columns:
         value = row.get(column.name)
         if value is not None:
-            found[column.name] = _in_words(value, column.dtype)
+            said = schema.get(column.name, {})
+            try:
+                found[column.name] = _in_words(value, column, said, declared)
+            except ValueError as error:
+                raise ValueError(f"column {column.name!r}: {error}") from None
     return found
 
 
-def _in_words(value: Any, dtype: DataType) -> Any:
-    number = type(value) is int
-    match dtype.kind:
-        case Kind.DATE if number:
-            return (date(1970, 1, 1) + timedelta(days=value)).isoformat()
-        case Kind.TIMESTAMP | Kind.TIMESTAMP_TZ if number:
-            return _moment(value).isoformat(sep=" ").removesuffix("+00:00")
-        case Kind.TIME if number:
-            return (_EPOCH + timedelta(microseconds=_day_micros(value))).time().isoformat()
-        case Kind.DECIMAL if isinstance(value, str):
-            return _decimal(value, dtype.scale)
+def _in_words(value: Any, column: Column, said: Mapping[str, Any], declared: Declared) -> Any:
+    kind, name = column.dtype.kind, said.get("name") or ""
+    if type(value) is int and kind in (Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ):
+        if name in _DATES or (kind is Kind.DATE and name not in _UNITS):
+            return date_words(value)
+        unit = _UNITS.get(name) or declared.columns.get(column.name) or declared.unit
+        if unit is None:
+            raise ValueError(
+                f"{value} counts milliseconds, microseconds or nanoseconds, and the message does not say which: "
+                "set debezium_time_unit or debezium_column_units, or let its schema be sent along"
+            )
+        return time_words(value, unit) if kind is Kind.TIME else moment_words(value, unit, column.dtype)
+    if kind is Kind.DECIMAL:
+        return _decimal(value, column.dtype, name, said.get("parameters"), declared.decimals)
     return value
 
 
-def _moment(value: int) -> datetime:
-    size = abs(value)
-    micros = value * 1000 if size < _MILLIS_BELOW else value if size < _MICROS_BELOW else value // 1000
-    return _EPOCH + timedelta(microseconds=micros)
+def time_words(value: int, unit: TimeUnit) -> str:
+    """A time of day."""
+    seconds, rest = divmod(value, _PER_SECOND[unit])
+    if not 0 <= seconds < DAY_SECONDS:
+        raise ValueError(f"{value} {unit} are no time of day")
+    return _clock(seconds, rest, unit)
 
 
-def _day_micros(value: int) -> int:
-    """Of a time of day: milliseconds, microseconds or nanoseconds since midnight."""
-    if value < _DAY_MILLIS:
-        return value * 1000
-    return value if value < _DAY_MILLIS * 1000 else value // 1000
+def moment_words(value: int, unit: TimeUnit, dtype: DataType) -> str:
+    """A timestamp."""
+    seconds, rest = divmod(value, _PER_SECOND[unit])
+    days, within = divmod(seconds, DAY_SECONDS)
+    zone = "Z" if dtype.kind is Kind.TIMESTAMP_TZ else ""
+    return f"{date_words(days)} {_clock(within, rest, unit)}{zone}"
 
 
-def _decimal(value: str, scale: int) -> str:
-    """A decimal as the big-endian bytes of its unscaled number; one that is written in digits stays."""
+def _clock(seconds: int, rest: int, unit: TimeUnit) -> str:
+    places = len(str(_PER_SECOND[unit])) - 1
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{rest:0{places}}"
+
+
+def _decimal(value: Any, dtype: DataType, name: str, parameters: Any, form: DecimalForm | None) -> Any:
+    if isinstance(value, dict) and {"scale", "value"} <= value.keys():  # Debezium's VariableScaleDecimal
+        return _unscaled(value["value"], int(value["scale"]))
+    if not isinstance(value, str) or isinstance(value, NumberText):
+        return value
+    if name == _DECIMAL:
+        scale = parameters.get("scale") if isinstance(parameters, dict) else None
+        return _unscaled(value, dtype.scale if scale is None else int(scale))
+    if name or form is DecimalForm.DIGITS:
+        return value
+    if form is DecimalForm.BASE64:
+        return _unscaled(value, dtype.scale)
+    digits, unscaled = _is_number(value), _bytes(value)
+    if digits and unscaled is not None:
+        raise ValueError(
+            f"{value!r} is a number in digits as well as base64 of one, and the message does not say which it is: "
+            "set debezium_decimals, or let its schema be sent along"
+        )
+    return value if digits or unscaled is None else _unscaled(value, dtype.scale)
+
+
+def _is_number(text: str) -> bool:
     try:
-        Decimal(value)
+        return Decimal(text).is_finite()
     except ArithmeticError:
-        pass
-    else:
-        return value
+        return False
+
+
+def _bytes(text: Any) -> bytes | None:
     try:
-        unscaled = int.from_bytes(base64.b64decode(value, validate=True), "big", signed=True)
-    except (binascii.Error, ValueError):
-        return value
-    return format(Decimal(unscaled).scaleb(-scale), "f")
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError, TypeError):
+        return None
+
+
+def _unscaled(text: Any, scale: int) -> str:
+    """A decimal as the big-endian bytes of its unscaled number."""
+    found = _bytes(text)
+    if found is None:
+        raise ValueError(f"{text!r} is not base64, which the bytes of a decimal are written in")
+    return format(Decimal(int.from_bytes(found, "big", signed=True)).scaleb(-scale), "f")

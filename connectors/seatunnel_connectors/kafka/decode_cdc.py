@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from seatunnel_connectors.json_columns import json_column
-from seatunnel_connectors.kafka.debezium_values import in_words
+from seatunnel_connectors.kafka.debezium_values import DecimalForm, Declared, fields_of, in_words
 from seatunnel_connectors.kafka.decode import BadMessageError, Decoded, Decoder, row_type
 from seatunnel_connectors.kafka.decode_json import RULES, Documents
 from seatunnel_connectors.value_text import MisfitError, text_column
@@ -119,9 +119,17 @@ class DebeziumDecoder(_WholeRows):
     names: ClassVar[Mapping[str, str]] = {"c": INSERT, "r": INSERT, "u": UPDATE, "d": DELETE}
     operation = "op"
 
-    def __init__(self, table: TableSchema, *, with_schema: bool, only: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        table: TableSchema,
+        *,
+        with_schema: bool,
+        only: Mapping[str, str] | None = None,
+        declared: Declared | None = None,
+    ) -> None:
         self.with_schema = with_schema
         self.only = only or {}
+        self.declared = declared or Declared()
         super().__init__(table)
 
     def make_documents(self) -> Documents:
@@ -141,7 +149,8 @@ class _DebeziumDocuments(Documents):
     def __init__(self, columns: Sequence[Column], owner: DebeziumDecoder) -> None:
         super().__init__(columns)
         self.owner = owner
-        self.is_direct = self.is_direct and not owner.only  # a message's source is no column, and looked at by itself
+        # A message's source and schema are no columns: they are looked at by themselves.
+        self.is_direct = self.is_direct and not owner.only and not _has_decimals(owner.columns, owner.declared)
 
     def rows(self, index: int, value: bytes) -> list[Any]:
         found = []
@@ -151,11 +160,18 @@ class _DebeziumDocuments(Documents):
                 raise BadMessageError(index, "it has no payload: set debezium_record_include_schema to false")
             if not self._is_wanted(index, inner):
                 continue
+            sides = fields_of(document.get("schema")) if self.owner.with_schema else {}
             for side in ("before", "after"):
                 if isinstance(inner.get(side), dict):
-                    inner[side] = in_words(inner[side], self.owner.columns)
+                    inner[side] = self._in_words(index, inner[side], fields_of(sides.get(side)))
             found.append(document)
         return found
+
+    def _in_words(self, index: int, row: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            return in_words(row, self.owner.columns, schema, self.owner.declared)
+        except ValueError as error:
+            raise BadMessageError(index, str(error)) from None
 
     def _is_wanted(self, index: int, inner: Mapping[str, Any]) -> bool:
         if not self.owner.only:
@@ -164,6 +180,11 @@ class _DebeziumDocuments(Documents):
         if not isinstance(source, dict):
             raise BadMessageError(index, "it has no source, which debezium_record_table_filter goes by")
         return all(source.get(name) == value for name, value in self.owner.only.items())
+
+
+def _has_decimals(columns: Sequence[Column], declared: Declared) -> bool:
+    """Whether a text of a decimal column may be something else than its digits."""
+    return declared.decimals is not DecimalForm.DIGITS and any(one.dtype.kind is Kind.DECIMAL for one in columns)
 
 
 class OggDecoder(_WholeRows):

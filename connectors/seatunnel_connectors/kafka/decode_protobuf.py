@@ -21,6 +21,7 @@ from seatunnel_connectors.kafka.decode import BadMessageError, Decoded, Decoder
 from seatunnel_connectors.kafka.protobuf_fields import FIRST_SECOND, LAST_SECOND, Link, Shape, links_of
 from seatunnel_connectors.kafka.protobuf_schema import MessageSchema, loaded
 from seatunnel_py.api import Kind, TableSchema, to_arrow
+from seatunnel_py.api.types import NANOSECONDS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -159,7 +160,7 @@ def _labels(link: Link, numbers: list[int]) -> list[str]:
 
 
 def _moments(link: Link, values: list[Any], there: list[bool] | None) -> pa.Array:
-    """Google's timestamps; digits behind the microseconds are cut off, as in text."""
+    """Google's timestamps; a column in microseconds takes none that is finer."""
     import pyarrow as pa
 
     seconds, nanos = [list(map(attrgetter(name), values)) for name in ("seconds", "nanos")]
@@ -167,10 +168,16 @@ def _moments(link: Link, values: list[Any], there: list[bool] | None) -> pa.Arra
         raise _MisfitError("a timestamp is not within the years 1 to 9999")
     if values and not (min(nanos) >= 0 and max(nanos) < 1_000_000_000):
         raise _MisfitError("the nanos of a timestamp are not within 0 to 999,999,999")
-    micros: list[int | None] = [second * 1_000_000 + nano // 1000 for second, nano in zip(seconds, nanos, strict=True)]
+    ticks: list[int | None] = [second * 1_000_000_000 + nano for second, nano in zip(seconds, nanos, strict=True)]
+    if link.dtype.unit != NANOSECONDS:
+        if any(nano % 1000 for nano in nanos):
+            raise _MisfitError("a timestamp is finer than microseconds; declare the column as timestamp_tz(9)")
+        ticks = [tick // 1000 for tick in ticks if tick is not None]
+    elif any(tick is not None and not -(2**63) <= tick < 2**63 for tick in ticks):
+        raise _MisfitError("a timestamp in nanoseconds is not within the years 1677 to 2262")
     if there is not None:
-        micros = [micro if one else None for micro, one in zip(micros, there, strict=True)]
-    return pa.array(micros, pa.int64()).cast(to_arrow(link.dtype))
+        ticks = [tick if one else None for tick, one in zip(ticks, there, strict=True)]
+    return pa.array(ticks, pa.int64()).cast(to_arrow(link.dtype))
 
 
 def _lists(link: Link, values: list[Any]) -> pa.Array:

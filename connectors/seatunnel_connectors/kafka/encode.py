@@ -137,7 +137,7 @@ class Encoder:
             texts = self._texts(batch, name)
             if self.options.format is ValueFormat.CSV:
                 texts = _quoted(texts, delimiter)
-            elif len(names) > 1 and pc.any(pc.match_substring(texts, delimiter)).as_py():
+            elif len(names) > 1 and _is_torn(texts, delimiter):
                 raise BadRows(
                     f"column {name!r}: a value holds the delimiter {delimiter!r}, which would tear its row",
                     "choose another field_delimiter, or the format csv, which quotes values",
@@ -178,11 +178,19 @@ class Encoder:
         return chosen
 
 
+def _is_torn(texts: Any, delimiter: str) -> bool:
+    """Whether a value holds the delimiter, or ends with what would make an earlier one."""
+    import pyarrow.compute as pc
+
+    at = pc.find_substring(pc.binary_join_element_wise(texts, delimiter, ""), delimiter)
+    return bool(pc.any(pc.not_equal(at, pc.binary_length(texts))).as_py())
+
+
 def _quoted(texts: Any, delimiter: str) -> Any:
     """csv: what holds a delimiter, a quote or a line break stands in quotes."""
     import pyarrow.compute as pc
 
-    special = "[" + "".join(f"\\x{{{ord(mark):x}}}" for mark in dict.fromkeys(delimiter[:1] + _CSV_MARKS)) + "]"
+    special = "[" + "".join(f"\\x{{{ord(mark):x}}}" for mark in dict.fromkeys(delimiter + _CSV_MARKS)) + "]"
     inside = pc.binary_join_element_wise('"', pc.replace_substring(texts, '"', '""'), '"', "")
     return pc.if_else(pc.match_substring_regex(texts, special), inside, texts)
 

@@ -1,21 +1,25 @@
 """Format avro: a row as ``decode_avro.py`` reads it again, without a header.
 
-What Avro of this schema cannot hold is refused, not changed: a timestamp finer than milliseconds, a nested row that is
-null.
+Values that Avro of this schema cannot hold are refused, not changed: a timestamp finer than milliseconds, a date
+outside of the years 1 to 9999, a nested row that is null.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from seatunnel_connectors.kafka.avro_types import record_of
-from seatunnel_py.api import BadRows, Column, Kind
+from seatunnel_connectors.value_text import iso_text, leaves
+from seatunnel_connectors.value_text.moments import days_of
+from seatunnel_py.api import BadRows, Column
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+FIRST_DAY, LAST_DAY = days_of(1, 1, 1), days_of(9999, 12, 31)
 
 
 def avro_values(columns: Sequence[Column], batch: pa.RecordBatch) -> pa.Array:
@@ -40,16 +44,33 @@ def avro_values(columns: Sequence[Column], batch: pa.RecordBatch) -> pa.Array:
 
 
 def _check_moments(columns: Sequence[Column], batch: pa.RecordBatch) -> None:
+    """Look at dates and timestamps at any depth: Avro's library cuts what is finer, and knows Python's years only."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     for column in columns:
-        if column.dtype.kind is not Kind.TIMESTAMP:
-            continue
-        fine = next((value for value in batch.column(column.name).to_pylist() if value and _is_fine(value)), None)
-        if fine is not None:
-            raise BadRows(
-                f"column {column.name!r}: {fine} is finer than the milliseconds that Avro holds",
-                "round it before the sink: date_trunc('MILLISECOND', …) in a Sql transform",
-            )
+        for leaf in leaves(batch.column(column.name)):
+            if not pa.types.is_temporal(leaf.type):
+                continue
+            days = leaf.cast(pa.date32()).cast(pa.int32())
+            span = pc.min_max(days).as_py()
+            if span["min"] is not None and not FIRST_DAY <= span["min"] <= span["max"] <= LAST_DAY:
+                raise BadRows(
+                    f"column {column.name!r}: a date is not within the years 1 to 9999", "correct it before the sink"
+                )
+            if pa.types.is_timestamp(leaf.type):
+                _check_fraction(column.name, leaf)
 
 
-def _is_fine(moment: datetime) -> bool:
-    return moment.microsecond % 1000 != 0
+def _check_fraction(name: str, leaf: pa.Array) -> None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ticks = leaf.cast(pa.int64())
+    fine = pc.not_equal(pc.multiply(pc.divide(ticks, 1000), 1000), ticks)
+    at = pc.index(fine, pa.scalar(True)).as_py()
+    if at >= 0:
+        raise BadRows(
+            f"column {name!r}: {iso_text(leaf.slice(at, 1))[0]} is finer than the milliseconds that Avro holds",
+            "round it before the sink: date_trunc('MILLISECOND', …) in a Sql transform",
+        )

@@ -1,6 +1,6 @@
 """Format protobuf: a row as a message of the schema, bare, as ``decode_protobuf.py`` reads it again.
 
-A null is a field that is left out, as with the peer; readers find the default there unless the schema can tell that
+A null is a field that is left out, as with SeaTunnel; readers find the default there unless the schema can tell that
 it is missing (``optional``). What a message cannot hold is refused, not changed: nulls inside of lists and maps,
 numbers beyond a field's range, a required field's null, two fields of one ``oneof``.
 
@@ -98,7 +98,7 @@ def _values(link: Link, array: Any) -> list[Any]:
             rows = _rows(link.inner, present.flatten(), len(present))
             return [next(rows) if one else None for one in array.is_valid().to_pylist()]
         case Shape.MOMENT:
-            return [None if micro is None else _moment(link, micro) for micro in _micros(array)]
+            return [None if nano is None else _moment(link, nano) for nano in _nanos(array)]
         case Shape.WRAPPED:
             inner = _values(link.inner[0], array)
             return [None if value is None else {"value": value} for value in inner]
@@ -114,18 +114,18 @@ def _values(link: Link, array: Any) -> list[Any]:
     return found
 
 
-def _micros(array: Any) -> list[int | None]:
+def _nanos(array: Any) -> list[int | None]:
     import pyarrow as pa
 
-    found: list[int | None] = array.cast(pa.timestamp("us", array.type.tz)).cast(pa.int64()).to_pylist()
-    return found
+    factor = 1 if array.type.unit == "ns" else 1000
+    return [None if ticks is None else ticks * factor for ticks in array.cast(pa.int64()).to_pylist()]
 
 
-def _moment(link: Link, micros: int) -> dict[str, int]:
-    seconds, rest = divmod(micros, 1_000_000)
+def _moment(link: Link, nanos: int) -> dict[str, int]:
+    seconds, rest = divmod(nanos, 1_000_000_000)
     if not FIRST_SECOND <= seconds <= LAST_SECOND:
         raise BadRows(f"column {link.path!r}: a timestamp is not within the years 1 to 9999", _REMEDY)
-    return {"seconds": seconds, "nanos": rest * 1000}
+    return {"seconds": seconds, "nanos": rest}
 
 
 def _numbers(link: Link, array: Any) -> list[int | None]:

@@ -88,9 +88,9 @@ def _of_bodies(options: TopicOptions, table: TableSchema, message: MessageSchema
         case _ if not options.has_schema:
             return decode_text.TextDecoder(table, options.field_delimiter, whole=True)
         case MessageFormat.TEXT:
-            return decode_text.TextDecoder(table, options.field_delimiter, whole=False)
+            return decode_text.TextDecoder(table, options.field_delimiter, whole=False, drop=options.drops_surplus)
         case MessageFormat.CSV:
-            return decode_text.CsvDecoder(table, options.field_delimiter)
+            return decode_text.CsvDecoder(table, options.field_delimiter, drop=options.drops_surplus)
         case MessageFormat.AVRO:
             from seatunnel_connectors.kafka.decode_avro import AvroDecoder
 
@@ -98,7 +98,10 @@ def _of_bodies(options: TopicOptions, table: TableSchema, message: MessageSchema
         case MessageFormat.DEBEZIUM_JSON:
             only = options.debezium_record_table_filter
             with_schema = options.debezium_record_include_schema
-            return decode_cdc.DebeziumDecoder(table, with_schema=with_schema, only=only.wanted if only else {})
+            wanted = only.wanted if only else {}
+            return decode_cdc.DebeziumDecoder(
+                table, with_schema=with_schema, only=wanted, declared=options.declared_values
+            )
         case MessageFormat.OGG_JSON:
             return decode_cdc.OggDecoder(table)
         case MessageFormat.CANAL_JSON:
@@ -108,7 +111,7 @@ def _of_bodies(options: TopicOptions, table: TableSchema, message: MessageSchema
         case MessageFormat.COMPATIBLE_KAFKA_CONNECT_JSON if options.value_converter_schema_enabled:
             from seatunnel_connectors.kafka.decode_connect import ConnectDecoder
 
-            return ConnectDecoder(table)
+            return ConnectDecoder(table, options.declared_values)
     from seatunnel_connectors.kafka.decode_json import JsonDecoder
 
     return JsonDecoder(table)

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from pydantic import model_validator
 
+from seatunnel_connectors.kafka.debezium_values import DecimalForm, Declared, TimeUnit
 from seatunnel_connectors.kafka.settings import KafkaSettings
 from seatunnel_connectors.table_config import SchemaOptions, table_path
 from seatunnel_py.api import Options, SourceOptions, TablePath, exactly_one, option, required_when
@@ -45,6 +46,13 @@ class MessageFormat(StrEnum):
 NOT_YET = (MessageFormat.COMPATIBLE_DEBEZIUM_JSON,)
 WITHOUT_SCHEMA = (MessageFormat.JSON, MessageFormat.TEXT, MessageFormat.NATIVE, MessageFormat.PROTOBUF)
 """What needs no columns in the job file: there is one for the text, or the format has its own."""
+
+
+class SurplusFields(StrEnum):
+    """Fields of a record beyond the columns, in text and csv."""
+
+    REFUSE = "refuse"
+    DROP = "drop"
 
 
 class OnBadMessage(StrEnum):
@@ -86,6 +94,17 @@ class TopicOptions(Options):
     )
     debezium_record_table_filter: DebeziumTableFilter | None = option(
         None, doc="debezium_json: read only changes of this table: database_name, schema_name, table_name"
+    )
+    debezium_time_unit: TimeUnit | None = option(
+        None,
+        doc="unit of numbers in time and timestamp columns, where a message has no schema: millis, micros, nanos",
+    )
+    debezium_column_units: dict[str, TimeUnit] = option({}, doc="column = unit, where columns have units of their own")
+    debezium_decimals: DecimalForm | None = option(
+        None, doc="texts in decimal columns, where a message has no schema: digits, or base64 of the unscaled number"
+    )
+    surplus_fields: SurplusFields = option(
+        SurplusFields.REFUSE, doc="a record with more fields than columns: refuse, or drop what is too much (text, csv)"
     )
     value_converter_schema_enabled: bool = option(
         True, doc="compatible_kafka_connect_json: a message is an object with schema and payload"
@@ -137,6 +156,10 @@ class TopicOptions(Options):
             raise ValueError("the format native has a column of all headers: leave kafka_headers_fields out")
         if len(set(self.kafka_headers_fields)) < len(self.kafka_headers_fields):
             raise ValueError("kafka_headers_fields names a header twice")
+        known = {column.name for column in self.declared.declared_columns} if self.declared else set()
+        unknown = [name for name in self.debezium_column_units if name not in known]
+        if unknown:
+            raise ValueError(f"debezium_column_units: the schema has no column {unknown[0]!r}")
         if not self.has_schema and self.format not in WITHOUT_SCHEMA:
             raise ValueError(f"the format {self.format} needs a schema")
         self._check_registry()
@@ -145,6 +168,15 @@ class TopicOptions(Options):
                 if not getattr(self, name):
                     raise ValueError(f"{name} is required when format is protobuf")
         return self
+
+    @property
+    def declared_values(self) -> Declared:
+        """What the job file says of messages without a schema."""
+        return Declared(self.debezium_time_unit, self.debezium_column_units, self.debezium_decimals)
+
+    @property
+    def drops_surplus(self) -> bool:
+        return self.surplus_fields is SurplusFields.DROP
 
     def _check_registry(self) -> None:
         is_avro = self.format is MessageFormat.AVRO

@@ -3,7 +3,7 @@ messages, keys of maps, columns of databases without types of their own."""
 
 from __future__ import annotations
 
-from seatunnel_connectors.value_text.arrays import holds_any, null_mask, spans
+from seatunnel_connectors.value_text.arrays import holds_any, leaves, null_mask, spans
 from seatunnel_connectors.value_text.decimals import decimal_text
 from seatunnel_connectors.value_text.floats import float_text
 from seatunnel_connectors.value_text.patterns import DEFAULT_PATTERNS, compile_pattern, format_one, lost_by
@@ -27,6 +27,7 @@ __all__ = [
     "format_one",
     "holds_any",
     "iso_text",
+    "leaves",
     "lost_by",
     "null_mask",
     "parse_column",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 
@@ -45,3 +46,20 @@ def mended(texts: Any, mask: Any, mend: Any) -> Any:
 
     found = pa.array([mend(text) for text in texts.filter(mask).to_pylist()], pa.string())
     return pc.replace_with_mask(texts, mask, found)
+
+
+def leaves(array: Any) -> Iterator[Any]:
+    """The columns of plain values inside of an array."""
+    import pyarrow as pa
+
+    if pa.types.is_struct(array.type):
+        for index in range(array.type.num_fields):
+            yield from leaves(array.field(index))
+    elif pa.types.is_map(array.type):
+        _, first, last = spans(array)
+        yield from leaves(array.keys.slice(first, last - first))
+        yield from leaves(array.items.slice(first, last - first))
+    elif pa.types.is_list(array.type):
+        yield from leaves(array.flatten())
+    else:
+        yield array

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from seatunnel_connectors.json_text import json_values
-from seatunnel_connectors.value_text import TextRules, null_mask, spans, text_column, text_values
+from seatunnel_connectors.value_text import TextRules, leaves, null_mask, spans, text_column, text_values
 from seatunnel_py.api import DataType, Kind, from_arrow, to_arrow
 
 if TYPE_CHECKING:
@@ -108,23 +107,6 @@ def _struct(array: pa.StructArray, dtype: DataType) -> pa.Array:
 
 
 # ---------------------------------------------------------------- ranges
-
-
-def leaves(array: Any) -> Iterator[Any]:
-    """The columns of plain values inside of an array."""
-    import pyarrow as pa
-
-    if pa.types.is_struct(array.type):
-        for index in range(array.type.num_fields):
-            yield from leaves(array.field(index))
-    elif pa.types.is_map(array.type):
-        _, first, last = spans(array)
-        yield from leaves(array.keys.slice(first, last - first))
-        yield from leaves(array.items.slice(first, last - first))
-    elif pa.types.is_list(array.type):
-        yield from leaves(array.flatten())
-    else:
-        yield array
 
 
 def beyond_nanoseconds(array: pa.Array) -> str:

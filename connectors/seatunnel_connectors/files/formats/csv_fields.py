@@ -10,10 +10,8 @@ from typing import Any
 from seatunnel_connectors.files.document import Document
 from seatunnel_connectors.files.lines import head_end
 from seatunnel_connectors.files.options import FileReadOptions
+from seatunnel_connectors.value_text.stand_ins import stand_in
 from seatunnel_py.api import FatalError
-
-_STAND_INS = "\x1f\x1e\x1d\x1c\x1b\x1a\x19\x18\x17\x16\x15\x14\x13\x12\x11\x0f\x0e\x0c\x0b\x01"
-"""Characters that may stand in for a delimiter of several, where a text does not hold them."""
 
 _HEADER_LINES_MAX = 1000  # of one header, whose names may hold line breaks
 
@@ -28,19 +26,6 @@ def csv_reader(lines: Any, delimiter: str, quote: str, escape: str) -> Any:
         escapechar=escape or None,
         strict=True,
     )
-
-
-def stand_in(text: str, delimiter: str) -> str:
-    """One character of ASCII that stands for the delimiter, which may be itself."""
-    if len(delimiter) == 1 and delimiter.isascii():
-        return delimiter
-    mark = next((mark for mark in _STAND_INS if mark not in text), None)
-    if mark is None:
-        raise FatalError(
-            f"field_delimiter = {delimiter!r}: the text holds every control character that could stand for it",
-            "choose a delimiter of one character",
-        )
-    return mark
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import io
 import json
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
 import fastavro
+import pyarrow as pa
 import pytest
+from pydantic import ValidationError
 
 from seatunnel_connectors.kafka.decode import BadMessageError, Decoded, Decoder, decode_some, joined
 from seatunnel_connectors.kafka.formats import decoder_of, default_columns
@@ -105,7 +107,8 @@ def test_nothing_but_bad_messages_is_no_row() -> None:
 
 
 def test_text_is_cut_at_the_delimiter() -> None:
-    made = decoder({"id": "int", "name": "string", "on": "date"}, format="text", field_delimiter="\\|")
+    fields = {"id": "int", "name": "string", "on": "date"}
+    made = decoder(fields, format="text", field_delimiter="\\|", surplus_fields="drop")
     values = [b"1|a|2024-01-31", b"2", b"3||", "4|ü|20240131|more".encode()]
     assert rows(made.decode(values)) == [
         (1, "a", date(2024, 1, 31)), (2, None, None), (3, None, None), (4, "ü", date(2024, 1, 31)),
@@ -124,7 +127,7 @@ def test_text_without_a_schema_is_one_column() -> None:
 
 def test_csv_honours_quotes() -> None:
     made = decoder({"id": "int", "name": "string"}, format="csv", field_delimiter=";;")
-    values = [b'1;"a;b"', b'2;"two ""lines""\nhere"', b"3"]
+    values = [b'1;;"a;b"', b'2;;"two ""lines""\nhere"', b"3"]
     assert rows(made.decode(values)) == [(1, "a;b"), (2, 'two "lines"\nhere'), (3, None)]
 
 
@@ -157,16 +160,92 @@ def test_debezium(with_schema: bool) -> None:
 
 
 def test_debeziums_dates_and_decimals() -> None:
-    fields = {"d": "date", "t": "time", "ms": "timestamp", "us": "timestamp", "ns": "timestamp", "n": "decimal(9, 2)"}
-    made = decoder(fields, format="debezium_json", debezium_record_include_schema=False)
+    fields = {
+        "d": "date",
+        "t": "time",
+        "ms": "timestamp",
+        "us": "timestamp",
+        "ns": "timestamp_tz",
+        "n": "decimal(9, 2)",
+    }
+    made = decoder(
+        fields, format="debezium_json", debezium_record_include_schema=False, debezium_time_unit="millis",
+        debezium_column_units={"us": "micros", "ns": "nanos"}, debezium_decimals="base64",
+    )  # fmt: skip
     moment = 1_700_000_000
     row = {
         "d": 19_000, "t": 45_296_000, "ms": moment * 10**3 + 250, "us": moment * 10**6, "ns": moment * 10**9,
         "n": base64.b64encode((-12345).to_bytes(3, "big", signed=True)).decode(),
     }  # fmt: skip
     whole = datetime.fromisoformat("2023-11-14T22:13:20")
-    wanted = (date(2022, 1, 8), time(12, 34, 56), whole.replace(microsecond=250_000), whole, whole, Decimal("-123.45"))
+    milli, instant = whole.replace(microsecond=250_000), whole.replace(tzinfo=UTC)
+    wanted = (date(2022, 1, 8), time(12, 34, 56), milli, whole, instant, Decimal("-123.45"))
     assert changes(made.decode(encoded(debezium("r", None, row)))) == [("+I", *wanted)]
+
+
+SCHEMA_NAMES = {
+    "ms": "io.debezium.time.Timestamp", "us": "io.debezium.time.MicroTimestamp", "ns": "io.debezium.time.NanoTimestamp",
+    "tms": "org.apache.kafka.connect.data.Time", "tus": "io.debezium.time.MicroTime", "tns": "io.debezium.time.NanoTime",
+    "d": "io.debezium.time.Date", "n": "org.apache.kafka.connect.data.Decimal", "c": "org.apache.kafka.connect.data.Date",
+    "v": "io.debezium.data.VariableScaleDecimal",
+}  # fmt: skip
+LOGICAL = {
+    "ms": "timestamp", "us": "timestamp", "ns": "timestamp(9)", "tms": "time", "tus": "time", "tns": "time(9)",
+    "d": "date", "n": "decimal(9, 2)", "c": "date", "v": "decimal(9, 3)",
+}  # fmt: skip
+SMALL = {
+    "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_001, "tms": 1_000, "tus": 1_000_000, "tns": 1_000_000_001,
+    "d": -735_160, "n": "1234", "c": 2_932_897, "v": {"scale": 3, "value": "1234"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["debezium_json", "compatible_kafka_connect_json"])
+def test_the_schema_of_a_message_says_what_numbers_count(form: str) -> None:
+    """T15: 2 January 1970 in microseconds became September 1972, a second 16 minutes, base64 a number in digits."""
+    fields = [{"field": name, "name": word, "parameters": {"scale": "2"}} for name, word in SCHEMA_NAMES.items()]
+    if form == "debezium_json":
+        message = {
+            "schema": {"fields": [{"field": "before", "fields": fields}, {"field": "after", "fields": fields}]},
+            "payload": debezium("c", None, SMALL),
+        }  # fmt: skip
+    else:
+        message = {"schema": {"fields": fields}, "payload": SMALL}
+    [found] = decoder(LOGICAL, format=form).decode(encoded(message)).data.to_struct_array()
+    ticks = {name: found[name].cast(pa.int64()).as_py() for name in ("ms", "us", "ns", "tms", "tus", "tns")}
+    assert ticks == {
+        "ms": 86_400_000_000, "us": 86_400_000_000, "ns": 86_400_000_000_001,
+        "tms": 1_000_000, "tus": 1_000_000, "tns": 1_000_000_001,
+    }  # fmt: skip
+    assert found["n"].as_py() == Decimal("-26588.24")
+    assert found["v"].as_py() == Decimal("-2658.824")
+    assert [found[name].cast(pa.int32()).as_py() for name in ("d", "c")] == [-735_160, 2_932_897]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("ms", 1_700_000_000_000, "does not say which: set debezium_time_unit"),
+        ("tms", 1_000, "does not say which: set debezium_time_unit"),
+        ("n", "1234", "set debezium_decimals"),
+    ],
+)
+def test_a_number_whose_unit_is_not_said_is_refused(name: str, value: Any, why: str) -> None:
+    """T15: nothing is guessed by its size."""
+    made = decoder({name: LOGICAL[name]}, format="debezium_json", debezium_record_include_schema=False)
+    with pytest.raises(BadMessageError, match=rf"column '{name}'.*{why}"):
+        made.decode(encoded(debezium("c", None, {name: value})))
+
+
+@pytest.mark.parametrize(("value", "wanted"), [(12.5, "12.50"), ("12.50", "12.50"), ("MDk=", "123.45")])
+def test_a_decimal_without_a_schema_is_told_by_its_form(value: Any, wanted: str) -> None:
+    made = decoder({"n": "decimal(9, 2)"}, format="debezium_json", debezium_record_include_schema=False)
+    decoded = made.decode(encoded(debezium("c", None, {"n": value})))
+    assert changes(decoded) == [("+I", Decimal(wanted))]
+
+
+def test_column_units_name_columns() -> None:
+    with pytest.raises(ValidationError, match="debezium_column_units: the schema has no column 'x'"):
+        decoder({"a": "time"}, format="debezium_json", debezium_column_units={"x": "micros"})
 
 
 @pytest.mark.parametrize(

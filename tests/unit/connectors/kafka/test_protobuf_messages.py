@@ -171,10 +171,25 @@ def test_a_null_is_left_out() -> None:
 
 
 def test_columns_may_be_wider_or_narrower_than_their_fields() -> None:
-    value = message(EVERYTHING, i32=7, u64=9, fl=1.5, e=5, at={"seconds": 1, "nanos": 999_999_999})
+    value = message(EVERYTHING, i32=7, u64=9, fl=1.5, e=5, at={"seconds": 1, "nanos": 999_999_000})
     assert read(EVERYTHING, value, i32="tinyint", u64="bigint", fl="double", e="smallint", at="timestamp") == [
         {"i32": 7, "u64": 9, "fl": 1.5, "e": 5, "at": datetime.fromisoformat("1970-01-01T00:00:01.999999")}
     ]
+
+
+def test_nanoseconds_are_kept_or_refused() -> None:
+    """T16: they were cut."""
+    value = message(EVERYTHING, at={"seconds": -1, "nanos": 999_999_999})
+    with pytest.raises(BadMessageError, match=r"finer than microseconds; declare the column as timestamp_tz\(9\)"):
+        read(EVERYTHING, value, at="timestamp_tz")
+    found = decoder(EVERYTHING, at="timestamp_tz(9)").decode([value]).data.column("at")
+    assert found.cast(pa.int64()).to_pylist() == [-1]
+    table = table_of(EVERYTHING, at="timestamp_tz(9)")
+    records = encoder(EVERYTHING, table).encode(Batch(table.path, pa.RecordBatch.from_arrays([found], ["at"])))
+    assert records.column("value").to_pylist() == [value]
+    with pytest.raises(BadMessageError, match="not within the years 1677 to 2262"):
+        far = message(EVERYTHING, at={"seconds": -62_135_596_800})
+        decoder(EVERYTHING, at="timestamp(9)").decode([far])
 
 
 def test_what_the_columns_do_not_name_is_passed_over() -> None:
