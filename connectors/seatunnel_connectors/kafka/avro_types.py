@@ -54,7 +54,8 @@ def _check_fields(wanted: Iterable[tuple[str, DataType]], record: Mapping[str, A
 
 
 def avro_type(name: str, dtype: DataType) -> Any:
-    """The Avro type of a column: everything may be null but nested records, as in the peer's messages."""
+    """The Avro type of a column: everything may be null but nested records, as in SeaTunnel's messages. ``name`` is the
+    column's, with those around it in front: a schema names each record once."""
     plain = _PLAIN.get(dtype.kind)
     if plain is not None:
         return ["null", plain]
@@ -75,6 +76,6 @@ def avro_type(name: str, dtype: DataType) -> Any:
         case Kind.MAP if dtype.element:
             return ["null", {"type": "map", "values": avro_type(name, dtype.element)}]
         case Kind.ROW:
-            fields = [{"name": inner, "type": avro_type(inner, kind)} for inner, kind in dtype.fields]
+            fields = [{"name": inner, "type": avro_type(f"{name}.{inner}", kind)} for inner, kind in dtype.fields]
             return {"type": "record", "name": name, "fields": fields}
     raise ValueError(f"column {name!r}: Avro has no type for {dtype}")
