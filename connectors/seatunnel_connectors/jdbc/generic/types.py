@@ -220,13 +220,9 @@ def _date(value: Any) -> date:
 
 def to_values(array: pa.Array, column: Column) -> list[Any]:
     """A column as Python values; containers as JSON."""
-<<<<<<< HEAD
-    try:
-        values: list[Any] = array.to_pylist()
-    except OverflowError as error:  # a moment outside of Python's years
-        raise ValueError(str(error)) from None
-=======
->>>>>>> c249946 (Nested values in databases are JSON by the one writer: bytes in base64, numbers with their digits, empty lists as lists)
     if pa.types.is_nested(array.type):
         return json_texts(array, column.dtype).to_pylist()  # type: ignore[no-any-return]
-    return array.to_pylist()  # type: ignore[no-any-return]
+    try:
+        return array.to_pylist()  # type: ignore[no-any-return]
+    except OverflowError as error:  # a moment outside of Python's years
+        raise ValueError(str(error)) from None
