@@ -72,6 +72,10 @@ def plan(
     restore: Annotated[
         str | None, typer.Option(metavar="latest|SAVEPOINT", help="say what has changed since then, and what follows")
     ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TABLE", help="only this source table, or the end of its name; may be repeated"),
+    ] = None,
 ) -> None:
     """Show what a run would do.
 
@@ -79,7 +83,9 @@ def plan(
     """
     from seatunnel_py.cli import plan as command
 
-    raise typer.Exit(command.plan(job, variables_of(variable), job_id, restore, as_json=as_json, svg=svg))
+    raise typer.Exit(
+        command.plan(job, variables_of(variable), job_id, restore, tuple(only or ()), as_json=as_json, svg=svg)
+    )
 
 
 @app.command(epilog="Example: seatunnel run configs/shop.conf -i day=2026-01-31 --only public.orders")

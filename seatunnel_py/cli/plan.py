@@ -11,7 +11,7 @@ from seatunnel_py.cli.files import writing
 from seatunnel_py.cli.problems import tell_plain
 from seatunnel_py.cli.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, JobFileError
-from seatunnel_py.plan import explain
+from seatunnel_py.plan import explain, selection
 from seatunnel_py.plan.picture import svg as draw
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.job_changes import Change, ChangesRefused, refuse
@@ -22,6 +22,7 @@ def plan(
     variables: Mapping[str, str],
     job_id: str | None = None,
     restore: str | None = None,
+    only: tuple[str, ...] = (),
     *,
     as_json: bool,
     svg: Path | None,
@@ -32,13 +33,12 @@ def plan(
     try:
         began_with = _began_with(home, path, app.RunOptions(variables, job_id, restore=restore))
         planned = app.plan(path, variables)
+        pipelines, isolated = selection.only(planned.pipelines, planned.isolated, only)
     except JobFileError as error:
         if not as_json:
             raise
         return tell_plain(error)
-    described = explain.describe(
-        planned.job, planned.graph, planned.pipelines, planned.isolated, look=True, first=restore is None
-    )
+    described = explain.describe(planned.job, planned.graph, pipelines, isolated, look=True, first=restore is None)
     place = home.job(job_id) if job_id is not None and restore == app.LATEST else None
     changes = app.changes_since(planned, place, home.savepoints, began_with) if restore else ()
     refused = _refused(changes)

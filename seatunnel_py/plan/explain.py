@@ -1,4 +1,4 @@
-"""The plan for people and machines: one description as plain data, and its text."""
+"""The plan as plain data, for machines and for `plan_text`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from seatunnel_py.plan.guarantee import paths
 from seatunnel_py.plan.isolated import IsolatedTable
 from seatunnel_py.plan.lock_waits import naming_holders
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
+from seatunnel_py.plan.plan_text import text as text
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.redaction import redacted_plain
 
@@ -46,6 +47,7 @@ def describe(
             {"table": str(one.table), "step": one.step, "problem": one.message, "remedy": one.remedy}
             for one in isolated
         ],
+        "summary": _summary(pipelines),
         "left_out": [{"step": step, "table": str(one.path), "why": one.why} for step, one in graph.left_out],
         "notes": list(job.notes),
     }
@@ -157,82 +159,15 @@ def _sink(node: SinkNode, *, look: bool, first: bool) -> dict[str, Any]:
     return plain
 
 
+def _summary(pipelines: Iterable[Pipeline]) -> dict[str, Any]:
+    """How many tables are read, and about how many rows; None where a source cannot tell."""
+    sources = [node for one in pipelines for vertex in one.vertices if (node := vertex.source) is not None]
+    rows = [node.table.rows for node in sources]
+    known = [one for one in rows if one is not None]
+    return {"tables": len(sources), "rows_estimate": sum(known) if len(known) == len(rows) else None}
+
+
 def _present(setup: Setup) -> dict[str, Any]:
     """What is there, for machines and for people."""
     found = setup.present
     return {} if found is None else {"present": {**asdict(found), "text": found.text}}
-
-
-def text(plan: dict[str, Any]) -> str:
-    """The same for a terminal."""
-    return "\n".join(_lines(plan))
-
-
-def _lines(plan: dict[str, Any]) -> Iterable[str]:
-    vertices = sum(len(line["vertices"]) for line in plan["pipelines"])
-    shape = f"{_counted(len(plan['pipelines']), 'pipeline')}, {_counted(vertices, 'vertex', 'vertices')}"
-    if plan["isolated"]:
-        shape += f", {_counted(len(plan['isolated']), 'table')} isolated"
-    yield f"{plan['job']} ({plan['mode'].lower()}): {shape}"
-    for note in plan["notes"]:
-        yield f"note: {note}"
-    if converted := conversions.total(sink for line in plan["pipelines"] for sink in line["sinks"]):
-        yield converted
-    for line in plan["pipelines"]:
-        yield ""
-        yield f"pipeline {line['id']}: {line['name']}"
-        for vertex in line["vertices"]:
-            yield from _vertex_lines(vertex)
-        for sink in line["sinks"]:
-            yield from _sink_lines(sink)
-        for path in line["guarantees"]:
-            why = f": {path['why']}" if path["why"] else ""
-            yield f"  guarantee  {path['from']} to {path['to']}: {path['guarantee']}{why}"
-    for one in plan["isolated"]:
-        yield ""
-        yield f"ISOLATED: {one['table']} ({one['step']})"
-        yield from _problem_lines(one)
-
-
-def _counted(number: int, word: str, words: str = "") -> str:
-    return f"{number} {word if number == 1 else words or f'{word}s'}"
-
-
-def _vertex_lines(vertex: dict[str, Any]) -> Iterable[str]:
-    chain = " -> ".join(node["id"] for node in vertex["nodes"])
-    before = f"{', '.join(vertex['inputs'])} => " if vertex["inputs"] else ""
-    yield f"  vertex     {before}{chain}  (parallelism {vertex['parallelism']})"
-    first = vertex["nodes"][0]
-    columns = ", ".join(f"{name} {dtype}" for name, dtype in first["columns"].items())
-    yield f"    columns  {columns}"
-    if first.get("rows_estimate") is not None:
-        yield f"    rows     about {first['rows_estimate']:,}"
-    if "retry_rejected" in vertex:
-        times = _counted(vertex["retry_rejected"], "time")
-        yield f"    retry    rows that it rejects come back to it, at most {times}"
-    if "splits_total" in vertex:
-        shown = ", ".join(vertex["splits"][:SPLITS_SHOWN_MAX])
-        more = vertex["splits_total"] - len(vertex["splits"])
-        yield f"    splits   {vertex['splits_total']}: {shown}" + (f" … and {more} more" if more else "")
-    if "problem" in vertex:
-        yield from _problem_lines(vertex)
-
-
-def _sink_lines(sink: dict[str, Any]) -> Iterable[str]:
-    there = f": {sink['present']['text']}" if "present" in sink else ""
-    yield f"  into       {sink['target']}{there}"
-    for effect in sink["effects"]:
-        mark = "DESTROYS" if effect["destructive"] else "effect  "
-        yield f"    {mark} {effect['action']} {effect['target']}"
-        for statement in effect["statement"].splitlines():
-            yield f"             {statement}"
-    for one in sink.get("conversions", ()):
-        yield f"    converts {one['column']}: {conversions.words(one)}"
-    if "problem" in sink:
-        yield from _problem_lines(sink)
-
-
-def _problem_lines(part: dict[str, Any]) -> Iterable[str]:
-    yield f"    PROBLEM  {part['problem']}"
-    if part["remedy"]:
-        yield f"             remedy: {part['remedy']}"

@@ -1,0 +1,137 @@
+"""The plan for a terminal: a summary of all tables, what they have in common once, and each pipeline.
+
+Rules. (1) What is equal for several pipelines (a guarantee with its reason, the making of one ledger) stands once,
+above them. (2) What is of one table stands with it. (3) A plan of one pipeline has no summary.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from seatunnel_py.plan import conversions
+
+SPLITS_SHOWN_MAX = 8
+SHARED = frozenset({"create ledger", "create schema", "create database", "create topic"})
+"""Effects that several tables may have in common."""
+
+
+def text(plan: dict[str, Any]) -> str:
+    """The same for a terminal."""
+    return "\n".join(_lines(plan))
+
+
+def _lines(plan: dict[str, Any]) -> Iterable[str]:
+    pipelines = plan["pipelines"]
+    vertices = sum(len(line["vertices"]) for line in pipelines)
+    shape = f"{_counted(len(pipelines), 'pipeline')}, {_counted(vertices, 'vertex', 'vertices')}"
+    if plan["isolated"]:
+        shape += f", {_counted(len(plan['isolated']), 'table')} isolated"
+    yield f"{plan['job']} ({plan['mode'].lower()}): {shape}"
+    guarantees, effects = _common(pipelines)
+    if len(pipelines) > 1:
+        yield from _summary_lines(plan, guarantees, effects)
+    for note in plan["notes"]:
+        yield f"note: {note}"
+    if converted := conversions.total(sink for line in pipelines for sink in line["sinks"]):
+        yield converted
+    for line in pipelines:
+        yield from _pipeline_lines(line, guarantees, effects)
+    for one in plan["isolated"]:
+        yield ""
+        yield f"ISOLATED: {one['table']} ({one['step']})"
+        yield from _problem_lines(one)
+
+
+def _pipeline_lines(
+    line: dict[str, Any], guarantees: dict[tuple[str, str], int], effects: dict[tuple[str, str], int]
+) -> Iterable[str]:
+    yield ""
+    yield f"pipeline {line['id']}: {line['name']}"
+    for vertex in line["vertices"]:
+        yield from _vertex_lines(vertex)
+    for sink in line["sinks"]:
+        yield from _sink_lines(sink, effects)
+    for path in line["guarantees"]:
+        if (path["guarantee"], path["why"]) not in guarantees:
+            why = f": {path['why']}" if path["why"] else ""
+            yield f"  guarantee  {path['from']} to {path['to']}: {path['guarantee']}{why}"
+
+
+def _common(pipelines: list[dict[str, Any]]) -> tuple[dict[tuple[str, str], int], dict[tuple[str, str], int]]:
+    """Guarantees with their reason, and effects on one target, that several pipelines have, with how many times."""
+    if len(pipelines) < 2:
+        return {}, {}
+    guarantees = Counter((path["guarantee"], path["why"]) for line in pipelines for path in line["guarantees"])
+    effects = Counter(
+        (effect["action"], effect["target"])
+        for line in pipelines for sink in line["sinks"] for effect in sink["effects"] if effect["action"] in SHARED
+    )  # fmt: skip
+    return tuple({one: times for one, times in found.items() if times > 1} for found in (guarantees, effects))  # type: ignore[return-value]
+
+
+def _summary_lines(
+    plan: dict[str, Any], guarantees: dict[tuple[str, str], int], effects: dict[tuple[str, str], int]
+) -> Iterable[str]:
+    summary = plan["summary"]
+    rows = "" if summary["rows_estimate"] is None else f", about {summary['rows_estimate']:,} rows"
+    yield f"{_counted(summary['tables'], 'table')}{rows}"
+    sinks = [sink for line in plan["pipelines"] for sink in line["sinks"]]
+    becomes = Counter(sink["present"]["treatment"] for sink in sinks if "present" in sink and "problem" not in sink)
+    problems = sum("problem" in part for line in plan["pipelines"] for part in (*line["vertices"], *line["sinks"]))
+    words = [f"{times} {treatment}" for treatment, times in becomes.items()] + [f"{problems} PROBLEM"] * bool(problems)
+    if words:
+        yield f"  targets    {', '.join(words)}"
+    paths = sum(len(line["guarantees"]) for line in plan["pipelines"])
+    for (guarantee, why), times in guarantees.items():
+        of = "all" if times == paths else f"{times} of {paths}"
+        yield f"  guarantee  {of}: {guarantee}{f': {why}' if why else ''}"
+    for (action, target), times in effects.items():
+        yield f"  effect     {action} {target} (for {times} tables)"
+
+
+def _counted(number: int, word: str, words: str = "") -> str:
+    return f"{number} {word if number == 1 else words or f'{word}s'}"
+
+
+def _vertex_lines(vertex: dict[str, Any]) -> Iterable[str]:
+    chain = " -> ".join(node["id"] for node in vertex["nodes"])
+    before = f"{', '.join(vertex['inputs'])} => " if vertex["inputs"] else ""
+    yield f"  vertex     {before}{chain}  (parallelism {vertex['parallelism']})"
+    first = vertex["nodes"][0]
+    columns = ", ".join(f"{name} {dtype}" for name, dtype in first["columns"].items())
+    yield f"    columns  {columns}"
+    if first.get("rows_estimate") is not None:
+        yield f"    rows     about {first['rows_estimate']:,}"
+    if "retry_rejected" in vertex:
+        times = _counted(vertex["retry_rejected"], "time")
+        yield f"    retry    rows that it rejects come back to it, at most {times}"
+    if "splits_total" in vertex:
+        shown = ", ".join(vertex["splits"][:SPLITS_SHOWN_MAX])
+        more = vertex["splits_total"] - len(vertex["splits"])
+        yield f"    splits   {vertex['splits_total']}: {shown}" + (f" … and {more} more" if more else "")
+    if "problem" in vertex:
+        yield from _problem_lines(vertex)
+
+
+def _sink_lines(sink: dict[str, Any], common: dict[tuple[str, str], int]) -> Iterable[str]:
+    there = f": {sink['present']['text']}" if "present" in sink else ""
+    yield f"  into       {sink['target']}{there}"
+    for effect in sink["effects"]:
+        if (effect["action"], effect["target"]) in common:
+            continue
+        mark = "DESTROYS" if effect["destructive"] else "effect  "
+        yield f"    {mark} {effect['action']} {effect['target']}"
+        for statement in effect["statement"].splitlines():
+            yield f"             {statement}"
+    for one in sink.get("conversions", ()):
+        yield f"    converts {one['column']}: {conversions.words(one)}"
+    if "problem" in sink:
+        yield from _problem_lines(sink)
+
+
+def _problem_lines(part: dict[str, Any]) -> Iterable[str]:
+    yield f"    PROBLEM  {part['problem']}"
+    if part["remedy"]:
+        yield f"             remedy: {part['remedy']}"
