@@ -67,7 +67,8 @@ def test_a_killed_driver_is_killed_also_where_one_before_it_was_stopped(stream: 
     assert stream.ask("list")[0]["state"] == "RUNNING"
     kill9(second.pid)
     second.communicate()
-    assert stream.ask("list")[0]["state"] == "KILLED"
+    job = stream.ask("list")[0]
+    assert job["state"] == "KILLED" and job["rows_read"] > job["rows_read_this_run"] > 0
     killed = stream.ask("show", "job")
     assert (killed["state"], killed["receipt"]) == ("KILLED", None)
     text = seatunnel(stream.home, "jobs", "show", "job").out
@@ -86,3 +87,35 @@ def test_a_killed_driver_is_killed_also_where_one_before_it_was_stopped(stream: 
     assert finish(last).code == 143
     ended = stream.ask("show", "job")
     assert (ended["state"], ended["receipt"]["driver"]) == ("STOPPED", 3)
+
+
+def test_row_counts_of_a_running_job_are_those_of_now(stream: Stream) -> None:
+    """P1: 0 rows with 34,550 in the table, and after a restore the rows of the run before."""
+
+    def arrived() -> int:
+        return sum(len(path.read_text().splitlines()) for path in stream.files())
+
+    def caught_up() -> dict[str, Any] | None:
+        (job,) = stream.ask("list")
+        return job if job["rows_read"] is not None and job["rows_read"] >= arrived() else None
+
+    first = stream.run()
+    rows = arrived()
+    running = wait_alive(first, "the rows that have arrived", caught_up)
+    assert running["rows_read"] == running["rows_read_this_run"] >= rows
+    assert running["rows_read"] % 100 == 0, "splits have a hundred rows"
+    assert 0 < running["seconds"] < 60 and running["job_name"] == "shop events"
+    kill9(first.pid)
+    first.communicate()
+
+    before = arrived()
+    second = stream.run("--restore", "latest")
+    restored = wait_alive(second, "the rows that have arrived", caught_up)
+    assert restored["rows_read"] - restored["rows_read_this_run"] == before, "what earlier drivers had read, exactly"
+    header, line = seatunnel(stream.home, "jobs", "list").out.splitlines()
+    assert header.split() == ["JOB", "STATE", "STARTED", "DURATION", "ROWS", "READ", "THIS", "RUN", "NAME", "FILE"]
+    assert line.startswith("job  RUNNING") and "shop events" in line
+    text = seatunnel(stream.home, "jobs", "show", "job").out
+    assert "rows read, " in text and "of them in this run" in text
+    shown = stream.ask("show", "job")["counters"]["tables"][0]
+    assert shown["rows_read_before"] == before and shown["rows_read"] >= restored["rows_read"]

@@ -35,6 +35,7 @@ from seatunnel_py.runtime.settings import Settings, settings_of
 from seatunnel_py.runtime.shared_job import JOB, PLAN, RECEIPT, SharedJob
 from seatunnel_py.runtime.storages import open_storage
 from seatunnel_py.runtime.takeover import SEEN, Authority, Seen, take_over
+from seatunnel_py.runtime.totals import read_in
 from seatunnel_py.runtime.unit_journal import JournalFile
 from seatunnel_py.work.segments import remove_all
 from seatunnel_py.work.unit import FailureKind, UnitFailure
@@ -78,7 +79,7 @@ def drive(
         if job.file.env.job_mode is JobMode.STREAMING:
             gc.set_threshold(*GARBAGE_OF_STREAMS_AFTER)
         started = time.time()
-        tell(_started(work, place, started, run.authority.incarnation))
+        tell(_started(work, place, started, run.authority))
         for one in apart:
             tell(TableChanged(f"isolated {one.table}", one.table, one.state, started, one.cause, (one.table,)))
 
@@ -194,7 +195,7 @@ class _Run:
         about = {"job_id": place.job_id, "job_name": job.name, "job_file": job.file.path, "plan": plan}
         keeper = SavepointKeeper(self._savepoints, authority.lineage, authority.incarnation, about)
         others = () if self.shared is None else (self.opened.storage,)
-        return Desk(Control(LocalStorage(place.path), *others), place.driver, keeper, place.hold)
+        return Desk(Control(LocalStorage(place.path), *others), place.driver, keeper, place.hold, place.keep_counters)
 
     def leave(self, driver: Driver) -> None:
         """Remove what nobody needs any longer. Not every target can refuse an older driver: what became of the job is
@@ -216,14 +217,15 @@ class _Run:
             quarantine.sweep(Path(self.settings.errors.location), self.authority.lineage)
 
 
-def _started(work: Work, place: JobPlace, at: float, driver: int) -> JobStarted:
+def _started(work: Work, place: JobPlace, at: float, authority: Authority) -> JobStarted:
     job, pipelines = work.job, work.pipelines
     names = tuple(str(path) for line in pipelines for path in line.tables)
     names += tuple(str(one.table) for one in work.isolated)
-    expected = {key: _rows(line) for key, line in keys(pipelines).items()}
-    known = {key: rows for key, rows in expected.items() if rows is not None}
+    expected = {line.id: _rows(line) for line in pipelines}
+    known = {name: rows for name, rows in expected.items() if rows is not None}
     rows = sum(known.values()) if len(known) == len(expected) else None
-    return JobStarted(place.job_id, job.name, names, rows, at, driver, known)
+    before = {line.id: sum(read_in(authority.records.get(key)).values()) for key, line in keys(pipelines).items()}
+    return JobStarted(place.job_id, job.name, names, rows, at, authority.incarnation, known, before)
 
 
 def _rows(pipeline: Pipeline) -> int | None:
@@ -234,7 +236,7 @@ def _rows(pipeline: Pipeline) -> int | None:
 
 def _seconds(driver: Driver, began: float, started: float, ended: float) -> Seconds:
     first = driver.first_unit_at
-    data = 0.0 if first is None else (driver.last_commit_at or first) - first
+    data = 0.0 if first is None else (driver.last_commit_at or ended) - first
     first_row = driver.first_row_at - began if driver.first_row_at else None
     return Seconds(ended - began, started - began, data, first_row)
 

@@ -16,7 +16,7 @@ state_app = typer.Typer(no_args_is_help=True, help="Where jobs stand.")
 
 @jobs_app.command("list", epilog="Example: seatunnel jobs list --json")
 def jobs_list(file: StoreOf = None, variable: Variables = None, as_json: AsJson = False) -> None:
-    """All known jobs, oldest first.
+    """All known jobs, newest first.
 
     With --file those that share its checkpoint.location, from whatever machine.
     """

@@ -86,6 +86,12 @@ class KnownJob:
         return shared or (own if ours else None)
 
     @property
+    def counters(self) -> dict[str, Any] | None:
+        """Of its driver, where that runs or ran on this machine."""
+        counters = self.place.counters
+        return counters if counters and counters["run"] == (self.about or {}).get("driver") else None
+
+    @property
     def state(self) -> str:
         """Liveness is the lock. From far away a driver that is dead looks like one that runs."""
         if self.here:

@@ -12,6 +12,16 @@ def count(number: float) -> str:
     return f"{number:,.0f}"
 
 
+def counted(number: int, word: str, words: str = "") -> str:
+    """``1 table``, ``12,300 tables``."""
+    return f"{count(number)} {word if number == 1 else words or f'{word}s'}"
+
+
+def tables(number: int) -> str:
+    """``1 table``, ``40 tables``."""
+    return counted(number, "table")
+
+
 def and_more(total: int, shown: int, what: str = "") -> Iterator[str]:
     """The line below a list of which a terminal is shown only the first."""
     if total > shown:

@@ -71,12 +71,14 @@ class _Moving:
 
     since: float
     expected: int | None = None
+    before: int = 0
     rows: int = 0
     bytes: int = 0
 
     def cells(self, now: float) -> tuple[str, ...]:
         rate = f"{count(self.rows / max(now - self.since, 1e-6))} rows/s"
-        return f"{count(self.rows)} rows", percent(self.rows, self.expected), rate, size(self.bytes)
+        done = percent(self.before + self.rows, self.expected)
+        return f"{count(self.rows)} rows", done, rate, size(self.bytes)
 
 
 class _View:
@@ -88,6 +90,7 @@ class _View:
         self.expected: int | None = None
         self.states: Counter[TableState] = Counter()
         self.rows_of: Mapping[str, int] = {}
+        self.read: dict[str, int] = {}  # by pipeline, with what earlier drivers have read
         self.running: dict[str, _Moving] = {}
         self.names: dict[str, str] = {}  # of pipelines: two may read tables of one name
         self.state_of: dict[str, TableState] = {}
@@ -101,9 +104,11 @@ class _View:
             case JobStarted():
                 self.started = time.monotonic()
                 self.tables, self.expected, self.rows_of = len(event.tables), event.rows, event.rows_of
+                self.read = dict(event.read_before)
             case RowsMoved():
                 self.rows += event.rows
                 self.bytes += event.bytes
+                self.read[event.pipeline] = self.read.get(event.pipeline, 0) + event.rows
                 if moving := self.running.get(event.pipeline):
                     moving.rows += event.rows
                     moving.bytes += event.bytes
@@ -112,6 +117,7 @@ class _View:
             case UnitRetried(unit=unit) if unit == ANEW:
                 if moving := self.running.pop(event.pipeline, None):
                     self.rows -= moving.rows
+                    self.read[event.pipeline] = 0
                 self._begins(event.pipeline)
                 return Text(f"{event.name}: begins anew: {self._cause(event)}", "yellow")
             case UnitRetried():
@@ -151,7 +157,8 @@ class _View:
         return None
 
     def _begins(self, pipeline: str) -> None:
-        self.running.setdefault(pipeline, _Moving(time.monotonic(), self.rows_of.get(pipeline)))
+        about = self.rows_of.get(pipeline), self.read.get(pipeline, 0)
+        self.running.setdefault(pipeline, _Moving(time.monotonic(), *about))
 
     def _cause(self, event: UnitRetried | UnitGivenUp | TableChanged | SinkLeftOut) -> str:
         cause = first_line(event.failure.message) if event.failure else ""
@@ -166,15 +173,30 @@ class _View:
         text = f"{ended}/{self.tables} tables"
         if failed:
             text += f" ({failed} failed)"
-        parts = [text, f"{count(self.rows)} rows", percent(self.rows, self.expected)]
+        parts = [text, f"{count(self.rows)} rows", self._percent()]
         parts += [f"{count(self.rows / elapsed)} rows/s", size(self.bytes), self._left(elapsed)]
         return "  ".join(filter(None, parts))
 
+    def _percent(self) -> str:
+        if self.tables and self.states[TableState.DONE] == self.tables:
+            return "100 %"
+        return percent(sum(self.read.values()), self._expected())
+
+    def _expected(self) -> int | None:
+        """What all tables together come to: those that have ended as they are, however wrong their estimates were."""
+        if self.expected is None:
+            return None
+        return sum(
+            self.read.get(name, 0) if name in self.state_of and self.state_of[name].ended else rows
+            for name, rows in self.rows_of.items()
+        )
+
     def _left(self, elapsed: float) -> str:
         """How long it will take yet, once there is enough to judge by."""
-        if not self.expected or elapsed < JUDGED_AFTER_SECONDS or not 0 < self.rows < self.expected:
+        expected, read = self._expected(), sum(self.read.values())
+        if not expected or elapsed < JUDGED_AFTER_SECONDS or not self.rows or read >= expected:
             return ""
-        return f"about {seconds(elapsed * (self.expected / self.rows - 1))} left"
+        return f"about {seconds(elapsed * (expected - read) / self.rows)} left"
 
     def render(self) -> RenderableType:
         if not self.tables:
@@ -185,11 +207,10 @@ class _View:
             state = self.state_of[pipeline].value.lower()
             grid.add_row(Text(f"  {self.names[pipeline]}"), state, *moving.cells(now))
         more = len(self.running) - SHOWN_MAX
-        done = ProgressBar(
-            total=self.expected or self.tables,
-            completed=self.rows if self.expected else sum(n for s, n in self.states.items() if s.ended),
-            width=30,
-        )
+        ended = sum(number for state, number in self.states.items() if state.ended)
+        expected = None if ended == self.tables else self._expected()
+        completed = sum(self.read.values()) if expected else ended
+        done = ProgressBar(total=expected or self.tables, completed=completed, width=30)
         head = Table.grid(padding=(0, 2))
         head.add_row(done, self.summary)
         return Group(head, grid, Text(f"  … and {more} more", "dim") if more > 0 else Text())

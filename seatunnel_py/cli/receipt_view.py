@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from io import StringIO
 from pathlib import Path
@@ -13,7 +13,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from seatunnel_py.cli.numbers import count, seconds, size
+from seatunnel_py.cli.numbers import count, seconds, size, tables
 from seatunnel_py.cli.safe_console import safe_console
 from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.home import Home
@@ -48,6 +48,8 @@ def receipt_text(receipt: Receipt, home: Home) -> str:
         for into in table.targets:
             if into.stands is not None:
                 console.print(_left_out(table, into), soft_wrap=True)
+    for line in _this_run(receipt):
+        console.print(line, soft_wrap=True)
     if not receipt.total("rows_read") and all(table.state is TableState.DONE for table in receipt.tables):
         console.print("0 rows were read: the sources are empty, or their filters match nothing", style="yellow")
     for note in receipt.notes:
@@ -70,10 +72,7 @@ def _heading(receipt: Receipt) -> Text:
 def _table(receipt: Receipt) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_footer=True, pad_edge=False)
     total = receipt.seconds
-    rate = receipt.total("rows_read") / total.data if total.data > 0 else 0.0
-    table.add_column(
-        "table", footer=f"{len(receipt.tables)} table{'s' * (len(receipt.tables) != 1)}", overflow="fold", min_width=12
-    )
+    table.add_column("table", footer=tables(len(receipt.tables)), overflow="fold", min_width=12)
     table.add_column("into", overflow="fold", min_width=16)
     table.add_column("read", justify="right", no_wrap=True, footer=count(receipt.total("rows_read")))
     table.add_column("written", justify="right", no_wrap=True, footer=count(receipt.total("rows_written")))
@@ -82,7 +81,7 @@ def _table(receipt: Receipt) -> Table:
     table.add_column("bytes", justify="right", no_wrap=True, footer=size(receipt.total("bytes_written")))
     table.add_column("time", justify="right", no_wrap=True, footer=seconds(total.total))
     table.add_column("before", overflow="fold", min_width=8)
-    table.add_column("", footer=f"{count(rate)} rows/s", no_wrap=True)
+    table.add_column("", footer="" if receipt.rate is None else f"{count(receipt.rate)} rows/s", no_wrap=True)
     shown = _shown(receipt)
     for row in shown:
         table.add_row(
@@ -93,9 +92,9 @@ def _table(receipt: Receipt) -> Table:
             count(row.rows_filtered),
             count(row.rows_rejected),
             "\n".join(_known(into.bytes_written, size) for into in row.targets),
-            seconds(row.seconds),
+            "–" if row.kept else seconds(row.seconds),
             "\n".join(into.present.text if into.present else "" for into in row.targets),
-            Text(row.state.value.lower(), "green" if row.state is TableState.DONE else "red"),
+            _word(row),
         )
     hidden = len(receipt.tables) - len(shown)
     if hidden:
@@ -107,7 +106,8 @@ def _lines(receipt: Receipt) -> Text:
     """The same for a terminal that is too narrow for the table, where rich would cut names and numbers."""
     lines = Text()
     for row in _shown(receipt):
-        lines.append(f"\n{row.state.value.lower():8}", "green" if row.state is TableState.DONE else "red")
+        word = _word(row)
+        lines.append(f"\n{word.plain:8}", word.style)
         lines.append(f" {row.table}\n", "bold")
         for into in row.targets:
             before = f", {into.present.text}" if into.present else ""
@@ -115,13 +115,29 @@ def _lines(receipt: Receipt) -> Text:
             lines.append(f"         -> {_short(into.target)}: {written}\n")
         others = [(row.rows_filtered, "filtered"), (row.rows_rejected, "rejected")]
         parts = [f"{count(row.rows_read)} read", *(f"{count(rows)} {what}" for rows, what in others if rows)]
-        lines.append(f"         {', '.join(parts)}; {size(row.bytes_written)}, {seconds(row.seconds)}\n")
+        took = "" if row.kept else f", {seconds(row.seconds)}"
+        lines.append(f"         {', '.join(parts)}; {size(row.bytes_written)}{took}\n")
     hidden = len(receipt.tables) - len(_shown(receipt))
     lines.append(f"… and {hidden} more, done\n" if hidden else "")
     totals = [f"{count(receipt.total(f'rows_{what}'))} {what}" for what in ("read", "written", "filtered", "rejected")]
-    many = f"{len(receipt.tables)} table{'s' * (len(receipt.tables) != 1)}"
-    lines.append(f"\n{many}: {', '.join(totals)}; {seconds(receipt.seconds.total)}\n")
+    lines.append(f"\n{tables(len(receipt.tables))}: {', '.join(totals)}; {seconds(receipt.seconds.total)}\n")
     return lines
+
+
+def _word(row: TableReceipt) -> Text:
+    """What became of a table; one that was done before this run was kept as it is."""
+    word = "kept" if row.kept and row.state is TableState.DONE else row.state.value.lower()
+    return Text(word, "green" if row.state is TableState.DONE else "red")
+
+
+def _this_run(receipt: Receipt) -> Iterator[str]:
+    """Of a job that was gone on with: the table has the counts of all its runs."""
+    kept = sum(table.kept for table in receipt.tables)
+    if kept or any(table.rows_read_before for table in receipt.tables):
+        total, now = receipt.total("rows_read"), receipt.total("rows_read_this_run")
+        yield f"this run read {count(now)} of these {count(total)} rows, the runs before it {count(total - now)}"
+    if kept:
+        yield f"{tables(kept)} {'was' if kept == 1 else 'were'} done before this run, and kept"
 
 
 def _state(into: TargetReceipt, table: TableReceipt) -> str:

@@ -21,6 +21,7 @@ from seatunnel_py.protocol.coordinator_commands import CheckpointEnded, Coordina
 from seatunnel_py.protocol.coordinator_events import SavepointRequested
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.control import Answer, Control, Request, Wish
+from seatunnel_py.runtime.counters import Counters
 from seatunnel_py.runtime.events import JobEvent, RequestAnswered
 from seatunnel_py.runtime.explaining import Standing
 from seatunnel_py.runtime.receipt import TableState
@@ -61,11 +62,21 @@ class _Open:
 
 
 class Desk:
-    """``run`` names this run, as requests do. ``show`` shows people that this driver lives."""
+    """``run`` names this run, as requests do. ``show`` shows people that this driver lives, ``count`` how far it has
+    come."""
 
-    def __init__(self, control: Control, run: str, keeper: Keeper, show: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        control: Control,
+        run: str,
+        keeper: Keeper,
+        show: Callable[[], None] = lambda: None,
+        count: Callable[[Mapping[str, Any]], None] = lambda counters: None,
+    ) -> None:
         self._control = control
         self._show = show
+        self._count = count
+        self._counters: Counters | None = None
         self._run = run
         self._keeper = keeper
         self._open: dict[str, _Open] = {}
@@ -80,6 +91,7 @@ class Desk:
         self._driver = driver
         self._lives = lives
         self._watch = Watch(driver, lives)
+        self._counters = Counters(self._run, driver.incarnation, lives)
         self._poll()
 
     @property
@@ -91,6 +103,8 @@ class Desk:
         """Something has happened in the job."""
         if self._watch is not None:
             self._watch.saw(event)
+        if self._counters is not None:
+            self._counters.saw(event)
 
     def close(self) -> None:
         """The driver ends: what is asked now is asked too late."""
@@ -106,6 +120,9 @@ class Desk:
     def _poll(self) -> None:
         if self._watch is not None:
             self._watch.look()
+        counters = self._counters.due(self._driver.now()) if self._counters is not None else None
+        if counters is not None:
+            self._aside(partial(self._count, counters), lambda _: None)
         self._looks += 1
         everywhere = self._looks % FAR_EVERY == 1
         self._aside(partial(self._look_in, everywhere=everywhere), partial(self._asked, everywhere=everywhere))

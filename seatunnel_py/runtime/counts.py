@@ -51,10 +51,14 @@ class Counts:
         left: Mapping[str, tuple[UnitFailure, Stand]] = MappingProxyType({}),
         apart: Collection[str] = (),
         present: Mapping[str, Present] = MappingProxyType({}),
+        before: Mapping[str, int] = MappingProxyType({}),
+        *,
+        kept: bool = False,
     ) -> tuple[TableReceipt, ...]:
         """The receipts of the source tables, from sums and failed attempts by vertex. ``left``: sink nodes that were
         left out, why, and where they stand; a table that one of them has not got whole is left out there. ``apart``:
-        those that another pipeline speaks for. ``present``: what was in the targets of sink nodes before."""
+        those that another pipeline speaks for. ``present``: what was in the targets of sink nodes before. ``before``:
+        rows that earlier drivers have read, by vertex; ``kept``: they had done everything."""
         sums = dict.fromkeys(self._tables, Tally())
         failed = dict.fromkeys(self._tables, 0)
         for vertex, book in self._books.items():
@@ -81,6 +85,8 @@ class Counts:
                 failed[vertex],
                 seconds,
                 causes[vertex],
+                before.get(vertex, 0),
+                kept,
             )
             for vertex, table in self._tables.items()
         )

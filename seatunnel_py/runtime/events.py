@@ -15,7 +15,8 @@ ANEW = "begin anew"
 @dataclass(frozen=True, slots=True)
 class JobStarted:
     """The plan stands and work begins. ``rows`` are the sources' estimates, where they all have one, ``rows_of`` those
-    of single pipelines; ``driver`` counts the drivers that the job has had."""
+    of single pipelines; ``driver`` counts the drivers that the job has had; ``read_before``: rows that earlier ones
+    have read, by pipeline."""
 
     job_id: str
     job_name: str
@@ -24,6 +25,7 @@ class JobStarted:
     at: float
     driver: int = 1
     rows_of: Mapping[str, int] = field(default_factory=dict)
+    read_before: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

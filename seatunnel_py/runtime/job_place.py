@@ -127,6 +127,18 @@ class JobPlace:
             about = {**(self.read("job") or {}), "failed": why} if before is None else before
             write_json(self.path / "job.json", about)
 
+    @property
+    def counters(self) -> dict[str, Any] | None:
+        """How far the driver has come that has the job now, or had come when it died; None where it has not said so."""
+        about, counters = self.read("job"), self.read("counters")
+        ours = about is not None and counters is not None and counters.get("run") == about.get("driver")
+        return counters if ours else None
+
+    def keep_counters(self, counters: Mapping[str, Any]) -> None:
+        """How far this driver has come."""
+        if self._ours():
+            write_json(self.path / "counters.json", counters, durable=False)
+
     def keep_plan(self, plan: Mapping[str, Any]) -> None:
         """What a later run of the job compares its own plan with."""
         if self._ours():
@@ -192,6 +204,7 @@ _OLD_KEYS = {
         "checkpoint_location", "failed",
     ),
     "plan": ("steps", "pipelines", "store"),
+    "counters": (),
     "receipt": (
         "job_id", "job_name", "tables", "seconds", "notes", "stopped_by", "state", "exit_code", "totals", "driver",
         "run",
@@ -200,6 +213,7 @@ _OLD_KEYS = {
 _WAYS_ON = {
     "job": f"give it back from a copy, or remove it: `--restore latest` writes it anew; or {BEGIN_ANEW}",
     "plan": f"give it back from a copy; or {BEGIN_ANEW}",
+    "counters": "remove it: a driver that runs writes it anew",
     "receipt": f"give it back from a copy, or remove it: the job then counts as not ended; or {BEGIN_ANEW}",
 }
 
@@ -233,13 +247,14 @@ def expecting(place: Path) -> Iterator[None]:
         ) from error
 
 
-def write_json(path: Path, data: Mapping[str, Any]) -> None:
-    """Whole or not at all: a reader never sees half a file."""
+def write_json(path: Path, data: Mapping[str, Any], *, durable: bool = True) -> None:
+    """Whole or not at all: a reader never sees half a file. Not ``durable``: a machine that stops may lose it."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     with expecting(path.parent):
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     with naming(path), expecting(path.parent), os.fdopen(descriptor, "w") as file:
         file.write(sealed_json(f"{path.parent.name}/{path.name}", data))
         file.flush()
-        os.fsync(file.fileno())
+        if durable:
+            os.fsync(file.fileno())
         temporary.rename(path)

@@ -152,7 +152,7 @@ class Driver:
             self._threads.close()
             self._journal.close()
         now = self.now()
-        return tuple(receipt for life in self._lives.values() for receipt in life.receipts(now))
+        return tuple(receipt for life in self._lives.values() for receipt in life.totals.receipts(now))
 
     def _begin(self, begun: Callable[[], None]) -> None:
         try:
@@ -178,6 +178,11 @@ class Driver:
             if self._desk is not None:
                 self._desk.close()
             self.engine.stop()
+
+    @property
+    def incarnation(self) -> int:
+        """Which of the job's drivers this is."""
+        return self._authority.incarnation
 
     @property
     def resumable(self) -> bool:

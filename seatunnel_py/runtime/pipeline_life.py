@@ -41,13 +41,14 @@ from seatunnel_py.runtime.left_out import LeftOut
 from seatunnel_py.runtime.leftovers import Leftovers
 from seatunnel_py.runtime.orders import perform_task
 from seatunnel_py.runtime.reading import deal
-from seatunnel_py.runtime.receipt import TableReceipt, TableState
+from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.renewing import Renewing
 from seatunnel_py.runtime.restarts import Restarts
 from seatunnel_py.runtime.resuming import Past, Start, references_of, start
 from seatunnel_py.runtime.segment_retention import Segments
 from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.runtime.subtask_run import SubtaskRun
+from seatunnel_py.runtime.totals import Totals
 from seatunnel_py.runtime.unit_journal import dropped_line, graph_line
 from seatunnel_py.runtime.world import World
 from seatunnel_py.work.unit import Unit, UnitFailure, UnitId, UnitResult
@@ -83,6 +84,7 @@ class PipelineLife:
         self.ended_at: float | None = None
         self.coordinator: Coordinator | None = None
         self.counts = Counts(pipeline)
+        self.totals = Totals(self)
         self.references = references_of(pipeline)
         self.world = world
         self._claim = claim
@@ -98,7 +100,7 @@ class PipelineLife:
         self.completion = Completion(self)
         self.subtasks: dict[Subtask, SubtaskRun] = {}
         self.left_out = LeftOut(self)
-        self._rest: TableState | None = None
+        self.rest: TableState | None = None
         self.restarts = Restarts()
         self.replaced = False  # by another life of the same pipeline in this driver
         self.behind = behind
@@ -156,6 +158,7 @@ class PipelineLife:
         for vertex in self.pipeline.vertices:
             self.subtasks |= self._subtasks_of(vertex)
         self.left_out.begin(outcome.record, self._past)
+        self.totals.begin(outcome.record)
         self.world.when_begun(partial(self._enter, outcome, coordinator))
 
     def _enter(self, outcome: Start, coordinator: Coordinator) -> None:
@@ -306,7 +309,7 @@ class PipelineLife:
 
     def arrived(self, state: TableState) -> None:
         """Everything that takes part has come to its end, in this state; who was left out has not."""
-        self.failure, self._rest = None, state
+        self.failure, self.rest = None, state
         vertices = sorted(self.left_out.nodes.values())
         if vertices and state is TableState.DONE:
             self.change(TableState.ISOLATED, self.left_out.cause(vertices[0]))
@@ -388,14 +391,3 @@ class PipelineLife:
     def tell_state(self, failure: UnitFailure | None) -> None:
         tables = tuple(map(str, self.pipeline.tables))
         self.tell(TableChanged(self.id, self.pipeline.name, self.state, self.now(), failure, tables))
-
-    def receipts(self, at: float) -> tuple[TableReceipt, ...]:
-        """What became of each of its source tables."""
-        state = self._rest or (self.state if self.state.ended else TableState.STOPPED)
-        tallies = self.left_out.tallies(done=state is TableState.DONE)
-        began = at if self.started_at is None else self.started_at  # one may end before the engine is there
-        seconds = max(0.0, (self.ended_at or at) - began)
-        left, apart = self.left_out.receipts(), self.left_out.nodes_apart
-        return self.counts.receipts(
-            tallies, self.failures, state, seconds, self.failure, left, apart, self.prepared.present
-        )

@@ -72,7 +72,8 @@ class TargetReceipt:
 class TableReceipt:
     """One source table of one pipeline. ``rows_written`` is the sum over its ``targets``: a row that two sinks take
     counts twice in it, and once in each. With one target, and unless a step makes other rows out of the ones that
-    it gets, read = written + filtered + rejected."""
+    it gets, read = written + filtered + rejected. All counts are of all drivers that the job has had;
+    ``rows_read_before`` were read by earlier ones. A table that is ``kept`` was done before this run."""
 
     table: str
     targets: tuple[TargetReceipt, ...]
@@ -85,6 +86,13 @@ class TableReceipt:
     attempts: int = 0
     seconds: float = 0.0
     cause: UnitFailure | None = None
+    rows_read_before: int = 0
+    kept: bool = False
+
+    @property
+    def rows_read_this_run(self) -> int:
+        """Of the rows that were read, those that this run has read: none that it reads anew are lost in between."""
+        return max(0, self.rows_read - self.rows_read_before)
 
     @property
     def states(self) -> frozenset[TableState]:
@@ -146,6 +154,12 @@ class Receipt:
             ExitCode.SOME_TABLES_FAILED: "SOME_TABLES_FAILED",
         }.get(self.exit_code, "STOPPED")
 
+    @property
+    def rate(self) -> float | None:
+        """Rows that this run has read in a second; None where it has moved none for any time."""
+        rows = self.total("rows_read_this_run")
+        return rows / self.seconds.data if rows and self.seconds.data > 0 else None
+
     def total(self, name: str) -> int:
         """The sum of one of the counts over all tables."""
         return sum(getattr(table, name) for table in self.tables)
@@ -167,4 +181,5 @@ class Receipt:
             "state": self.state,
             "exit_code": self.exit_code,
             "totals": {name: self.total(name) for name in totals},
+            "this_run": {"rows_read": self.total("rows_read_this_run"), "rows_per_second": self.rate},
         }

@@ -71,3 +71,30 @@ def test_a_table_that_begins_anew_counts_from_nothing(now: list[float]) -> None:
 
     assert "0 rows" in view.summary
     assert "a running 0 rows 0 % 0 rows/s 0 B" in shown(view)
+
+
+def test_success_is_a_hundred_percent(now: list[float]) -> None:
+    """P1: "3/3 tables 83 % about 4.9 s left" was the last that was seen: an estimate that is too large is no news of
+    what is left, and a table that has ended has none."""
+    view = started(3000, {"a": 1000, "b": 2000})
+    view.take(RowsMoved("a", "a", 700, 1, 0.0))
+    view.take(TableChanged("a", "a", TableState.DONE, 0.0, tables=("a",)))
+    view.take(RowsMoved("b", "b", 1000, 1, 0.0))
+    now[0] += 10.0
+    assert "62 %" in view.summary and "about 5.9 s left" in view.summary
+
+    view.take(TableChanged("b", "b", TableState.DONE, 0.0, tables=("b",)))
+
+    assert view.summary.startswith("2/2 tables  1,700 rows  100 %  170 rows/s") and "left" not in view.summary
+
+
+def test_what_earlier_drivers_have_read_counts_as_done(now: list[float]) -> None:
+    """Rows and rates are those of this run."""
+    view = progress._View()
+    view.take(JobStarted("j", "job", ("a",), 1000, 0.0, 2, {"a": 1000}, {"a": 500}))
+    view.take(TableChanged("a", "a", TableState.RUNNING, 0.0, tables=("a",)))
+    view.take(RowsMoved("a", "a", 250, 1, 0.0))
+    now[0] += 10.0
+
+    assert view.summary == "0/1 tables  250 rows  75 %  25 rows/s  1 B  about 10 s left"
+    assert "a running 250 rows 75 % 25 rows/s 1 B" in shown(view)

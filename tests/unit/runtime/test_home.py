@@ -121,7 +121,7 @@ def test_a_record_that_cannot_be_read_is_named_and_hides_no_other_job(
     with pytest.raises(SeaTunnelError, match=re.escape(str(broken))):
         home.job("broken").read("receipt")
     assert listing(Where(), as_json=False) == 0
-    lines = capsys.readouterr().out.splitlines()
+    _, *lines = capsys.readouterr().out.splitlines()
     assert sorted(line.split()[:2] for line in lines) == [["broken", "UNREADABLE"], ["good", "SUCCESS"]]
 
 

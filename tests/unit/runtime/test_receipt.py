@@ -225,3 +225,25 @@ def test_text_has_a_line_per_target_with_its_own_rows() -> None:
     assert "a note [/with] brackets" in text
     assert any(line[:4] == ["people", "lake", "7", "–"] for line in lines)
     assert "u#0.e0.a0 went wrong" in text
+
+
+def restored(*, kept: bool, before: int, data: float) -> Receipt:
+    row = TableReceipt("a", (TargetReceipt("lake", 50, 1),), DONE, 50, 50, rows_read_before=before, kept=kept)
+    return Receipt("j", "job", (row,), Seconds(2.0, 1.0, data))
+
+
+def test_a_rate_is_of_what_this_run_has_read() -> None:
+    """P1: tables that a restore kept were read at 9,946,074 rows/s, in 0.0 s."""
+    kept = restored(kept=True, before=50, data=0.001)
+    assert (kept.rate, kept.to_plain()["this_run"]) == (None, {"rows_read": 0, "rows_per_second": None})
+    text = receipt_text(kept, Home.of_environment())
+    (line,) = [line for line in text.splitlines() if line.startswith(" a ")]
+    assert line.split()[-2:] == ["–", "kept"]
+    assert "rows/s" not in text and "1 table was done before this run, and kept" in text
+
+    part = restored(kept=False, before=20, data=2.0)
+    assert part.rate == 15.0
+    assert "this run read 30 of these 50 rows, the runs before it 20" in receipt_text(part, Home.of_environment())
+
+    assert restored(kept=False, before=0, data=0.0).rate is None
+    assert "this run" not in receipt_text(restored(kept=False, before=0, data=1.0), Home.of_environment())

@@ -1,0 +1,65 @@
+"""Live counters of a running job: what its tables have come to by now, written beside its receipt-to-be.
+
+Rules. (1) They are written when something has moved, at most once a second, and never for more than a fiftieth of the
+time: a thousand tables take longer than one. (2) Only tables that have moved are summed up again. (3) They name the run
+that they are of, as a receipt does: those of a dead driver say how far that one had come.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.runtime.events import JobEvent
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.pipeline_life import PipelineLife
+
+EVERY_SECONDS = 1.0
+SHARE = 50  # of the time
+
+
+class Counters:
+    """``lives`` may get more."""
+
+    def __init__(self, run: str, driver: int, lives: Mapping[str, PipelineLife]) -> None:
+        self._about = {"run": run, "driver": driver}
+        self._lives = lives
+        self._tables: dict[str, list[dict[str, Any]]] = {}
+        self._moved: set[str] = {life.id for life in lives.values()}
+        self._not_before = 0.0
+
+    def saw(self, event: JobEvent) -> None:
+        """Something has happened in the job."""
+        if pipeline := getattr(event, "pipeline", ""):
+            self._moved.add(pipeline)
+
+    def due(self, now: float) -> dict[str, Any] | None:
+        """What is to be written; None: nothing has moved, or it is too early."""
+        if not self._moved or now < self._not_before:
+            return None
+        started = time.perf_counter()
+        for key, life in self._lives.items():
+            if life.id in self._moved or key not in self._tables:
+                self._tables[key] = [_plain(one) for one in life.totals.receipts(now, ended=False)]
+        self._moved.clear()
+        tables = [table for found in self._tables.values() for table in found]
+        self._not_before = now + max(EVERY_SECONDS, SHARE * (time.perf_counter() - started))
+        return {**self._about, "at": now, "tables": tables, **summed(tables)}
+
+
+def _plain(receipt: Any) -> dict[str, Any]:
+    """Causes are told elsewhere."""
+    plain = asdict(receipt) | {"cause": None, "rows_read_this_run": receipt.rows_read_this_run}
+    for into in plain["targets"]:
+        into["cause"] = None
+    return plain
+
+
+def summed(tables: list[dict[str, Any]]) -> dict[str, Any]:
+    """The sums of all tables, as receipts have them."""
+    names = ("rows_read", "rows_written", "rows_filtered", "rows_rejected", "bytes_written")
+    totals = {name: sum(table[name] for table in tables) for name in names}
+    return {"totals": totals, "this_run": {"rows_read": sum(table["rows_read_this_run"] for table in tables)}}
