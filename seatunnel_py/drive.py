@@ -87,7 +87,7 @@ def drive(
     run.leave(driver)
     left = driver.end_lineage()
     ended = time.time()
-    notes = (*job.notes, *run.opened.notes(), *quarantine.notes(place.job_id, tables), *left)
+    notes = (*job.notes, *run.opened.notes(), *quarantine.notes(place.job_id, tables), *driver.swept(), *left)
     seconds = _seconds(driver, began, started, ended)
     which = run.authority.incarnation, place.driver
     receipt = Receipt(place.job_id, job.name, tables, seconds, notes, driver.stopped_by, *which)

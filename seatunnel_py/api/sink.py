@@ -227,6 +227,13 @@ class Committer(ABC):
         Where people want that forgotten (``fresh``) it is, and writers of it are refused from now on."""
         return None
 
+    def sweep(self, context: CommitContext) -> Sequence[str]:
+        """A job begins anew (``--fresh``), before ``begin`` makes the target forget it: removes what earlier lineages
+        of this job, step and table have left beside the target (staged rows, open transactions), and nothing of other
+        jobs. Returns sentences for people: what it has removed, and which rows stay visible, with the statement that
+        deletes them. Safe to call again."""
+        return ()
+
     def recover(self, context: CommitContext) -> int | None:
         """The last checkpoint that the target knows as committed, or None: it has no such record."""
         return None

@@ -33,6 +33,7 @@ from seatunnel_py.runtime.events import (
     StateLarge,
     StoreAway,
     TableChanged,
+    TargetSwept,
     UnitGivenUp,
     UnitRetried,
 )
@@ -124,6 +125,8 @@ class _View:
                 return Text(f"{event.name}: attempt {event.attempt}: {self._cause(event)}", "yellow")
             case RegionRestarted():
                 return Text(f"{event.name}: {_restarted(event)}", "yellow")
+            case TargetSwept():
+                return Text("\n".join(f"{event.name}: {one}" for one in event.sentences), "cyan")
             case NothingMoved() | ChangesAnnounced() | RequestAnswered() | StoreAway():
                 return _said(event)
             case UnitGivenUp() | SinkLeftOut():

@@ -169,6 +169,12 @@ def _checkpoint(
     return found
 
 
+def swept_by(step: Step, committer: Committer, context: CommitContext) -> tuple[str, ...]:
+    """What earlier lineages of the job had left beside the target, removed; sentences for people."""
+    with named(step, "sweep"):
+        return _all(step, "sweep", committer.sweep(context), str)
+
+
 def enumerator_of(step: Step, source: Source, table: SourceTable, state: Any) -> Enumerator:
     """The enumerator of one table."""
     with named(step, "enumerator"):

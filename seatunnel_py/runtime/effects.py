@@ -40,12 +40,13 @@ class Prepared:
     """What was decided before anything happened, for checkpoint 0: the sinks' decisions by node id, the splits by
     vertex id, in rounds: what was found at the start, and what was found since. ``enumerators`` stay open while their
     splits are read (one may hold a snapshot that readers share). ``left_out``: vertices that the others go on without,
-    and why."""
+    and why. ``swept``: what earlier lineages had left in the targets, in sentences; not kept."""
 
     setups: Mapping[str, Setup]
     rounds: Mapping[str, tuple[Round, ...]]
     enumerators: Mapping[str, Enumerator] = field(default_factory=dict)
     left_out: Mapping[str, UnitFailure] = field(default_factory=dict)
+    swept: tuple[str, ...] = ()
 
     @property
     def splits(self) -> dict[str, tuple[Split, ...]]:
@@ -119,10 +120,13 @@ def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity, *, newest: int
     than ``newest``, the last one that the store knows. ``first``: no driver of the job has written to these targets, so
     that what they hold is of other runs."""
     setups = {node.id: asked.setup_of(node.step, node.sink) for node in pipeline.sinks}
+    swept: list[str] = []
     for group in groups:
         node = group[0]
         context = context_of(node, setups[node.id].data, job, 0, final=False)
         committer = asked.committer_of(node.step, node.sink)
+        if job.fresh:
+            swept += asked.swept_by(node.step, committer, context)
         with asked.named(node.step, "begin"):
             other = committer.begin(context, fresh=job.fresh)
         if other is not None:
@@ -135,7 +139,7 @@ def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity, *, newest: int
     if first and not job.fresh:  # who begins anew on purpose has been told, and is told again by the receipt
         later = job.incarnation > 1
         setups = {node.id: present.checked(node, setups[node.id], later=later) for node in pipeline.sinks}
-    return _opened(pipeline, Prepared(setups, {}), _first_round)
+    return replace(_opened(pipeline, Prepared(setups, {}), _first_round), swept=tuple(swept))
 
 
 def _opened(

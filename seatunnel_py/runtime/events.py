@@ -165,6 +165,16 @@ class ChangesAnnounced:
 
 
 @dataclass(frozen=True, slots=True)
+class TargetSwept:
+    """The job begins anew: what its earlier lineages had left in a target is removed, and what stays is said."""
+
+    pipeline: str
+    name: str
+    sentences: tuple[str, ...]
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class RequestAnswered:
     """Somebody had asked something of the running job (``wish``); ``done``: it is as it was asked for."""
 
@@ -204,6 +214,7 @@ JobEvent: TypeAlias = (
     | CheckpointDone
     | NothingMoved
     | ChangesAnnounced
+    | TargetSwept
     | RequestAnswered
     | StoreAway
     | JobEnded

@@ -35,6 +35,7 @@ from seatunnel_py.runtime.events import (
     StateLarge,
     StoreAway,
     TableChanged,
+    TargetSwept,
     UnitGivenUp,
     UnitRetried,
 )
@@ -131,6 +132,9 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
                 return "DEBUG", "checkpoint_completed", which
             why: dict[str, Any] = {"reason": event.reason, "missing": event.missing, "good": event.good}
             return "WARNING", "checkpoint_ended", {**which, **why}
+        case TargetSwept():
+            swept: dict[str, Any] = {"pipeline": event.pipeline, "table": event.name, "swept": event.sentences}
+            return "INFO", "target_swept", swept
         case NothingMoved() | ChangesAnnounced() | RequestAnswered() | StoreAway():
             return _line_of_job(event)
         case JobEnded(receipt):

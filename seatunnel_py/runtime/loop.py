@@ -198,6 +198,11 @@ class Driver:
         """Behind the end of a run: targets need not remember a job that is done for ever; notes for people."""
         return lineage_end.tell(self._lives.values(), self._settings.ledger_days)
 
+    def swept(self) -> tuple[str, ...]:
+        """Notes for people: what a job that began anew has removed from its targets, and what it has left there."""
+        lives = self._lives.values()
+        return tuple(f"{life.pipeline.name}: {one}" for life in lives for one in life.prepared.swept)
+
     # ---------------------------------------------------------------- what requests need
 
     def post(self, call: Callable[[], None]) -> None:

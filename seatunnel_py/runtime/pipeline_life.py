@@ -34,7 +34,7 @@ from seatunnel_py.runtime.completion import Completion
 from seatunnel_py.runtime.counts import Counts
 from seatunnel_py.runtime.effects import Prepared
 from seatunnel_py.runtime.enumerating import Enumerating
-from seatunnel_py.runtime.events import JobEvent, Place, TableChanged, UnitRetried
+from seatunnel_py.runtime.events import JobEvent, Place, TableChanged, TargetSwept, UnitRetried
 from seatunnel_py.runtime.graph import Graph
 from seatunnel_py.runtime.in_flight import InFlight, place_of
 from seatunnel_py.runtime.left_out import LeftOut
@@ -142,6 +142,8 @@ class PipelineLife:
 
     def _is_prepared(self, outcome: Start) -> None:
         self.opened(outcome.prepared)
+        if outcome.prepared.swept:
+            self.tell(TargetSwept(self.id, self.pipeline.name, outcome.prepared.swept, self.now()))
         self._numbering, self._numberings = outcome.graph[1], outcome.numberings
         coordinator = Coordinator(
             self.graph.topology,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from seatunnel_connectors.files import crash_points
+from seatunnel_connectors.files import crash_points, sweeping
 from seatunnel_connectors.files.directory_mark import BEGIN_ANEW, DirectoryMark
 from seatunnel_connectors.files.names import UnitNames, incarnation_of
 from seatunnel_connectors.files.storage import FileEntry, LocalStorage
@@ -56,6 +56,11 @@ class FileCommitter(Committer):
         if context.final:
             self._sweep_attempts(context, context.incarnation)
             self._unmark(context)
+
+    def sweep(self, context: CommitContext) -> Sequence[str]:
+        mark, staging = self._mark(context), context.setup.get("staging")
+        plan = replace(self.plan, staging=staging) if isinstance(staging, str) else self.plan
+        return sweeping.sweep(plan, mark, context) if mark is not None else ()
 
     def _mark(self, context: CommitContext) -> DirectoryMark | None:
         """None: an older version has set the run up."""

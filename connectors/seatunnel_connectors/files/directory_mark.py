@@ -8,7 +8,8 @@ at the end (``single_file``) is to hold: nothing else would tell that a collecte
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import re
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,17 @@ from seatunnel_connectors.files.names import STAGING
 from seatunnel_connectors.files.storage import LocalStorage
 from seatunnel_py.api import NoWayOn
 
+_NAME = re.compile(r"run-([0-9a-f]{8})\.json")
 BEGIN_ANEW = "delete the files of this run that are there, and run the job again with --fresh"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose run it is."""
+
+    job: str
+    step: str
+    table: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,26 +42,42 @@ class DirectoryMark:
     def path(self) -> str:
         return str(Path(self.root, STAGING, f"run-{self.token}.json"))
 
-    def make(self) -> None:
+    def make(self, owner: Owner) -> None:
         """Once: a set-up that is done again leaves what is there."""
         if not self.is_there():
             self.storage.make_directory(self.root)
             self.storage.make_directory(str(Path(self.path).parent), private=True)
-            write_json(self.storage, self.path, [])
+            write_json(self.storage, self.path, {**asdict(owner), "collected": []})
             self.storage.sync_directory(self.root)
 
     def is_there(self) -> bool:
         return self.storage.stat(self.path) is not None
 
+    @property
+    def owner(self) -> Owner:
+        found = self._read()
+        return Owner(found["job"], found["step"], found["table"])
+
     def collected(self) -> dict[str, dict[str, Any]]:
         """The files that were collected, by name. LOST where the mark is gone."""
         if not self.is_there():
             raise self.lost()
-        with self.storage.open_input(self.path) as file:
-            return {str(one["name"]): one for one in json.loads(file.read())}
+        return {str(one["name"]): one for one in self._read()["collected"]}
 
     def collect(self, files: dict[str, dict[str, Any]]) -> None:
-        write_json(self.storage, self.path, [files[name] for name in sorted(files)])
+        write_json(self.storage, self.path, {**self._read(), "collected": [files[name] for name in sorted(files)]})
+
+    def _read(self) -> dict[str, Any]:
+        with self.storage.open_input(self.path) as file:
+            found: dict[str, Any] = json.loads(file.read())
+        return found
+
+    def others(self) -> list[DirectoryMark]:
+        """Marks of other runs in this directory."""
+        hidden = str(Path(self.path).parent)
+        names = self.storage.names(hidden) if self.storage.is_directory(hidden) else []
+        tokens = [found.group(1) for name in names if (found := _NAME.fullmatch(name))]
+        return [replace(self, token=token) for token in tokens if token != self.token]
 
     def remove(self) -> None:
         self.storage.delete(self.path)

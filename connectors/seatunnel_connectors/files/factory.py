@@ -139,4 +139,5 @@ class LocalFileSinkFactory(SinkFactory[LocalFileSinkOptions]):
         options = spelt_as_in(table, options)
         check_table(options, table)
         need_library(options.file_format_type, options.compress_codec, _WRITING)
-        return FileSink(LocalStorage(), options, table, endless=context.mode is JobMode.STREAMING)
+        endless = context.mode is JobMode.STREAMING
+        return FileSink(LocalStorage(), options, table, endless, context.job_id, context.step)

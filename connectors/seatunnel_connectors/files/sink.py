@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from seatunnel_connectors.files.binary_writer import BinaryWriter, check_columns_of
 from seatunnel_connectors.files.committer import FileCommitter
-from seatunnel_connectors.files.directory_mark import DirectoryMark
+from seatunnel_connectors.files.directory_mark import DirectoryMark, Owner
 from seatunnel_connectors.files.formats.writing import name_ending
 from seatunnel_connectors.files.formats.xml_out import check_names
 from seatunnel_connectors.files.names import NAME_BYTES_MAX, STAGING, check_partition_expression
@@ -53,6 +53,8 @@ class FileSink(Sink):
     options: FileWriteOptions
     table: TableSchema
     endless: bool = False
+    job: str = ""
+    step: str = ""
 
     @property
     def target(self) -> str:
@@ -170,7 +172,8 @@ class FileSink(Sink):
         if action in ("drop", "create"):
             self.storage.make_directory(self.target)
         if isinstance(mark := setup.data.get("mark"), str):
-            DirectoryMark(self.storage, self.target, mark).make()
+            owner = Owner(self.job, self.step, str(self.table.path))
+            DirectoryMark(self.storage, self.target, mark).make(owner)
 
     # ------------------------------------------------------------ data
 

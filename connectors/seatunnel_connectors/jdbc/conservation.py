@@ -58,3 +58,17 @@ def renamed(shown: str, name: str) -> FatalError:
         f"table {shown} was renamed during the run: its rows are in {name}. The commit was rolled back",
         f"give {name} the name {shown} back, and run the job again with --restore latest",
     )
+
+
+def removed(what: dict[str, int]) -> list[str]:
+    """What ``--fresh`` has removed, as one sentence; none where there was nothing."""
+    found = [f"{count} {name}{'' if count == 1 else 's'}" for name, count in what.items() if count]
+    return [f"removed {', '.join(found)} of earlier runs"] if found else []
+
+
+def still_visible(shown: str, rows: str, empty: str) -> str:
+    """``rows`` says how many, in words."""
+    return (
+        f"{rows} of earlier runs of this job are visible in {shown} and stay: if they must not be there twice, stop "
+        f"this run, delete them ({empty}, where the table holds nothing else), and begin with --fresh again"
+    )

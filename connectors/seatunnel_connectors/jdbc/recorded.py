@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 from seatunnel_py.api import FatalError, Piece, Plain, Position, Reached, RetriableError, WriteContext
@@ -44,6 +45,11 @@ class Recorded:
             "vertex": context.vertex, "life": [context.incarnation, context.epoch],
         }  # fmt: skip
         return Piece(self.rows, self.bytes, self.merged, data)
+
+
+def of_job(job_id: str, step: str, table: str) -> str:
+    """What the record of a set-up says of whose it is: by it a run that had no commit yet is known to be the job's."""
+    return "job " + blake2b("\0".join((job_id, step, table)).encode(), digest_size=12).hexdigest()
 
 
 def data_ids(pieces: Sequence[Piece]) -> list[str]:

@@ -70,6 +70,23 @@ class KafkaCommitter(Committer):
                 self._forget_others(ledger, context)
             return next((other.lineage for other in ledger.read().others), None)
 
+    def sweep(self, context: CommitContext) -> Sequence[str]:
+        """Files of other lineages of this job: its staging location is its own. What their drivers have begun in the
+        cluster is ended by ``begin``."""
+        mine = place_of(context, self.table)
+        removed = sum(place.delete_counted() for place in mine.of_other_lineages())
+        said = [f"removed {removed} staged file{'' if removed == 1 else 's'} of earlier runs"] if removed else []
+        if partitions_of(self.what, self.cluster, self.ledger_topic):
+            with closing(self._ledger(context)) as ledger:
+                rows = sum(other.rows for other in ledger.look().others)
+            if rows:
+                said.append(
+                    f"records of earlier runs of this job ({rows} in the last commit) are in topic {self.topic} and "
+                    "stay visible: if they must not be there twice, stop this run, delete them "
+                    "(kafka-delete-records.sh, or the topic), and begin with --fresh again"
+                )
+        return said
+
     def _forget_others(self, ledger: Ledger, context: CommitContext) -> None:
         """As between incarnations: first it is said, then whatever is open is ended."""
         fenced: set[tuple[str, int]] = set()

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api import (
@@ -80,6 +80,7 @@ class StagingPlace:
 
         if not location:
             raise FatalError("exactly-once into Kafka needs a place to stage rows in, and the job has none")
+        self._of = (location, lineage, step, table)
         scope = _digest(step, str(table))
         self.url = f"{location}/{lineage or 'none'}/{scope}"
         found: tuple[Any, str] = fs.FileSystem.from_uri(
@@ -153,6 +154,23 @@ class StagingPlace:
         """Gone is gone: cleaning may have been cut short before."""
         with _outside("delete a staged file in", self.url), suppress(FileNotFoundError):
             self._files.delete_file(f"{self._path}/{name}")
+
+    def of_other_lineages(self) -> list[StagingPlace]:
+        """The same sink and table of the job's other lineages."""
+        from pyarrow import fs
+
+        location, lineage, step, table = self._of
+        above = str(PurePosixPath(self._path).parent.parent)
+        with _outside("list", location):
+            found = self._files.get_file_info(fs.FileSelector(above, allow_not_found=True))
+        names = sorted(info.base_name for info in found if not info.is_file)
+        return [StagingPlace(location, name, step, table) for name in names if name != (lineage or "none")]
+
+    def delete_counted(self) -> int:
+        """How many files there were."""
+        if count := len(self.names()):
+            self.delete_all()
+        return count
 
     def delete_all(self) -> None:
         with _outside("delete", self.url), suppress(FileNotFoundError):

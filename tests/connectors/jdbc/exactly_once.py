@@ -45,17 +45,21 @@ class Target:
         self.run = run
         self.options = options
         self.lineage = f"lineage{next(NUMBERS)}"
+        self.job = "job"
         self.sink: Sink
         self.setup: Setup
 
-    def plan(self, mode: JobMode = JobMode.STREAMING, recipe: str = "staged", **more: Any) -> None:
+    def plan(
+        self, mode: JobMode = JobMode.STREAMING, recipe: str = "staged", *, set_up: bool = True, **more: Any
+    ) -> None:
         options = {**self.options, "is_exactly_once": True, "exactly_once_recipe": recipe, **more}
-        self.sink, self.capabilities = make_sink(options, SCHEMA, mode=mode)
+        self.sink, self.capabilities = make_sink(options, SCHEMA, mode=mode, job=self.job)
         self.setup = self.sink.plan_setup()
-        self.sink.setup(self.setup)
+        if set_up:
+            self.sink.setup(self.setup)
 
     def open(self, data_id: str, **more: Any) -> Writer:
-        context = WriteContext("job", self.lineage, "sink", data_id, setup=self.setup.data, vertex="v", **more)
+        context = WriteContext(self.job, self.lineage, "sink", data_id, setup=self.setup.data, vertex="v", **more)
         return self.sink.open(context)
 
     def stage(self, data_id: str, *rows: tuple[str, int, str], **more: Any) -> Piece:
@@ -70,7 +74,7 @@ class Target:
         self.sink.committer().commit(pieces, self.context(checkpoint, final=final, incarnation=incarnation))
 
     def context(self, checkpoint: int, **more: Any) -> CommitContext:
-        return CommitContext("job", self.lineage, "sink", checkpoint, setup=self.setup.data, **more)
+        return CommitContext(self.job, self.lineage, "sink", checkpoint, setup=self.setup.data, **more)
 
     @property
     def rows(self) -> list[tuple[Any, ...]]:

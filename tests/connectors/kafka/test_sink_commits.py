@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -239,3 +240,22 @@ def test_what_an_older_version_has_committed_goes_on(job: Job, monkeypatch: pyte
     job.commit(2, job.stage("0@10", rows(0, 10, 10)), final=True)
 
     assert splits(records(job.bootstrap, job.topic)) == whole((0, range(20)))
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_files_that_earlier_runs_have_staged_are_removed(job: Job, committed: bool) -> None:
+    """P4-F7: by `--fresh`, which says what stays visible."""
+    if committed:
+        job.commit(1, job.stage("0@0", rows(0, 0, 10)))
+    job.stage("0@10", rows(0, 10, 10))
+    job.stage("0@20", rows(0, 20, 10))
+    new = replace(job, lineage=f"{job.lineage}-2")
+    mine = new.stage("0@0", rows(0, 0, 5))
+
+    said = list(new.sink.committer().sweep(new.context(0)))
+
+    assert said[0] == "removed 2 staged files of earlier runs"
+    assert ["are in topic" in one and "stay visible" in one for one in said[1:]] == ([True] if committed else [])
+    assert new.staged_files() == [mine.data["file"]]
+    assert new.sink.committer().begin(new.context(0), fresh=True) is None
+    assert list(new.sink.committer().sweep(new.context(0))) == []

@@ -138,6 +138,11 @@ class MysqlFlavor(Flavor):
         where = "table_schema = %s AND table_name = %s"
         return bool(session.ask(f"SELECT 1 FROM information_schema.tables WHERE {where}", (database, table)))
 
+    def beside(self, session: Session, database: str, token: str) -> list[str]:
+        """And the table that a shadow of the run has put aside."""
+        sql = "SELECT table_name FROM information_schema.tables WHERE table_schema = %s AND table_name REGEXP %s"
+        return [name for (name,) in session.ask(sql, (database, f"__st_{token}(_old)?$"))]
+
     def told_by(self, session: Session, database: str, table: str) -> str:
         return identity.told_by(session, database, table)
 

@@ -11,7 +11,7 @@ from typing import cast
 import psycopg
 
 from seatunnel_connectors.jdbc import crash_points
-from seatunnel_connectors.jdbc.postgres import ddl, prepared, staged
+from seatunnel_connectors.jdbc.postgres import ddl, prepared, staged, sweeping
 from seatunnel_connectors.jdbc.postgres.bookkeeping import fenced_off, keep
 from seatunnel_connectors.jdbc.postgres.entries import entry_of
 from seatunnel_connectors.jdbc.postgres.ledger import LEDGER, Books
@@ -133,6 +133,14 @@ class PostgresCommitter(Committer):
         with explained(f"reading the ledger of {load.schema}.{load.table}"), statements(self.address) as db:
             row = db.execute(self._books(load).last(context).encode()).fetchone()
         return row[0] if row else None
+
+    def sweep(self, context: CommitContext) -> Sequence[str]:
+        load = load_of(context.setup)
+        if not load.booked:
+            return ()
+        what = f"removing what earlier runs have left beside {load.shown}"
+        with explained(what), statements(self.address) as db:
+            return sweeping.sweep(db, load, self._books(load), context)
 
     def ledger(self, context: CommitContext) -> Hashable:
         load = load_of(context.setup)

@@ -12,6 +12,7 @@ another table failed, a later driver repeats the last commits of all, and only t
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc.postgres.session import literal, quote
@@ -48,6 +49,10 @@ def create(schema: str) -> str:
 def oid_of(schema: str, table: str) -> str:
     """An expression: which table stands at this name. A rewrite, TRUNCATE or another name do not change it."""
     return f"'{OID}' || to_regclass({literal(quote(schema, table))})::oid"
+
+
+def _among(tokens: Sequence[str]) -> str:
+    return f"token IN ({', '.join(map(literal, tokens))})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,39 @@ class Books:
         return (
             f"SELECT lineage FROM {quote(self.schema, LEDGER)} WHERE {self._others(context)} ORDER BY committed_at DESC"
         )
+
+    def end_others(self, context: CommitContext) -> str:
+        """Their writers are refused from now on; answers token and rows of each."""
+        ended = f"UPDATE {quote(self.schema, LEDGER)} SET finished = true"
+        return f"{ended} WHERE {self._others(context)} RETURNING token, rows"
+
+    def set_up_by(self, job: str) -> str:
+        """Tokens of runs of this job that may have had no commit yet."""
+        return (
+            f"SELECT token FROM {quote(self.schema, PIECES)} WHERE data_id = '' AND vertex = {literal(job)} "
+            f"AND token <> {literal(self.token)}"
+        )
+
+    def not_counted(self, tokens: Sequence[str]) -> str:
+        """By token the rows that are in the target and that no commit has counted yet, less those that commits have
+        counted and that still wait in tables of their own."""
+        here = f"starts_with(staged, {literal(OID)})"
+        return f"""
+            SELECT token, sum(CASE WHEN checkpoint IS NULL AND {here} THEN rows
+                                   WHEN checkpoint > 0 AND NOT {here} THEN -rows ELSE 0 END)::bigint
+            FROM {quote(self.schema, PIECES)} WHERE {_among(tokens)} GROUP BY token
+        """
+
+    def staged_by(self, tokens: Sequence[str]) -> str:
+        """Tables beside targets that these runs have made: a token is part of the names."""
+        names = f"__st_({'|'.join(tokens)})(_[0-9a-f]{{12}})?$"
+        return f"""
+            SELECT relname FROM pg_class
+            WHERE relnamespace = {self._namespace} AND relkind = 'r' AND relname ~ {literal(names)}
+        """
+
+    def forget_runs(self, tokens: Sequence[str]) -> str:
+        return f"DELETE FROM {quote(self.schema, PIECES)} WHERE {_among(tokens)}"
 
     def disown(self, context: CommitContext) -> str:
         """They end, and are nobody's."""
@@ -176,12 +214,13 @@ class Books:
     def forget_pieces(self) -> str:
         return f"DELETE FROM {quote(self.schema, PIECES)} WHERE token = {literal(self.token)}"
 
-    def sign_in(self) -> str:
-        """A record without rows: this run has set up its target, and its shadow is in use."""
+    def sign_in(self, job: str) -> str:
+        """A record without rows: this run of a job (``recorded.of_job``) has set up its target, and what it has beside
+        it is in use."""
         return f"""
             INSERT INTO {quote(self.schema, PIECES)}
-                (token, data_id, subtask, incarnation, epoch, attempt, rows, bytes, merged, checkpoint)
-            VALUES ({literal(self.token)}, '', 0, 0, 0, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING
+                (token, data_id, subtask, incarnation, epoch, attempt, rows, bytes, merged, checkpoint, vertex)
+            VALUES ({literal(self.token)}, '', 0, 0, 0, 0, 0, 0, 0, 0, {literal(job)}) ON CONFLICT DO NOTHING
         """
 
     def end(self, context: CommitContext) -> str:

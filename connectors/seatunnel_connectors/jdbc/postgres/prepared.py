@@ -69,6 +69,13 @@ def roll_back_all(db: Statements, load: Load) -> None:
     roll_back(db, _found(db, _named(_of_run(load) + ":")))
 
 
+def roll_back_runs(db: Statements, tokens: Iterable[str]) -> int:
+    """Every transaction of these runs; how many there were."""
+    names = [name for token in tokens for name in _found(db, _named(f"{_of_token(token)}:"))]
+    roll_back(db, names)
+    return len(names)
+
+
 def roll_back(db: Statements, names: Iterable[str]) -> None:
     for name in names:
         try:
@@ -97,7 +104,11 @@ def _life_of(name: str) -> tuple[int, int]:
 
 
 def _of_run(load: Load) -> str:
-    return f"seatunnel:{load.token}"
+    return _of_token(load.token)
+
+
+def _of_token(token: str) -> str:
+    return f"seatunnel:{token}"
 
 
 def _of_vertex(load: Load, vertex: str) -> str:

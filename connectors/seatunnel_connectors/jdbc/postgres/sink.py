@@ -13,11 +13,12 @@ from seatunnel_connectors.jdbc.postgres.commit import PostgresCommitter
 from seatunnel_connectors.jdbc.postgres.ddl import NAMES
 from seatunnel_connectors.jdbc.postgres.ledger import PIECES, Books
 from seatunnel_connectors.jdbc.postgres.passage import PostgresNativeWriter, takes_native
-from seatunnel_connectors.jdbc.postgres.plan import SHADOW, TABLE, Load, load_of, place_of, plan
+from seatunnel_connectors.jdbc.postgres.plan import PREPARED, SHADOW, STAGED, TABLE, Load, load_of, place_of, plan
 from seatunnel_connectors.jdbc.postgres.query import QueryWriter, RecordedQueryWriter, plan_query
 from seatunnel_connectors.jdbc.postgres.session import Statements, explained, quote, statements
 from seatunnel_connectors.jdbc.postgres.target import look
 from seatunnel_connectors.jdbc.postgres.write import PostgresWriter
+from seatunnel_connectors.jdbc.recorded import of_job
 from seatunnel_connectors.jdbc.siblings import mark_prepared
 from seatunnel_connectors.jdbc.target import check_names, target_path
 from seatunnel_connectors.jdbc.url import Address
@@ -96,20 +97,27 @@ class PostgresSink(TableSink, NativeSink):
         if self.request.keeps_no_record:
             return
         load = self._prepares(setup)
-        if not load.before:
-            return
         # One message for all statements, which makes them one transaction.
-        script = ";\n".join(load.before)
+        script = ";\n".join(self._script(setup, load))
+        if not script:
+            return
         books = Books(load.schema, load.token, "")
         custom = load.books and any(effect.action == "custom sql" for effect in setup.effects)
         with explained(f"preparing the sink table {load.schema}.{load.table}"), statements(self.address) as db:
             if custom and self._is_done(db, books):
                 return
-            if load.how == SHADOW or custom:
-                script += ";\n" + books.sign_in()
             db.execute(script.encode(), prepare=False)
             if load.how == SHADOW:
                 self._tidy(db, load)
+
+    def _script(self, setup: Setup, load: Load) -> list[str]:
+        """What the set-up does. A run that will have something beside the target says so, and one whose statements of
+        people may not run twice."""
+        custom = any(effect.action == "custom sql" for effect in setup.effects)
+        if not load.books or not (custom or load.how in (SHADOW, STAGED, PREPARED)):
+            return list(load.before)
+        job = of_job(self.request.job_id, self.request.step, str(self.request.table.path))
+        return [*load.before, Books(load.schema, load.token, "").sign_in(job)]
 
     def _prepares(self, setup: Setup) -> Load:
         load = load_of(setup.data)
@@ -121,11 +129,15 @@ class PostgresSink(TableSink, NativeSink):
         if self.request.keeps_no_record or not {effect.action for effect in setup.effects} <= MADE:
             return None
         load = load_of(setup.data)
-        return ("postgres", self.address.identity, load.schema) if load.before and load.how != SHADOW else None
+        alike = bool(self._script(setup, load)) and load.how != SHADOW
+        return ("postgres", self.address.identity, load.schema) if alike else None
 
     def set_up_together(self, setups: Sequence[SinkSetup]) -> None:
         loads = [cast("PostgresSink", one.sink)._prepares(one.setup) for one in setups]
-        script = ";\n".join(dict.fromkeys(statement for load in loads for statement in load.before))
+        scripts = (
+            cast("PostgresSink", one.sink)._script(one.setup, load) for one, load in zip(setups, loads, strict=True)
+        )
+        script = ";\n".join(dict.fromkeys(statement for one in scripts for statement in one))
         what = f"preparing {len(loads)} sink tables of schema {loads[0].schema}"
         with explained(what), statements(self.address) as db:
             db.execute(script.encode(), prepare=False)

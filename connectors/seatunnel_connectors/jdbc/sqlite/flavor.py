@@ -86,6 +86,10 @@ class SqliteFlavor(Flavor):
     def is_there(self, session: Session, database: str, table: str) -> bool:
         return bool(session.ask("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)))
 
+    def beside(self, session: Session, database: str, token: str) -> list[str]:
+        names = session.ask("SELECT name FROM sqlite_master WHERE type = 'table'")
+        return [name for (name,) in names if name.endswith(f"__st_{token}")]
+
     def told_by(self, session: Session, database: str, table: str) -> str:
         """An index of ours that holds no row: it goes with its table, stays with it under another name, and outlives
         VACUUM. The number of the first page does neither: a new table often gets that of the old one."""

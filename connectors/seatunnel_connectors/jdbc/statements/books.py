@@ -58,14 +58,14 @@ class Books:
             "PRIMARY KEY (token, data_id))",
         ]
 
-    def sign_in(self, session: Session) -> None:
-        """A record without rows: this run has set up its target."""
+    def sign_in(self, session: Session, job: str = "") -> None:
+        """A record without rows: this run of a job (``recorded.of_job``) has set up its target."""
         session.run(
             self._sql(
                 "INSERT INTO {pieces} (token, data_id, attempt, row_count, byte_count, merged, source_rows, "
-                "incarnation, epoch, checkpoint_id, staged) VALUES (?, '', 0, 0, 0, 0, 0, 0, 0, 0, '')"
+                "incarnation, epoch, checkpoint_id, staged, vertex) VALUES (?, '', 0, 0, 0, 0, 0, 0, 0, 0, '', ?)"
             ),
-            (self.token,),
+            (self.token, job),
         )
 
     def is_signed_in(self, session: Session) -> bool:
@@ -160,6 +160,19 @@ class Books:
         """Lineages under which this job is known, beside its own."""
         sql = f"SELECT lineage FROM {{ledger}} WHERE {_OTHERS}"
         return [row[0] for row in session.ask(self._sql(sql), self._others(context))]
+
+    def end_others(self, session: Session, context: CommitContext) -> dict[str, bool]:
+        """Their writers are refused from now on; whether each has committed anything, by token."""
+        known = session.ask(
+            self._sql(f"SELECT token, last_checkpoint FROM {{ledger}} WHERE {_OTHERS}"), self._others(context)
+        )
+        session.run(self._sql(f"UPDATE {{ledger}} SET finished = 1 WHERE {_OTHERS}"), self._others(context))
+        return {token: last is not None for token, last in known}
+
+    def set_up_by(self, session: Session, job: str) -> list[str]:
+        """Tokens of runs of this job that may have had no commit yet."""
+        sql = self._sql("SELECT token FROM {pieces} WHERE data_id = '' AND vertex = ? AND token <> ?")
+        return [token for (token,) in session.ask(sql, (job, self.token))]
 
     def disown(self, session: Session, context: CommitContext) -> None:
         """They end, and are nobody's."""

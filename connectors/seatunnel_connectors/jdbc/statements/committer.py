@@ -8,6 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from seatunnel_connectors.jdbc import conservation, crash_points
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.recorded import data_ids, fenced_off, lives
+from seatunnel_connectors.jdbc.statements import sweeping
 from seatunnel_connectors.jdbc.statements.books import PIECES, Books, Held
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session
 from seatunnel_connectors.jdbc.statements.load import SHADOW, STAGED, Load, load_of
@@ -171,6 +172,16 @@ class StatementCommitter(Committer):
             self.flavor.sessions(self.request.address) as session,
         ):
             return self._books(load).last(session, context.lineage, context.step)
+
+    def sweep(self, context: CommitContext) -> Sequence[str]:
+        load = load_of(context.setup)
+        if not load.booked:
+            return ()
+        with (
+            self.flavor.explained(f"removing what earlier runs have left beside {load.shown}"),
+            self.flavor.sessions(self.request.address) as session,
+        ):
+            return sweeping.sweep(session, self.flavor, load, self._books(load), context)
 
     def ledger(self, context: CommitContext) -> Hashable:
         load = load_of(context.setup)

@@ -163,6 +163,10 @@ class Flavor(ABC):
         """Whether a table stands at this name; asked where rows are staged beside the target."""
         raise AssertionError(f"{type(self).__name__} stages no rows")
 
+    def beside(self, session: Session, database: str, token: str) -> list[str]:
+        """The tables that a run has beside its target: its token is part of their names."""
+        return []
+
     def told_by(self, session: Session, database: str, table: str) -> str:
         """How this database tells a table from another one that is made under its name later; empty: it cannot.
         The table may not be there yet."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from seatunnel_connectors.jdbc import fit, versions
 from seatunnel_connectors.jdbc.dialect import SinkRequest, TableSink
 from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, Recipe
+from seatunnel_connectors.jdbc.recorded import of_job
 from seatunnel_connectors.jdbc.siblings import mark_prepared, prepared_by_sibling
 from seatunnel_connectors.jdbc.statements.books import PIECES, Books
 from seatunnel_connectors.jdbc.statements.columns import columns_of, conversions
@@ -141,7 +142,8 @@ class StatementSink(TableSink):
             rewritten=tuple(tuple(one.to_plain()) for one in fit.rewritten_columns(table, columns, names)),
             inexact=tuple(names[name] for name in key if columns[names[name]].inexact),
         )  # fmt: skip
-        load = replace(load, told_by=told_by if load.books and load.shows_early else "")
+        fresh = chosen.create or chosen.truncate or not target.has_rows
+        load = replace(load, told_by=told_by if load.books and load.shows_early else "", fresh=fresh)
         load = self._as_shadow(load, target, chosen) if load.how == SHADOW else load
         effects, renew, prepare = self._effects(target, chosen, shown, relation, names, key, load)
         if load.how == STAGED:
@@ -295,11 +297,17 @@ class StatementSink(TableSink):
                 session.run(statement)
             if own:
                 self._run_own(session, own, books if load.books else None)
+            elif load.books and load.how in (STAGED, SHADOW) and not books.is_signed_in(session):
+                books.sign_in(session, self._job)
         mark_prepared(key, upstream, load.token)
 
     def _is_done(self, session: Session, load: Load, books: Books) -> bool:
         """Whether an earlier try has done all of this, the statements of people too, which may not run twice."""
         return self.flavor.look(session, load.database, PIECES).exists and books.is_signed_in(session)
+
+    @property
+    def _job(self) -> str:
+        return of_job(self.request.job_id, self.request.step, str(self.request.table.path))
 
     def _run_own(self, session: Session, own: Sequence[str], books: Books | None) -> None:
         """In one transaction with the word that they were done; a statement that commits by itself ends it early."""
@@ -307,7 +315,7 @@ class StatementSink(TableSink):
         for statement in own:
             session.run(statement)
         if books is not None:
-            books.sign_in(session)
+            books.sign_in(session, self._job)
         session.commit()
 
     def _key(self, database: str, table: str) -> tuple[object, ...]:

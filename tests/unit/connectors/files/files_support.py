@@ -45,10 +45,10 @@ def source(**options: Any) -> Source:
     return factory.create(model, StepContext("read"))
 
 
-def sink(table: TableSchema, **options: Any) -> Sink:
+def sink(table: TableSchema, *, job: str = "", **options: Any) -> Sink:
     factory = LocalFileSinkFactory()
     model = factory.options.model_validate(options, context={"job_file": True})
-    return factory.create(model, table, StepContext("write"))
+    return factory.create(model, table, StepContext("write", job_id=job))
 
 
 def splits_of(made: Source, table: SourceTable) -> list[Split]:
@@ -80,8 +80,8 @@ def rows(**options: Any) -> list[dict[str, Any]]:
 
 
 def stage(made: Sink, batches: list[pa.RecordBatch], data_id: str = "split@", **context: Any) -> Piece:
-    setup = context.pop("setup", {})
-    writer = made.open(WriteContext("job", LINEAGE, "write", data_id, setup=setup, **context))
+    setup, lineage = context.pop("setup", {}), context.pop("lineage", LINEAGE)
+    writer = made.open(WriteContext("job", lineage, "write", data_id, setup=setup, **context))
     try:
         for data in batches:
             writer.write(Batch(made.table.path, data))  # type: ignore[attr-defined]

@@ -17,17 +17,20 @@ from seatunnel_py.api import CommitContext, NoWayOn, Piece
 class Run:
     """A run into a directory, from its set-up on."""
 
-    def __init__(self, path: Path, **options: Any) -> None:
-        self.path = path
-        self.sink = sink(TABLE, path=str(path), file_format_type="json", **options)
+    def __init__(
+        self, path: Path, *, job: str = "job", lineage: str = LINEAGE, set_up: bool = True, **options: Any
+    ) -> None:
+        self.path, self.job, self.lineage = path, job, lineage
+        self.sink = sink(TABLE, job=job, path=str(path), file_format_type="json", **options)
         self.setup = self.sink.plan_setup()
-        self.sink.setup(self.setup)
+        if set_up:
+            self.sink.setup(self.setup)
 
     def stage(self, data_id: str, *ids: int) -> Piece:
-        return stage(self.sink, [batch(*ids)], data_id, setup=self.setup.data)
+        return stage(self.sink, [batch(*ids)], data_id, lineage=self.lineage, setup=self.setup.data)
 
     def context(self, checkpoint: int, *, final: bool = False) -> CommitContext:
-        return CommitContext("job", LINEAGE, "write", checkpoint, final=final, setup=self.setup.data)
+        return CommitContext(self.job, self.lineage, "write", checkpoint, final=final, setup=self.setup.data)
 
     def commit(self, checkpoint: int, *pieces: Piece, final: bool = False) -> None:
         self.sink.committer().commit(pieces, self.context(checkpoint, final=final))
@@ -157,3 +160,56 @@ def test_what_an_older_version_has_set_up_goes_on(tmp_path: Path, options: dict[
     run.commit(2, run.stage("b@", 3), final=True)
 
     assert ids_in(run.path) == [1, 2, 3]
+
+
+def begun_anew(run: Run, **options: Any) -> list[str]:
+    new = Run(run.path, lineage="lineage-2", set_up=False, **options)
+    said = list(new.sink.committer().sweep(new.context(0)))
+    assert list(new.sink.committer().sweep(new.context(0))) == []
+    return said
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_what_earlier_runs_have_staged_is_removed(tmp_path: Path, committed: bool) -> None:
+    """P4-F7: by `--fresh`, which says what stays visible."""
+    run = Run(tmp_path / "out")
+    if committed:
+        run.commit(1, run.stage("a@", 1, 2))
+    run.stage("b@", 3)
+    run.stage("c@", 4)
+
+    said = begun_anew(run)
+
+    assert said[0] == "removed 2 staged files of earlier runs"
+    assert ["are visible in" in one and "delete them (rm " in one for one in said[1:]] == ([True] if committed else [])
+    assert run.hidden("*.part") == [] and run.hidden("run-*") == []
+    assert ids_in(run.path) == ([1, 2] if committed else [])
+    if committed:
+        pattern = said[1].split("(rm ")[1].split(")")[0]
+        assert [file.name for file in run.path.glob(Path(pattern).name)] != []
+        assert list(Run(run.path, lineage="lineage-3", data_save_mode="DROP_DATA").path.glob("*.json")) == []
+
+
+def test_collected_files_of_earlier_runs_are_removed(tmp_path: Path) -> None:
+    options = {"single_file_mode": True, "file_name_expression": "all"}
+    run = Run(tmp_path / "out", **options)
+    run.commit(1, run.stage("a@", 1, 2))
+    run.stage("b@", 3)
+
+    assert begun_anew(run, **options) == ["removed 2 staged files of earlier runs"]
+    assert run.hidden("*.arrow") == []
+
+
+def test_what_another_job_has_staged_there_stays(tmp_path: Path) -> None:
+    """P4-F7: lineages do not say whose they are; where there is doubt nothing is removed, and that is said."""
+    run, other = Run(tmp_path / "out"), Run(tmp_path / "out", job="other", lineage="theirs")
+    run.stage("a@", 1)
+    piece = other.stage("a@", 7)
+    new = Run(run.path, lineage="lineage-2", set_up=False)
+
+    [said] = new.sink.committer().sweep(new.context(0))
+    assert "stay: job other writes there too" in said
+    other.commit(1, piece, final=True)
+
+    assert ids_in(run.path) == [7]
+    assert begun_anew(run) == ["removed 1 staged file of earlier runs"]
