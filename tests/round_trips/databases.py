@@ -88,7 +88,7 @@ class Postgres(Database):
         self.db.execute("DROP SCHEMA a CASCADE; DROP SCHEMA b CASCADE; CREATE SCHEMA a; CREATE SCHEMA b")
 
     def fill(self, table: str, kind: Kind, values: Sequence[str | None]) -> Texts:
-        self.db.execute(f"CREATE TABLE a.{table} (id int PRIMARY KEY, v {kind.words})".encode())
+        self.db.execute(f"CREATE TABLE a.{table} (id bigint PRIMARY KEY, v {kind.words})".encode())
         try:
             with self.db.transaction(), self.db.cursor() as cursor:
                 cursor.executemany(
@@ -104,7 +104,7 @@ class Postgres(Database):
         return self._texts("a", table)
 
     def like(self, table: str, kind: Kind) -> None:
-        self.db.execute(f"CREATE TABLE b.{table} (id int PRIMARY KEY, v {kind.words})".encode())
+        self.db.execute(f"CREATE TABLE b.{table} (id bigint PRIMARY KEY, v {kind.words})".encode())
 
     def texts(self, table: str) -> Texts:
         return self._texts("b", table)

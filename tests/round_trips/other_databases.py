@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ class Mariadb(Database):
             self._run(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
 
     def fill(self, table: str, kind: Kind, values: Sequence[str | None]) -> Texts:
-        self._run(f"CREATE TABLE a.{table} (id int PRIMARY KEY, v {kind.words})")
+        self._run(f"CREATE TABLE a.{table} (id bigint PRIMARY KEY, v {kind.words})")
         strict = "" if kind.draw.__name__ == "<lambda>" and kind.words in ("date", "time") else "STRICT_TRANS_TABLES"
         self._run(f"SET sql_mode = '{strict}'")
         for at, value in enumerate(values):
@@ -48,7 +49,7 @@ class Mariadb(Database):
         return self._texts("a", table, kind.words)
 
     def like(self, table: str, kind: Kind) -> None:
-        self._run(f"CREATE TABLE b.{table} (id int PRIMARY KEY, v {kind.words})")
+        self._run(f"CREATE TABLE b.{table} (id bigint PRIMARY KEY, v {kind.words})")
 
     def texts(self, table: str) -> Texts:
         return self._texts("b", table, "")
@@ -96,6 +97,8 @@ def _compared(kind: str) -> str:
     """The value column as it is compared: a number without the zeros that a column only shows, all else by bytes."""
     if "int" in kind or kind == "bit(1)":
         return "CAST(v + 0 AS CHAR)"
+    if kind.startswith(("char", "varchar", "text", "enum", "set", "longtext")):
+        return "CAST(CONVERT(v USING utf8mb4) AS BINARY)"  # the text, in whatever character set
     return "CAST(v AS CHAR)" if kind in ("float", "double") else "CAST(v AS BINARY)"
 
 
@@ -114,6 +117,14 @@ def _shown(hexadecimal: str) -> str:
         return raw.decode()
     except UnicodeDecodeError:
         return "x:" + hexadecimal
+
+
+def _trimmed(text: str | None) -> str | None:
+    """A moment without the zeros of its fraction: it has many spellings, and none is SQLite's own."""
+    if text is None or not text.startswith("text"):
+        return text
+    text = re.sub(r"(:\d\d\.\d*?)0+\b", r"\1", text)
+    return re.sub(r"(:\d\d)\.(?!\d)", r"\1", text)
 
 
 @dataclass
@@ -160,7 +171,9 @@ class Sqlite(Database):
         rows = db.execute(
             f"SELECT id, CASE WHEN v IS NULL THEN NULL ELSE typeof(v) || ' ' || quote(v) END FROM {table}"
         )
-        return dict(rows.fetchall())
+        declared = db.execute("SELECT type FROM pragma_table_info(?) WHERE name = 'v'", [table]).fetchone()[0]
+        found = dict(rows.fetchall())
+        return {row: _trimmed(value) for row, value in found.items()} if declared.startswith("TIME") else found
 
     def _url(self, name: str) -> str:
         return f"jdbc:sqlite:{self.folder / name}.db"

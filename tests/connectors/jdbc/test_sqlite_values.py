@@ -127,6 +127,21 @@ def test_numbers_are_moments_as_the_url_says(files: Files, parameters: str, valu
     assert files.rows("b", "SELECT x FROM t ORDER BY id") == [(wanted,), ("2024-02-03 04:05:06.000000",)]
 
 
+def test_columns_of_numbers_get_numbers(files: Files) -> None:
+    """A real of 17 digits stays that real in a NUMERIC that is there, and an integer of 64 bits an integer."""
+    files.run(
+        "a",
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, n NUMERIC, d DECIMAL(18, 17));"
+        "INSERT INTO t VALUES (1, 0.30000000000000004, 0.30000000000000004), (2, 9007199254740993, 1), (3, 1e300, 0.5)",
+    )
+    files.run("b", "CREATE TABLE t (id INTEGER PRIMARY KEY, n NUMERIC, d DECIMAL(18, 17))")
+
+    copy_tables(files.source(table_path="t"), files.sink(table="t"))
+
+    sql = "SELECT id, n, typeof(n), d, typeof(d) FROM t ORDER BY id"
+    assert files.rows("b", sql) == files.rows("a", sql)
+
+
 def test_plan_names_what_a_declared_type_does_not_say(files: Files) -> None:
     files.run(
         "a",
@@ -138,7 +153,7 @@ def test_plan_names_what_a_declared_type_does_not_say(files: Files) -> None:
 
     assert named(copied) == {
         "s": "STRING -> TEXT", "f": "no type -> TEXT", "b": "BLOB, a text as its UTF-8 bytes -> BLOB",
-        "j": "JSON -> TEXT", "d": "double -> DOUBLE (-0.0 is stored as 0)",
+        "j": "JSON -> TEXT", "n": "NUMERIC -> DECIMAL_TEXT (its digits as text)", "d": "double -> DOUBLE (-0.0 is stored as 0)",
     }  # fmt: skip
 
 

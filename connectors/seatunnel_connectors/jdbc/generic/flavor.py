@@ -85,7 +85,7 @@ class GenericFlavor(Flavor):
         made = None if words_given(column) else types.created_type(column, in_key=False)
         return TargetColumn(name, None if made is None else types.target_type(made), kind)
 
-    def values(self, array: pa.Array, column: Column) -> list[Any]:
+    def values(self, array: pa.Array, column: Column, shown: str = "") -> list[Any]:
         return types.to_values(array, column)
 
 

@@ -184,7 +184,7 @@ class MysqlFlavor(Flavor):
     def is_key(self, name: str, *, inexact: bool) -> str:
         return f"{name} = %s" + (f" AND HEX(CONVERT({name} USING utf8mb4)) = HEX(%s)" if inexact else "")
 
-    def values(self, array: pa.Array, column: Column) -> list[Any]:
+    def values(self, array: pa.Array, column: Column, shown: str = "") -> list[Any]:
         return wire.values(array, column)
 
     def empty(self, relation: str) -> str:

@@ -19,6 +19,7 @@ from seatunnel_connectors.jdbc.target import TargetColumn, counting
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.jdbc.versions import COMPARED, on_conflict
 from seatunnel_py.api import Column, Kind, NameRules, TablePath, TargetPlace
+from seatunnel_py.api.types import NUMBER
 
 _MARK = "st_mark_"
 
@@ -74,6 +75,8 @@ class SqliteFlavor(Flavor):
         return values.stored(array, column, shown)
 
     def changed(self, column: Column, there: TargetColumn) -> str:
+        if column.dtype == NUMBER and types.affinity(there.shown) == "TEXT":
+            return "its digits as text"
         return "-0.0 is stored as 0" if column.dtype.kind in (Kind.FLOAT, Kind.DOUBLE) else ""
 
     def upsert(
@@ -129,8 +132,8 @@ class SqliteFlavor(Flavor):
         plain = super().insert_from(f"{relation} AS t" if key else relation, columns, key, version)
         return plain + on_conflict(columns, key, version) if key else plain
 
-    def values(self, array: pa.Array, column: Column) -> list[Any]:
-        return values.to_values(array, column)
+    def values(self, array: pa.Array, column: Column, shown: str = "") -> list[Any]:
+        return values.to_values(array, column, shown)
 
 
 def describe(session: Session, table: str) -> tuple[dict[str, TargetColumn], tuple[tuple[str, ...], ...]]:

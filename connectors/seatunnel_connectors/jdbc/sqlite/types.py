@@ -50,7 +50,9 @@ def read_as(declared: str) -> Reading:
         return Reading(STRING, said=declared or "no type", by_value=True)
     name, first, second = match[1].lower(), int(match[2] or 0), int(match[3] or 0)
     if name in ("decimal", "numeric", "number", "decimal_text"):
-        return Reading(decimal(first, second) if second <= first <= PRECISION_MAX and first else NUMBER)
+        if first and second <= first <= PRECISION_MAX:
+            return Reading(decimal(first, second))
+        return Reading(NUMBER, said="" if name == "decimal_text" else declared)
     if name == "unsigned big int":
         return Reading(decimal(20, 0))
     kind = _KINDS.get(name) or _by_affinity(name)

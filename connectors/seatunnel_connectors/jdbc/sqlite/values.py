@@ -212,9 +212,16 @@ def _keeps(text: str) -> bool:
     number = Decimal(text) if _NUMBER.fullmatch(text) else None
     if number is None:
         return True
-    if number == number.to_integral_value():
-        return abs(number) < 1 << 63
-    return len(number.normalize().as_tuple().digits) <= EXACT_DIGITS
+    if number == number.to_integral_value() and abs(number) < 1 << 63:
+        return True
+    return Decimal(repr(float(text))) == number
+
+
+def _number(text: str) -> Any:
+    if not _NUMBER.fullmatch(text):
+        return text
+    number = Decimal(text)
+    return int(number) if number == number.to_integral_value() and abs(number) < 1 << 63 else float(text)
 
 
 def _in_years(array: pa.Array) -> pa.Array:
@@ -233,8 +240,11 @@ def _require(array: pa.Array, fits: pa.Array, shown: str) -> None:
     raise ValueMisfitError(at, f"{str(value)[:80]!r} would be stored as another value in a column of the type {shown}")
 
 
-def to_values(array: pa.Array, column: Column) -> list[Any]:
-    """A column as values that sqlite3 stores: temporal types as ISO text, decimals as text, containers as JSON."""
+def to_values(array: pa.Array, column: Column, shown: str) -> list[Any]:
+    """A column as values that sqlite3 stores: temporal types as ISO text, decimals as text, containers as JSON. A
+    column of numbers gets numbers: SQLite's own reading of their text is not always the nearest."""
+    if (column.dtype.kind is Kind.DECIMAL or column.dtype == NUMBER) and affinity(shown) not in ("TEXT", "BLOB"):
+        return [None if text is None else _number(text) for text in convert(array, column.dtype, STRING).to_pylist()]
     match column.dtype.kind:
         case Kind.BOOLEAN:
             return array.cast(pa.int8()).to_pylist()  # type: ignore[no-any-return]

@@ -223,8 +223,9 @@ class Flavor(ABC):
         return f"DELETE FROM {relation} WHERE ({', '.join(key)}) IN ({keys})"
 
     @abstractmethod
-    def values(self, array: pa.Array, column: Column) -> list[Any]:
-        """A column as the driver's values. ValueError names a value that cannot be stored."""
+    def values(self, array: pa.Array, column: Column, shown: str = "") -> list[Any]:
+        """A column as the driver's values for one of the type ``shown``, where that is known. ValueError names a value
+        that cannot be stored."""
 
     def empty(self, relation: str) -> str:
         return f"DELETE FROM {relation}"

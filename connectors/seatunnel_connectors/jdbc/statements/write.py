@@ -234,9 +234,10 @@ class StatementWriter(Writer):
 
     def _rows(self, data: pa.RecordBatch) -> Sequence[Row]:
         columns = []
-        for column, array in zip(self.columns, data.columns, strict=True):
+        types = self.load.types or ("",) * len(self.columns)
+        for column, array, shown in zip(self.columns, data.columns, types, strict=True):
             try:
-                columns.append(self.flavor.values(array, column))
+                columns.append(self.flavor.values(array, column, shown))
             except ValueError as error:
                 raise BadRows(
                     f"{self.what}: column {column.name!r}: {error}", "convert the column in a transform"
