@@ -93,9 +93,36 @@ class ConstraintKey:
     columns: tuple[tuple[str, str], ...]
 
 
+class DetailKind(StrEnum):
+    """What a table's definition says beside columns and keys."""
+
+    DEFAULT = "default"
+    IDENTITY = "identity"
+    GENERATED = "generated column"
+    TYPE = "type"
+    CHECK = "check"
+    FOREIGN_KEY = "foreign key"
+    EXCLUSION = "exclusion"
+    UNIQUE_KEY = "unique key"
+    INDEX = "index"
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """A part of a source table's definition that its rows do not need. ``definition`` is in the words of ``dialect``.
+    ``name`` is the constraint's or index's, or the column's."""
+
+    kind: DetailKind
+    name: str
+    columns: tuple[str, ...] = ()
+    definition: str = ""
+    dialect: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """A table's whole description. Transforms and sinks get it instead of looking at rows."""
+    """A table's whole description. Transforms and sinks get it instead of looking at rows. ``details``: what else the
+    source's definition says; a sink that makes the table says which of them it leaves behind."""
 
     path: TablePath
     columns: tuple[Column, ...]
@@ -104,6 +131,7 @@ class TableSchema:
     partition_keys: tuple[str, ...] = ()
     comment: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
+    details: tuple[Detail, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -146,9 +174,11 @@ class TableSchema:
             constraint for constraint in self.constraints if names.issuperset(name for name, _ in constraint.columns)
         )
         partition_keys = self.partition_keys if names.issuperset(self.partition_keys) else ()
+        details = tuple(one for one in self.details if names.issuperset(one.columns))
         return replace(
-            self, columns=columns, primary_key=primary, constraints=constraints, partition_keys=partition_keys
-        )
+            self, columns=columns, primary_key=primary, constraints=constraints, partition_keys=partition_keys,
+            details=details,
+        )  # fmt: skip
 
     def put_column(self, column: Column) -> TableSchema:
         """Replace the column of that name in place, or append it."""

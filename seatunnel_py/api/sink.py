@@ -14,6 +14,7 @@ from enum import StrEnum
 
 from seatunnel_py.api.batch import Batch, Plain, Position, SchemaChange
 from seatunnel_py.api.names import ALIKE, NameRules, TargetPlace
+from seatunnel_py.api.schema import Detail
 from seatunnel_py.api.types import Conversion
 
 
@@ -91,7 +92,8 @@ class Setup:
     random), as plain data: it is part of checkpoint 0 and is given to every writer and to the committer. ``counted``:
     the target remembers the last checkpoint (``Committer.recover``), although the sink is not two-phase.
     ``conversions``: the columns whose values are not stored as the rows hold them; `plan` and the receipt name them.
-    ``present``: what is there before, and what becomes of it; None: nobody can tell."""
+    ``present``: what is there before, and what becomes of it; None: nobody can tell. ``left_behind``: what a table that
+    is made does not have of its source's definition."""
 
     effects: tuple[Effect, ...] = ()
     data: Mapping[str, Plain] = field(default_factory=dict)
@@ -99,6 +101,7 @@ class Setup:
     counted: bool = False
     conversions: tuple[Conversion, ...] = ()
     present: Present | None = None
+    left_behind: tuple[Detail, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,6 +155,11 @@ def _sink(node: SinkNode, *, look: bool, first: bool) -> dict[str, Any]:
             }
             for effect in setup.effects
         ]
+        if setup.left_behind:
+            plain["not_carried_over"] = [
+                {"kind": one.kind.value, "name": one.name, "columns": list(one.columns), "definition": one.definition}
+                for one in setup.left_behind
+            ]
         plain["conversions"] = [asdict(one) for one in conversions.conversions_of(node.table, setup.conversions)]
     return plain
 

@@ -8,7 +8,7 @@ import sys
 from seatunnel_py import api
 
 EXPORTS = """
-BadRows Batch Cardinality Column CommitContext Committer ConstraintKey ConstraintType Conversion DataType Determinism Effect Element
+BadRows Batch Cardinality Column CommitContext Committer ConstraintKey ConstraintType Conversion DataType Detail DetailKind Determinism Effect Element
 Enumerator Failpoint FatalError GenerationLost Guarantee Heartbeat JobMode Kind NameRules Naming NativeForm NativeReader NativeRefused NativeSink NativeSource
 NativeWriter NoWayOn NothingToCommit Options Outcome Piece Plain PluginError Position Present
 PrimaryKey Reached Reader ReaderEvent Rejected RetriableError RowKind SchemaChange Secret Setup Shorthand Sink SinkCapabilities SinkCommit SinkFactory

@@ -60,6 +60,15 @@ class Recipe(StrEnum):
     SHADOW = "shadow"
 
 
+class CarryOver(StrEnum):
+    """What a table that is made gets of its source's definition, beside columns, keys and comments."""
+
+    DEFAULTS = "defaults"
+    IDENTITY = "identity"
+    CHECKS = "checks"
+    INDEXES = "indexes"
+
+
 class FieldCase(StrEnum):
     """How column names are spelt in the target."""
 
@@ -270,6 +279,11 @@ class JdbcSinkOptions(SinkOptions):
     is_primary_key_updated: bool = option(True, doc="accepted; a row whose key changes is another row")
     use_copy_statement: bool = option(False, doc="accepted; PostgreSQL is always written by COPY")
     oracle_insert_mode: str | None = option(None, doc="accepted; no hints are given to Oracle")
+    carry_over: tuple[CarryOver, ...] = option(
+        (),
+        doc="what a table that is made gets of its source's definition where both are PostgreSQL: defaults, identity, "
+        "checks, indexes; `plan` lists what is not carried over",
+    )
     create_index: bool = option(True, doc="create keys and indexes with an auto-created table")
     compatible_mode: str | None = option(None, doc="accepted; `dialect` and the url say how to talk to a database")
     dialect: str | None = option(None, doc="dialect to use where the url does not say it")

@@ -13,6 +13,7 @@ import psycopg
 
 from seatunnel_connectors.jdbc.postgres.session import Statements
 from seatunnel_connectors.jdbc.postgres.types import Native
+from seatunnel_py.api import Detail
 
 OURS = re.compile(r"seatunnel_(ledger|piece)|.*__st_[0-9a-f]{8}")
 """Names of tables that this connector keeps in a target; a pattern never reads them."""
@@ -50,6 +51,7 @@ class FoundTable:
     columns: list[FoundColumn] = field(default_factory=list)
     keys: list[tuple[str, tuple[str, ...], bool]] = field(default_factory=list)
     partition: bool = False
+    details: list[Detail] = field(default_factory=list)
 
     @property
     def pages(self) -> int:

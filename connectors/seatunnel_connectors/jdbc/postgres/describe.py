@@ -13,6 +13,7 @@ from seatunnel_connectors.jdbc.kinds import Choice
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableKind
 from seatunnel_connectors.jdbc.postgres import catalog
 from seatunnel_connectors.jdbc.postgres.catalog import FoundColumn, FoundTable
+from seatunnel_connectors.jdbc.postgres.details import fill_details
 from seatunnel_connectors.jdbc.postgres.session import Statements, failure, literal, quote
 from seatunnel_connectors.jdbc.postgres.types import is_exact, length_of, read_as
 from seatunnel_connectors.jdbc.request import TableRequest
@@ -95,7 +96,9 @@ class Describer:
                 else:
                     missing.append((request, path))
         self._name_missing(missing)
-        catalog.fill_columns(self.db, {table.oid: table for _, _, table in chosen}.values())
+        own = {table.oid: table for _, _, table in chosen}.values()
+        catalog.fill_columns(self.db, own)
+        fill_details(self.db, own)
         return [self._relation(request, path, table) for request, path, table in chosen]
 
     def _relation(self, request: TableRequest, path: TablePath, table: FoundTable) -> _Found | None:
@@ -253,7 +256,10 @@ class Describer:
         )
         options = {NATIVE_OF: "postgres"} | ({"estimated_rows": str(one.rows)} if one.rows is not None else {})
         comment = one.table.comment if one.table else ""
-        return TableSchema(one.path, tuple(columns), primary, unique, comment=comment, options=options), expressions
+        details = tuple(one.table.details) if one.table and not one.query else ()
+        return TableSchema(
+            one.path, tuple(columns), primary, unique, comment=comment, options=options, details=details
+        ), expressions
 
     def _hints(
         self, one: _Found, schema: TableSchema, columns: list[tuple[str, str]],

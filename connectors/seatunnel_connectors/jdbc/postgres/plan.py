@@ -8,10 +8,11 @@ from hashlib import blake2b
 from typing import Any, cast
 
 from seatunnel_connectors.jdbc import conservation, versions
+from seatunnel_connectors.jdbc.details import divided
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.fit import checked_columns, conversions
 from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, Recipe
-from seatunnel_connectors.jdbc.postgres import ddl, ledger
+from seatunnel_connectors.jdbc.postgres import ddl, details, ledger
 from seatunnel_connectors.jdbc.postgres.session import quote
 from seatunnel_connectors.jdbc.postgres.target import Target
 from seatunnel_connectors.jdbc.postgres.types import created_type, native_of, target_column
@@ -30,7 +31,18 @@ from seatunnel_connectors.jdbc.target import (
     present_of,
     target_name,
 )
-from seatunnel_py.api import Effect, FatalError, JobMode, Plain, Setup, TableSchema, Visible, WriteContext, to_arrow
+from seatunnel_py.api import (
+    Detail,
+    Effect,
+    FatalError,
+    JobMode,
+    Plain,
+    Setup,
+    TableSchema,
+    Visible,
+    WriteContext,
+    to_arrow,
+)
 
 SHADOW = "shadow"
 TABLE = "table"
@@ -152,7 +164,8 @@ def plan(request: SinkRequest, target: Target) -> Setup:
         booked=target.has_books, versioned_by=versions.versioned_by(options, names),
         checked=tuple((one.name, str(one.dtype), one.digits) for one in checked_columns(table, columns, names)),
     )  # fmt: skip
-    effects, load = _effects(request, target, chosen, load, names, key)
+    carried, left = divided(options, table, lambda one: details.can_be_made(one, names), unique_keys=True)
+    effects, load = _effects(request, target, chosen, load, names, key, carried)
     load = replace(load, at_end=load.at_end and how != PREPARED)
     visible = Visible.STAGED if how == TABLE else Visible.FINAL if load.at_end else Visible.COMMITTED
     changes = conversions(table, columns, names)
@@ -160,7 +173,7 @@ def plan(request: SinkRequest, target: Target) -> Setup:
         options, chosen, exists=target.exists, counted=target.counted, estimate=target.estimate,
         by_key=bool(key) and options.enable_upsert, guarded=guards(target.columns, target.keys, names.values()),
     )  # fmt: skip
-    return Setup(tuple(effects), load.to_plain(), visible, load.books, conversions=changes, present=there)
+    return Setup(tuple(effects), load.to_plain(), visible, load.books, changes, there, left if chosen.create else ())
 
 
 def place_of(request: SinkRequest, schema: str, table: str) -> tuple[object, ...]:
@@ -295,8 +308,9 @@ def takes_directly(load: Load, table: TableSchema) -> list[Any]:
 
 
 def _effects(
-    request: SinkRequest, target: Target, chosen: Plan, load: Load, names: dict[str, str], key: tuple[str, ...]
-) -> tuple[list[Effect], Load]:
+    request: SinkRequest, target: Target, chosen: Plan, load: Load, names: dict[str, str], key: tuple[str, ...],
+    carried: tuple[Detail, ...],
+) -> tuple[list[Effect], Load]:  # fmt: skip
     """What is shown to people, and the load with its statements: of the set-up, of units, and of the end."""
     table, shown = request.table, f"{load.schema}.{load.table}"
     relation = quote(load.schema, load.table)
@@ -320,10 +334,13 @@ def _effects(
         index = request.options.create_index
         keyless = ddl.create_table(load.schema, load.table, table, names, (), keyed=True, wanted=wanted)
         effects.append(Effect("create table", shown, keyed if index else keyless))
+        extra = details.statements(load.schema, load.into if load.how == SHADOW else load.table, carried, load.table)
+        if extra:
+            effects.append(Effect("carry over", shown, "\n".join(extra)))
         if load.how != SHADOW:
             made = [keyed if index else keyless]
             made += ddl.indexes(load.schema, load.table, table, names, key, load.table) if index else []
-            made += ddl.comments(load.schema, load.table, table, names)
+            made += [*ddl.comments(load.schema, load.table, table, names), *extra]
             if _made_with_rows(request, chosen, load):
                 make.append(ddl.once(load.schema, load.table, made))
             else:
@@ -331,7 +348,7 @@ def _effects(
         else:
             before.append(ddl.create_table(load.schema, load.into, table, names, key, keyed=False, wanted=wanted))
             finish += ddl.indexes(load.schema, load.into, table, names, key, load.table) if index else []
-            finish += ddl.comments(load.schema, load.into, table, names)
+            finish += [*ddl.comments(load.schema, load.into, table, names), *extra]
     if chosen.truncate:
         statement = f"TRUNCATE TABLE {relation}"
         effects.append(Effect("truncate table", shown, statement, destructive=True))

@@ -39,7 +39,7 @@ from seatunnel_py.api import (
     Writer,
 )
 
-MADE = frozenset({"create schema", "create ledger", "create table"})
+MADE = frozenset({"create schema", "create ledger", "create table", "carry over"})
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc import fit, versions
+from seatunnel_connectors.jdbc.details import divided
 from seatunnel_connectors.jdbc.dialect import SinkRequest, TableSink
 from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, Recipe
 from seatunnel_connectors.jdbc.recorded import of_job
@@ -157,7 +158,9 @@ class StatementSink(TableSink):
             by_key=bool(key) and options.enable_upsert, guarded=guards(target.columns, target.keys, names.values()),
         )  # fmt: skip
         changes = conversions(self.flavor, table, columns, names)
-        return Setup(tuple(effects), load.to_plain(), visible, load.books, changes, there)
+        _, left = divided(options, table, lambda one: False, unique_keys=False)
+        left = left if chosen.create else ()
+        return Setup(tuple(effects), load.to_plain(), visible, load.books, changes, there, left)
 
     def _required(
         self, target: TargetTable, chosen: Plan, key: Sequence[str], names: Mapping[str, str]

@@ -1,0 +1,41 @@
+"""What a table that is made has of its source's definition, and what is left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from seatunnel_connectors.jdbc.options import CarryOver, JdbcSinkOptions
+from seatunnel_py.api import ConstraintType, Detail, DetailKind, TableSchema
+
+_ASKED_AS = {
+    CarryOver.DEFAULTS: DetailKind.DEFAULT,
+    CarryOver.IDENTITY: DetailKind.IDENTITY,
+    CarryOver.CHECKS: DetailKind.CHECK,
+    CarryOver.INDEXES: DetailKind.INDEX,
+}
+
+
+def divided(
+    options: JdbcSinkOptions, table: TableSchema, can_be_made: Callable[[Detail], bool], *, unique_keys: bool
+) -> tuple[tuple[Detail, ...], tuple[Detail, ...]]:
+    """The details to make, and those that the made table does not have. ``unique_keys``: the sink makes them anyway."""
+    asked = {_ASKED_AS[one] for one in options.carry_over}
+    typed = {one.name for one in table.details if one.kind is DetailKind.TYPE}
+    made = tuple(
+        one
+        for one in table.details
+        if one.kind in asked
+        and can_be_made(one)
+        and not (one.kind is DetailKind.DEFAULT and one.name in typed)  # its words name a type that is not there
+        and not (one.kind is DetailKind.INDEX and not options.create_index)
+    )
+    left = [one for one in table.details if one not in made]
+    return made, (*left, *([] if unique_keys and options.create_index else _unique_keys(table)))
+
+
+def _unique_keys(table: TableSchema) -> Sequence[Detail]:
+    return [
+        Detail(DetailKind.UNIQUE_KEY, one.name, tuple(name for name, _ in one.columns))
+        for one in table.constraints
+        if one.type is ConstraintType.UNIQUE_KEY and tuple(name for name, _ in one.columns) != table.key
+    ]

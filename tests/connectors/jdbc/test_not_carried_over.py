@@ -1,0 +1,91 @@
+"""What a made table does not have of its source's definition is listed, and carried over where that is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
+from tests.connectors.jdbc.test_rows_there import planned, run
+from tests.connectors.jdbc.test_target_names import job
+
+
+@pytest.fixture
+def rich(pg: PostgresPlace) -> PostgresPlace:
+    pg.db.execute(
+        "CREATE TYPE a.mood AS ENUM ('ok', 'bad'); CREATE DOMAIN a.small AS int CHECK (VALUE < 10);"
+        "CREATE TABLE a.customers (id int PRIMARY KEY);"
+        "CREATE TABLE a.orders (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, number serial, customer int "
+        "REFERENCES a.customers, note text DEFAULT 'it''s', at timestamptz NOT NULL DEFAULT now(), mood a.mood DEFAULT 'ok',"
+        'size a.small, total int CONSTRAINT positive CHECK (total > 0), "double of" int GENERATED ALWAYS AS (total * 2) STORED);'
+        "CREATE INDEX ON a.orders (customer, at DESC); CREATE UNIQUE INDEX one_note ON a.orders (lower(note)) WHERE total > 5;"
+        "INSERT INTO a.customers VALUES (1);"
+        "INSERT INTO a.orders (customer, note, total) VALUES (1, 'x', 7), (1, 'Y', 8)"
+    )
+    return pg
+
+
+def sink_of(pg: PostgresPlace, **options: Any) -> tuple[str, dict[str, Any]]:
+    return "Jdbc", pg.sink(table="b.orders", **options)
+
+
+def test_the_plan_lists_what_is_not_carried_over(rich: PostgresPlace, tmp_path: Path) -> None:
+    """P1-what is not copied: in a line for each table, and as data."""
+    sinks, text = planned(job(tmp_path, rich.source(table_path="a.orders"), sink_of(rich)))
+
+    found = {(one["kind"], one["name"]) for one in sinks["orders"]["not_carried_over"]}
+    assert found == {
+        ("identity", "id"), ("identity", "number"), ("default", "note"), ("default", "at"), ("type", "mood"),
+        ("default", "mood"), ("type", "size"), ("generated column", "double of"), ("check", "positive"),
+        ("foreign key", "orders_customer_fkey"), ("index", "orders_customer_at_idx"), ("index", "one_note"),
+    }  # fmt: skip
+    assert "not carried over: 2 identities (id, number), 3 defaults (note, at, mood), " in text
+    assert "1 foreign key (orders_customer_fkey)" in text and "2 indexes (one_note, orders_customer_at_idx)" in text
+
+
+@pytest.mark.parametrize("once", [False, True])
+def test_what_is_asked_for_is_carried_over(rich: PostgresPlace, tmp_path: Path, once: bool) -> None:
+    more = {"carry_over": ["defaults", "identity", "checks", "indexes"], "is_exactly_once": once}
+    more |= {"exactly_once_recipe": "shadow"} if once else {}
+    path = job(tmp_path, rich.source(table_path="a.orders"), sink_of(rich, **more))
+
+    left = {(one["kind"], one["name"]) for one in planned(path)[0]["orders"]["not_carried_over"]}
+    receipt = run(tmp_path, path)
+
+    assert receipt.exit_code == 0, receipt.tables[0].cause
+    assert left == {
+        ("type", "mood"), ("default", "mood"), ("type", "size"), ("generated column", "double of"),
+        ("foreign key", "orders_customer_fkey"),
+    }  # fmt: skip
+    assert rich.rows("SELECT id, note, total FROM b.orders ORDER BY id") == [(1, "x", 7), (2, "Y", 8)]
+    rich.db.execute("INSERT INTO b.orders (total) VALUES (9)")
+    assert rich.rows("SELECT id, number, note, at IS NOT NULL FROM b.orders WHERE total = 9") == [(3, 3, "it's", True)]
+    indexes = "SELECT indexdef FROM pg_indexes WHERE schemaname = 'b' AND tablename = 'orders' ORDER BY 1"
+    made = " ".join(text for (text,) in rich.rows(indexes))
+    assert "(customer, at DESC)" in made and "(lower(note)) WHERE (total > 5)" in made
+    with pytest.raises(Exception, match="positive"):
+        rich.db.execute("INSERT INTO b.orders (total) VALUES (-1)")
+
+
+def test_a_table_that_is_there_is_left_as_it_is(rich: PostgresPlace, tmp_path: Path) -> None:
+    rich.db.execute("CREATE TABLE b.customers (id int PRIMARY KEY)")
+    sinks, text = planned(
+        job(tmp_path, rich.source(table_path="a.customers"), ("Jdbc", rich.sink(table="b.customers")))
+    )
+
+    assert "not_carried_over" not in sinks["customers"] and "not carried over" not in text
+
+
+@pytest.mark.mariadb
+def test_a_unique_key_that_mariadb_does_not_get_is_named(
+    rich: PostgresPlace, maria: MariadbPlace, tmp_path: Path
+) -> None:
+    """P1-jsonb in MariaDB: the unique key was dropped without a word."""
+    rich.db.execute("CREATE TABLE a.u (id int PRIMARY KEY, code text NOT NULL UNIQUE, n int DEFAULT 5)")
+    sinks, _ = planned(job(tmp_path, rich.source(table_path="a.u"), ("Jdbc", maria.sink())))
+
+    assert {(one["kind"], one["name"]) for one in sinks["u"]["not_carried_over"]} == {
+        ("default", "n"), ("unique key", "u_code_key"),
+    }  # fmt: skip
