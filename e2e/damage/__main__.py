@@ -17,7 +17,7 @@ from e2e.crash_sweep.place import Lane
 from e2e.damage.cases import Outcome, Verdict, case
 from e2e.damage.scenarios import CHAINS, SCENARIOS, scenario
 
-CHUNK = 650
+CHUNK = 250
 """Cases of one process: whatever a restore leaves behind in it ends with it."""
 SHARED = Path("/dev/shm")
 
