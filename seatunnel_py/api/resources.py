@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -27,9 +27,17 @@ class _Idle:
     since: float
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Lent:
+    resource: Any
+    sever: Callable[[Any], None]
+    since: float
+
+
 class _Pool:
     def __init__(self) -> None:
         self.lock = threading.Lock()
+        self.lent: set[_Lent] = set()
         self.process = os.getpid()
         self.idle: dict[Hashable, list[_Idle]] = {}
         self.inherited: list[dict[Hashable, list[_Idle]]] = []
@@ -78,8 +86,11 @@ _pool = _Pool()
 
 
 @contextmanager
-def borrow(key: Hashable, make: Callable[[], T], close: Callable[[T], None]) -> Iterator[T]:
-    """Take a resource out of the pool (or make one) and give it back afterwards.
+def borrow(
+    key: Hashable, make: Callable[[], T], close: Callable[[T], None], sever: Callable[[T], None] | None = None
+) -> Iterator[T]:
+    """Take a resource out of the pool (or make one) and give it back afterwards. ``sever`` cuts its connection from
+    another thread, so that a call that waits for an answer fails.
 
     It is given back only when the block ends without an exception: a connection whose last statement failed, or
     was interrupted, is closed instead. ``close`` must not raise for a resource that is already broken.
@@ -87,12 +98,28 @@ def borrow(key: Hashable, make: Callable[[], T], close: Callable[[T], None]) -> 
     resource = _pool.take(key)
     if resource is None:
         resource = make()
+    lent = _Lent(resource, sever, time.monotonic()) if sever is not None else None
+    if lent is not None:
+        _pool.lent.add(lent)
     try:
         yield resource
     except BaseException:
         close(resource)
         raise
+    finally:
+        if lent is not None:
+            _pool.lent.discard(lent)
     _pool.give(key, resource, close)
+
+
+def sever_lent(seconds: float) -> int:
+    """Cut the connections of this process that have been lent for so long; how many those were."""
+    limit = time.monotonic() - seconds
+    stuck = [one for one in tuple(_pool.lent) if one.since < limit]
+    for one in stuck:
+        with suppress(Exception):  # it may have ended by itself
+            one.sever(one.resource)
+    return len(stuck)
 
 
 def close_all() -> None:

@@ -328,6 +328,12 @@ class Sink(ABC):
         """The committer, on the driver."""
         return NothingToCommit()
 
+    def at_work(self, seconds: float) -> Sequence[str] | None:
+        """Sessions for which the server has been at one statement, or which have waited for a lock, for so long: a
+        sentence for each. None: nobody can tell. Where nothing moves and the server says that it does nothing, the
+        connection is taken for lost. Asked as ``blocked_by`` is."""
+        return None
+
     def blocked_by(self) -> Sequence[str]:
         """What in the target keeps this sink's work there waiting (locks of others), in sentences for people. Asked on
         the driver when something takes long: it has to answer within seconds, and changes nothing."""

@@ -150,3 +150,9 @@ class Source(ABC):
         """Who keeps sessions of this source waiting, for people: a sentence for each. Asked from a thread of its own,
         while the source waits; must give up within seconds."""
         return ()
+
+    def at_work(self, seconds: float) -> Sequence[str] | None:
+        """Sessions for which the server has been at one statement, or which have waited for a lock, for so long: a
+        sentence for each. None: nobody can tell. Where nothing moves and the server says that it does nothing, the
+        connection is taken for lost. Asked as ``blocked_by`` is."""
+        return None

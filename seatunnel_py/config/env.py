@@ -163,6 +163,12 @@ class EnvOptions(Options):
         doc="bytes that a position or a split's payload may take; a sixteenth of it is warned of",
     )
 
+    unit_stall_seconds: float = option(
+        120.0,
+        gt=0,
+        key="unit.stall-seconds",
+        doc="seconds in which nothing moves and no server works for a unit, until its connection is taken for lost",
+    )
     read_limit_rows: int | None = option(
         None, ge=1, key="read_limit.rows_per_second", doc="rows per second of a whole source"
     )

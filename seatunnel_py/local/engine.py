@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import queue
+import threading
+import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from seatunnel_py.api.resources import close_all
 from seatunnel_py.runtime.ports import EngineEvent, UnitFinished, UnitLost, UnitStarted
@@ -12,16 +14,24 @@ from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.unit import Unit, UnitId
 
+GRACE_SECONDS = 10.0
+"""How long a unit that is cancelled may take to come to its budget. It cannot be interrupted, so one that hangs is left
+to itself behind that: its fence keeps it from writing anything that counts."""
+
 
 class LocalEngine:
-    """Runs units on threads. A cancelled unit that has started runs to its budget; it cannot be interrupted."""
+    """Runs units on threads that end with the process. A cancelled unit that has started runs to its budget, or is
+    left to itself; another thread takes its slot then."""
 
     def __init__(self, slots: int | None = None) -> None:
         self._slots = slots or os.cpu_count() or 1
         self._chains: dict[str, Chain] = {}
+        self._waiting: queue.SimpleQueue[Unit | None] = queue.SimpleQueue()
+        self._lock = threading.Condition()
         self._cancelled: set[UnitId] = set()
+        self._running: set[UnitId] = set()
+        self._queued = 0
         self._stopped = False
-        self._threads = ThreadPoolExecutor(self._slots, thread_name_prefix="unit")
         self._report: Callable[[EngineEvent], None] = _unstarted
 
     @property
@@ -30,34 +40,82 @@ class LocalEngine:
 
     def start(self, report: Callable[[EngineEvent], None]) -> None:
         self._report = report
+        for _ in range(self._slots):
+            self._serve_on_a_thread()
 
     def register(self, chain: Chain) -> None:
         self._chains[chain.vertex] = chain
 
     def submit(self, unit: Unit) -> None:
-        if self._stopped:
-            self._report(UnitLost(unit.id, "the engine was stopped"))
-        else:
-            self._threads.submit(self._run, unit, self._chains[unit.id.vertex])
+        with self._lock:
+            if not self._stopped:
+                self._queued += 1
+                self._waiting.put(unit)
+                return
+        self._report(UnitLost(unit.id, "the engine was stopped"))
 
     def cancel(self, unit: UnitId) -> None:
-        self._cancelled.add(unit)
+        with self._lock:
+            self._cancelled.add(unit)
+            running = unit in self._running
+        if running:
+            timer = threading.Timer(GRACE_SECONDS, self.abandon, args=(unit,))
+            timer.daemon = True
+            timer.start()
+
+    def abandon(self, unit: UnitId) -> None:
+        with self._lock:
+            if unit not in self._running:
+                return
+            self._running.discard(unit)
+            self._serve_on_a_thread()
+            self._lock.notify_all()
+        self._report(UnitLost(unit, "its thread does not come back"))
 
     def ails(self) -> Sequence[str]:
         return ()
 
     def stop(self) -> None:
-        self._stopped = True
-        self._threads.shutdown(wait=True)  # what has not begun only learns that it will not
+        """What has not begun only learns that it will not."""
+        deadline = time.monotonic() + GRACE_SECONDS
+        with self._lock:
+            self._stopped = True
+            self._lock.wait_for(lambda: not self._queued and not self._running, GRACE_SECONDS)
+            left = tuple(self._running)
+        for unit in left:
+            self.abandon(unit)
+        with self._lock:
+            self._lock.wait_for(lambda: not self._queued, max(0.1, deadline - time.monotonic()))
+        self._waiting.put(None)
         close_all()
 
-    def _run(self, unit: Unit, chain: Chain) -> None:
-        if self._stopped or unit.id in self._cancelled:
-            why = "cancelled before it started" if unit.id in self._cancelled else "the engine was stopped"
-            self._report(UnitLost(unit.id, why))
-            return
-        self._report(UnitStarted(unit.id))
-        self._report(UnitFinished(run_unit(unit, chain)))
+    # ------------------------------------------------------------- a thread
+
+    def _serve_on_a_thread(self) -> None:
+        threading.Thread(target=self._serve, name="unit", daemon=True).start()
+
+    def _serve(self) -> None:
+        while (unit := self._waiting.get()) is not None:
+            with self._lock:
+                why = "cancelled before it started" if unit.id in self._cancelled else ""
+                why = why or ("the engine was stopped" if self._stopped else "")
+                if not why:
+                    self._running.add(unit.id)
+                self._queued -= 1
+                self._lock.notify_all()
+            if why:
+                self._report(UnitLost(unit.id, why))
+                continue
+            self._report(UnitStarted(unit.id))
+            result = run_unit(unit, self._chains[unit.id.vertex])
+            with self._lock:
+                if unit.id not in self._running:
+                    return  # it was given up meanwhile, and another thread has its slot
+            self._report(UnitFinished(result))
+            with self._lock:
+                self._running.discard(unit.id)
+                self._lock.notify_all()
+        self._waiting.put(None)  # for the next one
 
 
 def _unstarted(event: EngineEvent) -> None:

@@ -65,7 +65,7 @@ POLICIES: Mapping[Reason, Policy] = {
     Reason.COMMIT_REFUSED: Policy(NO, NO, NO, "mend what the target names, then go on with --restore latest"),
     Reason.LOST: Policy(NO, YES, NO, "compare the target with the staged names in the record before going on (I31)"),
     Reason.POSITIONS_VOID: Policy(NO, NO, YES, "none needed: the tables are read again from checkpoint 0"),
-    Reason.TOO_MANY_FAILED_CHECKPOINTS: Policy(NO, YES, NO, "see why each failed; raise checkpoint.tolerable-failures"),
+    Reason.TOO_MANY_FAILED_CHECKPOINTS: Policy(NO, YES, NO, "see the log: why each of them failed"),
     Reason.FENCED: Policy(NO, YES, NO, "none needed: the newer driver goes on with the job"),
     Reason.FOREIGN: Policy(NO, YES, NO, "give the job its store back, or begin anew with --fresh and another target"),
     Reason.CANCELLED: Policy(NO, NO, NO),

@@ -6,6 +6,7 @@ does is waited for, and worth nothing; what it staged is dropped with the rest i
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from seatunnel_py.runtime.events import Place
@@ -16,14 +17,22 @@ if TYPE_CHECKING:
     from seatunnel_py.runtime.subtask_run import SubtaskRun
 
 
+LOOK_AT_NETWORK = "look at the network and at the server; env.unit.stall-seconds says how long is waited"
+
+
 class InFlight:
-    """``strays`` are pieces of units that nobody waited for any longer; ``since``: when each was handed in."""
+    """``strays`` are pieces of units that nobody waited for any longer; ``since``: when each was handed in,
+    ``started``: when a worker took it up; ``expired``: how many checkpoints expired while it kept them waiting."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._waiting: dict[UnitId, SubtaskRun | None] = {}
         self.strays: list[SinkPiece] = []
         self.since: dict[UnitId, float] = {}
+        self.started: dict[UnitId, float] = {}
+        self.expired: Counter[UnitId] = Counter()
+        self.last_expired = ""  # what the last checkpoint that has expired waited for
+        self._given_up: dict[UnitId, str] = {}
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -39,10 +48,27 @@ class InFlight:
             self._waiting[unit] = None
             self._world.cancel(unit)
 
+    def began(self, unit: UnitId) -> None:
+        """A worker is at it, or at what shares its pack."""
+        if unit in self._waiting:
+            self.started[unit] = self._world.now()
+
+    def give_up(self, unit: UnitId, reason: str) -> None:
+        """It is taken for lost, and ends as such."""
+        if unit in self._waiting and unit not in self._given_up:
+            self._given_up[unit] = reason
+            self._world.abandon(unit)
+
+    def _forget(self, unit: UnitId) -> SubtaskRun | None:
+        del self.since[unit]
+        self.started.pop(unit, None)
+        self.expired.pop(unit, None)
+        return self._waiting.pop(unit)
+
     def finished(self, result: UnitResult) -> None:
         """The engine has ended a unit."""
-        run = self._waiting.pop(result.id)
-        del self.since[result.id]
+        self._given_up.pop(result.id, None)
+        run = self._forget(result.id)
         if run is not None:
             run.finished(result)
         else:
@@ -50,10 +76,11 @@ class InFlight:
 
     def lost(self, unit: UnitId, reason: str) -> None:
         """The unit's worker died without a word."""
-        run = self._waiting.pop(unit)
-        del self.since[unit]
+        given_up = self._given_up.pop(unit, "")
+        run = self._forget(unit)
         if run is not None:
-            run.failed(UnitFailure(FailureKind.LOST, f"the worker of unit {unit} was lost: {reason}"))
+            why = given_up or f"the worker of unit {unit} was lost: {reason}"
+            run.failed(UnitFailure(FailureKind.LOST, why, LOOK_AT_NETWORK if given_up else ""))
 
 
 def place_of(unit: Unit, good: int | None) -> Place:

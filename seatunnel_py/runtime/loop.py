@@ -37,7 +37,7 @@ from seatunnel_py.runtime.journalling import Journalling
 from seatunnel_py.runtime.orders import perform
 from seatunnel_py.runtime.other_threads import OtherThreads
 from seatunnel_py.runtime.pipeline_life import PipelineLife
-from seatunnel_py.runtime.ports import Clock, Engine, EngineEvent, EngineLost, UnitFinished, UnitLost
+from seatunnel_py.runtime.ports import Clock, Engine, EngineEvent, EngineLost, UnitFinished, UnitLost, UnitStarted
 from seatunnel_py.runtime.read_limit import ReadLimit
 from seatunnel_py.runtime.receipt import TableReceipt, TableState
 from seatunnel_py.runtime.resuming import Past, past_of
@@ -70,9 +70,7 @@ class Driver:
         self.engine: Engine
         self._await_engine = engine
         self.when_begun = HeldCalls()
-        several = settings.isolates or len(pipelines) > 1 or bool(authority.apart)
-        settings = replace(settings, isolates=several and not settings.fail_fast)
-        self._settings = settings
+        self._settings = settings = settings.isolating(several=len(pipelines) > 1 or bool(authority.apart))
         self._clock = clock
         self._listen = listen
         self._store = store
@@ -272,8 +270,8 @@ class Driver:
                 self._owner[unit.vertex].lost(unit, reason)
             case EngineLost(reason):
                 raise EngineError(reason, "go on with --restore latest")
-            case _:
-                pass  # that a unit has started is told for information
+            case UnitStarted(unit):
+                self._owner[unit.vertex].units.began(unit)
 
     def _stop_all(self, exit_code: int, why: str) -> None:
         again = bool(self.stopped_by)
@@ -300,6 +298,9 @@ class Driver:
 
     def cancel(self, unit: UnitId) -> None:
         self.engine.cancel(unit)
+
+    def abandon(self, unit: UnitId) -> None:
+        self.engine.abandon(unit)
 
     def after(self, key: tuple[Any, ...], seconds: float, call: Callable[[], None]) -> None:
         self._timers.after(key, self.now() + seconds, call)

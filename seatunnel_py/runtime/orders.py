@@ -21,8 +21,9 @@ from seatunnel_py.protocol.reasons import Reason
 from seatunnel_py.protocol.records import RecordKind
 from seatunnel_py.protocol.trigger import TriggerKind
 from seatunnel_py.protocol.units import retaken
-from seatunnel_py.runtime import crash_points, pausing
+from seatunnel_py.runtime import crash_points, pausing, stalls
 from seatunnel_py.runtime.events import CheckpointDone, Place
+from seatunnel_py.runtime.in_flight import LOOK_AT_NETWORK
 from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.restarts import cannot_restart, shown_twice
 from seatunnel_py.runtime.scope_work import ScopeCommit, ScopeSetUp
@@ -187,6 +188,8 @@ def _checkpoint_ended(life: PipelineLife, command: order.CheckpointEnded) -> Non
         life.world.completed(life.key, life.newest)
         life.enumerating.completed(life.newest)
         life.segments.completed(life.newest)
+    if command.reason is Reason.EXPIRED:
+        life.units.last_expired = stalls.kept_waiting(life, command.missing)
     good = life.good
     life.tell(CheckpointDone(life.id, life.pipeline.name, command.checkpoint, reason, missing, life.now(), good))
 
@@ -215,9 +218,16 @@ def _ended(life: PipelineLife, command: order.PipelineEnded) -> None:
         life.end(life.renewing.close)
         return
     if command.reason is not Reason.CANCELLED and life.failure is None:
-        life.failure = UnitFailure(FailureKind.FATAL, explain(command.reason))
+        life.failure = _why_ended(life, command.reason)
     life.change(life.ending or life.failed_state, life.failure)
     life.end(life.leftovers.withdraw if command.reason is Reason.FENCED else life.leftovers.close)
+
+
+def _why_ended(life: PipelineLife, reason: Reason) -> UnitFailure:
+    waited = life.units.last_expired
+    if reason is Reason.TOO_MANY_FAILED_CHECKPOINTS and waited:
+        return UnitFailure(FailureKind.FATAL, f"{reason}; the last one waited: {waited}", LOOK_AT_NETWORK)
+    return UnitFailure(FailureKind.FATAL, explain(reason))
 
 
 # ---------------------------------------------------------------- what participants ask for

@@ -64,6 +64,9 @@ class Engine(Protocol):
     def cancel(self, unit: UnitId) -> None:
         """Ask for an early end; the unit still ends in an event."""
 
+    def abandon(self, unit: UnitId) -> None:
+        """The unit is taken for lost: end it where it is what its worker is at. It still ends in an event."""
+
     def ails(self) -> Sequence[str]:
         """What keeps every unit from running, in sentences for people. May take a moment; from any thread."""
 

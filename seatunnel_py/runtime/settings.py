@@ -37,6 +37,11 @@ class Settings:
     fresh: bool = False
     isolates: bool = False
     ledger_days: int = 30
+    stall_seconds: float = 120.0
+
+    def isolating(self, *, several: bool) -> Settings:
+        """Whether others go on, now that it is known whether there are any."""
+        return replace(self, isolates=(self.isolates or several) and not self.fail_fast)
 
     @property
     def alignment_timeout(self) -> float:
@@ -93,4 +98,5 @@ def settings_of(env: EnvOptions, exchange: str, job_id: str = "") -> Settings:
         env.read_limit_rows,
         env.read_limit_bytes,
         ledger_days=env.ledger_retention_days,
+        stall_seconds=env.unit_stall_seconds,
     )

@@ -14,11 +14,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from seatunnel_py.api.resources import sever_lent
 from seatunnel_py.api.sink import Sink
 from seatunnel_py.api.source import Source
 from seatunnel_py.errors import first_line
+from seatunnel_py.runtime import stalls
 from seatunnel_py.runtime.events import CheckpointDone, JobEvent, NothingMoved, RowsMoved, TableChanged
 from seatunnel_py.runtime.explaining import Standing, held_up, standing_of
+from seatunnel_py.work.unit import UnitId
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.loop import Driver
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 
 STILL_SECONDS = 30.0  # several times what a unit or a commit takes that is in order
 STOPPING_SECONDS = 5.0
+EXAMINE_SECONDS = 10.0  # between two looks at one unit that may be lost
+EXAMINED_AT_ONCE = 4
 TABLES_MAX = 5  # that are explained without anybody's having asked
 Standings = Sequence[Standing]
 Places = Mapping[str, Sink | Source]
@@ -41,6 +46,9 @@ class Watch:
         self._last = driver.now()  # when anything did
         self._patience = STILL_SECONDS
         self._asking = ThreadPoolExecutor(1, thread_name_prefix="look")
+        self._examining = ThreadPoolExecutor(EXAMINED_AT_ONCE, thread_name_prefix="examine")
+        self._examined: dict[UnitId, float] = {}  # when it may be examined again
+        self._looked: dict[str, float] = {}
 
     def saw(self, event: JobEvent) -> None:
         """Something has happened."""
@@ -53,10 +61,38 @@ class Watch:
         self._patience = STOPPING_SECONDS if self._driver.stopped_by else STILL_SECONDS
 
     def look(self) -> None:
-        """Say so where nothing has moved for long, and somebody waits."""
+        """Say so where nothing has moved for long, and somebody waits; give up units whose connection is lost."""
+        self._look_for_lost_units()
+        self._look_for_lost_calls()
         if self._driver.now() - self._last > self._patience:
             self._patience *= 2
             self.explain(self._tell)
+
+    def _look_for_lost_units(self) -> None:
+        at = self._driver.now()
+        for life in self._lives.values():
+            if life.state.ended or life.started_at is None:
+                continue
+            for suspect in stalls.suspects(life, at, self._moved.get(life.id)):
+                if at >= self._examined.get(suspect.unit, 0.0):
+                    self._examined[suspect.unit] = at + EXAMINE_SECONDS
+                    self._examining.submit(self._examine, life, suspect)
+
+    def _look_for_lost_calls(self) -> None:
+        """What the driver itself waits for, over connections of its own."""
+        at = self._driver.now()
+        for life in self._lives.values():
+            limit = life.settings.stall_seconds
+            since = min((begun for _, begun in life.aside.under_way.values()), default=at)
+            if at - since > limit and at >= self._looked.get(life.id, 0.0):
+                self._looked[life.id] = at + EXAMINE_SECONDS
+                self._examining.submit(_cut_lost_calls, held_up(life, at), limit)
+
+    def _examine(self, life: PipelineLife, suspect: stalls.Suspect) -> None:
+        """On another thread: its servers are asked."""
+        reason = stalls.verdict(suspect)
+        if reason:
+            self._driver.post(partial(life.units.give_up, suspect.unit, reason))
 
     def explain(self, then: Callable[[Standings], None]) -> None:
         """Where all pipelines are that have not ended, or wait for what is under way outside; those that wait first."""
@@ -74,6 +110,7 @@ class Watch:
     def close(self) -> None:
         """The driver ends."""
         self._asking.shutdown(wait=False, cancel_futures=True)
+        self._examining.shutdown(wait=False, cancel_futures=True)
 
     def _ask(self, found: Standings, places: Mapping[str, Places], then: Callable[[Standings], None]) -> None:
         """On the other thread: what ails the engine, and what keeps sources and targets, as far as they say."""
@@ -88,6 +125,13 @@ class Watch:
             now = self._driver.now()
             lines = tuple(f"{one.table}: {text}" for one in waiting for text in (*one.blocked, *one.waits))
             self._driver.tell(NothingMoved(now - self._last, lines, now))
+
+
+def _cut_lost_calls(places: Places, seconds: float) -> None:
+    """On another thread. Whoever waits for an answer over a connection that is cut tries again over a new one."""
+    found = stalls.silent(places, 0)
+    if found is not None and found.told:
+        sever_lent(seconds)
 
 
 def _said(name: str, place: Sink | Source) -> Sequence[str]:

@@ -34,6 +34,9 @@ class World(Protocol):
 
     def cancel(self, unit: UnitId) -> None: ...
 
+    def abandon(self, unit: UnitId) -> None:
+        """It is taken for lost."""
+
     def to_coordinator(self, pipeline: str, event: CoordinatorEvent) -> None:
         """Hand an event to the pipeline's coordinator; what it says comes to ``PipelineRun.perform``."""
 

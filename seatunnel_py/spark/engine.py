@@ -52,6 +52,7 @@ class SparkEngine:
         self._chains: dict[str, Chain] = {}
         self._queue = PackQueue(slots + (not staying))
         self._runs: dict[UnitId, Way] = {}
+        self._journal_of: dict[UnitId, Path] = {}
         self._packs = 0
         self._changed = threading.Condition()
         self._stopping = False
@@ -111,6 +112,15 @@ class SparkEngine:
                 self._cancel(self._runs[unit].group)  # under the lock: the way takes no other pack meanwhile
         if waiting:
             self._report(UnitLost(unit, "cancelled before it started"))
+
+    def abandon(self, unit: UnitId) -> None:
+        """What waits in a pack behind another unit is not what hangs."""
+        if self._residents.cancel(unit):
+            return
+        with self._changed:
+            journal = self._journal_of.get(unit)
+            if journal is not None and unit in read_journal(journal).started and unit in self._runs:
+                self._cancel(self._runs[unit].group)
 
     def ails(self) -> Sequence[str]:
         """A cluster may have no executor for the job, or none that starts, and says so in a log only."""
@@ -186,26 +196,33 @@ class SparkEngine:
             units = self._queue.take()
             self._packs += 1
             way.begin()
+            journal = self._journals / f"{self._packs}.journal"
             self._runs.update((unit.id, way) for unit in units)
+            self._journal_of.update((unit.id, journal) for unit in units)
             chains = {unit.id.vertex: self._chains[unit.id.vertex] for unit in units}
-            return Pack(units, chains, self._journals / f"{self._packs}.journal")
+            return Pack(units, chains, journal)
 
     def _ended(self, results: Iterable[UnitResult]) -> None:
         """These units have results."""
         with self._changed:
-            known = [result for result in results if self._runs.pop(result.id, None) is not None]
+            known = [result for result in results if self._over(result.id)]
             for result in known:
                 if result.failure is not None and result.failure.kind is FailureKind.DEADLINE:
                     self._queue.suspect(result.id)
         for result in known:
             self._report(UnitFinished(result))
 
+    def _over(self, unit: UnitId) -> bool:
+        """Whether it was under way until now."""
+        self._journal_of.pop(unit, None)
+        return self._runs.pop(unit, None) is not None
+
     def _lost(self, pack: Pack, reason: str) -> None:
         """The worker is gone: its journal may know of more results, and of whom to suspect. The others are lost."""
         journal = read_journal(pack.journal)
         self._ended(journal.results)
         with self._changed:
-            lost = [unit.id for unit in pack.units if self._runs.pop(unit.id, None) is not None]
+            lost = [unit.id for unit in pack.units if self._over(unit.id)]
             began = set(journal.started).intersection(lost)
             for unit in began:
                 self._queue.suspect(unit)

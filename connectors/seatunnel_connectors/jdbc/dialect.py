@@ -112,6 +112,10 @@ class Dialect(ABC):
         """Who keeps our sessions there waiting, as far as the server says: a sentence for each."""
         return ()
 
+    def at_work(self, address: Address, seconds: float) -> Sequence[str] | None:
+        """What the server has been at for so long on behalf of our sessions there; None: it does not say."""
+        return None
+
     def native_form(self, table: SourceTable) -> NativeForm | None:
         """The database's own form of the table's rows, where it has one (``api.native``)."""
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from contextlib import suppress
 from typing import Any
@@ -25,3 +26,9 @@ def watch(sock: Any) -> None:
     for name, value in limits.items():
         with suppress(OSError, AttributeError):
             sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+def cut(fileno: int) -> None:
+    """End a connection, from any thread: whoever waits on it hears that it is gone."""
+    with socket.socket(fileno=os.dup(fileno)) as copy, suppress(OSError):
+        copy.shutdown(socket.SHUT_RDWR)

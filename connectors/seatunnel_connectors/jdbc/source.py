@@ -101,6 +101,9 @@ class JdbcSource(Source, NativeSource):
     def blocked_by(self) -> Sequence[str]:
         return dialect_of(self.address).blocked_by(self.address)
 
+    def at_work(self, seconds: float) -> Sequence[str] | None:
+        return dialect_of(self.address).at_work(self.address, seconds)
+
     def native_form(self, table: SourceTable) -> NativeForm | None:
         return dialect_of(self.address).native_form(table)
 

@@ -256,6 +256,9 @@ class ScriptedEngine:
         self._thread.submit(self._report, UnitStarted(unit))
         self._thread.submit(self._report, UnitFinished(outcome) if isinstance(outcome, UnitResult) else outcome)
 
+    def abandon(self, unit: UnitId) -> None:
+        self.cancel(unit)
+
     def cancel(self, unit: UnitId) -> None:
         with self.changed:
             self.cancelled.append(unit)

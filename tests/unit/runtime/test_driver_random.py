@@ -159,6 +159,9 @@ class RandomEngine:
             heapq.heappush(self._due, (time.monotonic() + delay, self._count, unit, kind))
             self._changed.notify()
 
+    def abandon(self, unit: UnitId) -> None:
+        self.cancel(unit)
+
     def cancel(self, unit: UnitId) -> None:
         """It ends when it ends: how is what chance had said."""
 

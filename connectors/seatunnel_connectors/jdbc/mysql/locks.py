@@ -47,6 +47,28 @@ _REFUSED = "the server does not tell this user (grant PROCESS, and SELECT and EX
 _NOT_PERMITTED = (1044, 1142, 1227, 1370)
 
 
+_AT_WORK = f"""
+    SELECT w.id, w.time, w.state FROM information_schema.processlist w
+    WHERE {_OURS} AND w.id <> CONNECTION_ID() AND w.command NOT IN ('Sleep', 'Killed') AND w.time >= %s
+      AND w.state NOT IN ('', 'init') AND w.state NOT LIKE '%%net' AND w.state NOT LIKE '%%client%%'
+      AND w.state NOT LIKE 'Reading file'
+    ORDER BY w.time DESC LIMIT %s
+"""
+
+
+def at_work(address: Address, seconds: float) -> Sequence[str]:
+    """Sessions of ours whose one statement the server has been at for so long; who waits for its client is not."""
+    with (
+        explained(f"asking {address.display} what its sessions do"),
+        closing(MysqlSession(address, patience=LOOK_SECONDS)) as session,
+    ):
+        rows = session.ask(_AT_WORK, (int(seconds), SESSIONS_MAX))
+    return [
+        f"session {one} in {address.display} has been at one statement for {since} s ({state})"
+        for one, since, state in rows
+    ]
+
+
 def blocked_by(address: Address) -> Sequence[str]:
     """One sentence for each of our sessions that waits for a lock, and who holds it."""
     with (

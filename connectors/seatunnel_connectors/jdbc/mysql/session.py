@@ -144,6 +144,9 @@ class MysqlSession(Session):
     def rollback(self) -> None:
         self.db.rollback()
 
+    def sever(self) -> None:
+        silence.cut(self.db._sock.fileno())
+
     def close(self) -> None:
         with contextlib.suppress(pymysql.Error, OSError):
             self.db.close()
@@ -189,9 +192,8 @@ def reading_url(address: Address) -> str:
 @contextlib.contextmanager
 def sessions(address: Address) -> Iterator[MysqlSession]:
     """A pooled connection."""
-    with borrow(
-        ("mysql", lock_timeout(), *address.identity), lambda: MysqlSession(address), MysqlSession.close
-    ) as session:
+    key = ("mysql", lock_timeout(), *address.identity)
+    with borrow(key, lambda: MysqlSession(address), MysqlSession.close, MysqlSession.sever) as session:
         yield session
 
 

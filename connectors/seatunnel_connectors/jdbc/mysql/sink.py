@@ -147,5 +147,8 @@ class MysqlSink(StatementSink):
     def committer(self) -> Committer:
         return super().committer() if self.request.options.query else MysqlCommitter(self.flavor, self.request)
 
+    def at_work(self, seconds: float) -> Sequence[str]:
+        return locks.at_work(self.request.address, seconds)
+
     def blocked_by(self) -> Sequence[str]:
         return locks.blocked_by(self.request.address)

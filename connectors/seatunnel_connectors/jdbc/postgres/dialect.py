@@ -61,6 +61,9 @@ class PostgresDialect(Dialect):
     def blocked_by(self, address: Address) -> Sequence[str]:
         return locks.blocked_by(address)
 
+    def at_work(self, address: Address, seconds: float) -> Sequence[str]:
+        return locks.at_work(address, seconds)
+
     def sink(self, request: SinkRequest) -> TableSink:
         return PostgresSink(request)
 

@@ -6,6 +6,7 @@ It looks over a connection of its own, which gives up soon, and shows no text of
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -27,12 +28,36 @@ _BLOCKED = """
 """
 
 
-def blocked_by(address: Address) -> Sequence[str]:
-    """One sentence for each of our sessions that waits for a lock, and who holds it."""
+_AT_WORK = """
+    SELECT pid, extract(epoch FROM now() - query_start)::int, coalesce(wait_event_type || ': ' || wait_event, 'running')
+    FROM pg_stat_activity
+    WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()
+      AND application_name = (SELECT application_name FROM pg_stat_activity WHERE pid = pg_backend_pid())
+      AND state = 'active' AND wait_event_type IS DISTINCT FROM 'Client'
+      AND query_start <= now() - make_interval(secs => %s)
+    ORDER BY 2 DESC LIMIT %s
+"""
+
+
+def at_work(address: Address, seconds: float) -> Sequence[str]:
+    """Sessions of ours whose one statement the server has been at for so long; who waits for its client is not."""
+    rows = _asked(address, _AT_WORK, [seconds, SESSIONS_MAX])
+    return [
+        f"session {pid} in {address.display} has been at one statement for {since} s ({doing})"
+        for pid, since, doing in rows
+    ]
+
+
+def _asked(address: Address, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
     info = make_conninfo(conninfo(address), connect_timeout=LOOK_SECONDS)
     with psycopg.connect(info, autocommit=True) as db:
         db.execute(f"SET statement_timeout = '{LOOK_SECONDS}s'")
-        rows = db.execute(_BLOCKED, [SESSIONS_MAX]).fetchall()
+        return db.execute(sql.encode(), values).fetchall()
+
+
+def blocked_by(address: Address) -> Sequence[str]:
+    """One sentence for each of our sessions that waits for a lock, and who holds it."""
+    rows = _asked(address, _BLOCKED, [SESSIONS_MAX])
     return [
         f"session {waiting} in {address.display} has waited for {seconds} s for a lock that session {pid} holds: "
         f"{name or 'no name'} of user {user}, {state or 'unknown'}, in its transaction for {since} s "

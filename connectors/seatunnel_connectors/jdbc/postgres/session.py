@@ -19,6 +19,7 @@ import pyarrow as pa
 from adbc_driver_manager._reader import AdbcRecordBatchReader
 from psycopg.conninfo import make_conninfo
 
+from seatunnel_connectors.jdbc import silence
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
 from seatunnel_connectors.jdbc.silence import IDLE_SECONDS, PROBE_SECONDS, PROBES, UNANSWERED_SECONDS
 from seatunnel_connectors.jdbc.url import Address, report_unknown
@@ -206,8 +207,12 @@ def statements(address: Address) -> Iterator[Statements]:
     def make() -> Statements:
         return opened(info, prepare_threshold=3)
 
-    with borrow(("postgres-statements", info), make, psycopg.Connection.close) as connection:
+    with borrow(("postgres-statements", info), make, psycopg.Connection.close, _sever) as connection:
         yield connection
+
+
+def _sever(db: Statements) -> None:
+    silence.cut(db.pgconn.socket)
 
 
 def connect(address: Address) -> Statements:

@@ -171,6 +171,9 @@ class PostgresSink(TableSink, NativeSink):
     def open_native(self, context: WriteContext) -> NativeWriter:
         return PostgresNativeWriter(self.address, str(self.request.table.path), context)
 
+    def at_work(self, seconds: float) -> Sequence[str]:
+        return locks.at_work(self.address, seconds)
+
     def blocked_by(self) -> Sequence[str]:
         return locks.blocked_by(self.address)
 

@@ -1,0 +1,136 @@
+"""Servers behind a connection that swallows everything for a while: the job goes on by itself, exactly (P4-F5).
+
+CI takes holes of a few seconds and time-outs to match; ``make black-holes`` takes those of a minute and of ten, with the
+time-outs that everybody has (``SEATUNNEL_HOLE_SECONDS``).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+
+from e2e.conftest import Databases
+from e2e.support import IN_PROCESS, SEATUNNEL, finish, start, wait_alive, write_job
+from tests.servers.black_hole import BlackHole
+from tests.servers.mariadb import MariadbServer
+
+HOLE_SECONDS = float(os.environ.get("SEATUNNEL_HOLE_SECONDS", "0"))
+SHORT = not HOLE_SECONDS
+BEHIND_SECONDS_MAX = 120.0
+ROWS = 1500 if SHORT else 3000
+ENV = f"""env {{ parallelism = 1, checkpoint.interval = 300, unit.rows = 100, read_limit.rows_per_second = 600
+               job.retry.times = 10, job.retry.interval.seconds = 1, source.consistency = per-split
+               {"unit.stall-seconds = 2" if SHORT else ""} }}"""
+pytestmark = pytest.mark.timeout(int(HOLE_SECONDS) + 600)
+
+
+def through(url: str, port: int, hole: BlackHole) -> str:
+    parameter = "connectTimeout=2" if "postgresql" in url else "connectTimeout=2000"
+    more = ("&" if "?" in url else "?") + parameter if SHORT else ""
+    return url.replace(f":{port}/", f":{hole.port}/") + more
+
+
+def swallowed(process: subprocess.Popen[str], hole: BlackHole, least: Any) -> float:
+    """The hole opens in the midst of the rows, and closes; when it did."""
+    wait_alive(process, "the first rows", least)
+    hole.swallow()
+    time.sleep(HOLE_SECONDS or 4)
+    assert process.poll() is None, finish(process)
+    hole.heal()
+    return time.monotonic()
+
+
+def ended(process: subprocess.Popen[str], healed: float) -> None:
+    run = finish(process, BEHIND_SECONDS_MAX + 30)
+    assert run.code == 0, run.out + run.err
+    assert time.monotonic() - healed < BEHIND_SECONDS_MAX + 30
+
+
+# ---------------------------------------------------------------- PostgreSQL
+
+
+def postgres_job(home: Path, databases: Databases, hole: BlackHole, end: str) -> None:
+    with databases.connect(databases.source) as db:
+        db.execute("CREATE TABLE orders (id bigint PRIMARY KEY, v text)")
+        db.execute(f"INSERT INTO orders SELECT i, 'v' || i FROM generate_series(1, {ROWS}) i")
+    with databases.connect(databases.target) as db:
+        db.execute("CREATE TABLE orders (id bigint PRIMARY KEY, v text)")
+    port = int(databases.server.jdbc_url("x").rpartition(":")[2].partition("/")[0])
+    source, sink = databases.server.jdbc_url(databases.source), databases.server.jdbc_url(databases.target)
+    source = through(source, port, hole) if end == "source" else source
+    sink = through(sink, port, hole) if end == "sink" else sink
+    write_job(
+        home,
+        f"""{ENV}
+        source {{ Jdbc {{ url = "{source}", user = postgres, table_path = "{databases.source}.public.orders",
+                          partition_column = id, partition_num = 20 }} }}
+        sink {{ Jdbc {{ url = "{sink}", user = postgres, generate_sink_sql = true, is_exactly_once = true,
+                        database = {databases.target}, table = "public.orders", primary_keys = [id] }} }}""",
+    )
+
+
+@pytest.mark.parametrize(
+    ("end", "program"),
+    [("sink", SEATUNNEL), ("source", SEATUNNEL), ("sink", IN_PROCESS)],
+    ids=["sink", "source", "here"],
+)
+def test_postgresql_falls_silent(tmp_path: Path, databases: Databases, end: str, program: list[str]) -> None:
+    with BlackHole(databases.server.port) as hole:
+        postgres_job(tmp_path, databases, hole, end)
+        process = start(tmp_path, "run", "job.conf", "--job-id", "job", program=program)
+        healed = swallowed(process, hole, lambda: databases.count("orders") > 0)
+        ended(process, healed)
+
+    assert databases.rows(databases.target, "orders") == databases.rows(databases.source, "orders")
+
+
+# ---------------------------------------------------------------- MariaDB
+
+
+@contextmanager
+def mariadb() -> Iterator[tuple[MariadbServer, Any]]:
+    with MariadbServer.running(settings={"local_infile": "ON"}) as server:
+        db = pymysql.connect(**server.connection(), autocommit=True)
+        with db.cursor() as cursor:
+            for name in "ab":
+                cursor.execute(f"CREATE DATABASE {name}")
+                cursor.execute(f"CREATE TABLE {name}.orders (id bigint PRIMARY KEY, v varchar(20))")
+            cursor.executemany("INSERT INTO a.orders VALUES (%s, %s)", [(i, f"v{i}") for i in range(ROWS)])
+        yield server, db
+        db.close()
+
+
+def rows(db: Any, table: str) -> list[Any]:
+    with db.cursor() as cursor:
+        cursor.execute(f"SELECT * FROM {table} ORDER BY id")
+        return list(cursor.fetchall())
+
+
+@pytest.mark.mariadb
+@pytest.mark.parametrize("end", ["sink", "source"])
+def test_mariadb_falls_silent(tmp_path: Path, end: str) -> None:
+    with mariadb() as (server, db), BlackHole(server.port) as hole:
+        source, sink = f"jdbc:mysql://127.0.0.1:{server.port}/a", f"jdbc:mysql://127.0.0.1:{server.port}/b"
+        source = through(source, server.port, hole) if end == "source" else source
+        sink = through(sink, server.port, hole) if end == "sink" else sink
+        write_job(
+            tmp_path,
+            f"""{ENV}
+            source {{ Jdbc {{ url = "{source}", user = root, table_path = "a.orders",
+                              partition_column = id, partition_num = 20 }} }}
+            sink {{ Jdbc {{ url = "{sink}", user = root, generate_sink_sql = true, is_exactly_once = true,
+                            database = b, table = orders, primary_keys = [id] }} }}""",
+        )
+        process = start(tmp_path, "run", "job.conf", "--job-id", "job")
+        healed = swallowed(process, hole, lambda: len(rows(db, "b.orders")) > 0)
+        ended(process, healed)
+
+        assert rows(db, "b.orders") == rows(db, "a.orders")
