@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SEEDS ?= 20000
 
-.PHONY: help setup demo test check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep damage soak kafka-million memory guarantees types
+.PHONY: help setup demo test check format bench conformance simulate mutants fuzz lock clean servers model pages crash-sweep damage soak kafka-million memory guarantees types black-holes
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -85,6 +85,9 @@ guarantees: servers ## try what connectors declare, and write docs/guarantees.md
 
 pages: $(STAMP) ## write the generated pages of docs/ anew
 	@$(BIN)/python -m tests.docs.pages
+
+black-holes: servers ## connections to every database that swallow everything for 60 s and for 600 s; SECONDS=
+	@for seconds in $(or $(SECONDS),60 600); do SEATUNNEL_HOLE_SECONDS=$$seconds $(BIN)/python -m pytest -q e2e/test_black_hole.py || exit 1; done
 
 types: servers ## random values of every type through every pair of source and sink and back: equal, named or refused? VALUES=200000
 	@$(BIN)/python -m tests.round_trips $(if $(VALUES),--values $(VALUES))

@@ -29,6 +29,7 @@ ROWS = 1500 if SHORT else 3000
 ENV = f"""env {{ parallelism = 1, checkpoint.interval = 300, unit.rows = 100, read_limit.rows_per_second = 600
                job.retry.times = 10, job.retry.interval.seconds = 1, source.consistency = per-split
                {"unit.stall-seconds = 2" if SHORT else ""} }}"""
+only_long = pytest.mark.skipif(SHORT, reason="CI takes one end of each database; `make black-holes` takes all")
 pytestmark = pytest.mark.timeout(int(HOLE_SECONDS) + 600)
 
 
@@ -79,7 +80,11 @@ def postgres_job(home: Path, databases: Databases, hole: BlackHole, end: str) ->
 
 @pytest.mark.parametrize(
     ("end", "program"),
-    [("sink", SEATUNNEL), ("source", SEATUNNEL), ("sink", IN_PROCESS)],
+    [
+        ("sink", SEATUNNEL),
+        pytest.param("source", SEATUNNEL, marks=only_long),
+        pytest.param("sink", IN_PROCESS, marks=only_long),
+    ],
     ids=["sink", "source", "here"],
 )
 def test_postgresql_falls_silent(tmp_path: Path, databases: Databases, end: str, program: list[str]) -> None:
@@ -115,7 +120,7 @@ def rows(db: Any, table: str) -> list[Any]:
 
 
 @pytest.mark.mariadb
-@pytest.mark.parametrize("end", ["sink", "source"])
+@pytest.mark.parametrize("end", [pytest.param("sink", marks=only_long), "source"])
 def test_mariadb_falls_silent(tmp_path: Path, end: str) -> None:
     with mariadb() as (server, db), BlackHole(server.port) as hole:
         source, sink = f"jdbc:mysql://127.0.0.1:{server.port}/a", f"jdbc:mysql://127.0.0.1:{server.port}/b"

@@ -13,6 +13,7 @@ import pytest
 
 from seatunnel_py import app
 from seatunnel_py.local import engine as local
+from seatunnel_py.runtime import stalls
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.stalls import Suspect, verdict
 from seatunnel_py.work.unit import UnitId
@@ -52,8 +53,12 @@ def suspect(*found: Callable[[], Sequence[str] | None], overdue: bool = False) -
     ],
 )
 def test_a_unit_is_given_up_where_no_server_works_for_it(
-    found: Sequence[Callable[[], Sequence[str] | None]], overdue: bool, given_up: bool
+    found: Sequence[Callable[[], Sequence[str] | None]],
+    overdue: bool,
+    given_up: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(stalls, "LOOK_SECONDS", 0.0)
     why = verdict(suspect(*found, overdue=overdue))
 
     assert bool(why) is given_up
