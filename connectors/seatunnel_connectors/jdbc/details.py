@@ -8,10 +8,10 @@ from seatunnel_connectors.jdbc.options import CarryOver, JdbcSinkOptions
 from seatunnel_py.api import ConstraintType, Detail, DetailKind, TableSchema
 
 _ASKED_AS = {
-    CarryOver.DEFAULTS: DetailKind.DEFAULT,
-    CarryOver.IDENTITY: DetailKind.IDENTITY,
-    CarryOver.CHECKS: DetailKind.CHECK,
-    CarryOver.INDEXES: DetailKind.INDEX,
+    CarryOver.DEFAULTS: {DetailKind.DEFAULT},
+    CarryOver.IDENTITY: {DetailKind.IDENTITY},
+    CarryOver.CHECKS: {DetailKind.CHECK},
+    CarryOver.INDEXES: {DetailKind.INDEX, DetailKind.UNIQUE_KEY},
 }
 
 
@@ -19,7 +19,7 @@ def divided(
     options: JdbcSinkOptions, table: TableSchema, can_be_made: Callable[[Detail], bool], *, unique_keys: bool
 ) -> tuple[tuple[Detail, ...], tuple[Detail, ...]]:
     """The details to make, and those that the made table does not have. ``unique_keys``: the sink makes them anyway."""
-    asked = {_ASKED_AS[one] for one in options.carry_over}
+    asked = set[DetailKind]().union(*(_ASKED_AS[one] for one in options.carry_over))
     typed = {one.name for one in table.details if one.kind is DetailKind.TYPE}
     made = tuple(
         one
@@ -27,10 +27,16 @@ def divided(
         if one.kind in asked
         and can_be_made(one)
         and not (one.kind is DetailKind.DEFAULT and one.name in typed)  # its words name a type that is not there
-        and not (one.kind is DetailKind.INDEX and not options.create_index)
+        and not (one.kind in _ASKED_AS[CarryOver.INDEXES] and not options.create_index)
+        and not (one.kind is DetailKind.UNIQUE_KEY and one.columns == table.key)  # the primary key by now
     )
-    left = [one for one in table.details if one not in made]
-    return made, (*left, *([] if unique_keys and options.create_index else _unique_keys(table)))
+    left = [
+        one for one in table.details
+        if one not in made and not (one.kind is DetailKind.UNIQUE_KEY and (unique_keys or one.columns == table.key))
+    ]  # fmt: skip
+    known = {one.name for one in table.details if one.kind is DetailKind.UNIQUE_KEY}
+    others = [] if unique_keys and options.create_index else _unique_keys(table)
+    return made, (*left, *(one for one in others if one.name not in known))
 
 
 def _unique_keys(table: TableSchema) -> Sequence[Detail]:

@@ -281,8 +281,8 @@ class JdbcSinkOptions(SinkOptions):
     oracle_insert_mode: str | None = option(None, doc="accepted; no hints are given to Oracle")
     carry_over: tuple[CarryOver, ...] = option(
         (),
-        doc="what a table that is made gets of its source's definition where both are PostgreSQL: defaults, identity, "
-        "checks, indexes; `plan` lists what is not carried over",
+        doc="what a table that is made gets of its source's definition where both databases are of one kind: defaults, "
+        "indexes; identity, checks (PostgreSQL); `plan` lists what is not carried over",
     )
     create_index: bool = option(True, doc="create keys and indexes with an auto-created table")
     compatible_mode: str | None = option(None, doc="accepted; `dialect` and the url say how to talk to a database")

@@ -89,3 +89,35 @@ def test_a_unique_key_that_mariadb_does_not_get_is_named(
     assert {(one["kind"], one["name"]) for one in sinks["u"]["not_carried_over"]} == {
         ("default", "n"), ("unique key", "u_code_key"),
     }  # fmt: skip
+
+
+@pytest.mark.mariadb
+@pytest.mark.parametrize("carry", [False, True])
+def test_mariadb_to_mariadb(maria: MariadbPlace, tmp_path: Path, carry: bool) -> None:
+    """Listed, and defaults and indexes carried over where that is asked for."""
+    maria.run(
+        "CREATE TABLE a.c (id int PRIMARY KEY)",
+        "CREATE TABLE a.o (id bigint AUTO_INCREMENT PRIMARY KEY, c int, code varchar(20) NOT NULL UNIQUE, n int DEFAULT 5, "
+        "note varchar(30) DEFAULT 'it''s', at datetime DEFAULT current_timestamp(), g int AS (n * 2) STORED, "
+        "CONSTRAINT fk FOREIGN KEY (c) REFERENCES a.c (id), CONSTRAINT ck CHECK (n > 0), KEY two (note(5), n DESC))",
+        "INSERT INTO a.c VALUES (1)",
+        "INSERT INTO a.o (c, code) VALUES (1, 'x')",
+    )
+    more = {"carry_over": ["defaults", "indexes"]} if carry else {}
+    path = job(tmp_path, maria.source(table_path="a.o"), ("Jdbc", maria.sink(**more)))
+
+    left = {(one["kind"], one["name"]) for one in planned(path)[0]["o"]["not_carried_over"]}
+    receipt = run(tmp_path, path)
+
+    assert receipt.exit_code == 0, receipt.tables[0].cause
+    never = {("identity", "id"), ("generated column", "g"), ("foreign key", "fk"), ("check", "ck")}
+    asked = {
+        ("default", "n"), ("default", "note"), ("default", "at"), ("index", "fk"), ("index", "two"),
+        ("unique key", "code"),
+    }  # fmt: skip
+    assert left == (never if carry else never | asked)
+    if carry:
+        maria.run("INSERT INTO b.o (id, code) VALUES (9, 'y')")
+        assert maria.rows("SELECT n, note, at IS NOT NULL FROM b.o WHERE id = 9") == [(5, "it's", 1)]
+        with pytest.raises(Exception, match="Duplicate entry"):
+            maria.run("INSERT INTO b.o (id, code) VALUES (10, 'y')")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pymysql
@@ -13,6 +13,7 @@ import pymysql
 from seatunnel_connectors.jdbc.findings import Findings, Found
 from seatunnel_connectors.jdbc.kinds import Choice
 from seatunnel_connectors.jdbc.mysql import types
+from seatunnel_connectors.jdbc.mysql.details import details_of
 from seatunnel_connectors.jdbc.mysql.session import MysqlSession, failure, quote
 from seatunnel_connectors.jdbc.mysql.shadow import without_mark
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableKind
@@ -24,6 +25,7 @@ from seatunnel_py.api import (
     Column,
     ConstraintKey,
     ConstraintType,
+    Detail,
     Kind,
     PrimaryKey,
     SourceTable,
@@ -54,6 +56,7 @@ class Describer:
         self.found = Findings()
         self.zero_dates_are_null = "null" in address.parameters.get("zerodatetimebehavior", "").lower()
         self.tables: dict[Name, tuple[int | None, int | None, str]] = {}
+        self.details: Mapping[Name, list[Detail]] = {}
         self.kinds: dict[Name, TableKind | None] = {}
         self.columns: dict[Name, list[tuple[str, str, str, bool, str]]] = defaultdict(list)
         self.readable: set[Name] = set()
@@ -97,6 +100,8 @@ class Describer:
             values,
         ):
             self.keys[database, table].setdefault(index, []).append(column)
+
+        self.details = details_of(self.session, where, values)
 
     def _name(self, request: TableRequest) -> Name | None:
         """Database and table of a request; None, and a problem, where its path is no path."""
@@ -155,7 +160,9 @@ class Describer:
         columns, expressions = self._columns(path, self.columns[name])
         primary, constraints = self._constraints(name, {column.name for column in columns}, proved=True)
         options = {} if rows is None else {"estimated_rows": str(rows)}
-        schema = TableSchema(path, columns, primary, constraints, comment=comment, options=options)
+        known = {column.name for column in columns}
+        details = tuple(one for one in self.details.get(name, ()) if known.issuperset(one.columns))
+        schema = TableSchema(path, columns, primary, constraints, (), comment, options, details)
         hints = self._hints(request, schema, expressions, quote(*name), whole=True)
         return SourceTable(schema, rows, size, hints.to_plain())
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from seatunnel_connectors.jdbc.mysql import created, identity, leniency, types, wire
+from seatunnel_connectors.jdbc.mysql.details import can_be_made
 from seatunnel_connectors.jdbc.mysql.keys import refuse_equal_keys
 from seatunnel_connectors.jdbc.mysql.session import explained, quote, sessions
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
@@ -21,7 +22,7 @@ from seatunnel_connectors.jdbc.table_options import mysql_ending
 from seatunnel_connectors.jdbc.target import TargetColumn, counting
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.jdbc.versions import COMPARED
-from seatunnel_py.api import Column, Kind, NameRules, TablePath, TableSchema, TargetPlace
+from seatunnel_py.api import Column, Detail, Kind, NameRules, TablePath, TableSchema, TargetPlace
 from seatunnel_py.api.types import ANY_DIGITS
 
 STILL_SECONDS = 20
@@ -189,6 +190,9 @@ class MysqlFlavor(Flavor):
 
     def empty(self, relation: str) -> str:
         return f"TRUNCATE TABLE {relation}"
+
+    def can_be_made(self, detail: Detail, names: Mapping[str, str]) -> bool:
+        return can_be_made(detail, names)
 
     def table_ending(self, table: TableSchema, wanted: Mapping[str, str]) -> str:
         comment = table.comment.replace("\\", "\\\\").replace("'", "''")

@@ -114,7 +114,7 @@ class MysqlSink(StatementSink):
             options = self.request.options
             made = self.flavor.create_table(
                 beside, self.request.table, names, key, indexes=options.create_index, wanted=options.table_options,
-                features=target.features,
+                features=target.features, details=self._divided(names)[0],
             )  # fmt: skip
         if load.replaces:
             effects.append(Effect("replace table", shown, shadow.statement(load), destructive=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -13,7 +14,7 @@ import pyarrow as pa
 from seatunnel_connectors.jdbc.statements.load import Load
 from seatunnel_connectors.jdbc.target import TargetColumn
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Column, Kind, NameRules, TablePath, TableSchema, TargetPlace
+from seatunnel_py.api import Column, Detail, DetailKind, Kind, NameRules, TablePath, TableSchema, TargetPlace
 
 Row = Sequence[Any]
 
@@ -232,18 +233,30 @@ class Flavor(ABC):
 
     def create_table(
         self, relation: str, table: TableSchema, names: Mapping[str, str], key: Sequence[str], *, indexes: bool,
-        wanted: Mapping[str, str], features: frozenset[str],
+        wanted: Mapping[str, str], features: frozenset[str], details: Sequence[Detail] = (),
     ) -> list[str]:  # fmt: skip
         """CREATE TABLE and what belongs to it, each without effect where it was done before."""
         lines = []
+        defaults = {one.name: one.definition for one in details if one.kind is DetailKind.DEFAULT}
         for column in table.columns:
             in_key = column.name in key
             kind = self.created_type(column, in_key=in_key, alone=in_key and len(key) == 1, features=features)
             forced = in_key or not column.nullable
-            lines.append(f"{self.quote(names[column.name])} {kind}{' NOT NULL' if forced else ''}")
+            ending = " NOT NULL" if forced else ""
+            if column.name in defaults:
+                kind = re.sub(r" default .*", "", kind, flags=re.I)
+                ending += f" DEFAULT {defaults[column.name]}"
+            lines.append(f"{self.quote(names[column.name])} {kind}{ending}")
         if key and indexes:
             lines.append(f"PRIMARY KEY ({', '.join(self.quote(names[name]) for name in key)})")
+        others = (one for one in details if one.kind is not DetailKind.DEFAULT)
+        lines += [one.definition.format(self.quote(one.name)) for one in others]
         return [f"CREATE TABLE IF NOT EXISTS {relation} ({', '.join(lines)}){self.table_ending(table, wanted)}"]
+
+    def can_be_made(self, detail: Detail, names: Mapping[str, str]) -> bool:
+        """Whether a detail of the source's definition can be carried over into a table whose columns have these
+        names: a default, or an index as a line of CREATE TABLE with a place for its quoted name."""
+        return False
 
     def table_ending(self, table: TableSchema, wanted: Mapping[str, str]) -> str:
         """What follows the columns of CREATE TABLE; ``wanted`` are the job file's ``table_options``."""

@@ -36,6 +36,7 @@ from seatunnel_connectors.jdbc.target import (
 )
 from seatunnel_py.api import (
     Committer,
+    Detail,
     Effect,
     FatalError,
     JobMode,
@@ -158,9 +159,15 @@ class StatementSink(TableSink):
             by_key=bool(key) and options.enable_upsert, guarded=guards(target.columns, target.keys, names.values()),
         )  # fmt: skip
         changes = conversions(self.flavor, table, columns, names)
-        _, left = divided(options, table, lambda one: False, unique_keys=False)
-        left = left if chosen.create else ()
+        left = self._divided(names)[1] if chosen.create else ()
         return Setup(tuple(effects), load.to_plain(), visible, load.books, changes, there, left)
+
+    def _divided(self, names: Mapping[str, str]) -> tuple[tuple[Detail, ...], tuple[Detail, ...]]:
+        """What of the source's definition a made table gets, and what not."""
+        request = self.request
+        return divided(
+            request.options, request.table, lambda one: self.flavor.can_be_made(one, names), unique_keys=False
+        )
 
     def _required(
         self, target: TargetTable, chosen: Plan, key: Sequence[str], names: Mapping[str, str]
@@ -268,7 +275,7 @@ class StatementSink(TableSink):
             options = self.request.options
             created = self.flavor.create_table(
                 relation, self.request.table, names, key, indexes=options.create_index, wanted=options.table_options,
-                features=target.features,
+                features=target.features, details=self._divided(names)[0],
             )  # fmt: skip
             prepare += [] if shadow else created
             effects.append(Effect("create table", shown, created[0]))
