@@ -47,7 +47,7 @@ class LocalEngines:
         return LocalEngine()
 
     def analyst(self) -> SqlAnalyst:
-        raise EngineError("a job with queries needs Spark")
+        raise EngineError("a job with queries needs Spark", "run it without --here")
 
     def stop(self) -> None:
         """Nothing is held."""

@@ -107,6 +107,9 @@ def run(
     accept_changes: Annotated[
         bool, typer.Option("--accept-changes", help="with --restore: go on although the job file has changed")
     ] = False,
+    here: Annotated[
+        bool, typer.Option("--here", help="all in this process, without Spark: for debuggers and breakpoint()")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a job and print a receipt.
@@ -116,7 +119,7 @@ def run(
     from seatunnel_py.cli import run as command
 
     request = command.Request(
-        job, variables_of(variable), job_id, fresh, restore, tuple(only or ()), as_json, accept_changes
+        job, variables_of(variable), job_id, fresh, restore, tuple(only or ()), as_json, accept_changes, here
     )
     raise typer.Exit(command.run(request))
 

@@ -38,6 +38,7 @@ class Request:
     only: tuple[str, ...]
     as_json: bool
     accept_changes: bool = False
+    here: bool = False
 
 
 def run(request: Request) -> int:
@@ -49,6 +50,7 @@ def run(request: Request) -> int:
         request.restore,
         request.only,
         accept_changes=request.accept_changes,
+        local=request.here,
     )
     home = Home.of_environment()
     return performed(
@@ -56,6 +58,7 @@ def run(request: Request) -> int:
         lambda listen, arm: app.run(request.job, options, home, listen, arm),
         lambda job_id: _again(request, job_id),
         as_json=request.as_json,
+        quiet=request.here,
     )
 
 
@@ -67,13 +70,20 @@ def restore(
     return run(Request(path, variables, job_id, False, app.LATEST, (), as_json, accept_changes))
 
 
-def performed(home: Home, perform: Callable[[Any, Any], Receipt], again: Callable[[str], str], *, as_json: bool) -> int:
-    """Run something that ends with a receipt, show its progress and its outcome; returns the exit code. ``again`` is
-    the command that goes on with it."""
+def performed(
+    home: Home,
+    perform: Callable[[Any, Any], Receipt],
+    again: Callable[[str], str],
+    *,
+    as_json: bool,
+    quiet: bool = False,
+) -> int:
+    """Run something that ends with a receipt, show its progress (unless ``quiet``) and its outcome; returns the exit
+    code. ``again`` is the command that goes on with it."""
     keep_small()
     stopper = _Stopper()
     try:
-        with _signals(stopper), progress(quiet=as_json) as listen:
+        with _signals(stopper), progress(quiet=as_json or quiet) as listen:
             receipt = perform(listen, stopper.arm)
     except KeyboardInterrupt:
         if as_json:

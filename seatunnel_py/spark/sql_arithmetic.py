@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from seatunnel_py.spark.sql_call import INTEGERS
+from seatunnel_py.spark.sql_call import FLOATING, INTEGERS
+from seatunnel_py.spark.sql_remainder import decimal_remainder
 
 if TYPE_CHECKING:
     from seatunnel_py.spark.sql_dialect import _Writer
@@ -22,7 +23,6 @@ OPERATORS: dict[type[exp.Expr], str] = {
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.In, exp.NullSafeEQ)
 _CHOICES = frozenset({"COALESCE", "IFNULL", "NULLIF", "MULTI_IF", "GREATEST", "LEAST"})
 _SMALL = frozenset({"tinyint", "smallint"})
-_FLOATING = frozenset({"float", "double"})
 
 
 def write(writer: _Writer, node: exp.Binary) -> str:
@@ -42,8 +42,11 @@ def write(writer: _Writer, node: exp.Binary) -> str:
             return f"CAST({left.sql} AS INT) {operator} {right}"
         return plain
     decimal = next((dtype for dtype in (lefts, rights) if dtype.startswith("decimal")), None)
-    if decimal is not None and both & _FLOATING:
-        return f"CAST({plain} AS {decimal.upper()})"
+    if decimal is not None and both & FLOATING:
+        if operator == "%":
+            return f"CAST({decimal_remainder(left, right)} AS {decimal.upper()})"
+        # By way of a text: what is no number, or infinite, is refused so, and would be null otherwise.
+        return f"CAST(CAST({plain} AS STRING) AS {decimal.upper()})"
     if "float" in both and "double" not in both and decimal is None:
         return f"CAST({left.sql} AS DOUBLE) {operator} {right}"
     return plain

@@ -11,6 +11,7 @@ from sqlglot import exp
 from seatunnel_py.plan.sql_parse import SqlError, at
 
 INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
+FLOATING = frozenset({"float", "double"})
 _ATOMS = (exp.Anonymous, exp.Boolean, exp.Cast, exp.Column, exp.Literal, exp.Null, exp.Paren, exp.TryCast)
 
 

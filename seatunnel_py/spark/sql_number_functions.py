@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from seatunnel_py.spark.sql_call import INTEGERS, Call, Translation, renamed
+from seatunnel_py.spark.sql_call import FLOATING, INTEGERS, Call, Translation, renamed
+from seatunnel_py.spark.sql_remainder import decimal_remainder
 from seatunnel_py.spark.sql_types import text
 
 _DECIMALS_MAX = 15  # digits after the point that Spark's floor and ceil keep of a double
 
 
 def _mod(call: Call) -> str:
-    """The type is that of the divisor; a divisor of zero is an error."""
+    """A whole divisor makes a whole number, a double one a double; among decimals every digit stays."""
     call.takes(2)
     left, right = call.args
-    dtype = right.type
     result = f"{left} % {right}"
-    return f"CAST({result} AS {dtype.upper()})" if dtype and dtype != left.type else f"({result})"
+    if not left.type or not right.type:
+        return f"({result})"
+    if FLOATING & {left.type, right.type}:
+        return decimal_remainder(left, right)
+    if right.type in INTEGERS and right.type != left.type:
+        return f"CAST({result} AS {right.type.upper()})"
+    return f"({result})"
 
 
 def _whole(name: str) -> Translation:
@@ -28,7 +34,9 @@ def _whole(name: str) -> Translation:
             return f"CAST({name}({call[0].sql}) AS INT)"
         rounded = f"{name}({call[0].sql}, {call[1].sql})"
         dtype = call[0].type
-        return f"CAST({rounded} AS {dtype.upper()})" if dtype and not dtype.startswith("decimal") else rounded
+        if dtype in FLOATING:
+            return f"IF({_has_digits(call[0].sql)}, CAST({rounded} AS {dtype.upper()}), {call[0].sql})"
+        return f"CAST({rounded} AS {dtype.upper()})" if dtype in INTEGERS else rounded
 
     return translate
 
@@ -51,9 +59,16 @@ def _log(call: Call) -> str:
     base, value = call.args
     # The quotient of two logarithms differs in the last digit from the logarithm to that base.
     logarithm = f"log10({value.sql})" if base.integer == 10 else f"log({base.sql}, {value.sql})"
+    logarithm = _checked(value.sql, "LOG of zero or less", logarithm)
     if base.integer is None:
         logarithm = _checked(base.sql, "LOG to a base of zero or less", logarithm)
-    return _checked(value.sql, "LOG of zero or less", logarithm)
+        logarithm = f"IF(({base.sql}) IS NULL, CAST(NULL AS DOUBLE), {logarithm})"
+    return logarithm
+
+
+def _cot(call: Call) -> str:
+    call.takes(1)
+    return f"IF(({call[0].sql}) = 0, raise_error({text('COT of zero')}), cot({call[0].sql}))"
 
 
 def _checked(value: str, message: str, result: str) -> str:
@@ -83,7 +98,16 @@ def _trunc(call: Call) -> str:
         return x
     scale = "" if places == 0 else f", {places}"
     cut = f"IF({x} < 0, ceil({x}{scale}), floor({x}{scale}))"
-    return cut if dtype.startswith("decimal") else f"CAST({cut} AS {(dtype or 'double').upper()})"
+    if dtype.startswith("decimal"):
+        return cut
+    large = x if places >= 0 else f"{x} - {x} % {10**-places}D"
+    return f"IF({_has_digits(x)}, CAST({cut} AS {(dtype or 'double').upper()}), {large})"
+
+
+def _has_digits(x: str) -> str:
+    """Whether a double is small enough for Spark's rounding, which makes a decimal of it: a larger one has no digit
+    behind the point that could be cut off, nor has what is no number."""
+    return f"abs({x}) < 1e15"
 
 
 def _trim_scale(call: Call) -> str:
@@ -103,6 +127,7 @@ def _random(call: Call) -> str:
 
 NUMBER_FUNCTIONS: Mapping[str, Translation] = {
     "MOD": _mod,
+    "COT": _cot,
     "CEIL": _whole("ceil"),
     "CEILING": _whole("ceil"),
     "FLOOR": _whole("floor"),

@@ -18,18 +18,23 @@ finding with the reason, one that is not promised is shown as such and never tri
 from __future__ import annotations
 
 from seatunnel_py.testing.findings import Finding, Report, Verdict
+from seatunnel_py.testing.jobs import JobRun, run_job
+from seatunnel_py.testing.life import all_rows
 from seatunnel_py.testing.sinks import SinkTarget, check_sink
 from seatunnel_py.testing.sources import SourceTarget, check_source
 from seatunnel_py.testing.transforms import TransformTarget, check_transform
 
 __all__ = [
     "Finding",
+    "JobRun",
     "Report",
     "SinkTarget",
     "SourceTarget",
     "TransformTarget",
     "Verdict",
+    "all_rows",
     "check_sink",
     "check_source",
     "check_transform",
+    "run_job",
 ]

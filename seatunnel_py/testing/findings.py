@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from seatunnel_py.errors import worded
+from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.work.failing_code import described
 
 
 class Verdict(StrEnum):
@@ -19,11 +21,12 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``why`` says what went wrong, or why it is not promised."""
+    """``why`` says what went wrong, or why it is not promised; ``trace`` is that of an exception which was raised."""
 
     property: str
     verdict: Verdict
     why: str = ""
+    trace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +44,12 @@ class Report:
     @property
     def text(self) -> str:
         lines = [f"{self.plugin} declares {self.guarantee}"]
-        lines += [f"  {one.verdict:<13}{one.property}{f': {one.why}' if one.why else ''}" for one in self.findings]
-        return "\n".join(lines)
+        traces: dict[str, str] = {}
+        for one in self.findings:
+            lines.append(f"  {one.verdict:<13}{one.property}{f': {one.why}' if one.why else ''}")
+            if one.trace:
+                traces.setdefault(one.why, one.trace)  # of equal ones the first is enough
+        return "\n".join([*lines, *traces.values()])
 
 
 class Broken(Exception):
@@ -59,5 +66,7 @@ def tried(name: str, attempt: Callable[[], str | None]) -> Finding:
     except KeyboardInterrupt:
         raise  # a person's
     except BaseException as error:  # noqa: BLE001 - the plugin's own
-        return Finding(name, Verdict.BROKEN, worded(error))
+        trace = "".join(traceback.format_exception(error))
+        why = error.message if isinstance(error, SeaTunnelError) else described(error)
+        return Finding(name, Verdict.BROKEN, why, trace)
     return Finding(name, Verdict.KEPT, measured or "")

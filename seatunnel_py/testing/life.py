@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.batch import Batch, Position
-from seatunnel_py.api.failpoints import DIRECTORY_VARIABLE, VARIABLE
+from seatunnel_py.api.failpoints import DIRECTORY_VARIABLE, VARIABLE, failpoint
 from seatunnel_py.api.schema import Column, PrimaryKey, TablePath, TableSchema
 from seatunnel_py.api.sink import CommitContext, Committer, Piece, Sink, WriteContext, Writer
 from seatunnel_py.api.types import parse_type
@@ -32,6 +32,12 @@ LINEAGE = "0123456789abcdef0123456789abcdef"
 UNIT_ROWS = 6
 CHECKPOINTS = (("a@", "b@"), ("a@1",), ("b@1", "c@"))
 """Units by the checkpoint that commits them, named as the engine names them: by split and start position."""
+
+BETWEEN_WRITES = failpoint("kit.write.between", "A batch of a unit is written; the next one is not.")
+STAGED = failpoint("kit.stage.after", "A unit is staged; no record names it.")
+BEFORE_COMMIT = failpoint("kit.commit.before", "A record names the pieces; nothing is committed.")
+COMMITTED = failpoint("kit.commit.after", "The commit has returned; the journal does not say so.")
+"""Moments that every sink passes, whatever failpoints it has of its own."""
 
 HOSTILE = ("plain", 'quo"te', "it's", "tab\tnew\nline", "back\\slash", "", "ünïcødé ☃", ", ; -- %s ${x} \\N", None)
 
@@ -93,12 +99,15 @@ class Job:
             WriteContext("conformance", LINEAGE, "sink", unit, 0, self.incarnation, epoch, attempt, setup, self.staging)
         )
         try:
-            for batch in batches(self.table, unit):
+            for number, batch in enumerate(batches(self.table, unit)):
+                if number:
+                    BETWEEN_WRITES.hit()
                 writer.write(batch)
         except BaseException:
             self._abort(writer)
             raise
         piece = writer.stage()
+        STAGED.hit()
         if not isinstance(piece, Piece):
             raise Broken(f"stage of {type(writer).__name__} returns {piece!r}, which is no Piece")
         return piece
@@ -150,7 +159,9 @@ class Job:
                 found |= self._log(f"record {checkpoint}", staged)
             if f"committed {checkpoint}" not in found:
                 pieces = [Piece(**piece) for piece in found[f"record {checkpoint}"]]
+                BEFORE_COMMIT.hit()
                 self.commit(pieces, setup, checkpoint, final=checkpoint == len(CHECKPOINTS))
+                COMMITTED.hit()
                 self._log(f"committed {checkpoint}", True)
 
     def _journal(self) -> dict[str, Any]:

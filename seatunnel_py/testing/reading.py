@@ -29,7 +29,8 @@ class SourceTarget:
     the external system holds by now, over all tables.
 
     Of a stream: ``streaming`` says that the job is one (``job.mode``), ``more`` puts further rows there, into splits
-    that are there and into new ones, and ``quiet`` seconds without a row mean that there is nothing for now."""
+    that are there and into new ones, and ``quiet`` seconds without a row mean that there is nothing for now. One that
+    is not quiet within ``limit_seconds`` or ``rows_max`` rows is not held still, and nothing can be tried."""
 
     factory: SourceFactory[Any]
     options: Mapping[str, Any]
@@ -37,6 +38,8 @@ class SourceTarget:
     more: Callable[[], None] | None = None
     streaming: bool = False
     quiet: float = 0.5
+    limit_seconds: float = 30.0
+    rows_max: int = 1_000_000
 
     def source(self) -> tuple[Source, SourceCapabilities]:
         """The source as the engine makes it: through a pickle."""

@@ -33,6 +33,7 @@ class Streaming(Reading):
     def __init__(self, target: SourceTarget) -> None:
         super().__init__(target)
         self.ended: set[str] = set()
+        self._restless = ""
         self._whole: dict[str, list[Batch]] = {}
 
     def read(self, split: Split, start: Position | None = None, wanted: int = 0) -> list[Batch]:
@@ -51,11 +52,14 @@ class Streaming(Reading):
 
     def elements(self, split: Split, start: Position | None = None, until: Position | None = None) -> Iterator[Element]:
         """Until nothing has come for so long, or the reader has ended."""
+        if self._restless:
+            raise Broken(self._restless)
         reader, split, start = self.opened(split, start)
         reader.until = until
         given = Given(f"read of {type(self.source).__name__}", ())
         positions = Positions(f"read of {type(self.source).__name__}", start)
-        with_row = time.monotonic()
+        began = with_row = time.monotonic()
+        rows_read = 0
         for element in _heard(reader, split, start):
             if element is ENDED:
                 self.ended.add(split.id)
@@ -65,10 +69,22 @@ class Streaming(Reading):
             self.largest_position = max(self.largest_position, positions.largest)
             yield element
             now = time.monotonic()
+            rows_read += element.rows if isinstance(element, Batch) else 0
+            self._look_for_quiet(split, now - began, rows_read)
             if isinstance(element, Batch) and element.rows:
                 with_row = now
             elif now - with_row > self.target.quiet:
                 return
+
+    def _look_for_quiet(self, split: Split, seconds: float, rows_read: int) -> None:
+        """Raises Broken where rows come and come. Said at once for whatever is tried afterwards."""
+        target = self.target
+        if seconds > target.limit_seconds or rows_read > target.rows_max:
+            self._restless = (
+                f"split {split.id} gave {rows_read:,} rows in {seconds:.1f} s without a pause of {target.quiet:g} s: "
+                "hold the target still, or raise limit_seconds and rows_max"
+            )
+            raise Broken(self._restless)
 
     def says_so(self) -> None:
         """Whoever gives nothing is found by reading on (``_heard``); whoever ends for now, by what comes later."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from ast import literal_eval
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -167,10 +168,62 @@ def test_a_broken_promise_is_named(tmp_path: Path, flaw: str, broken: str) -> No
 
 
 def test_a_sink_that_was_never_killed_does_not_look_as_if_it_had_been(tmp_path: Path) -> None:
-    """Without failpoints nothing is known of it, and the report says so."""
+    """P2-F8: it is killed around all that the kit calls; inside of its commit only a failpoint can, and the report says
+    so."""
     report = checked(tmp_path, "has no failpoints")
 
-    assert "not promised killed in its commit it goes on: it has no failpoints" in report.text
+    assert "not promised killed inside of its commit it goes on: it has no failpoint there" in report.text
+    for moment in ("write.between", "stage.after", "commit.before", "commit.after"):
+        assert f"kept         killed at kit.{moment} it goes on" in report.text, report.text
+
+
+class Forgetful(Sink):
+    """An idempotent sink without failpoints: a file per unit, of the first batch where an attempt before was killed."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+
+    def open(self, context: WriteContext) -> Writer:
+        return ForgetfulWriter(Path(self.directory, context.data_id.replace("@", "_")))
+
+
+class ForgetfulWriter(Writer):
+    def __init__(self, path: Path) -> None:
+        self.path, self.rows, self.done = path, 0, path.exists()
+
+    def write(self, batch: Batch) -> None:
+        self.rows += batch.rows
+        self.path.parent.mkdir(exist_ok=True)
+        if not self.done:
+            with self.path.open("a") as file:
+                file.writelines(f"{tuple(row.values())!r}\n" for row in batch.data.to_pylist())
+
+    def stage(self) -> Piece:
+        return Piece(self.rows)
+
+    def abort(self) -> None:
+        return
+
+
+class ForgetfulFactory(ToyFactory):
+    def capabilities(self, options: LinesOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
+        return SinkCapabilities(Guarantee.IDEMPOTENT, "a file per unit")
+
+    def create(self, options: LinesOptions, table: TableSchema, context: StepContext) -> Sink:
+        return Forgetful(options.directory)
+
+
+def test_an_idempotent_sink_without_failpoints_is_killed_too(tmp_path: Path) -> None:
+    """P2-F8: it was never killed, and the report looked as if all was well: half a unit stays for the whole of it."""
+
+    def fresh(number: int) -> SinkTarget:
+        place = tmp_path / str(number)
+        rows = lambda: [literal_eval(line) for path in place.glob("*") for line in path.read_text().splitlines()]  # noqa: E731
+        return SinkTarget(ForgetfulFactory(""), {"directory": str(place)}, rows)
+
+    report = check_sink(fresh)
+
+    assert [finding.property for finding in report.broken] == ["killed at kit.write.between it goes on"], report.text
 
 
 @dataclass(frozen=True)
@@ -280,6 +333,17 @@ def test_a_source_that_skips_rows_after_a_restart_is_found() -> None:
     assert [finding.property for finding in report.broken] == ["behind every position exactly the rest is read"]
 
 
+def test_the_report_shows_where_an_exception_was_raised() -> None:
+    """P2-F5: pytest showed `KeyError: 'customer'`, and no line of the author's file."""
+    report = check_source(SourceTarget(CarelessFactory("exception"), {"start": 3}))
+
+    assert re.search(r"CarelessReader\.read failed: KeyError: 'customer' \(test_kit\.py:\d+\)", report.text), (
+        report.text
+    )
+    assert 'raise KeyError("customer")' in report.text
+    assert report.text.count("Traceback") == 1
+
+
 @dataclass(frozen=True)
 class Careless(Countdown):
     """Yields what ``flaw`` says."""
@@ -301,6 +365,8 @@ class CarelessReader(CountdownReader):
                     yield replace(batch, end=Position({"at": date.min}))  # type: ignore[dict-item]
                 case "table":
                     yield replace(batch, table=TablePath.parse("elsewhere"))
+                case "exception":
+                    raise KeyError("customer")
 
 
 class CarelessFactory(CountdownFactory):

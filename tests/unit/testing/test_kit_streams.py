@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from seatunnel_example import Follow, FollowEnumerator, FollowFactory, FollowOptions, FollowReader
 
 from seatunnel_py.api import (
+    Batch,
     Determinism,
     Enumerator,
     Heartbeat,
@@ -74,6 +76,10 @@ class OddReader(FollowReader):
                 time.sleep(3600)
             if self.flaw == "ends" and isinstance(element, Heartbeat):
                 return
+            if self.flaw == "is never quiet" and isinstance(element, Heartbeat):
+                texts = pa.array([f"row {time.monotonic()}"])
+                element = Batch(split.table, pa.record_batch([texts], ["line"]), end=element.end)
+                element = replace(element, end=Position({"at": time.monotonic()}))
             if self.flaw == "its Heartbeats are late" and isinstance(element, Heartbeat):
                 element = Heartbeat(Position({"at": 0}))
             yield element
@@ -135,6 +141,20 @@ def test_a_broken_promise_of_a_stream_is_named(
 
     found = {finding.property: finding.why for finding in report.broken}
     assert why in found.get(broken, ""), report.text
+
+
+@pytest.mark.parametrize("limits", [{"limit_seconds": 0.5}, {"rows_max": 5}])
+def test_a_stream_that_never_falls_quiet_ends_the_trial(tmp_path: Path, limits: dict[str, Any]) -> None:
+    """P2-F7: the kit hung for ever, without a word."""
+    (tmp_path / "a.log").write_text("one\n")
+    began = time.monotonic()
+    target = SourceTarget(OddFactory("is never quiet"), {"directory": str(tmp_path)}, quiet=0.1, **limits)
+
+    report = check_source(target)
+
+    assert time.monotonic() - began < 5
+    assert "without a pause of 0.1 s: hold the target still" in report.text
+    assert report.broken
 
 
 def test_rows_in_any_order_end_where_they_are_told_to(tmp_path: Path) -> None:
