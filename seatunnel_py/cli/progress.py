@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -41,6 +41,7 @@ from seatunnel_py.runtime.receipt import TableState
 
 SHOWN_MAX = 8  # tables under way that fit on a screen beside what the user did before
 JUDGED_AFTER_SECONDS = 3.0  # before that the rate is that of a start
+REMIND_SECONDS = 30.0  # a cause that comes again is told again so much later, and then at growing distances
 PLAIN_EVERY_SECONDS = 5.0  # a log wants to see that it lives, not every unit
 
 
@@ -82,6 +83,16 @@ class _Moving:
         return f"{count(self.rows)} rows", done, rate, size(self.bytes)
 
 
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A cause that was printed; ``again_at``: before that it is not printed again."""
+
+    cause: str
+    what: str
+    pause: float
+    again_at: float
+
+
 class _View:
     """What is known so far."""
 
@@ -95,7 +106,7 @@ class _View:
         self.running: dict[str, _Moving] = {}
         self.names: dict[str, str] = {}  # of pipelines: two may read tables of one name
         self.state_of: dict[str, TableState] = {}
-        self.told: dict[str, str] = {}  # the newest cause, by pipeline: one that comes again is not repeated
+        self.told: dict[str, _Told] = {}  # the newest cause, by pipeline: one that comes again is not repeated
         self.rows = 0
         self.bytes = 0
 
@@ -120,9 +131,9 @@ class _View:
                     self.rows -= moving.rows
                     self.read[event.pipeline] = 0
                 self._begins(event.pipeline)
-                return Text(f"{event.name}: begins anew: {self._cause(event)}", "yellow")
+                return self._new(event, "begins anew")
             case UnitRetried():
-                return Text(f"{event.name}: attempt {event.attempt}: {self._cause(event)}", "yellow")
+                return self._new(event, f"attempt {event.attempt}")
             case RegionRestarted():
                 return Text(f"{event.name}: {_restarted(event)}", "yellow")
             case TargetSwept():
@@ -138,11 +149,11 @@ class _View:
                 return None
         return None
 
-    def _gave_up(self, event: UnitGivenUp | SinkLeftOut) -> Text:
+    def _gave_up(self, event: UnitGivenUp | SinkLeftOut) -> Text | None:
         if isinstance(event, UnitGivenUp):
-            return Text(f"{event.name}: {event.unit} is given up: {self._cause(event)}", "yellow")
+            return self._new(event, f"{event.unit} is given up")
         into = ", ".join(event.targets)
-        return Text(f"{event.name} -> {into}: ISOLATED, its other sinks go on: {self._cause(event)}", "red")
+        return Text(f"{event.name} -> {into}: ISOLATED, its other sinks go on: {_cause(event)}", "red")
 
     def _changed(self, event: TableChanged) -> Text | None:
         before = self.state_of.get(event.pipeline)
@@ -156,17 +167,31 @@ class _View:
         else:
             self._begins(event.pipeline)
         if event.state in (TableState.FAILED, TableState.ISOLATED) and event.failure:
-            return Text(f"{event.name}: {event.state.value}: {self._cause(event)}", "red")
+            return Text(f"{event.name}: {event.state.value}: {_cause(event)}", "red")
         return None
 
     def _begins(self, pipeline: str) -> None:
         about = self.rows_of.get(pipeline), self.read.get(pipeline, 0)
         self.running.setdefault(pipeline, _Moving(time.monotonic(), *about))
 
-    def _cause(self, event: UnitRetried | UnitGivenUp | TableChanged | SinkLeftOut) -> str:
-        cause = first_line(event.failure.message) if event.failure else ""
-        before, self.told[event.pipeline] = self.told.get(event.pipeline), cause
-        return "the same cause" if cause == before else cause
+    def _new(self, event: UnitRetried | UnitGivenUp, what: str) -> Text | None:
+        """A line, unless the cause has just been told: the view keeps it in sight, and a log is reminded of it."""
+        cause, now = _cause(event), time.monotonic()
+        told = self.told.get(event.pipeline)
+        if told is not None and told.cause == cause and now < told.again_at:
+            self.told[event.pipeline] = replace(told, what=what)
+            return None
+        pause = REMIND_SECONDS if told is None or told.cause != cause else told.pause * 2
+        self.told[event.pipeline] = _Told(cause, what, pause, now + pause)
+        return Text(f"{event.name}: {what}: {cause}", "yellow")
+
+    def _kept_in_sight(self) -> list[Text]:
+        """What tables that are tried again fail at."""
+        waiting = [name for name in self.running if name in self.told and self.state_of[name] is TableState.RETRYING]
+        return [
+            Text(f"  {self.names[name]}: {self.told[name].what}: {self.told[name].cause}", "yellow")
+            for name in waiting[:SHOWN_MAX]
+        ]
 
     @property
     def summary(self) -> str:
@@ -216,7 +241,7 @@ class _View:
         done = ProgressBar(total=expected or self.tables, completed=completed, width=30)
         head = Table.grid(padding=(0, 2))
         head.add_row(done, self.summary)
-        return Group(head, grid, Text(f"  … and {more} more", "dim") if more > 0 else Text())
+        return Group(head, grid, *self._kept_in_sight(), Text(f"  … and {more} more", "dim") if more > 0 else Text())
 
 
 class _Plain:
@@ -254,6 +279,10 @@ def _said(event: NothingMoved | ChangesAnnounced | RequestAnswered | StoreAway) 
             return Text(f"the checkpoint store is back after {event.seconds:.0f} s", "green")
         case StoreAway():
             return Text(f"waiting for the checkpoint store: {event.message}", "yellow")
+
+
+def _cause(event: UnitRetried | UnitGivenUp | TableChanged | SinkLeftOut) -> str:
+    return first_line(event.failure.message) if event.failure else ""
 
 
 def _restarted(event: RegionRestarted) -> str:

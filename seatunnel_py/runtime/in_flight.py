@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from seatunnel_py.runtime.events import Place
+from seatunnel_py.runtime.ports import UnitLost
 from seatunnel_py.runtime.world import World
 from seatunnel_py.work.unit import FailureKind, SinkPiece, Unit, UnitFailure, UnitId, UnitResult
 
@@ -74,12 +75,14 @@ class InFlight:
         else:
             self.strays += result.pieces
 
-    def lost(self, unit: UnitId, reason: str) -> None:
-        """The unit's worker died without a word."""
-        given_up = self._given_up.pop(unit, "")
-        run = self._forget(unit)
-        if run is not None:
-            why = given_up or f"the worker of unit {unit} was lost: {reason}"
+    def lost(self, event: UnitLost) -> None:
+        """The unit has no result."""
+        given_up = self._given_up.pop(event.id, "")
+        run = self._forget(event.id)
+        if run is not None and event.cancelled and not given_up:
+            run.again()
+        elif run is not None:
+            why = given_up or f"the worker of unit {event.id} was lost: {event.reason}"
             run.failed(UnitFailure(FailureKind.LOST, why, LOOK_AT_NETWORK if given_up else ""))
 
 

@@ -266,8 +266,8 @@ class Driver:
                 if result.failure is None and result.first_row_at:
                     self.first_row_at = min(self.first_row_at or result.first_row_at, result.first_row_at)
                 self._owner[result.id.vertex].finished(result)
-            case UnitLost(unit, reason):
-                self._owner[unit.vertex].lost(unit, reason)
+            case UnitLost(unit):
+                self._owner[unit.vertex].lost(event)
             case EngineLost(reason):
                 raise EngineError(reason, "go on with --restore latest")
             case UnitStarted(unit):

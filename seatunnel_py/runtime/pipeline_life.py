@@ -40,6 +40,7 @@ from seatunnel_py.runtime.in_flight import InFlight, place_of
 from seatunnel_py.runtime.left_out import LeftOut
 from seatunnel_py.runtime.leftovers import Leftovers
 from seatunnel_py.runtime.orders import perform_task
+from seatunnel_py.runtime.ports import UnitLost
 from seatunnel_py.runtime.reading import deal
 from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.renewing import Renewing
@@ -270,9 +271,9 @@ class PipelineLife:
         self.units.finished(result)
         self.close_if_idle()
 
-    def lost(self, unit: UnitId, reason: str) -> None:
-        """The unit's worker died without a word."""
-        self.units.lost(unit, reason)
+    def lost(self, event: UnitLost) -> None:
+        """The unit has no result."""
+        self.units.lost(event)
         self.close_if_idle()
 
     # ---------------------------------------------------------------- ending

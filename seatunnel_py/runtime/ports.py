@@ -26,10 +26,12 @@ class UnitFinished:
 
 @dataclass(frozen=True, slots=True)
 class UnitLost:
-    """The worker died without a result for this unit: whether its effects reached the target is unknown."""
+    """The worker died without a result for this unit: whether its effects reached the target is unknown. ``cancelled``:
+    nothing was wrong with it, but its pack was cancelled for another unit's sake."""
 
     id: UnitId
     reason: str
+    cancelled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

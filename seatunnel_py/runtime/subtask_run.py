@@ -346,6 +346,12 @@ class SubtaskRun:
 
     # ---------------------------------------------------------------- attempts
 
+    def again(self) -> None:
+        """Its unit's pack was cancelled for another unit's sake: that is no failure of this one."""
+        assert self.unit is not None, "no unit was under way"
+        self.unit = replace(self.unit, id=replace(self.unit.id, attempt=self.unit.id.attempt + 1))
+        self.line.units.submit(self, self.unit)
+
     def failed(self, failure: UnitFailure) -> None:
         """An attempt failed: try again after a pause, or say that the unit cannot be done in this life. What may pass
         is worth another life; an unbounded pipeline whose lives are used up goes on trying in the last one."""

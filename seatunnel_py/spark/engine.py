@@ -55,6 +55,7 @@ class SparkEngine:
         self._journal_of: dict[UnitId, Path] = {}
         self._packs = 0
         self._changed = threading.Condition()
+        self._cancelled: dict[Way, UnitId | None] = {}  # their packs, by this engine; the unit that hangs, if one does
         self._stopping = False
         self._report: Callable[[EngineEvent], None] = _unstarted
         self._threads: list[threading.Thread] = []
@@ -109,6 +110,7 @@ class SparkEngine:
         with self._changed:
             waiting = self._queue.remove(unit)
             if unit in self._runs:
+                self._cancelled[self._runs[unit]] = None
                 self._cancel(self._runs[unit].group)  # under the lock: the way takes no other pack meanwhile
         if waiting:
             self._report(UnitLost(unit, "cancelled before it started"))
@@ -120,6 +122,7 @@ class SparkEngine:
         with self._changed:
             journal = self._journal_of.get(unit)
             if journal is not None and unit in read_journal(journal).started and unit in self._runs:
+                self._cancelled[self._runs[unit]] = unit
                 self._cancel(self._runs[unit].group)
 
     def ails(self) -> Sequence[str]:
@@ -181,7 +184,7 @@ class SparkEngine:
                 self._report(EngineLost("Spark's JVM is gone"))
                 return
             if reason:
-                self._lost(pack, reason)
+                self._lost(pack, reason, way)
             pack.journal.unlink(missing_ok=True)
         way.close()
 
@@ -197,6 +200,7 @@ class SparkEngine:
             self._packs += 1
             way.begin()
             journal = self._journals / f"{self._packs}.journal"
+            self._cancelled.pop(way, None)
             self._runs.update((unit.id, way) for unit in units)
             self._journal_of.update((unit.id, journal) for unit in units)
             chains = {unit.id.vertex: self._chains[unit.id.vertex] for unit in units}
@@ -217,18 +221,21 @@ class SparkEngine:
         self._journal_of.pop(unit, None)
         return self._runs.pop(unit, None) is not None
 
-    def _lost(self, pack: Pack, reason: str) -> None:
-        """The worker is gone: its journal may know of more results, and of whom to suspect. The others are lost."""
+    def _lost(self, pack: Pack, reason: str, way: Way) -> None:
+        """The worker is gone: its journal may know of more results, and of whom to suspect. The others are lost. Where
+        this engine has cancelled the pack itself, only the unit that hangs is to blame."""
         journal = read_journal(pack.journal)
         self._ended(journal.results)
         with self._changed:
             lost = [unit.id for unit in pack.units if self._over(unit.id)]
-            began = set(journal.started).intersection(lost)
+            began, cancelled = set(journal.started).intersection(lost), way in self._cancelled
+            hangs = self._cancelled.get(way)
             for unit in began:
-                self._queue.suspect(unit)
+                if not cancelled or unit == hangs:
+                    self._queue.suspect(unit)
         for unit in lost:
             state = "while this unit ran" if unit in began else "before this unit began"
-            self._report(UnitLost(unit, f"{reason} {state}"))
+            self._report(UnitLost(unit, f"{reason} {state}", cancelled and unit != hangs))
 
     def _run(self, group: str, what: str, task: Any) -> str:
         """Run the task of a worker that stays, to its end; why it ended, empty where in peace."""

@@ -167,6 +167,25 @@ def test_a_cancelled_unit_ends_early(harness: Harness, tmp_path: Path) -> None:
     assert written(tmp_path / "out") == []
 
 
+def test_others_of_a_cancelled_pack_are_not_to_blame(harness: Harness, tmp_path: Path) -> None:
+    """P1: they are lost as well, and their driver is told that nothing was wrong with them."""
+    hold = harness.submit(Numbers("hold", rows=1000, batch=1, act="sleep", seconds=0.05), tmp_path / "out")
+    harness.started(hold.id)
+    harness.engine.cancel(hold.id)
+    while True:
+        match harness.events.get(timeout=WAIT_SECONDS_MAX):
+            case UnitLost(_, _, cancelled):
+                assert cancelled
+                break
+
+    killed = harness.submit(Numbers("killed", rows=10, act="kill"), tmp_path / "out")
+    while True:
+        match harness.events.get(timeout=WAIT_SECONDS_MAX):
+            case UnitLost(lost, _, cancelled):
+                assert (lost, cancelled) == (killed.id, False), "a worker that died is another matter"
+                break
+
+
 def test_a_result_does_not_wait_for_its_pack(staying: Harness, tmp_path: Path) -> None:
     """A table that is done is told of while the next one of its pack takes its time."""
     hold = Numbers("hold", rows=10, act="sleep", seconds=2.0)

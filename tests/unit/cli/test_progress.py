@@ -98,3 +98,20 @@ def test_what_earlier_drivers_have_read_counts_as_done(now: list[float]) -> None
 
     assert view.summary == "0/1 tables  250 rows  75 %  25 rows/s  1 B  about 10 s left"
     assert "a running 250 rows 75 % 25 rows/s 1 B" in shown(view)
+
+
+def test_a_cause_that_lasts_stays_in_sight(now: list[float]) -> None:
+    """P1: "attempt 5: the same cause" x 20. A view shows what a table fails at as long as it does; a log is reminded
+    after half a minute, and then less and less often."""
+    view = started(None, {})
+    away = UnitFailure(FailureKind.RETRIABLE, "connection refused")
+    lines = []
+    for attempt in range(1, 21):
+        view.take(TableChanged("a", "a", TableState.RETRYING, 0.0, away, ("a",)))
+        lines.append(view.take(UnitRetried("a", "a", "u", attempt, 3.0, away, 0.0)))
+        now[0] += 10.0
+    assert [at for at, line in enumerate(lines, 1) if line is not None] == [1, 4, 10]
+    assert "a: attempt 20: connection refused" in shown(view)
+
+    view.take(TableChanged("a", "a", TableState.RUNNING, 0.0, tables=("a",)))
+    assert not any("connection refused" in line for line in shown(view))

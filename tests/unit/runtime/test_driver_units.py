@@ -69,6 +69,19 @@ def test_a_second_attempt_has_the_same_rows_and_another_number(tmp_path: Path) -
     assert len(causes) == 3 and all("was lost: killed" in cause for cause in causes)
 
 
+def test_a_unit_whose_pack_was_cancelled_has_not_failed(tmp_path: Path) -> None:
+    """P1: after one table had failed, eight good ones said that a worker of theirs was lost. It is tried again, as the
+    same rows under another number, and nobody hears of it."""
+    job = Job([straight("x", ToySource((25,)))], tmp_path)
+    gone = lambda unit: UnitLost(unit.id, "the pack was cancelled", cancelled=True)  # noqa: E731
+    job.engine.script = lambda unit: job.engine.work(unit) if unit.id.attempt else gone(unit)
+    run(job)
+
+    assert [unit.id.attempt for unit in job.engine.submitted] == [0, 1] * 3
+    assert states(job) == [RUNNING, COMMITTING, DONE]
+    assert [event for event in job.events if isinstance(event, UnitRetried)] == []
+
+
 def test_a_subtask_has_one_unit_under_way_and_a_vertex_as_many_as_it_is_parallel(tmp_path: Path) -> None:
     job = Job([straight("x", ToySource((30, 30, 30, 30, 30)), parallelism=2)], tmp_path)
     job.engine.script = lambda unit: None
