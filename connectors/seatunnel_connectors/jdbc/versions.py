@@ -49,10 +49,12 @@ def versioned_by(options: JdbcSinkOptions, names: Mapping[str, str]) -> str:
     return names[options.version_column] if options.version_column else ""
 
 
-def on_conflict(columns: Sequence[str], key: Sequence[str], version: str) -> str:
+def on_conflict(columns: Sequence[str], key: Sequence[str], version: str, fixed: Sequence[str] = ()) -> str:
     """The end of an INSERT into a table that it calls t, names being quoted already: a row that is there is replaced,
-    if not by an older one. Every column is set, the key's too, as the peer does. PostgreSQL and SQLite say it alike."""
-    updates = ", ".join(f"{name} = excluded.{name}" for name in columns)
+    if not by an older one. Every column is set, the key's too, as SeaTunnel does, but for those that are
+    ``fixed``. PostgreSQL and SQLite say it alike."""
+    changed = [name for name in columns if name not in fixed]
+    updates = ", ".join(f"{name} = excluded.{name}" for name in changed) or f"{key[0]} = t.{key[0]}"
     newer = f" WHERE t.{version} IS NULL OR t.{version} <= excluded.{version}" if version else ""
     return f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {updates}{newer}"
 

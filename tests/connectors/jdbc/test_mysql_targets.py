@@ -116,14 +116,21 @@ def test_bits_are_no_digits(maria: MariadbPlace, local_infile: int) -> None:
 
 
 def test_decimals_beyond_those_of_mariadb_are_text(maria: MariadbPlace, pg: PostgresPlace) -> None:
-    """T26: decimal(38, 38) became decimal(38, 30), and 1e-38 zero."""
-    pg.db.execute("CREATE TABLE a.t (id int PRIMARY KEY, s numeric(38,38), g numeric(38,30))")
-    pg.db.execute("INSERT INTO a.t VALUES (1, 1e-38, 1e-30)")
+    """T26: decimal(38, 38) became decimal(38, 30), and 1e-38 zero. A numeric without bounds is text as well."""
+    pg.db.execute(
+        "CREATE TABLE a.t (id int PRIMARY KEY, s numeric(38,38), w numeric(76,2), n numeric, g numeric(60,30))"
+    )
+    wide = "12345678901234567890123456789012345678901234567890.12"
+    pg.db.execute(f"INSERT INTO a.t VALUES (1, 1e-38, {wide}, 1e-40, 1e-30)".encode())
 
     [copied] = copy_tables(pg.source(table_path="a.t"), maria.sink(table="t"))
 
-    assert maria.rows("SELECT s, CAST(g AS CHAR) FROM b.t") == [("0." + "0" * 37 + "1", "0." + "0" * 29 + "1")]
-    assert named(copied) == {"s": "decimal(38, 38) -> LONGTEXT (its digits as text)"}
+    assert maria.rows("SELECT s, w, n, CAST(g AS CHAR) FROM b.t") == [
+        ("0." + "0" * 37 + "1", wide, "0." + "0" * 39 + "1", "0." + "0" * 29 + "1"),
+    ]  # fmt: skip
+    said = named(copied)
+    assert said["s"] == "decimal(38, 38) -> LONGTEXT (its digits as text)"
+    assert said.keys() == {"s", "w", "n"}
 
 
 TAKEN = [  # (MariaDB's column, PostgreSQL's column, a value that stays, values that the server would change)
@@ -171,3 +178,23 @@ def test_what_the_server_would_change_is_refused_by_value(
             copy_tables(pg.source(table_path="a.t"), maria.sink(table="t"))
 
     assert maria.rows("SELECT HEX(x), CAST(x AS CHAR) FROM b.t") == before
+
+
+def test_types_of_the_same_name_stay(maria: MariadbPlace, pg: PostgresPlace) -> None:
+    """PostgreSQL's uuid and json have columns of that type; what has none is text, and named."""
+    pg.db.execute("CREATE TABLE a.t (u uuid PRIMARY KEY, j json, b jsonb, i inet, v interval)")
+    pg.db.execute(
+        "INSERT INTO a.t VALUES ('a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '{\"b\":1.10, \"a\":1e400}', "
+        "'{\"b\":1.10}', '10.0.0.0/8', '1 day')"
+    )
+
+    [copied] = copy_tables(pg.source(table_path="a.t"), maria.sink(table="t"))
+
+    assert [row[:2] for row in maria.rows("SHOW COLUMNS FROM b.t")] == [
+        ("u", "uuid"), ("j", "longtext"), ("b", "longtext"), ("i", "longtext"), ("v", "longtext")
+    ]  # fmt: skip
+    assert "json_valid(`j`)" in maria.rows("SHOW CREATE TABLE b.t")[0][1]
+    assert maria.rows("SELECT u, j, b, i FROM b.t") == [
+        ("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", '{"b":1.10, "a":1e400}', '{"b": 1.10}', "10.0.0.0/8"),
+    ]  # fmt: skip
+    assert {"u", "j"}.isdisjoint(named(copied)) and {"i", "v"} <= named(copied).keys()

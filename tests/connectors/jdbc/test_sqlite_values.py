@@ -152,9 +152,28 @@ def test_plan_names_what_a_declared_type_does_not_say(files: Files) -> None:
     [copied] = copy_tables(files.source(table_path="t"), files.sink(table="t"))
 
     assert named(copied) == {
-        "s": "STRING -> TEXT", "f": "no type -> TEXT", "b": "BLOB, a text as its UTF-8 bytes -> BLOB",
-        "j": "JSON -> TEXT", "n": "NUMERIC -> DECIMAL_TEXT (its digits as text)", "d": "double -> DOUBLE (-0.0 is stored as 0)",
+        "s": "STRING, each value as its text -> TEXT (numbers as their digits)",
+        "f": "no type, each value as its text -> TEXT (numbers as their digits)",
+        "b": "BLOB, a text as its UTF-8 bytes -> BLOB",
+        "j": "JSON, each value as its text -> TEXT (numbers as their digits)", "n": "NUMERIC -> DECIMAL_TEXT (its digits as text)", "d": "double -> DOUBLE (-0.0 is stored as 0)",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("recipe", ["direct", "staged"])
+@pytest.mark.parametrize(("collation", "one"), [("NOCASE", "A"), ("RTRIM", "a  ")])
+def test_keys_that_a_target_takes_for_one_are_refused(files: Files, recipe: str, collation: str, one: str) -> None:
+    """T2 in SQLite."""
+    files.run("b", f"CREATE TABLE t (k TEXT COLLATE {collation} PRIMARY KEY, n INT)")
+    files.run("a", "CREATE TABLE t (k TEXT PRIMARY KEY, n INT); INSERT INTO t VALUES ('a', 1), ('b', 2)")
+    sink = files.sink(table="t", is_exactly_once=True, exactly_once_recipe=recipe)
+    for _ in range(2):
+        copy_tables(files.source(table_path="t"), sink)
+    files.run("a", f"INSERT INTO t VALUES ('{one}', 9)")
+
+    with pytest.raises(FatalError, match="differ, and the target takes them for one"):
+        copy_tables(files.source(table_path="t"), sink)
+
+    assert files.rows("b", "SELECT k, n FROM t ORDER BY k") == [("a", 1), ("b", 2)]
 
 
 @pytest.mark.postgres

@@ -9,6 +9,7 @@ from seatunnel_connectors.jdbc.mysql import shadow
 from seatunnel_connectors.jdbc.statements.books import Books
 from seatunnel_connectors.jdbc.statements.committer import StatementCommitter
 from seatunnel_connectors.jdbc.statements.flavor import Session
+from seatunnel_connectors.jdbc.statements.keys import refuse_equal_keys
 from seatunnel_connectors.jdbc.statements.load import SHADOW, Load, load_of
 from seatunnel_connectors.jdbc.statements.staged import Staged
 from seatunnel_py.api import CommitContext, NoWayOn, Piece
@@ -61,7 +62,7 @@ class MysqlCommitter(StatementCommitter):
         key = staged.key if load.upsert else []
         insert = self.flavor.insert_from(staged.target, staged.columns, key, staged.version, staged.inexact)
         session.run(insert.format(rows=f"SELECT {', '.join(staged.columns)} FROM {staged.staging}"))
-        self.flavor.check_keys(session, load, staged.staging, staged.target)
+        refuse_equal_keys(self.flavor, session, load, staged.staging, staged.target)
 
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         load = load_of(context.setup)

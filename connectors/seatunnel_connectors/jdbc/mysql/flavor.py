@@ -12,11 +12,10 @@ import pyarrow as pa
 
 from seatunnel_connectors.jdbc.mysql import created, identity, leniency, types, wire
 from seatunnel_connectors.jdbc.mysql.details import can_be_made
-from seatunnel_connectors.jdbc.mysql.keys import refuse_equal_keys
 from seatunnel_connectors.jdbc.mysql.session import explained, quote, sessions
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES
-from seatunnel_connectors.jdbc.statements.flavor import Flavor, Row, Session, TargetTable
+from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetTable
 from seatunnel_connectors.jdbc.statements.load import Load
 from seatunnel_connectors.jdbc.table_options import mysql_ending
 from seatunnel_connectors.jdbc.target import TargetColumn, counting
@@ -34,6 +33,7 @@ class MysqlFlavor(Flavor):
     names: ClassVar[NameRules] = NameRules(ignored_at_end=" ", length_max=64, unit="characters")
     column_names: ClassVar[NameRules] = replace(names, folds_case=True)
     marker: ClassVar[str] = "%s"
+    exact_collations: ClassVar[str] = "utf8mb4_nopad_bin, in MySQL utf8mb4_0900_bin"
     spans_databases: ClassVar[bool] = True
     shared_lock: ClassVar[str] = " LOCK IN SHARE MODE"
     own_lock: ClassVar[str] = " FOR UPDATE"
@@ -176,11 +176,6 @@ class MysqlFlavor(Flavor):
     def delete_keys(self, relation: str, key: Sequence[str], keys: str, inexact: Sequence[str] = ()) -> str:
         same = [f"t.{name} = s.{name}" for name in key] + [f"HEX(t.{name}) = HEX(s.{name})" for name in inexact]
         return f"DELETE t FROM {relation} t JOIN ({keys}) s ON {' AND '.join(same)}"
-
-    def check_keys(
-        self, session: Session, load: Load, rows: str, target: str, where: str = "1 = 1", values: Row = ()
-    ) -> None:
-        refuse_equal_keys(session, load, rows, target, where, values)
 
     def is_key(self, name: str, *, inexact: bool) -> str:
         return f"{name} = %s" + (f" AND HEX(CONVERT({name} USING utf8mb4)) = HEX(%s)" if inexact else "")

@@ -9,6 +9,7 @@ from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.mysql import wire
 from seatunnel_connectors.jdbc.mysql.session import DUPLICATE, LOCAL_INFILE_OFF, MysqlSession, quote
 from seatunnel_connectors.jdbc.statements.flavor import Flavor
+from seatunnel_connectors.jdbc.statements.keys import refuse_equal_keys
 from seatunnel_connectors.jdbc.statements.load import SHADOW, Load
 from seatunnel_connectors.jdbc.statements.staged import KIND, UNIT
 from seatunnel_connectors.jdbc.statements.write import StatementWriter
@@ -84,7 +85,7 @@ class MysqlWriter(StatementWriter):
         columns, fixed = self.staged.columns, self.staged.inexact
         insert = self.flavor.insert_from(self.relation, columns, self.staged.key, self.staged.version, fixed)
         self.session.run(insert.format(rows=f"SELECT {', '.join(columns)} FROM {self.temporary} ORDER BY st_order"))
-        self.flavor.check_keys(self.session, self.load, self.temporary, self.relation)
+        refuse_equal_keys(self.flavor, self.session, self.load, self.temporary, self.relation)
 
     def _fill_temporary(self, data: pa.RecordBatch) -> None:
         if not self.may_load:

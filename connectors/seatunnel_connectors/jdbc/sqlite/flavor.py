@@ -25,6 +25,7 @@ _MARK = "st_mark_"
 
 
 class SqliteFlavor(Flavor):
+    exact_collations: ClassVar[str] = "BINARY"
     names: ClassVar[NameRules] = NameRules(folds_case=True, ascii_only=True)
     column_names: ClassVar[NameRules] = names
     row_order: ClassVar[str] = "rowid"
@@ -77,6 +78,8 @@ class SqliteFlavor(Flavor):
     def changed(self, column: Column, there: TargetColumn) -> str:
         if column.dtype == NUMBER and types.affinity(there.shown) == "TEXT":
             return "its digits as text"
+        if column.converted_from.endswith(types.AS_TEXT):
+            return "numbers as their digits"
         return "-0.0 is stored as 0" if column.dtype.kind in (Kind.FLOAT, Kind.DOUBLE) else ""
 
     def upsert(
@@ -84,7 +87,14 @@ class SqliteFlavor(Flavor):
     ) -> str:
         markers = ", ".join("?" * len(columns))
         values = f"INSERT INTO {relation} AS t ({', '.join(columns)}) VALUES ({markers})"
-        return values + on_conflict(columns, key, version)
+        return values + on_conflict(columns, key, version, fixed)
+
+    def is_key(self, name: str, *, inexact: bool) -> str:
+        return f"{name} = ?" + (f" AND HEX({name}) = HEX(?)" if inexact else "")
+
+    def delete_keys(self, relation: str, key: Sequence[str], keys: str, inexact: Sequence[str] = ()) -> str:
+        compared = ", ".join((*key, *(f"HEX({name})" for name in inexact)))
+        return f"DELETE FROM {relation} WHERE ({compared}) IN (SELECT {compared} FROM ({keys}))"
 
     def is_there(self, session: Session, database: str, table: str) -> bool:
         return bool(session.ask("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)))
@@ -130,7 +140,7 @@ class SqliteFlavor(Flavor):
         self, relation: str, columns: Sequence[str], key: Sequence[str], version: str, fixed: Sequence[str] = ()
     ) -> str:
         plain = super().insert_from(f"{relation} AS t" if key else relation, columns, key, version)
-        return plain + on_conflict(columns, key, version) if key else plain
+        return plain + on_conflict(columns, key, version, fixed) if key else plain
 
     def values(self, array: pa.Array, column: Column, shown: str = "") -> list[Any]:
         return values.to_values(array, column, shown)
@@ -149,7 +159,11 @@ def describe(session: Session, table: str) -> tuple[dict[str, TargetColumn], tup
     keys = [primary] if primary else []
     for _, index, unique, _, partial in session.ask(f"PRAGMA index_list({quote(table)})"):
         if unique and not partial:
-            parts = [row[2] for row in session.ask(f"PRAGMA index_info({quote(index)})")]
+            found = [row for row in session.ask(f"PRAGMA index_xinfo({quote(index)})") if row[5]]
+            parts = [row[2] for row in found]
+            for name, collation in ((row[2], row[4]) for row in found):
+                if name in columns and collation.upper() != "BINARY":
+                    columns[name] = replace(columns[name], inexact=True)
             if None not in parts and tuple(parts) not in keys:
                 keys.append(tuple(parts))
     return columns, tuple(keys)

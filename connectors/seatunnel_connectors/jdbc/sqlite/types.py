@@ -11,6 +11,8 @@ from seatunnel_py.api.types import NANOSECONDS, NUMBER, PRECISION_MAX, STRING, d
 
 EXACT_DIGITS = 15  # what a NUMERIC column, which stores floats, keeps of a decimal
 
+AS_TEXT = ", each value as its text"
+
 _NAMES = {
     Kind.BOOLEAN: ("boolean", "bool", "bit"),
     Kind.TINYINT: ("tinyint", "int1"),
@@ -47,7 +49,7 @@ def read_as(declared: str) -> Reading:
     """By the declared type. Of one that says nothing each value is read as its text."""
     match = _DECLARED.fullmatch(declared)
     if match is None:
-        return Reading(STRING, said=declared or "no type", by_value=True)
+        return Reading(STRING, said=(declared or "no type") + AS_TEXT, by_value=True)
     name, first, second = match[1].lower(), int(match[2] or 0), int(match[3] or 0)
     if name in ("decimal", "numeric", "number", "decimal_text"):
         if first and second <= first <= PRECISION_MAX:
@@ -57,13 +59,13 @@ def read_as(declared: str) -> Reading:
         return Reading(decimal(20, 0))
     kind = _KINDS.get(name) or _by_affinity(name)
     if kind is None:
-        return Reading(STRING, said=declared, by_value=True)
+        return Reading(STRING, said=declared + AS_TEXT, by_value=True)
     if kind in (Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ) and first > 6:
         return Reading(DataType(kind, unit=NANOSECONDS))
     if kind is Kind.BYTES:
         return Reading(DataType(kind), said=f"{declared}, a text as its UTF-8 bytes")
     if kind is Kind.STRING:
-        return Reading(STRING, first, "" if affinity(declared) == "TEXT" else declared)
+        return Reading(STRING, first, "" if affinity(declared) == "TEXT" else declared + AS_TEXT)
     return Reading(DataType(kind))
 
 

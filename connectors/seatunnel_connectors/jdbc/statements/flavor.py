@@ -94,6 +94,8 @@ class Flavor(ABC):
     """The column of a staging table that grows from row to row."""
     clock: ClassVar[str] = ""
     """The database's seconds since 1970, as an expression; empty: there is none, and its ledger is never swept."""
+    exact_collations: ClassVar[str] = ""
+    """Collations that tell all texts apart, for people; only where ``TargetColumn.inexact`` is known."""
     spans_databases: ClassVar[bool] = False
     """Whether a connection reaches every database of its server, so that the option ``database`` may be another
     one than the url's."""
@@ -196,13 +198,6 @@ class Flavor(ABC):
         """A table beside the target with its columns, and unit, kind and order of each row (``statements.staged``);
         none where the database cannot stage rows."""
         return []
-
-    def check_keys(
-        self, session: Session, load: Load, rows: str, target: str, where: str = "1 = 1", values: Row = ()
-    ) -> None:
-        """BadRows where a row of the relation ``rows`` (``s`` in ``where``) went into another key's row of ``target``,
-        which takes texts for equal that differ (``Load.inexact``)."""
-        return
 
     def is_key(self, name: str, *, inexact: bool) -> str:
         """The condition that a column of the key has a value; the same value once for each marker."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc import conservation
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session
+from seatunnel_connectors.jdbc.statements.keys import refuse_equal_keys
 from seatunnel_connectors.jdbc.statements.load import Load
 from seatunnel_py.api import RowKind
 
@@ -102,7 +103,7 @@ class Staged:
         else:
             session.run(insert.format(rows=self._rows_behind_deletes()), (unit, RowKind.DELETE.value, unit))
         where = f"s.{UNIT} = {self.flavor.marker} AND s.{KIND} <> {RowKind.DELETE.value}"
-        self.flavor.check_keys(session, self.load, self.staging, self.target, where, (unit,))
+        refuse_equal_keys(self.flavor, session, self.load, self.staging, self.target, where, (unit,))
 
     def forget(self, session: Session, units: Iterable[str]) -> int:
         """Take units off; how many rows they had."""

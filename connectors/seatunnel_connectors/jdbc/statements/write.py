@@ -14,6 +14,7 @@ from seatunnel_connectors.jdbc.held import Held
 from seatunnel_connectors.jdbc.recorded import Recorded
 from seatunnel_connectors.jdbc.statements.books import Books
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Row, Session
+from seatunnel_connectors.jdbc.statements.keys import refuse_equal_rows
 from seatunnel_connectors.jdbc.statements.load import SHADOW, Load
 from seatunnel_connectors.jdbc.statements.staged import Staged
 from seatunnel_connectors.jdbc.target import places_of
@@ -214,8 +215,12 @@ class StatementWriter(Writer):
         """New rows, or new values for rows whose key is there."""
         columns = self.staged.columns
         if self.load.key and self.load.upsert:
-            upsert = self.flavor.upsert(self.relation, columns, self.staged.key, self.staged.version)
-            self.session.run_many(upsert, self._rows(data))
+            fixed, rows = self.staged.inexact, self._rows(data)
+            self.session.run_many(
+                self.flavor.upsert(self.relation, columns, self.staged.key, self.staged.version, fixed), rows
+            )
+            if fixed:
+                refuse_equal_rows(self.flavor, self.session, self.load, self.relation, rows)
             return
         markers = ", ".join([self.flavor.marker] * len(columns))
         count = self.session.run_many(
