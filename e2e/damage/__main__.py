@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,7 @@ def main() -> int:
     parser.add_argument("--chunk", nargs=4, metavar=("RECIPE", "STORE", "FIRST", "CASES"), help=argparse.SUPPRESS)
     given = parser.parse_args()
     given.journal.parent.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # its servers end with it
     if given.chunk:
         recipe, store, first, cases = given.chunk
         chunk(recipe, store, range(int(first), int(first) + int(cases)), given.journal)
@@ -43,6 +45,7 @@ def campaign(count: int, journal: Path, only: str, jobs: int) -> int:
     wanted = [one for one in SCENARIOS if only in ", ".join(one)]
     done = Counter(outcome.scenario for outcome in load(journal))
     each = -(-count // len(wanted))
+    begun: list[subprocess.Popen[bytes]] = []
     running: list[subprocess.Popen[bytes]] = []
     for first in range(0, each, CHUNK):
         for recipe, store in wanted:
@@ -51,17 +54,21 @@ def campaign(count: int, journal: Path, only: str, jobs: int) -> int:
             if cases > 0:
                 words = [recipe, store, str(begin), str(cases)]
                 command = [sys.executable, "-m", "e2e.damage", "--journal", str(journal), "--chunk", *words]
-                running.append(subprocess.Popen(command))
+                begun.append(process := subprocess.Popen(command))
+                running.append(process)
                 while len(running) >= jobs:
                     running.pop(0).wait()
     for process in running:
         process.wait()
+    failed = [" ".join(map(str, process.args[-4:])) for process in begun if process.returncode]
     outcomes = load(journal)
     print(table(outcomes))
     bad = [one for one in outcomes if one.verdict not in (Verdict.REFUSED, Verdict.EXACT)]
     for one in bad[:20]:
         print(f"\n{one.scenario} #{one.seed}, {one.chain}: {one.what}, {one.kind}: {one.verdict}\n{one.said}")
-    return 1 if bad else 0
+    for one in failed:
+        print(f"\nnot done, see above: {one}")
+    return 1 if bad or failed else 0
 
 
 def chunk(recipe: str, store: str, seeds: range, journal: Path) -> None:
