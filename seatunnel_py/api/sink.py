@@ -286,7 +286,7 @@ class Sink(ABC):
         return type(self).__name__
 
     @property
-    def place(self) -> TargetPlace | None:
+    def target_place(self) -> TargetPlace | None:
         """The same as data, so that two sinks of a job are found that write to one place. None: rows of several tables
         may meet there (a console), or each row says where it goes."""
         return None

@@ -17,6 +17,7 @@ from seatunnel_py.plan.isolated import IsolatedTable
 from seatunnel_py.plan.lock_waits import naming_holders
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
 from seatunnel_py.plan.plan_text import text as text
+from seatunnel_py.plan.sql import query_conversions
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.redaction import redacted_plain
 
@@ -122,6 +123,7 @@ def _node(node: TableNode) -> dict[str, Any]:
         case SqlNode():
             plain |= {"query": node.analysis.query, "narrow": node.analysis.narrow}
             plain["columns"] = {column.name: str(column.dtype) for column in node.output.columns}
+            plain["conversions"] = [asdict(one) for _, table in node.inputs for one in query_conversions(table)]
         case SinkNode():
             plain |= {"table": str(node.table.path), "target": node.sink.target}
             plain["columns"] = {column.name: str(column.dtype) for column in node.table.columns}

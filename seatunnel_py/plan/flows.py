@@ -25,7 +25,7 @@ from seatunnel_py.plan import asked
 from seatunnel_py.plan.flow_graph import FlowGraph, SinkNode, SourceNode, SqlNode, Stream, TransformNode
 from seatunnel_py.plan.isolated import IsolatedTable
 from seatunnel_py.plan.registry import BrokenPluginError, PluginKind
-from seatunnel_py.plan.sql import Analysis, CatalystFactory, SqlAnalyst
+from seatunnel_py.plan.sql import Analysis, CatalystFactory, SqlAnalyst, queried
 from seatunnel_py.plan.steps import Job, Step
 
 
@@ -228,7 +228,7 @@ class _Builder:
         named = {self._sql_name(step_id): stream for step_id, stream in group}
         analysis = self.analyst.analyse(
             factory.query(options),
-            {name: stream.table for name, stream in named.items()},
+            {name: queried(stream.table) for name, stream in named.items()},
             self.job.file.env.sql_dialect,
         )
         output = self._query_output(step, group, analysis)

@@ -106,6 +106,9 @@ def _vertex_lines(vertex: dict[str, Any]) -> Iterable[str]:
     yield f"    columns  {columns}"
     if first.get("rows_estimate") is not None:
         yield f"    rows     about {first['rows_estimate']:,}"
+    for node in vertex["nodes"]:
+        for one in node.get("conversions", ()):
+            yield f"    converts {one['column']}: {conversions.words(one)}, for {node['step']}"
     if "retry_rejected" in vertex:
         times = _counted(vertex["retry_rejected"], "time")
         yield f"    retry    rows that it rejects come back to it, at most {times}"

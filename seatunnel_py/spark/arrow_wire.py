@@ -1,6 +1,7 @@
 """Rows between our batches and Spark: the few Arrow types that differ, both ways.
 
-Spark takes a time in nanoseconds and knows no half floats; everything else is the same on both sides.
+Spark takes a time in nanoseconds, knows no half floats, and decimals of 38 digits (``plan.sql.queried``); everything
+else is the same on both sides.
 """
 
 from __future__ import annotations
@@ -8,6 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+
+from seatunnel_py.api.types import ValueMisfitError, convert
+from seatunnel_py.errors import BadRows
+from seatunnel_py.plan.sql import queried
 
 if TYPE_CHECKING:
     from seatunnel_py.api.schema import TableSchema
@@ -32,9 +37,23 @@ def _wire_type(dtype: pa.DataType) -> pa.DataType:
     return dtype
 
 
-def to_wire(data: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Rows as Spark wants them; ``schema`` is of ``wire_schema``."""
-    columns = [_as(column, field.type) for column, field in zip(data.columns, schema, strict=True)]
+def to_wire(data: pa.RecordBatch, table: TableSchema) -> pa.RecordBatch:
+    """Rows of ``table`` as a query sees them. BadRows for a value that no type of Spark's holds."""
+    seen = queried(table)
+    arrays = []
+    for array, column, target in zip(data.columns, table.columns, seen.columns, strict=True):
+        if column.dtype != target.dtype:
+            try:
+                array = convert(array, column.dtype, target.dtype)
+            except ValueMisfitError as error:
+                raise BadRows(
+                    f"table {table.path}: column {column.name!r}: {error}, which is its type in a query",
+                    "convert the column before the query, or take it out with Filter",
+                    error.row,
+                ) from None
+        arrays.append(array)
+    schema = wire_schema(seen.arrow())
+    columns = [_as(array, field.type) for array, field in zip(arrays, schema, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 

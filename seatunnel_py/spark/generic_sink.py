@@ -29,6 +29,7 @@ from seatunnel_py.api import (
     private_directory,
     private_output,
 )
+from seatunnel_py.plan.sql import query_conversions
 from seatunnel_py.work.segments import SegmentWriter, filesystem
 from seatunnel_py.work.unit import Slice
 
@@ -56,14 +57,18 @@ class SparkSink(Sink):
         return f"{self.format} {self._named or self.table.path}"
 
     @property
-    def place(self) -> TargetPlace | None:
+    def target_place(self) -> TargetPlace | None:
         """Formats name their places in ways of their own: what is written alike is one place."""
         named = self._named
         return TargetPlace((self.format, dict(self.given).get("url")), (named,)) if named else None
 
     def plan_setup(self) -> Setup:
         overwrites = self.save_mode == "overwrite"
-        return Setup((Effect(self.save_mode, self.target, destructive=overwrites),))
+        effects = (Effect(self.save_mode, self.target, destructive=overwrites),)
+        try:
+            return Setup(effects, conversions=query_conversions(self.table))
+        except ValueError as error:
+            raise FatalError(f"Spark cannot hold table {self.table.path}: {error}") from None
 
     def open(self, context: WriteContext) -> Writer:
         return _StagingWriter(self, context)

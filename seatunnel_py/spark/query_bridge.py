@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from seatunnel_py.api.batch import Batch
 from seatunnel_py.api.sink import Piece, Sink, WriteContext, Writer
 from seatunnel_py.errors import FatalError
-from seatunnel_py.spark.arrow_wire import to_wire, wire_schema
+from seatunnel_py.spark.arrow_wire import to_wire
 from seatunnel_py.spark.query_feed import Feed
 from seatunnel_py.spark.query_stage import ROW_BITS, Echo, Stage
 from seatunnel_py.spark.sql_types import ROW
@@ -31,15 +31,15 @@ class Bridge:
     """Runs a stage in a thread of its own and hands its rows to Spark, for Spark pulls and a stage pushes."""
 
     def __init__(self, stage: Stage) -> None:
-        self.stage = stage
+        assert stage.behind is not None
+        self.stage, self.behind = stage, stage.behind
         self.abandoned = threading.Event()
         self._queue: queue.Queue[pa.RecordBatch | None] = queue.Queue(_WAITING_BATCHES_MAX)
         self._sent = 0
 
     def run(self, batches: Iterator[pa.RecordBatch]) -> None:
         """The whole stage, to its result."""
-        stage, behind = self.stage, self.stage.behind
-        assert behind is not None
+        stage, behind = self.stage, self.behind
         bypass = ChainChannel(f"{BYPASS}.{stage.number}", str(stage.place))
         sinks = (ChainSink(behind.step, behind.table.path, _BridgeSink(self)),)
         try:
@@ -67,7 +67,7 @@ class Bridge:
         writer = SegmentWriter(str(stage.place), f"{stage.number}.{self._sent}")
         writer.add(header)
         writer.finish("")
-        data = to_wire(batch.data, wire_schema(batch.data.schema))
+        data = to_wire(batch.data, self.behind.table)
         first = self._sent << ROW_BITS
         rows = pa.array(np.arange(first, first + batch.rows, dtype=np.int64))
         self._sent += 1

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from seatunnel_py.api.batch import Batch, RowKind
 from seatunnel_py.errors import FatalError
-from seatunnel_py.spark.arrow_wire import from_wire, to_wire, wire_schema
+from seatunnel_py.spark.arrow_wire import from_wire, to_wire
 from seatunnel_py.work.contents import Contents
 from seatunnel_py.work.segments import SegmentWriter, read_slices
 
@@ -61,12 +61,11 @@ def deal(slices: Sequence[Slice], cores: int) -> tuple[tuple[Slice, ...], ...]:
 def reading(payload: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """For ``mapInArrow`` over the numbers of parts: their rows."""
     task: Reading = pickle.loads(payload)
-    schema = wire_schema(task.table.arrow())
     for numbers in batches:
         for number in numbers.column(0).to_pylist():
             for batch in read_slices(task.parts[number]):
                 _refuse_changes(batch, task.step)
-                yield to_wire(batch.data, schema)
+                yield to_wire(batch.data, task.table)
 
 
 def _refuse_changes(batch: Batch, step: str) -> None:

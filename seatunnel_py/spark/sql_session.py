@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.schema import TableSchema
+from seatunnel_py.plan.sql import queried
 from seatunnel_py.spark.sql_des import register
 from seatunnel_py.spark.sql_types import quoted, spark_type
 
@@ -73,4 +74,5 @@ def ddl(table: TableSchema, *extra: str) -> str:
 
 def wire_ddl(table: TableSchema, *extra: str) -> str:
     """The table's columns as Spark's DDL, all of them nullable: what a Python stage declares is not checked."""
-    return ", ".join([*(f"{quoted(column.name)} {spark_type(column.dtype)}" for column in table.columns), *extra])
+    columns = queried(table).columns
+    return ", ".join([*(f"{quoted(column.name)} {spark_type(column.dtype)}" for column in columns), *extra])

@@ -61,7 +61,7 @@ class FileSink(Sink):
         return path_of(self.options.path)
 
     @property
-    def place(self) -> TargetPlace:
+    def target_place(self) -> TargetPlace:
         root, name = os.path.realpath(self.target), self._fixed_name()
         return TargetPlace(("file",), (*Path(root).parts, *filter(None, (name,))), exclusive=bool(name))
 

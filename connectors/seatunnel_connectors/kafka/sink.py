@@ -53,7 +53,7 @@ class KafkaSink(Sink):
         return f"topic {self.options.topic}"
 
     @property
-    def place(self) -> TargetPlace | None:
+    def target_place(self) -> TargetPlace | None:
         if self.options.topic_field:
             return None
         return TargetPlace(("kafka", self.options.bootstrap_servers), (self.options.topic,))

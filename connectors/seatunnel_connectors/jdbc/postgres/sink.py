@@ -58,7 +58,7 @@ class PostgresSink(TableSink, NativeSink):
         return f"{self.address.database}.{self._path().full_name}"
 
     @property
-    def place(self) -> TargetPlace | None:
+    def target_place(self) -> TargetPlace | None:
         if self.request.options.query:
             return None
         path, at = self._path(), self.address

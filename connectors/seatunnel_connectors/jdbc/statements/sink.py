@@ -78,7 +78,7 @@ class StatementSink(TableSink):
         return target_path(self.request.options, self.request.table)
 
     @property
-    def place(self) -> TargetPlace | None:
+    def target_place(self) -> TargetPlace | None:
         return None if self.request.options.query else self.flavor.target_place(self.request.address, *self._place())
 
     def name_rules(self) -> NameRules:
