@@ -30,6 +30,10 @@ class BridgedUnit(Unit):
     named: str = ""
 
     @property
+    def is_relayed(self) -> bool:
+        return True
+
+    @property
     def data_id(self) -> str:
         return self.named
 

@@ -121,7 +121,7 @@ class Flow:
             positions = Positions(self._reader_name(), self.unit.start, self.unit.budget.state_bytes)
             for element in self._attributed(head, elements):
                 self._look_at(element)
-                if resumable:
+                if resumable and not self.unit.is_relayed:
                     positions.passed(element)
                 end = self._take(self._not_again(element) if resumable else element, head)
                 if not resumable or end is None:

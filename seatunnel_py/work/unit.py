@@ -81,6 +81,12 @@ class Unit:
     until_rows: int | None = None
 
     @property
+    def is_relayed(self) -> bool:
+        """Whether another unit has read the rows, and checked the positions that come with them: a transform may have
+        made several batches of one, all of which end where that one did."""
+        return False
+
+    @property
     def data_id(self) -> str:
         """Names the rows, not the attempt: vertex, split and start position (design, section 6). The vertex belongs
         to it because several sources may feed one sink, and each numbers its splits by itself."""
