@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -39,7 +40,14 @@ class Position:
 
     value: Mapping[str, Plain]
     generation: str = ""
-    version: int = 1
+    version: builtins.int = 1
+
+    def int(self, name: str) -> builtins.int:
+        """A whole number of it. Raises TypeError where it holds something else under that name."""
+        found = self.value.get(name)
+        if type(found) is not builtins.int:
+            raise TypeError(f"the position holds no whole number {name!r}: {dict(self.value)}")
+        return found
 
     def to_plain(self) -> dict[str, Any]:
         """As a checkpoint, or a target that remembers how far it got, can hold it."""

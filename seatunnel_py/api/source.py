@@ -126,6 +126,18 @@ class Enumerator(ABC):
         return
 
 
+class _Once(Enumerator):
+    """All splits at the first call."""
+
+    def __init__(self, source: Source, tables: Sequence[SourceTable]) -> None:
+        self._source = source
+        self._tables: Sequence[SourceTable] | None = tables
+
+    def discover(self) -> Iterable[Split]:
+        tables, self._tables = self._tables, None
+        return () if tables is None else self._source.splits(tables)
+
+
 class Source(ABC):
     """The description. Must be picklable and must open nothing when it is made."""
 
@@ -138,9 +150,15 @@ class Source(ABC):
         read, a lock that did not go). Raise where the options are wrong (a table that does not exist, an option that
         names no column) or nothing at all can be looked up: that refuses the whole job."""
 
-    @abstractmethod
+    def splits(self, tables: Sequence[SourceTable]) -> Iterable[Split]:
+        """The splits of some of the tables, for a bounded source that knows all of them at once: by default each table
+        is one."""
+        return [Split(str(one.schema.path), one.schema.path, rows=one.rows, bytes=one.bytes) for one in tables]
+
     def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
-        """An enumerator over some of the tables; ``state`` is an earlier ``snapshot()``, or None."""
+        """An enumerator over some of the tables; ``state`` is an earlier ``snapshot()``, or None. By default it gives
+        ``splits`` once. A source that finds more while it runs has one of its own."""
+        return _Once(self, tables)
 
     @abstractmethod
     def reader(self, table: SourceTable) -> Reader:

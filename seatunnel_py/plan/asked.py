@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar, get_args
 
-from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
+from seatunnel_py.api.capabilities import Guarantee, SinkCapabilities, SourceCapabilities, TransformCapabilities
 from seatunnel_py.api.names import NameRules, TargetPlace
 from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.api.sink import CommitContext, Committer, Piece, Setup, Sink
@@ -99,7 +99,12 @@ def sink_of(step: Step, options: Any, table: TableSchema, job: Job) -> tuple[Sin
     context = step.context(job)
     sink = _one(step, "create", _told(step, "create", lambda: factory.create(options, table, context)), Sink)
     able = _told(step, "capabilities", lambda: factory.capabilities(options, table, context))
-    return sink, _one(step, "capabilities", able, SinkCapabilities)
+    _one(step, "capabilities", able, SinkCapabilities)
+    two_phase = able.guarantee is Guarantee.TWO_PHASE_COMMIT
+    if two_phase and type(sink).committer is Sink.committer and type(sink).marks_units is Sink.marks_units:
+        text = f"promises two-phase commit, but {type(sink).__name__} has neither a committer nor marks_units"
+        raise _mistake(step, "capabilities", text)
+    return sink, able
 
 
 def place_of(step: Step, sink: Sink) -> TargetPlace | None:

@@ -160,4 +160,6 @@ def _idle(life: PipelineLife, runs: list[SubtaskRun], at: float, moved_at: float
     """Nothing is under way, and nobody waits."""
     if moved_at is None:
         return "its sources have given nothing yet" if runs else "it is about to begin"
+    if any(run.limited for run in runs):
+        return "its sources wait, for they have read as much as read_limit allows for now"
     return f"its sources have had nothing to read for {at - moved_at:.0f} s"

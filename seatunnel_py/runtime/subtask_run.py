@@ -225,6 +225,11 @@ class SubtaskRun:
         source = self.vertex.source
         return None if source is None else self.line.world.read_limit(source.step.id)
 
+    @property
+    def limited(self) -> bool:
+        """Whether its next unit waits for the source's read limit."""
+        return self.held and self._grant is not None and not self._grant.rows
+
     def _budget(self) -> Budget | None:
         """What the next unit may read; None: the source's limit is reached for now."""
         budget, limit = self.line.settings.budget, self._limit

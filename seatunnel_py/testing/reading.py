@@ -29,8 +29,10 @@ class SourceTarget:
     the external system holds by now, over all tables.
 
     Of a stream: ``streaming`` says that the job is one (``job.mode``), ``more`` puts further rows there, into splits
-    that are there and into new ones, and ``quiet`` seconds without a row mean that there is nothing for now. One that
-    is not quiet within ``limit_seconds`` or ``rows_max`` rows is not held still, and nothing can be tried."""
+    that are there and into new ones, and ``quiet`` seconds without a row mean that there is nothing for now. A stream
+    that is not quiet within ``limit_seconds`` or ``rows_max`` rows is not held still, and nothing can be tried.
+
+    ``disturb`` changes rows as others would: those of a source that is not indeterminate stay what they were."""
 
     factory: SourceFactory[Any]
     options: Mapping[str, Any]
@@ -40,6 +42,7 @@ class SourceTarget:
     quiet: float = 0.5
     limit_seconds: float = 30.0
     rows_max: int = 1_000_000
+    disturb: Callable[[], None] | None = None
 
     def source(self) -> tuple[Source, SourceCapabilities]:
         """The source as the engine makes it: through a pickle."""
@@ -146,6 +149,20 @@ class Reading:
                     wanted = rows(batches[at + 1 :])
                     rest = rows(self.read(split, batch.end, len(wanted)))
                     self._same(split, wanted, rest, f"behind {batch.end.value}")
+
+    def undisturbed(self) -> None:
+        """Rows behind a position stay what they are, while others write there."""
+        assert self.target.disturb is not None
+        before = {split.id: self.read(split) for split in self.splits}
+        self.target.disturb()
+        for split in self.splits:
+            batches = before[split.id]
+            self._same(split, rows(batches), rows(self.read(split)), "after others have written there")
+            for at, batch in enumerate(batches):
+                if batch.end is not None:
+                    rest = rows(self.read(split, batch.end))
+                    when = f"behind {batch.end.value}, after others have written there"
+                    self._same(split, rows(batches[at + 1 :]), rest, when)
 
     def sizes(self) -> str:
         """How large a split's state is, for people. Raises Broken where it is larger than a job allows."""

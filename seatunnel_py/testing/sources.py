@@ -35,6 +35,10 @@ def check_source(target: SourceTarget) -> Report:
             ("what was read up to a place ends there again", stream.ends_again, unordered, ordered),
             ("what comes later is read once", stream.later, grows, "the target has no `more`, or no `rows`"),
         ]
+    if target.disturb is not None and stream is None:
+        still = again and capabilities.determinism > Determinism.INDETERMINATE
+        other = "it declares INDETERMINATE rows"
+        properties.append(("rows stay the same while others write there", read.undisturbed, still, other))
     properties.append(("what a checkpoint holds of a split is small", read.sizes, True, ""))
     findings = [
         tried(name, attempt) if promised else Finding(name, Verdict.NOT_PROMISED, why)

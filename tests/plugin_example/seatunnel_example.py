@@ -92,7 +92,7 @@ class CountdownReader(Reader):
 
     def read(self, split: Split, start: Position | None) -> Iterator[Batch]:
         """Each batch says where to go on behind it, so a unit may stop after any of them."""
-        left = int(str(start.value["left"])) if start else self._source.start
+        left = start.int("left") if start else self._source.start
         while left:
             rows = min(left, self._source.batch)
             numbers = pa.array(range(left, left - rows, -1), pa.int64())
@@ -151,7 +151,7 @@ class FollowEnumerator(Enumerator):
 class FollowReader(Reader):
     def read(self, split: Split, start: Position | None) -> Iterator[Batch | Heartbeat]:
         """Never ends: an iterator that ends has read its split for good."""
-        at = int(str(start.value["at"])) if start else 0
+        at = start.int("at") if start else 0
         with Path(str(split.payload["file"])).open("rb") as file:
             while True:
                 file.seek(at)

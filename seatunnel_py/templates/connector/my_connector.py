@@ -13,11 +13,10 @@ import pyarrow as pa
 from seatunnel_py.api import (
     Batch,
     Column,
+    Determinism,
     Effect,
-    Enumerator,
     Guarantee,
     Piece,
-    Plain,
     Position,
     Reader,
     Setup,
@@ -61,22 +60,12 @@ class Numbers(Source):
         columns = (Column("id", parse_type("bigint"), nullable=False),)
         return [SourceTable(TableSchema(TablePath.parse("numbers"), columns), rows=self.rows)]
 
-    def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
-        return NumbersEnumerator([Split("all", table.schema.path) for table in tables])
+    def splits(self, tables: Sequence[SourceTable]) -> Iterable[Split]:
+        """Which parts there are. Parts that can be read at the same time are several splits."""
+        return [Split("all", table.schema.path) for table in tables]
 
     def reader(self, table: SourceTable) -> Reader:
         return NumbersReader(self.rows)
-
-
-class NumbersEnumerator(Enumerator):
-    """Which parts there are. Parts that can be read at the same time are several splits."""
-
-    def __init__(self, splits: Sequence[Split]) -> None:
-        self._new = splits
-
-    def discover(self) -> Iterable[Split]:
-        found, self._new = self._new, ()
-        return found
 
 
 class NumbersReader(Reader):
@@ -87,7 +76,7 @@ class NumbersReader(Reader):
 
     def read(self, split: Split, start: Position | None) -> Iterator[Batch]:
         """`end` says where to go on behind a batch: a reader that starts there yields exactly the rows that follow."""
-        first = int(str(start.value["next"])) if start else 0
+        first = start.int("next") if start else 0
         for at in range(first, self._rows, BATCH_ROWS):
             numbers = range(at, min(at + BATCH_ROWS, self._rows))
             data = pa.record_batch([pa.array(numbers, pa.int64())], ["id"])
@@ -100,7 +89,8 @@ class NumbersFactory(SourceFactory[NumbersOptions]):
     options = NumbersOptions
 
     def capabilities(self, options: NumbersOptions, context: StepContext) -> SourceCapabilities:
-        return SourceCapabilities(parallel=False)
+        # Who else writes there? Rows that others change while they are read are Determinism.INDETERMINATE.
+        return SourceCapabilities(parallel=False, determinism=Determinism.DETERMINATE)
 
     def create(self, options: NumbersOptions, context: StepContext) -> Source:
         return Numbers(options.rows)

@@ -9,9 +9,28 @@ from datetime import date
 from typing import Any
 
 import pytest
-from seatunnel_example import Countdown, CountdownEnumerator, CountdownFactory, CountdownOptions
+from seatunnel_example import (
+    Countdown,
+    CountdownEnumerator,
+    CountdownFactory,
+    CountdownOptions,
+    LinesFactory,
+    LinesOptions,
+)
 
-from seatunnel_py.api import CommitContext, Committer, Enumerator, Piece, Source, SourceTable, Split, StepContext
+from seatunnel_py.api import (
+    CommitContext,
+    Committer,
+    Enumerator,
+    Guarantee,
+    Piece,
+    SinkCapabilities,
+    Source,
+    SourceTable,
+    Split,
+    StepContext,
+    TableSchema,
+)
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import PlanError, RetriableError
 from seatunnel_py.plan import asked, flows
@@ -213,3 +232,25 @@ def test_splits_that_were_renewed_are_the_same_splits(found: Any) -> None:
     with pytest.raises(BrokenPluginError, match="renew returns"):
         asked.renewed_by(step, enumerator, [SPLIT])
     assert asked.renewed_by(step, Finds([]), [SPLIT]) == (SPLIT,)
+
+
+class TwoPhase(LinesFactory):
+    """Promises more than its sink does."""
+
+    name = "TwoPhase"
+
+    def capabilities(self, options: LinesOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
+        return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, "so it says")
+
+
+def test_two_phases_without_a_committer_are_refused() -> None:
+    """P2-11: it was believed, and `plan` said "exactly-once (two-phase commit): so it says"."""
+    entry = PluginEntry(PluginKind.SINK, "TwoPhase", "tests", factory=TwoPhase)
+    text = "source { FakeSource { schema { fields { id = int } } } }\nsink { TwoPhase { directory = x } }"
+    job = understand(loads(text), Registry((*installed().entries(), entry)))
+    (_, step) = job.steps
+
+    with pytest.raises(
+        BrokenPluginError, match="TwoPhase is broken: capabilities promises two-phase commit, but Lines"
+    ):
+        asked.sink_of(step, step.options, Countdown(1, 1).tables()[0].schema, job)

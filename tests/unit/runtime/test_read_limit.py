@@ -6,11 +6,13 @@ import heapq
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from seatunnel_py.runtime import explaining
 from seatunnel_py.runtime.read_limit import PROBE_ROWS, ReadLimit
 
 
@@ -134,3 +136,11 @@ def test_what_a_unit_did_not_read_goes_back() -> None:
     limit.used(1.0, "a", grant, 10, 0)
 
     assert limit.ask(1.0, "a").rows >= 80
+
+
+def test_a_source_that_the_limit_holds_does_not_look_as_if_it_had_nothing_to_read() -> None:
+    """P2, smaller: `jobs show` said "its sources have had nothing to read for 0 s"."""
+    free, held = SimpleNamespace(limited=False), SimpleNamespace(limited=True)
+
+    assert "nothing to read for 4 s" in explaining._idle(None, [free], 5.0, 1.0)  # type: ignore[arg-type,list-item]
+    assert "as much as read_limit allows" in explaining._idle(None, [free, held], 5.0, 1.0)  # type: ignore[arg-type,list-item]

@@ -319,6 +319,69 @@ def test_rows_in_another_order_break_only_a_promise_of_order(determinism: Determ
     assert (not report.broken) is kept, report.text
 
 
+@dataclass(frozen=True)
+class Bare(Countdown):
+    """Has no enumerator of its own."""
+
+    enumerator = Source.enumerator
+
+
+class BareFactory(CountdownFactory):
+    def create(self, options: CountdownOptions, context: StepContext) -> Source:
+        return Bare(options.start, options.batch)
+
+
+def test_a_source_without_an_enumerator_gives_each_table_as_a_split() -> None:
+    """P2-13: every enumerator of a bounded source wrote "give once, then nothing" by hand, and one had it wrong."""
+    report = check_source(SourceTarget(BareFactory(), {"start": 250}, lambda: [(at,) for at in range(250, 0, -1)]))
+
+    assert not report.broken, report.text
+    assert [split.id for split in Bare(3, 3).splits(Bare(3, 3).tables())] == ["countdown"]
+
+
+def test_a_position_gives_whole_numbers() -> None:
+    """P2-13: `int(str(start.value["left"]))` stood in every reader."""
+    assert Position({"left": 3}).int("left") == 3
+    for value in (True, "3", 3.0, None):
+        with pytest.raises(TypeError, match="no whole number 'left'"):
+            Position({"left": value}).int("left")
+    with pytest.raises(TypeError, match="no whole number 'right'"):
+        Position({"left": 3}).int("right")
+
+
+@dataclass(frozen=True)
+class Shared(Countdown):
+    """Counts down from what stands in a file, which others change."""
+
+    path: str = ""
+
+    def reader(self, table: SourceTable) -> Reader:
+        return CountdownReader(replace(self, start=int(Path(self.path).read_text())))
+
+
+class SharedFactory(FlawedFactory):
+    def create(self, options: CountdownOptions, context: StepContext) -> Source:
+        return Shared(options.start, options.batch, self.flaw)
+
+
+@pytest.mark.parametrize("determinism", list(Determinism))
+def test_a_source_that_others_write_to_is_disturbed(tmp_path: Path, determinism: Determinism) -> None:
+    """P2-11: one word decides between exactly-once and at-least-once, and nothing had tried it."""
+    path = tmp_path / "start"
+    path.write_text("250")
+    factory = SharedFactory(str(path), determinism)
+
+    report = check_source(SourceTarget(factory, {"start": 250}, disturb=lambda: others(path)))
+
+    broken = [finding.property for finding in report.broken]
+    wanted = ["rows stay the same while others write there"] if determinism > Determinism.INDETERMINATE else []
+    assert broken == wanted, report.text
+
+
+def others(path: Path) -> None:
+    path.write_text("300")
+
+
 def test_the_report_says_how_large_the_state_of_a_split_is() -> None:
     """P2-F10: a position that grows with what was read is seen before a job carries it."""
     report = check_source(SourceTarget(CountdownFactory(), {"start": 250}))
