@@ -1,4 +1,4 @@
-"""Texts of times of day."""
+"""Dates, times and timestamps as databases without Arrow's range have them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 
 DAY = {"us": 86_400_000_000, "ns": 86_400_000_000_000}
 END_OF_DAY = "24:00:00"
+_FIRST_DAY, _LAST_DAY = -719528, 2932896  # 0000-01-01 to 9999-12-31
 
 
 def time_text(array: pa.Array) -> pa.Array:
@@ -16,3 +17,22 @@ def time_text(array: pa.Array) -> pa.Array:
         return array.cast(pa.string())
     others = pc.if_else(at_end, pa.scalar(None, array.type), array).cast(pa.string())
     return pc.if_else(at_end, END_OF_DAY, others)
+
+
+def in_years(array: pa.Array) -> pa.Array:
+    """Whether dates or timestamps are of the years 0 to 9999, which have four digits."""
+    days = pa.types.is_date32(array.type)
+    ticks = array.cast(pa.int32() if days else pa.int64())
+    unit = 1 if days else DAY[array.type.unit]
+    low, high = _FIRST_DAY * unit, (_LAST_DAY + 1) * unit
+    if not days and array.type.unit == "ns":
+        return pc.equal(ticks, ticks)  # nanoseconds of 64 bits are of the years 1677 to 2262
+    return pc.and_(pc.greater_equal(ticks, low), pc.less(ticks, high))
+
+
+def shown(value: pa.Scalar) -> str:
+    """A value for a message; a moment outside of Python's years by its number."""
+    try:
+        return str(value.as_py())[:80]
+    except (ValueError, OverflowError):
+        return str(value.cast(pa.int64() if value.type.bit_width == 64 else pa.int32()).as_py())

@@ -6,11 +6,11 @@ Each is tested before it is sent, by the type of its column. What passes is stor
 from __future__ import annotations
 
 import re
-from datetime import date
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from seatunnel_connectors.jdbc import clock
 from seatunnel_connectors.jdbc.mysql.types import SHAPES, numbers
 from seatunnel_py.api import Column, Kind, ValueMisfitError
 
@@ -20,8 +20,6 @@ _CANONICAL = {
     "inet4": r"^((25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.|$)){4}$",
     "inet6": r"^[0-9a-f:.]+$",
 }
-_FIRST_DAY, _LAST_DAY = -719528, (date.max - date(1970, 1, 1)).days  # 0000-01-01 to 9999-12-31
-_DAY = 86_400_000_000
 _NO_SYSTEM = b"\0\0\0\0"
 _HAS_SYSTEM = b"\x20"
 
@@ -42,7 +40,7 @@ def stored(array: pa.Array, column: Column, shown: str) -> pa.Array:
         case Kind.FLOAT | Kind.DOUBLE if (digits := numbers(shown)) != (0, 0):
             _require(array, pc.equal(pc.round(array, digits[1]), array), shown)
         case Kind.DATE | Kind.TIMESTAMP | Kind.TIMESTAMP_TZ:
-            _require(array, _in_years(array), shown)
+            _require(array, clock.in_years(array), shown)
     return array
 
 
@@ -53,6 +51,8 @@ def _text_fits(array: pa.Array, name: str, shown: str) -> pa.Array | None:
         words = [word.replace("''", "'") for word in re.findall(r"'((?:[^']|'')*)'", shown)]
         return _among(array, words) if name == "enum" else _each_once(array, words)
     blank = pc.ends_with(array, " ")
+    if not pc.any(blank).as_py():
+        return None
     if name == "char":
         return pc.invert(blank)
     if name == "varchar":
@@ -78,12 +78,6 @@ def _in_order(text: str, words: list[str]) -> str:
     return ",".join(word for word in words if word in given) if set(given) <= set(words) else text + ","
 
 
-def _in_years(array: pa.Array) -> pa.Array:
-    days = array.cast(pa.int32()) if pa.types.is_date32(array.type) else array.cast(pa.int64())
-    unit = 1 if pa.types.is_date32(array.type) else _DAY
-    return pc.and_(pc.greater_equal(days, _FIRST_DAY * unit), pc.less(days, (_LAST_DAY + 1) * unit))
-
-
 def _with_system(array: pa.Array) -> pa.Array:
     """EWKB as the server's own form: the number of the reference system, then WKB."""
     return pa.array([None if value is None else _own_form(value) for value in array.to_pylist()], pa.binary())
@@ -97,10 +91,6 @@ def _own_form(value: bytes) -> bytes:
 
 def _require(array: pa.Array, fits: pa.Array | None, shown: str) -> None:
     at = -1 if fits is None else pc.index(fits, pa.scalar(False)).as_py()
-    if at < 0:
-        return
-    try:
-        value = array[at].as_py()
-    except (ValueError, OverflowError):  # a moment outside of Python's years
-        value = pc.cast(array[at : at + 1], pa.int64() if array.type.bit_width == 64 else pa.int32())[0].as_py()
-    raise ValueMisfitError(at, f"{str(value)[:80]!r} would be stored as another value in a column of the type {shown}")
+    if at >= 0:
+        value = clock.shown(array[at])
+        raise ValueMisfitError(at, f"{value!r} would be stored as another value in a column of the type {shown}")

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seatunnel_connectors.jdbc.clock import time_text
+from seatunnel_connectors.jdbc import clock
 from seatunnel_connectors.jdbc.sqlite.types import EXACT_DIGITS, affinity
 from seatunnel_connectors.json_text import json_texts
 from seatunnel_connectors.value_text import iso_text
@@ -183,8 +183,10 @@ def _moment_text(value: Any, dtype: DataType, moment: Moment) -> str:
 def stored(array: pa.Array, column: Column, shown: str) -> pa.Array:
     """ValueMisfitError for the first value that SQLite would take and convert to another."""
     kind, into = column.dtype.kind, affinity(shown)
+    if kind is Kind.TIME:
+        return array
     if kind in TEMPORAL:
-        _require(array, _in_years(array), shown)
+        _require(array, clock.in_years(array), shown)
     elif kind in (Kind.FLOAT, Kind.DOUBLE):
         _require(array, pc.invert(pc.is_nan(array)), shown)
     elif into in ("TEXT", "BLOB"):
@@ -224,20 +226,11 @@ def _number(text: str) -> Any:
     return int(number) if number == number.to_integral_value() and abs(number) < 1 << 63 else float(text)
 
 
-def _in_years(array: pa.Array) -> pa.Array:
-    texts = time_text(array) if pa.types.is_time(array.type) else array.cast(pa.string())
-    return pc.match_substring_regex(texts, r"^[0-9]{4}-|^[0-9]{2}:")
-
-
 def _require(array: pa.Array, fits: pa.Array, shown: str) -> None:
     at = pc.index(fits, pa.scalar(False)).as_py()
-    if at < 0:
-        return
-    try:
-        value = array[at].as_py()
-    except (ValueError, OverflowError):  # a moment outside of Python's years
-        value = array[at : at + 1].cast(pa.int64() if array.type.bit_width == 64 else pa.int32())[0].as_py()
-    raise ValueMisfitError(at, f"{str(value)[:80]!r} would be stored as another value in a column of the type {shown}")
+    if at >= 0:
+        value = clock.shown(array[at])
+        raise ValueMisfitError(at, f"{value!r} would be stored as another value in a column of the type {shown}")
 
 
 def to_values(array: pa.Array, column: Column, shown: str) -> list[Any]:
@@ -255,7 +248,7 @@ def to_values(array: pa.Array, column: Column, shown: str) -> list[Any]:
         case Kind.DECIMAL:
             return convert(array, column.dtype, STRING).to_pylist()  # type: ignore[no-any-return]
         case Kind.TIME:
-            return time_text(array).to_pylist()  # type: ignore[no-any-return]
+            return clock.time_text(array).to_pylist()  # type: ignore[no-any-return]
         case Kind.DATE | Kind.TIMESTAMP:
             return iso_text(array, all_digits=True).to_pylist()  # type: ignore[no-any-return]
         case Kind.TIMESTAMP_TZ:
