@@ -33,10 +33,12 @@ from pydantic import (
     SecretStr,
     ValidationError,
     ValidationInfo,
+    field_validator,
     model_validator,
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticUndefined
 
+from seatunnel_py.api.linear_regex import name_pattern
 from seatunnel_py.api.names import Naming
 from seatunnel_py.api.option_rules import (
     Rule,
@@ -334,6 +336,12 @@ class TransformOptions(Options):
     retry_rejected: int = option(
         0, ge=0, le=100, doc="how often a row that this step rejects comes back to it before it counts as a bad row"
     )
+
+    @field_validator("table_match_regex")
+    @classmethod
+    def _match_is_a_pattern(cls, text: str) -> str:
+        name_pattern(text)
+        return text
 
     @model_validator(mode="wrap")
     @classmethod

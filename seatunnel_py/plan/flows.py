@@ -6,7 +6,6 @@ retried alone. Schemas are propagated here, before anything runs: every option t
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from seatunnel_py.api.capabilities import Determinism
+from seatunnel_py.api.linear_regex import name_pattern
 from seatunnel_py.api.options import JOB_FILE
 from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.step_options import RuleMatchMode, TransformOptions
@@ -146,7 +146,7 @@ class _Builder:
         if rules:
             wanted = rules if options.rule_match_mode is RuleMatchMode.ALL_MATCH else rules[:1]
             return [self._special(step, rule) for rule in wanted]
-        return [options] if re.fullmatch(options.table_match_regex, table.path.full_name) else []
+        return [options] if name_pattern(options.table_match_regex).fullmatch(table.path.full_name) else []
 
     def _special(self, step: Step, rule: Mapping[str, Any]) -> Any:
         """The options that a rule gives for its table. None of the step's own hold there, as with the peer."""

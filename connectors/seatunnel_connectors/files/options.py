@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, model_validator
 from seatunnel_connectors.table_config import SchemaOptions
 from seatunnel_connectors.value_text import compile_pattern
 from seatunnel_py.api import Options, SourceOptions, exactly_one, option, required_when, together
+from seatunnel_py.api.linear_regex import NamePattern, name_pattern
 
 
 class FileFormat(StrEnum):
@@ -139,12 +140,9 @@ def _unescaped(value: Any) -> Any:
 
 
 @lru_cache(maxsize=256)
-def java_regex(text: str) -> re.Pattern[str]:
+def java_regex(text: str) -> NamePattern:
     """A Java regular expression, as far as Python knows the same."""
-    try:
-        return re.compile(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", text))
-    except re.error as error:
-        raise ValueError(f"{text!r} is not a regular expression: {error}") from None
+    return name_pattern(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", text))
 
 
 PatternText = Annotated[str, AfterValidator(_pattern)]

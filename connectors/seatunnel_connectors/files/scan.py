@@ -71,7 +71,7 @@ def _is_wanted(root: str, entry: FileEntry, options: FileReadOptions) -> bool:
         return True
     pattern = java_regex(options.file_filter_pattern)
     subject = entry.path if "/" in options.file_filter_pattern else below.name
-    return pattern.fullmatch(subject) is not None
+    return pattern.fullmatch(subject)
 
 
 def documents_of(storage: LocalStorage, options: FileReadOptions, entry: FileEntry) -> list[Document]:

@@ -3,11 +3,11 @@ names is read whatever it is."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableKind
+from seatunnel_py.api.linear_regex import NamePattern, name_pattern
 
 _WHY = {
     TableKind.TABLE: "tables",
@@ -23,11 +23,11 @@ class Choice:
     """What the options ``kinds`` and ``exclude`` say."""
 
     kinds: frozenset[TableKind]
-    excluded: tuple[re.Pattern[str], ...]
+    excluded: tuple[NamePattern, ...]
 
     @classmethod
     def of(cls, options: JdbcSourceOptions) -> Choice:
-        return cls(frozenset(options.kinds), tuple(map(re.compile, options.exclude)))
+        return cls(frozenset(options.kinds), tuple(map(name_pattern, options.exclude)))
 
     def why_not(self, kind: TableKind | None, names: Iterable[str]) -> str:
         """Why a table that has these names, all of them whole, is left out; empty where it is read. None: it is of a

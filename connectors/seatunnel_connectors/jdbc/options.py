@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from typing import ClassVar
 
@@ -21,6 +20,7 @@ from seatunnel_py.api import (
     option,
     required_when,
 )
+from seatunnel_py.api.linear_regex import name_pattern
 from seatunnel_py.api.option_rules import Rule
 
 ROWS_PER_UNIT = 500_000
@@ -197,10 +197,7 @@ class JdbcSourceOptions(SourceOptions):
     @classmethod
     def _excluded_are_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
         for pattern in patterns:
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+            name_pattern(pattern)
         return patterns
 
     @field_validator("where_condition")
@@ -221,9 +218,9 @@ class MultiTableConfig(Options):
     def _patterns_are_patterns(cls, keys: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         for pattern, columns in keys.items():
             try:
-                re.compile(pattern)
-            except re.error as error:
-                raise ValueError(f"the pattern {pattern!r} is no regular expression: {error}") from None
+                name_pattern(pattern)
+            except ValueError as error:
+                raise ValueError(f"the pattern {error}") from None
             if not columns:
                 raise ValueError(f"the pattern {pattern!r} has no columns")
         return keys

@@ -21,6 +21,7 @@ from seatunnel_py.api import (
     Verdict,
     stored_as,
 )
+from seatunnel_py.api.linear_regex import name_pattern
 from seatunnel_py.api.types import ANY_DIGITS, TEMPORAL
 
 
@@ -90,7 +91,7 @@ def column_problems(rules: NameRules, names: Iterable[str], case: FieldCase) -> 
 def wanted_key(options: JdbcSinkOptions, table: TableSchema) -> tuple[tuple[str, ...], str]:
     """Upstream names of the columns that are to identify a row, and the option that says so."""
     for pattern, columns in options.multi_table_config.primary_keys.items():
-        if re.fullmatch(pattern, table.path.table):
+        if name_pattern(pattern).fullmatch(table.path.table):
             # ${primary_key} beside other columns is filled in as a text of several.
             columns = tuple(
                 one for column in columns for one in ([column] if table.column(column) else column.split(","))

@@ -13,6 +13,7 @@ from seatunnel_connectors.kafka.debezium_values import DecimalForm, Declared, Ti
 from seatunnel_connectors.kafka.settings import KafkaSettings
 from seatunnel_connectors.table_config import SchemaOptions, table_path
 from seatunnel_py.api import Options, SourceOptions, TablePath, exactly_one, option, required_when
+from seatunnel_py.api.linear_regex import name_pattern
 from seatunnel_py.api.option_rules import Rule
 
 
@@ -141,9 +142,9 @@ class TopicOptions(Options):
             raise ValueError(f"the format {self.format} is not supported yet")
         if self.pattern:
             try:
-                re.compile(self.topic or "")
-            except re.error as error:
-                raise ValueError(f"topic is not a regular expression: {error}") from None
+                name_pattern(self.topic or "")
+            except ValueError as error:
+                raise ValueError(f"topic: {error}") from None
         wrong = [name for name in self.start_mode_offsets if not re.fullmatch(r".+-\d+", name)]
         if wrong:
             raise ValueError(f"start_mode.offsets: {wrong[0]!r} is not topic-partition, such as orders-0")

@@ -5,7 +5,6 @@ A topic is known by its id too: one that was deleted and made anew has the same 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from seatunnel_connectors.kafka.client import CALL_SECONDS, Cluster, answer
 from seatunnel_connectors.kafka.options import TopicOptions
 from seatunnel_connectors.kafka.records import Spot
 from seatunnel_py.api import FatalError
+from seatunnel_py.api.linear_regex import name_pattern
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
@@ -34,7 +34,7 @@ def find_topics(cluster: Cluster, options: TopicOptions) -> list[Topic]:
     with cluster.admin() as admin:
         names = options.topics
         if options.pattern:
-            pattern = re.compile(options.topic or "")
+            pattern = name_pattern(options.topic or "")
             there = answer(lambda: admin.list_topics(timeout=CALL_SECONDS), "asking for topics").topics
             names = tuple(sorted(name for name in there if pattern.fullmatch(name) and not name.startswith("__")))
         return [_topic(admin, name) for name in names]

@@ -12,6 +12,9 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from seatunnel_py.api import FatalError
+from seatunnel_py.api.linear_regex import REFUSED, is_explosive
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -51,8 +54,25 @@ class JavaPattern:
         self.pattern = pattern
         try:
             self.python = _compiled(pattern)
+            self._explosive = is_explosive(self.python.pattern)
         except (re.error, ValueError) as error:
             raise ValueError(f"{option}: {pattern!r} is not a regular expression that can be used: {error}") from None
+
+        if self._explosive and (_for_re2(self.python.pattern) is None or self.python.match("") is not None):
+            raise ValueError(f"{option}: {pattern!r}: {REFUSED}")
+
+    @property
+    def bounded(self) -> re.Pattern[str]:
+        """The pattern for Python, whose time has an end. FatalError where it has none."""
+        if self._explosive:
+            raise FatalError(f"the pattern {self.pattern!r} cannot be used on texts with line breaks: {REFUSED}")
+        return self.python
+
+    def require_bounded(self, option: str) -> re.Pattern[str]:
+        """The same while the job is planned: ValueError."""
+        if self._explosive:
+            raise ValueError(f"{option}: {self.pattern!r}: {REFUSED}")
+        return self.python
 
     def __reduce__(self) -> tuple[type[JavaPattern], tuple[str, str]]:
         return JavaPattern, (self.pattern, "pattern")

@@ -48,7 +48,7 @@ def new_name(name: str, options: NamingOptions) -> str:
 def _matches(rule: Replacement, name: str) -> Iterable[tuple[int, int]]:
     if not rule.is_regex:
         return [(0, len(name))] if rule.replace_from == name else []
-    pattern = JavaPattern(rule.replace_from, "replace_from").python
+    pattern = JavaPattern(rule.replace_from, "replace_from").require_bounded("replace_from")
     return [match.span() for match in pattern.finditer(name)]
 
 

@@ -76,7 +76,10 @@ class RegexExtractFactory(TransformFactory[RegexExtractOptions]):
         fields = options.output_fields
         pattern = JavaPattern(options.regex_pattern, "regex_pattern")
         defaults = options.default_values or (None,) * len(fields)
-        for key, count in {"the groups": pattern.python.groups, "default_values": len(defaults)}.items():
+        for key, count in {
+            "the groups": pattern.require_bounded("regex_pattern").groups,
+            "default_values": len(defaults),
+        }.items():
             if count != len(fields):
                 raise ValueError(f"output_fields names {len(fields)} fields, but {key} are {count}")
         distinct(fields, "output_fields")

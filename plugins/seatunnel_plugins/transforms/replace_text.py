@@ -87,7 +87,7 @@ class ReplacePattern(Transform):
         pattern, rewrite = self.pattern.re2(values), re2_rewrite(pieces)
         if pattern is not None and rewrite is not None:
             return pc.replace_substring_regex(values, pattern, rewrite, max_replacements=most or None)
-        find = self.pattern.python
+        find = self.pattern.bounded
         texts = (
             None if text is None else find.sub(lambda match: filled(pieces, match), text, count=most)
             for text in values.to_pylist()

@@ -62,7 +62,7 @@ class Split(Transform):
         pattern = self.separator.re2(texts)
         if pattern is not None:
             return pc.split_pattern_regex(texts, pattern, max_splits=most)
-        found = (None if text is None else java_split(self.separator.python, text, most) for text in texts.to_pylist())
+        found = (None if text is None else java_split(self.separator.bounded, text, most) for text in texts.to_pylist())
         return pa.array(found, pa.list_(pa.string()))
 
 

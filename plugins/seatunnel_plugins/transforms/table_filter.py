@@ -60,7 +60,7 @@ class TableFilterFactory(TransformFactory[TableFilterOptions]):
             "table_pattern": (options.table_pattern, table.path.table),
         }
         matches = all(
-            JavaPattern(pattern, key).python.fullmatch(name) is not None
+            JavaPattern(pattern, key).require_bounded(key).fullmatch(name) is not None
             for key, (pattern, name) in named.items()
             if pattern is not None
         )

@@ -226,7 +226,7 @@ class Regex(Rule):
         fast = self.pattern.re2(texts)
         if fast is not None:
             return pc.invert(pc.match_substring_regex(texts, f"^(?:{fast})$")).fill_null(False)
-        whole = self.pattern.python.fullmatch
+        whole = self.pattern.bounded.fullmatch
         return pa.array([text is not None and whole(text) is None for text in texts.to_pylist()], pa.bool_())
 
     def reason(self, value: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -33,6 +32,7 @@ from seatunnel_py.api import (
     TablePath,
     TableSchema,
 )
+from seatunnel_py.api.linear_regex import NamePattern, name_pattern
 
 BATCH_ROWS = 5_000
 
@@ -76,7 +76,11 @@ class _Describer:
         if request.query:
             return self._query(request)
         if request.pattern:
-            pattern = re.compile(request.path or "")
+            try:
+                pattern = name_pattern(request.path or "")
+            except ValueError as error:
+                self.found.wrong(f"{request.label}: {error}")
+                return []
             found = self._matching(pattern)
             if not found:
                 self.found.nothing_matches(request.label, request.path, 0)
@@ -92,7 +96,7 @@ class _Describer:
             return []
         return self._described(request, place, name)
 
-    def _matching(self, pattern: re.Pattern[str]) -> list[str]:
+    def _matching(self, pattern: NamePattern) -> list[str]:
         choice, found = Choice.of(self.options), []
         kinds = dict.fromkeys(self.inspector.get_table_names(), TableKind.TABLE)
         for name, kind in (kinds | dict.fromkeys(self.inspector.get_view_names(), TableKind.VIEW)).items():

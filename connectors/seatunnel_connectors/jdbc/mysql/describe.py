@@ -32,6 +32,7 @@ from seatunnel_py.api import (
     TablePath,
     TableSchema,
 )
+from seatunnel_py.api.linear_regex import name_pattern
 
 Name = tuple[str, str]
 _OURS = re.compile(r"seatunnel_(ledger|piece)")
@@ -122,9 +123,9 @@ class Describer:
             return self._query(request)
         if request.pattern:
             try:
-                pattern = re.compile(request.path or "")
-            except re.error as error:
-                self.found.wrong(f"{request.label}: {request.path!r} is not a regular expression: {error}")
+                pattern = name_pattern(request.path or "")
+            except ValueError as error:
+                self.found.wrong(f"{request.label}: {error}")
                 return []
             names, before = [], len(self.found.left_out)
             choice = Choice.of(self.options)

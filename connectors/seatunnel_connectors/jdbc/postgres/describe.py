@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -31,6 +30,7 @@ from seatunnel_py.api import (
     TablePath,
     TableSchema,
 )
+from seatunnel_py.api.linear_regex import name_pattern
 
 IN_ORDER = 0.9  # from this correlation on an index scan reads the table front to back
 PLACES_SINCE = 140000  # PostgreSQL 14 scans ranges of ctid without reading the rest of the table
@@ -132,9 +132,9 @@ class Describer:
         self, request: TableRequest, tables: dict[tuple[str, str], FoundTable]
     ) -> list[tuple[TableRequest, TablePath, FoundTable]]:
         try:
-            pattern = re.compile(request.path or "")
-        except re.error as error:
-            self.found.wrong(f"{request.label}: {request.path!r} is not a regular expression: {error}")
+            pattern = name_pattern(request.path or "")
+        except ValueError as error:
+            self.found.wrong(f"{request.label}: {error}")
             return []
         found, before = [], len(self.found.left_out)
         choice = Choice.of(self.options)

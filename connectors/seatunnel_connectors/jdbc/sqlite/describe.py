@@ -25,6 +25,7 @@ from seatunnel_py.api import (
     TablePath,
     TableSchema,
 )
+from seatunnel_py.api.linear_regex import name_pattern
 
 _OURS = re.compile(r"seatunnel_(ledger|piece)|sqlite_.*")
 
@@ -47,7 +48,11 @@ class Describer:
         if request.query:
             return [self._query(request)]
         if request.pattern:
-            pattern = re.compile(request.path or "")
+            try:
+                pattern = name_pattern(request.path or "")
+            except ValueError as error:
+                self.found.wrong(f"{request.label}: {error}")
+                return []
             names, before = [], len(self.found.left_out)
             choice = Choice.of(self.options)
             for name in sorted(self.known):

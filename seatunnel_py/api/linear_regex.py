@@ -1,0 +1,166 @@
+"""Regular expressions of job files over names and data, none of which may take time without end.
+
+A backtracking engine needs exponential time where one repetition stands within another and both can take the same text
+(``(a+)+$``). Rules. (1) A pattern in which no repetition holds an ambiguous one is left to Python, whose time is
+bounded. (2) Any other is left to RE2 (Arrow's), whose time is linear, where it means the same there. (3) What RE2 lacks
+(looking around, back references) beside such a repetition is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from re import _constants as code  # type: ignore[attr-defined]  # the parser's own words
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any
+
+MANY = 8
+"""From so many times on a bounded repetition counts as one without end."""
+
+REFUSED = "it may take time without end: write it without a repetition inside a repetition, or with a separator between"
+_CATEGORIES = {
+    code.CATEGORY_DIGIT: r"\d", code.CATEGORY_NOT_DIGIT: r"\D", code.CATEGORY_SPACE: r"\s",
+    code.CATEGORY_NOT_SPACE: r"\S", code.CATEGORY_WORD: r"\w", code.CATEGORY_NOT_WORD: r"\W",
+}  # fmt: skip
+_WORDS = {r"\w": r"\p{L}\p{N}_", r"\d": r"\p{Nd}", r"\s": r"\s\p{Z}"}
+_ESCAPE = re.compile(r"\\(.)|(\[)|(\])", re.DOTALL)
+Items = Iterable[tuple[Any, Any]]
+
+
+@lru_cache(maxsize=1024)
+def is_explosive(pattern: str) -> bool:
+    """Whether a backtracking engine may need exponential time. Raises re.error."""
+    return any(_ambiguous(body) for body in _repeated(parser.parse(pattern)))
+
+
+class NamePattern:
+    """A pattern for whole names. ValueError says what is wrong with it."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        try:
+            self._python = re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
+        self._re2 = _for_re2(pattern) if is_explosive(pattern) else None
+
+    def fullmatch(self, name: str) -> bool:
+        """Whether the pattern stands for the whole name."""
+        if self._re2 is None:
+            return self._python.fullmatch(name) is not None
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        return bool(pc.match_substring_regex(pa.array([name]), self._re2)[0].as_py())
+
+
+@lru_cache(maxsize=1024)
+def name_pattern(pattern: str) -> NamePattern:
+    return NamePattern(pattern)
+
+
+def _for_re2(pattern: str) -> str:
+    """For whole names, with classes that know letters beyond ASCII, as Python's do."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = rf"\A(?:{_spelt(pattern)})\z"
+    try:
+        if r"\b" in pattern or r"\B" in pattern:
+            raise pa.ArrowInvalid("word boundaries")
+        pc.match_substring_regex(pa.array([""]), text)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise ValueError(f"{pattern!r}: {REFUSED}") from None
+    return text
+
+
+def _spelt(pattern: str) -> str:
+    within = False
+
+    def one(found: re.Match[str]) -> str:
+        nonlocal within
+        within = (within or found[2] is not None) and found[3] is None
+        words = _WORDS.get(found[0])
+        return found[0] if words is None else words if within else f"[{words}]"
+
+    return _ESCAPE.sub(one, pattern)
+
+
+# ---------------------------------------------------------------- what is ambiguous
+
+
+def _repeated(items: Items) -> Iterable[Any]:
+    """The bodies of all repetitions, however deep."""
+    for op, value in items:
+        if op in (code.MAX_REPEAT, code.MIN_REPEAT):
+            if value[1] == code.MAXREPEAT or value[1] >= MANY:
+                yield value[2]
+            yield from _repeated(value[2])
+        else:
+            for inner in _inner(op, value):
+                yield from _repeated(inner)
+
+
+def _inner(op: Any, value: Any) -> Iterable[Any]:
+    if op is code.SUBPATTERN:
+        return (value[3],)
+    if op is code.BRANCH:
+        return tuple(value[1])
+    if op in (code.MAX_REPEAT, code.MIN_REPEAT, code.POSSESSIVE_REPEAT):
+        return (value[2],)
+    if op in (code.ASSERT, code.ASSERT_NOT):
+        return (value[1],)
+    return (value,) if op is code.ATOMIC_GROUP else ()
+
+
+def _flat(items: Items) -> list[tuple[Any, Any]]:
+    """A sequence with its groups opened."""
+    found: list[tuple[Any, Any]] = []
+    for op, value in items:
+        found += _flat(value[3]) if op is code.SUBPATTERN else [(op, value)]
+    return found
+
+
+def _ambiguous(body: Items) -> bool:
+    """Whether one text can be taken by several rounds of this body in several ways: it varies in length, or branches,
+    and nothing that it must hold keeps its rounds apart."""
+    items = _flat(body)
+    varying = [item for item in items if _varies(item)]
+    if not varying:
+        return False
+    fixed = [chr(value) for op, value in items if op is code.LITERAL]
+    return not any(not any(_takes(item, letter) for item in varying) for letter in fixed)
+
+
+def _varies(item: tuple[Any, Any]) -> bool:
+    op, value = item
+    if op is code.BRANCH:
+        first = [next(iter(_flat(branch)), None) for branch in value[1]]
+        letters = [one[1] for one in first if one is not None and one[0] is code.LITERAL]
+        return len(set(letters)) < len(value[1]) or any(_varies(one) for branch in value[1] for one in _flat(branch))
+    if op in (code.MAX_REPEAT, code.MIN_REPEAT):
+        return value[0] != value[1] or any(_varies(one) for one in _flat(value[2]))
+    return op is code.GROUPREF
+
+
+def _takes(item: tuple[Any, Any], letter: str) -> bool:
+    """Whether a part can take the letter; what is not known can."""
+    op, value = item
+    if op is code.LITERAL:
+        return chr(value) == letter
+    if op is code.NOT_LITERAL:
+        return chr(value) != letter
+    if op is code.IN:
+        negated = any(kind is code.NEGATE for kind, _ in value)
+        return any(_holds(kind, inside, letter) for kind, inside in value) is not negated
+    inner = list(_inner(op, value))
+    return not inner or any(_takes(one, letter) for part in inner for one in _flat(part))
+
+
+def _holds(kind: Any, inside: Any, letter: str) -> bool:
+    if kind is code.LITERAL:
+        return chr(inside) == letter
+    if kind is code.RANGE:
+        return bool(inside[0] <= ord(letter) <= inside[1])
+    return kind is code.CATEGORY and re.fullmatch(_CATEGORIES.get(inside, "."), letter) is not None
