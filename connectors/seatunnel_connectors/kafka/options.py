@@ -144,7 +144,7 @@ class TopicOptions(Options):
             try:
                 name_pattern(self.topic or "")
             except ValueError as error:
-                raise ValueError(f"topic: {error}") from None
+                raise ValueError(f"topic is not a regular expression that can be used: {error}") from None
         wrong = [name for name in self.start_mode_offsets if not re.fullmatch(r".+-\d+", name)]
         if wrong:
             raise ValueError(f"start_mode.offsets: {wrong[0]!r} is not topic-partition, such as orders-0")
