@@ -9,6 +9,7 @@ import base64
 import binascii
 import json
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.value_text import MisfitError, TextRules, parse_column
@@ -62,7 +63,7 @@ def _check(text: Any, arrays: Sequence[Any], columns: Sequence[Column]) -> None:
     for array, dtype in pairs:
         if dtype.kind is not Kind.DECIMAL and pc.any(pc.is_inf(array)).as_py():
             raise MisfitError(0, "an infinite number")
-        if pc.any(pc.equal(array, pc.cast(0, array.type))).as_py():
+        if pc.any(pc.equal(array, _zero(array.type))).as_py():
             plain = bytes(text) if plain is None else plain
             if may_underflow(plain):
                 raise MisfitError(0, "a very small number")
@@ -70,11 +71,17 @@ def _check(text: Any, arrays: Sequence[Any], columns: Sequence[Column]) -> None:
     lacking = [name for array, column in zip(arrays, columns, strict=True) for name in _lacking(array, column)]
     if lacking:
         plain = bytes(text) if plain is None else plain
-        small = plain.lower()
-        for name in lacking:
-            quoted = json.dumps(name, ensure_ascii=False).encode()
-            if plain.count(quoted) != small.count(quoted.lower()):
-                raise MisfitError(0, "a field in another case")
+        quoted = [json.dumps(name, ensure_ascii=False).encode() for name in lacking]
+        absent = [name for name in quoted if plain.count(name) < len(arrays[0])]
+        small = plain.lower() if absent else b""
+        if any(plain.count(name) != small.count(name.lower()) for name in absent):
+            raise MisfitError(0, "a field in another case")
+
+
+def _zero(kind: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.scalar(Decimal(0) if pa.types.is_decimal(kind) else 0.0, kind)
 
 
 def _leaves(array: Any, dtype: DataType) -> list[tuple[Any, DataType]]:

@@ -81,7 +81,8 @@ def _whole(text: str) -> int | NumberText:
     return NumberText(text) if text == "-0" else int(text)  # which has a sign in columns of floating numbers and texts
 
 
-def _members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of a document. Raises ValueError for a key that stands there twice: one of its values would be lost."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -91,7 +92,7 @@ def _members_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 DOCUMENTS = json.JSONDecoder(
-    parse_float=NumberText, parse_int=_whole, parse_constant=NumberText, object_pairs_hook=_members_once
+    parse_float=NumberText, parse_int=_whole, parse_constant=NumberText, object_pairs_hook=members_once
 )
 """Decodes documents without loss: numbers keep their digits, and no key is dropped."""
 

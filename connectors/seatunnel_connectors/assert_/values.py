@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.assert_.options import FieldRule, ValueRule, ValueRuleType
 from seatunnel_connectors.json_values import from_json, json_text
 from seatunnel_connectors.row_text import text_of
 from seatunnel_connectors.table_config import check_columns
+from seatunnel_connectors.value_text.decimals import WIDE
 from seatunnel_py.api import Column, DataType, Kind, TableSchema, to_arrow
 
 if TYPE_CHECKING:
@@ -78,7 +80,7 @@ class NullCheck(FieldCheck):
 
 @dataclass(frozen=True, slots=True)
 class BoundCheck(FieldCheck):
-    """Numbers compare as doubles; null and what is not a number break the rule."""
+    """Numbers compare as they are; null, and a value that is no number, break the rule."""
 
     bound: float
     least: bool
@@ -89,9 +91,31 @@ class BoundCheck(FieldCheck):
 
         if self.column.dtype.kind not in NUMBERS:
             return pa.array([True] * len(values))
-        numbers = values.cast(pa.float64(), safe=False)
-        within = (pc.greater_equal if self.least else pc.less_equal)(numbers, self.bound)
+        compare = pc.greater_equal if self.least else pc.less_equal
+        if pa.types.is_floating(values.type):
+            within = compare(values.cast(pa.float64()), self.bound)
+        else:
+            within = self._exactly(values, compare)
         return pc.invert(within.fill_null(False))
+
+    def _exactly(self, values: pa.Array, compare: Any) -> pa.BooleanArray:
+        """Whole numbers and decimals, not by way of doubles: the bound is moved to the next one of their scale."""
+        import pyarrow as pa
+
+        if not math.isfinite(self.bound):
+            return pa.array([(self.bound < 0) == self.least and not math.isnan(self.bound)] * len(values))
+        scale = values.type.scale if pa.types.is_decimal(values.type) else 0
+        nearest = (
+            Decimal(self.bound)
+            .scaleb(scale, WIDE)
+            .to_integral_value(ROUND_CEILING if self.least else ROUND_FLOOR, WIDE)
+        )
+        bound = nearest.scaleb(-scale, WIDE)
+        limit = Decimal(10) ** (76 - scale)
+        if abs(bound) >= limit:
+            return pa.array([(bound < 0) == self.least] * len(values))
+        wide = pa.decimal256(76, scale)
+        return compare(values.cast(wide), pa.scalar(bound, wide))
 
 
 @dataclass(frozen=True, slots=True)

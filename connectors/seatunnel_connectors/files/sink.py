@@ -15,6 +15,7 @@ from seatunnel_connectors.files.committer import FileCommitter
 from seatunnel_connectors.files.directory_mark import DirectoryMark, Owner
 from seatunnel_connectors.files.formats.writing import name_ending
 from seatunnel_connectors.files.formats.xml_out import check_names
+from seatunnel_connectors.files.forms import check_forms, conversions
 from seatunnel_connectors.files.names import NAME_BYTES_MAX, STAGING, check_partition_expression
 from seatunnel_connectors.files.single_file import HoldingWriter, SingleFileCommitter
 from seatunnel_connectors.files.sink_options import DataSaveMode, FileWriteOptions, SchemaSaveMode, WriteFormat
@@ -117,7 +118,12 @@ class FileSink(Sink):
         if action != "drop":
             effects += self._replaced()
         data: dict[str, Plain] = {"staging": self.plan().staging, "action": action, "mark": secrets.token_hex(4)}
-        return Setup(tuple(effects), data, present=self._becomes(action, count))
+        return Setup(
+            tuple(effects),
+            data,
+            present=self._becomes(action, count),
+            conversions=conversions(self.options, self.table),
+        )
 
     def _becomes(self, action: str, count: int) -> Present:
         """What becomes of the files that are there."""
@@ -215,6 +221,7 @@ def check_table(options: FileWriteOptions, table: TableSchema) -> None:
     if options.file_format_type is WriteFormat.BINARY:
         check_columns_of(table)
         return
+    check_forms(options, table)
     if options.file_format_type is WriteFormat.XML:
         check_names(options, tuple(column for column in table.columns if column.name in selected))
     if not options.is_partition_field_write_in_file and set(selected) <= set(options.partitions):

@@ -18,6 +18,7 @@ from seatunnel_connectors.kafka.avro_types import record_of
 from seatunnel_connectors.kafka.encode_avro import avro_values
 from seatunnel_connectors.kafka.encode_native import check as check_native
 from seatunnel_connectors.kafka.encode_native import native_records
+from seatunnel_connectors.kafka.forms import check_forms
 from seatunnel_connectors.kafka.protobuf_fields import links_of
 from seatunnel_connectors.kafka.protobuf_schema import MessageSchema, message_schema
 from seatunnel_connectors.kafka.sink_options import FIELD_TOPIC, KafkaSinkOptions, ValueFormat
@@ -225,6 +226,7 @@ def check_fields(options: KafkaSinkOptions, table: TableSchema, message: Message
                 raise ValueError(f"{option}: there is no field {name!r}; fields: {', '.join(table.names)}")
     if options.format is ValueFormat.AVRO:
         record_of(column for column in table.columns if column.name in options.value_fields(table.names))
+    check_forms(options, table)
     if options.format is ValueFormat.NATIVE:
         check_native(table)
     if message is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from seatunnel_connectors.kafka.client import Cluster
 from seatunnel_connectors.kafka.committer import KafkaCommitter
 from seatunnel_connectors.kafka.encode import Encoder
+from seatunnel_connectors.kafka.forms import conversions
 from seatunnel_connectors.kafka.protobuf_schema import MessageSchema
 from seatunnel_connectors.kafka.sink_options import KafkaSinkOptions
 from seatunnel_connectors.kafka.sink_staging import place_of
@@ -68,8 +69,9 @@ class KafkaSink(Sink):
         count = self._partitions(effects)
         data: dict[str, Plain] = {"partitions": count}
         there = self._present(count)
+        stored = conversions(self.options, self.table, self.message)
         if not self.options.exactly_once:
-            return Setup(tuple(effects), data, Visible.STAGED, present=there)
+            return Setup(tuple(effects), data, Visible.STAGED, present=there, conversions=stored)
         ledger = self.options.ledger_topic
         partitions = partitions_of(self.target, self.cluster, ledger)
         if partitions:
@@ -79,7 +81,7 @@ class KafkaSink(Sink):
         data["ledger_partitions"] = partitions or LEDGER_PARTITIONS
         data["timeout_ms"] = transaction_timeout(self.target, self.cluster)
         data["timeout_given"] = "transaction.timeout.ms" in dict(self.cluster.given)
-        return Setup(tuple(effects), data, present=there)
+        return Setup(tuple(effects), data, present=there, conversions=stored)
 
     def _present(self, partitions: int) -> Present | None:
         """A topic is a log: what a job sends comes behind what is there, sent before or not."""

@@ -8,7 +8,7 @@ from seatunnel_connectors.value_text.decimals import decimal_text
 from seatunnel_connectors.value_text.floats import float_text
 from seatunnel_connectors.value_text.patterns import DEFAULT_PATTERNS, compile_pattern, format_one, lost_by
 from seatunnel_connectors.value_text.reader import depth, text_column
-from seatunnel_connectors.value_text.rules import MisfitError, NumberText, TextRules
+from seatunnel_connectors.value_text.rules import MisfitError, NumberText, TextRules, inner_types
 from seatunnel_connectors.value_text.temporal_reader import parse_column
 from seatunnel_connectors.value_text.temporal_writer import format_column, iso_text
 from seatunnel_connectors.value_text.writer import column_text, scalar_text, text_values
@@ -26,6 +26,7 @@ __all__ = [
     "format_column",
     "format_one",
     "holds_any",
+    "inner_types",
     "iso_text",
     "leaves",
     "lost_by",

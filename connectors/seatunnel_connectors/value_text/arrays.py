@@ -8,19 +8,34 @@ from typing import Any
 
 def holds_any(texts: Any, marks: bytes) -> bool:
     """Whether any text of the column holds one of these bytes: one look at the column's memory."""
-    import struct
-
     import pyarrow as pa
 
     if not len(texts) or not pa.types.is_string(texts.type):
         return bool(len(texts))
+    raw = _bytes_of(texts).to_pybytes()
+    return len(raw.translate(None, marks)) != len(raw)
+
+
+def holds_letters(texts: Any) -> bool:
+    """Whether any text of the column holds more than digits and the marks below them in ASCII."""
+    import numpy as np
+
+    raw = np.frombuffer(_bytes_of(texts), np.uint8)
+    return bool(len(raw)) and int(raw.max()) > ord("9")
+
+
+def _bytes_of(texts: Any) -> Any:
+    """The memory of a column of strings."""
+    import struct
+
+    import pyarrow as pa
+
     _, offsets, data = texts.buffers()
-    if data is None:
-        return False
+    if data is None or not len(texts):
+        return pa.py_buffer(b"")
     first = struct.unpack_from("=i", offsets, 4 * texts.offset)[0]
     last = struct.unpack_from("=i", offsets, 4 * (texts.offset + len(texts)))[0]
-    raw = data.slice(first, last - first).to_pybytes()
-    return len(raw.translate(None, marks)) != len(raw)
+    return data.slice(first, last - first)
 
 
 def spans(array: Any) -> tuple[Any, int, int]:

@@ -21,6 +21,9 @@ def parse_booleans(texts: pa.Array, dtype: DataType) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    found = pc.equal(texts, "true")
+    if pc.all(pc.or_(found, pc.equal(texts, "false"))).as_py():
+        return found
     words = pc.ascii_lower(texts)
     found = pc.is_in(words, pa.array(TRUE))
     known = pc.or_(found, pc.is_in(words, pa.array((*FALSE, None), pa.string())))

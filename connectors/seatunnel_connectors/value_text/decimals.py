@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Context, Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
+from seatunnel_connectors.value_text.arrays import holds_letters
 from seatunnel_connectors.value_text.rules import MisfitError, not_a
 from seatunnel_py.api import DataType, to_arrow
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 PLAIN_SCALE_MAX = 6  # Arrow writes smaller numbers with an exponent
 CAST_LENGTH_MAX = 38  # digits and marks; of longer texts Arrow's cast wraps around
-WIDE = Context(prec=200)  # more digits than any column has
+WIDE = Context(prec=500)  # more digits than any column has
 
 
 def decimal_text(array: pa.Array) -> pa.Array:
@@ -50,7 +51,7 @@ def parse_decimals(texts: pa.Array, dtype: DataType) -> pa.Array:
 
     arrow = to_arrow(dtype)
     longest = pc.max(pc.binary_length(texts)).as_py() or 0
-    if longest <= CAST_LENGTH_MAX and not pc.any(pc.match_substring(texts, "e", ignore_case=True)).as_py():
+    if longest <= CAST_LENGTH_MAX and not holds_letters(texts):
         try:
             return pc.cast(texts, arrow)
         except pa.ArrowInvalid:

@@ -19,7 +19,7 @@ _NOT_ZERO = re.compile(r"[+-]?[0.]*[1-9]")
 FLOAT_MAX = 3.4028235677973366e38  # from half a step above the largest single on, a number is infinite
 
 _SMALL_EXPONENT = re.compile(rb"[0-9.][eE]-[0-9]{2,9}(?![0-9A-Za-z_-])")
-_ZEROS = b"0" * 37  # behind a point, more than a single holds; less is written with an exponent or is no underflow
+_ZEROS = b"." + b"0" * 44  # smaller than any single; fewer zeros are no underflow
 
 
 def parse_integers(texts: pa.Array, dtype: DataType) -> pa.Array:

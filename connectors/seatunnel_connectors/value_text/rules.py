@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from seatunnel_py.api import DataType, Kind
@@ -41,3 +42,11 @@ def not_a(value: object, dtype: DataType, more: str = "") -> str:
     """The message for a value that does not fit; very long ones are cut."""
     text = repr(value)
     return f"{text if len(text) <= 120 else text[:119] + '…'} is not a {dtype}{more}"
+
+
+def inner_types(dtype: DataType) -> Iterator[DataType]:
+    """The type, and all inside of it."""
+    yield dtype
+    for inner in (dtype.key, dtype.element, *(field for _, field in dtype.fields)):
+        if inner is not None:
+            yield from inner_types(inner)

@@ -1,13 +1,17 @@
-"""JSON as the peer's parser takes it: strictly where it can be, else with bare words and single quotes.
+"""JSON as SeaTunnel's parser takes it: strictly where it can be, else with bare words and single quotes.
 
-``{a: some words, 'b': [1, 2,]}`` is no JSON, but job files and logs are full of it, and the peer reads it.
+``{a: some words, 'b': [1, 2,]}`` is no JSON, but job files and logs are full of it, and SeaTunnel reads it. Numbers
+with a fraction are decimals, which keep their digits.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from decimal import Decimal
 from typing import Any
+
+from seatunnel_connectors.json_values import members_once
 
 DEPTH_MAX = 200  # of nested objects and arrays; far from the interpreter's own limit
 
@@ -22,7 +26,7 @@ _INTEGER = re.compile(r"-?\d{1,18}")
 def parse_json(text: str | bytes) -> Any:
     """The value; ValueError says where the text stops making sense."""
     try:
-        return json.loads(text)
+        return json.loads(text, parse_float=Decimal, object_pairs_hook=members_once)
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
         pass
     if isinstance(text, bytes):
@@ -61,7 +65,10 @@ class _Parser:
             if self._peek() != ":":
                 raise ValueError(f"a colon is missing at {self.at}")
             self.at += 1
-            found[name] = self.value(depth + 1)
+            value = self.value(depth + 1)
+            if name in found:
+                raise ValueError(f"the key {name!r} stands in one object twice")
+            found[name] = value
             self._comma("}")
         self.at += 1
         return found
@@ -98,7 +105,7 @@ class _Parser:
         if _INTEGER.fullmatch(text):
             return int(text)
         try:
-            return json.loads(text, parse_constant=str)
+            return json.loads(text, parse_constant=str, parse_float=Decimal)
         except json.JSONDecodeError:
             return text
 

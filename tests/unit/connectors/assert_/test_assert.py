@@ -70,6 +70,8 @@ NOW = datetime(2012, 12, 21, 12, 34, 56)  # noqa: DTZ001 - a column without a zo
         ("int", {"rule_type": "MIN", "rule_value": 3}, 3),
         ("int", {"rule_type": "MAX", "rule_value": "3"}, 3),
         ("decimal(10, 2)", {"rule_type": "MAX", "rule_value": 3.5}, Decimal("3.50")),
+        ("bigint", {"rule_type": "MIN", "rule_value": -1e300}, -(2**63)),
+        ("decimal(38, 38)", {"rule_type": "MAX", "rule_value": 0.1}, Decimal("0.1")),
         ("string", {"rule_type": "MIN_LENGTH", "rule_value": 2}, "äö"),
         ("string", {"rule_type": "MAX_LENGTH", "rule_value": 2}, "äö"),
         ("string", {"rule_type": "MAX_LENGTH", "rule_value": 0}, None),
@@ -103,6 +105,8 @@ def test_a_value_keeps_the_rule(dtype: str, rule: dict[str, Any], value: Any) ->
     ("dtype", "rule", "value"),
     [
         ("int", {"rule_type": "NOT_NULL"}, None),
+        ("bigint", {"rule_type": "MAX", "rule_value": 9007199254740992}, 9007199254740993),
+        ("decimal(38, 20)", {"rule_type": "MAX", "rule_value": 1}, Decimal("1.00000000000000000001")),
         ("int", {"rule_type": "NULL"}, 1),
         ("int", {"equals_to": None}, 1),
         ("int", {"rule_type": "MIN", "rule_value": 3}, 2),

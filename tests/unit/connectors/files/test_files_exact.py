@@ -50,6 +50,9 @@ def round_trip(kind: str, dtype: DataType, array: pa.Array, **options: Any) -> p
         common = {"path": place, "file_format_type": kind, **options}
         try:
             write(schema, [data], **common)
+        except ValueError as error:
+            assert "ORC holds decimals of up to 38 digits" in str(error)
+            return None
         except (BadRows, FatalError) as error:
             assert any(word in error.message for word in REFUSED), error
             return None

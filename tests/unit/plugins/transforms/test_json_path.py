@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from transform_cases import applied, make, one, rows, table, values
 
+from seatunnel_connectors.json_values import from_json
 from seatunnel_plugins.transforms.json_path import JsonPathFactory
 from seatunnel_plugins.transforms.json_path_expression import NamedRow, PathNotFoundError, compile_path
 from seatunnel_plugins.transforms.lenient_json import parse_json
@@ -75,7 +76,7 @@ def test_paths_that_are_not_understood_are_refused(path: str) -> None:
     ("text", "value"),
     [
         ('{"a": [1, 2.5, null, "x"]}', {"a": [1, 2.5, None, "x"]}),
-        ("{a: some words, b:true,c : 42 , d: 3.14}", {"a": "some words", "b": True, "c": 42, "d": 3.14}),
+        ("{a: some words, b:true,c : 42 , d: 3.14}", {"a": "some words", "b": True, "c": 42, "d": Decimal("3.14")}),
         ("{'a': 'it\\'s \"so\"', b: [x, y,]}", {"a": 'it\'s "so"', "b": ["x", "y"]}),
         ("{data:{t:\"16:12:43.459\",d:'2023-10-29'}}", {"data": {"t": "16:12:43.459", "d": "2023-10-29"}}),
         ("{u: http://x.y/z}", {"u": "http://x.y/z"}),
@@ -84,6 +85,17 @@ def test_paths_that_are_not_understood_are_refused(path: str) -> None:
 )
 def test_json_is_read_leniently(text: str, value: Any) -> None:
     assert parse_json(text) == value
+
+
+@pytest.mark.parametrize("text", ['{"a":12345678901234567890.12,"b":1.10}', "{a:12345678901234567890.12,b:1.10}"])
+def test_numbers_keep_the_digits_of_the_document(text: str) -> None:
+    """T20: decimals went through doubles, 1.10 became 1.1."""
+    found = parse_json(text)
+    assert from_json(found["a"], parse_type("decimal(38, 10)"), "a") == Decimal("12345678901234567890.12")
+    assert from_json(found["b"], parse_type("string"), "b") == "1.10"
+    assert from_json(found, parse_type("string"), "all") == '{"a":12345678901234567890.12,"b":1.10}'
+    with pytest.raises(ValueError, match="twice"):
+        parse_json(text.replace("b", "a"))
 
 
 @pytest.mark.parametrize("text", ["", "{", "{a}", "[1", "{a:1 b:2}]", "{'a: 1}", "[" * 5000])

@@ -1,0 +1,47 @@
+"""The types that a format of files has no form for, and the columns that it writes in another one."""
+
+from __future__ import annotations
+
+from seatunnel_connectors.files.sink_options import CHANGE_FORMATS, FileWriteOptions, WriteFormat
+from seatunnel_connectors.form_conversions import (
+    check_depth,
+    check_digits,
+    check_keys,
+    orc_conversions,
+    text_conversions,
+)
+from seatunnel_connectors.value_text import TextRules
+from seatunnel_py.api import Column, Conversion, TableSchema
+
+_DELIMITED = (WriteFormat.TEXT, WriteFormat.CSV)
+_CELLS = (WriteFormat.XML, WriteFormat.EXCEL)
+_DOCUMENTS = (WriteFormat.JSON, *CHANGE_FORMATS)
+ORC_DIGITS = 38
+
+
+def written(options: FileWriteOptions, table: TableSchema) -> tuple[Column, ...]:
+    """The columns that go into files."""
+    chosen = options.sink_columns or table.names
+    return tuple(column for column in table.columns if column.name in chosen)
+
+
+def check_forms(options: FileWriteOptions, table: TableSchema) -> None:
+    """Raise ValueError for a column that the format cannot hold."""
+    columns, form = written(options, table), options.file_format_type
+    if form in _DELIMITED:
+        check_depth(columns)
+    elif form in _DOCUMENTS or form in _CELLS:
+        check_keys(columns)
+    elif form is WriteFormat.ORC:
+        check_digits(columns, ORC_DIGITS, "ORC")
+
+
+def conversions(options: FileWriteOptions, table: TableSchema) -> tuple[Conversion, ...]:
+    """The columns whose values are not written as the rows hold them."""
+    columns, form = written(options, table), options.file_format_type
+    if form is WriteFormat.ORC:
+        return orc_conversions(columns)
+    if form not in (*_DELIMITED, *_CELLS, *_DOCUMENTS):
+        return ()
+    rules = TextRules(options.null_format, options.date_format, options.datetime_format, options.time_format)
+    return text_conversions(columns, rules, empty_is_null=form not in _DOCUMENTS)

@@ -1,0 +1,59 @@
+"""The types that a format of messages has no form for, and the columns that it writes in another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from seatunnel_connectors.form_conversions import check_depth, check_keys, text_conversions
+from seatunnel_connectors.kafka.protobuf_fields import Link, Shape, links_of
+from seatunnel_connectors.kafka.protobuf_schema import MessageSchema
+from seatunnel_connectors.kafka.sink_options import KafkaSinkOptions, ValueFormat
+from seatunnel_connectors.value_text import TextRules, inner_types
+from seatunnel_py.api import Column, Conversion, Kind, TableSchema
+
+_DELIMITED = (ValueFormat.TEXT, ValueFormat.CSV)
+_BINARY = (ValueFormat.AVRO, ValueFormat.PROTOBUF, ValueFormat.NATIVE)
+
+
+def written(options: KafkaSinkOptions, table: TableSchema) -> tuple[Column, ...]:
+    """The columns of a record's value."""
+    names = options.value_fields(table.names)
+    return tuple(column for column in table.columns if column.name in names)
+
+
+def check_forms(options: KafkaSinkOptions, table: TableSchema) -> None:
+    """Raise ValueError for a column that the format cannot hold."""
+    if options.format in _DELIMITED:
+        check_depth(written(options, table))
+    elif options.format not in _BINARY:
+        check_keys(written(options, table))
+
+
+def conversions(options: KafkaSinkOptions, table: TableSchema, message: MessageSchema | None) -> tuple[Conversion, ...]:
+    """The columns whose values are not written as the rows hold them."""
+    columns = written(options, table)
+    if options.format in _DELIMITED:
+        return text_conversions(columns, TextRules(), empty_is_null=True)
+    if options.format is ValueFormat.AVRO:
+        return tuple(
+            Conversion(column.name, str(column.dtype), "timestamp-millis", "whole milliseconds", checked=True)
+            for column in columns
+            if any(dtype.kind is Kind.TIMESTAMP for dtype in inner_types(column.dtype))
+        )
+    if message is None:
+        return ()
+    links = links_of(columns, message.descriptor, "protobuf_schema", writing=True)
+    return tuple(_without_presence(columns, links))
+
+
+def _without_presence(columns: Sequence[Column], links: Sequence[Link]) -> Iterable[Conversion]:
+    """A null is a field that is left out: readers find its default, unless the schema can tell."""
+    nullable = {column.name: column for column in columns if column.nullable}
+    for link in links:
+        column = nullable.get(link.column)
+        if column is not None and not (link.may_be_null or link.field.is_required):
+            empty = {Shape.LIST: "an empty list", Shape.MAP: "an empty map"}.get(link.shape, "the default of its type")
+            note = f"null arrives as {empty}; `optional` in the schema keeps it"
+            if link.shape in (Shape.LIST, Shape.MAP):
+                note = f"null arrives as {empty}"
+            yield Conversion(column.name, str(column.dtype), link.field.name, note)
