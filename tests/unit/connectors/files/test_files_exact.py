@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from datetime import date, datetime, timedelta
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import xlsxwriter
-from files_support import read, rows, visible, write
+from files_support import read, rows, sink, visible, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -385,3 +386,30 @@ def test_json_values_that_would_change_are_set_aside(kind: str, document: str, w
     (tmp_path / "f.json").write_text('{"v":null}\n' + document + "\n")
     with pytest.raises(BadRows, match=f"line 2.*{why}"):
         rows(path=str(tmp_path), file_format_type="json", schema={"fields": {"v": kind}})
+
+
+# ---------------------------------------------------------------- conversions
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({"file_format_type": "parquet"}, []),
+        ({"file_format_type": "json"}, []),
+        ({"file_format_type": "csv", "null_format": "-"}, []),
+        ({"file_format_type": "csv"}, [("s", "null and an empty text are written alike")]),
+        ({"file_format_type": "orc"}, [("t", "times as ISO 8601 text")]),
+        (
+            {"file_format_type": "json", "datetime_format": "yyyy-MM-dd HH:mm:ss"},
+            [("at", "drops: fraction of a second; .* without its zone")],
+        ),
+    ],
+)
+def test_columns_in_another_form_are_named(
+    options: dict[str, Any], wanted: list[tuple[str, str]], tmp_path: Path
+) -> None:
+    fields = {"s": "string", "n": "int", "t": "array<time>", "at": "timestamp_tz"}
+    table = TableSchema(TablePath("", "", "t"), tuple(Column(name, parse_type(kind)) for name, kind in fields.items()))
+    found = sink(table, path=str(tmp_path / "x"), **options).plan_setup().conversions
+    assert [one.column for one in found] == [name for name, _ in wanted]
+    assert all(re.search(note, one.note) for one, (_, note) in zip(found, wanted, strict=True))
