@@ -88,4 +88,5 @@ class SparkSinkFactory(SinkFactory[SparkSinkOptions], SparkFactory):
         from seatunnel_py.spark.generic_sink import SparkSink
 
         given = tuple(options.writer_options.items())
-        return SparkSink(options.format, given, options.save_mode.value, options.tmp_path, table)
+        chosen = "save_mode" in options.model_fields_set
+        return SparkSink(options.format, given, options.save_mode.value, options.tmp_path, table, chosen)

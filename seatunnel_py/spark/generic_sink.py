@@ -6,6 +6,8 @@ import pickle
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
@@ -18,12 +20,14 @@ from seatunnel_py.api import (
     Effect,
     FatalError,
     Piece,
+    Present,
     RowKind,
     Setup,
     Sink,
     TablePath,
     TableSchema,
     TargetPlace,
+    Treatment,
     WriteContext,
     Writer,
     private_directory,
@@ -33,19 +37,21 @@ from seatunnel_py.plan.sql import query_conversions
 from seatunnel_py.work.segments import SegmentWriter, filesystem
 from seatunnel_py.work.unit import Slice
 
+FILES_MAX = 10_000
 PARTS_MAX = 8
 """Tasks that write at the same time; each makes a file of its own where the format has files."""
 
 
 @dataclass(frozen=True)
 class SparkSink(Sink):
-    """``given`` may hold a password, so it is not shown."""
+    """``given`` may hold a password, so it is not shown. ``chosen``: the job file says the save mode."""
 
     format: str
     given: tuple[tuple[str, str], ...] = field(repr=False)
     save_mode: str
     tmp_path: str
     table: TableSchema
+    chosen: bool = True
 
     @property
     def _named(self) -> str:
@@ -66,9 +72,28 @@ class SparkSink(Sink):
         overwrites = self.save_mode == "overwrite"
         effects = (Effect(self.save_mode, self.target, destructive=overwrites),)
         try:
-            return Setup(effects, conversions=query_conversions(self.table))
+            return Setup(effects, conversions=query_conversions(self.table), present=self._present())
         except ValueError as error:
             raise FatalError(f"Spark cannot hold table {self.table.path}: {error}") from None
+
+    def _present(self) -> Present | None:
+        """What lies at a local path; of other places only Spark knows."""
+        path = dict(self.given).get("path", "").removeprefix("file://").removeprefix("file:")
+        if not path or "://" in path or self.save_mode not in ("append", "overwrite"):
+            return None
+        files = (one for one in Path(path).rglob("*") if one.is_file() and not one.name.startswith(("_", ".")))
+        count = sum(1 for _ in islice(files, FILES_MAX + 1))
+        bound, count = ("more than", FILES_MAX) if count > FILES_MAX else ("", count)
+        if not count:
+            return Present(Treatment.NEW, what="files")
+        if self.save_mode == "overwrite":
+            return Present(Treatment.REPLACED, count, bound, "files")
+        ways = "save_mode = append adds to them, overwrite replaces them, or name another path"
+        why = "files of one run never replace those of another"
+        return Present(
+            Treatment.APPENDED, count, bound, "files",
+            doubles="" if self.chosen else why, ways="" if self.chosen else ways,
+        )  # fmt: skip
 
     def open(self, context: WriteContext) -> Writer:
         return _StagingWriter(self, context)

@@ -186,7 +186,7 @@ def test_tables_fail_alone_in_mysql(tmp_path: Path, maria: MariadbPlace) -> None
     url = maria.connection("a")["url"]
     path = job_file(
         tmp_path,
-        f'Jdbc {{ url = "{url}", user = reader, use_regex = true, table_path = "a\\\\..*" }}',
+        f'Jdbc {{ url = "{url}", user = reader, use_regex = true, kinds = "table,view", table_path = "a\\\\..*" }}',
         f'Jdbc {{ url = "{url}", user = reader, generate_sink_sql = true, database = b, table = "${{table_name}}" }}',
     )
 
@@ -214,22 +214,20 @@ def sqlite_file(home: Path) -> Path:
     return path
 
 
-def test_a_column_of_an_unknown_type_fails_its_table_alone_in_sqlite(tmp_path: Path) -> None:
-    """types.md: an SQLite column of the type STRING refused the whole job."""
+def test_a_view_without_its_table_fails_alone_in_sqlite(tmp_path: Path) -> None:
+    """types.md: an SQLite column of the type STRING refused the whole job; it is read by its values now."""
     url = f"jdbc:sqlite:{sqlite_file(tmp_path)}"
     path = job_file(
         tmp_path,
-        f'Jdbc {{ url = "{url}", use_regex = true, table_path = ".*" }}',
+        f'Jdbc {{ url = "{url}", use_regex = true, kinds = "table,view", table_path = ".*" }}',
         f'Jdbc {{ url = "jdbc:sqlite:{tmp_path}/target.db", generate_sink_sql = true, table = "${{table_name}}" }}',
     )
 
     receipt = run(path)
 
-    assert states(receipt) == {"good": "DONE", "odd": "ISOLATED", "hollow": "ISOLATED"}
-    odd = next(table for table in receipt.tables if table.table.endswith("odd"))
-    assert odd.cause is not None
-    assert "column 'v' has the type STRING, which cannot be read" in odd.cause.message
-    assert odd.cause.remedy == "leave the column out, or cast it to another type, with `query`"
+    assert states(receipt) == {"good": "DONE", "odd": "DONE", "hollow": "ISOLATED"}
+    hollow = next(table for table in receipt.tables if table.table.endswith("hollow"))
+    assert hollow.cause is not None and "no such table: main.base" in hollow.cause.message
     with sqlite3.connect(tmp_path / "target.db") as db:
         assert db.execute("SELECT * FROM good").fetchall() == [(1, "x")]
 
@@ -246,14 +244,16 @@ def test_a_column_of_an_unknown_type_fails_its_table_alone_in_other_databases(tm
 def test_events_tell_of_isolated_tables(tmp_path: Path) -> None:
     events: list[JobEvent] = []
     url = f"jdbc:sqlite:{sqlite_file(tmp_path)}"
-    path = job_file(tmp_path, f'Jdbc {{ url = "{url}", use_regex = true, table_path = ".*" }}', "Console {}")
+    path = job_file(
+        tmp_path, f'Jdbc {{ url = "{url}", use_regex = true, kinds = "table,view", table_path = ".*" }}', "Console {}"
+    )
 
     run(path, events=events)
 
     changed = [event for event in events if getattr(event, "state", None) is TableState.ISOLATED]
-    assert sorted(getattr(event, "name", "") for event in changed) == ["main.hollow", "main.odd"]
+    assert sorted(getattr(event, "name", "") for event in changed) == ["main.hollow"]
     logged = (tmp_path / "home" / "jobs" / "job" / "events.jsonl").read_text()
-    assert "which cannot be read" in logged
+    assert "no such table: main.base" in logged
 
 
 # ---------------------------------------------------------------- locks
