@@ -22,7 +22,7 @@ from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.work.unit import FailureKind
 
-SECONDS_MAX = 60
+SECONDS_MAX = 300  # a second on an idle machine
 NOT_STORED = {"lock", "job.log"}
 """What a driver holds, and what Spark says: nothing is read from them."""
 
