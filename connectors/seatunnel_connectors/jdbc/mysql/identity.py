@@ -16,7 +16,8 @@ LOST_BY = "emptied by TRUNCATE, or rebuilt by ALTER TABLE or OPTIMIZE TABLE"
 _CREATED = "created"
 _LISTS = ("innodb_sys_tables", "innodb_tables")
 """In MariaDB and before MySQL 8; since."""
-_NOT_TOLD = (1044, 1109, 1142, 1227)
+_NOT_TOLD = (1044, 1064, 1109, 1115, 1142, 1227, 1267)
+"""The list is not there or not for this user; or the server does not spell names as files."""
 _FILE = "CONVERT(CAST(CONVERT({} USING filename) AS BINARY) USING utf8mb4)"
 _FILE_NAME = f"SELECT CONCAT({_FILE.format('%s')}, '/', {_FILE.format('%s')}), @@lower_case_table_names"
 _BY_NAME = "BINARY name = BINARY %s OR BINARY LOWER(LEFT(name, %s)) = BINARY LOWER(%s)"
@@ -24,9 +25,9 @@ _BY_NAME = "BINARY name = BINARY %s OR BINARY LOWER(LEFT(name, %s)) = BINARY LOW
 
 def told_by(session: Session, database: str, table: str) -> str:
     """The list that has the number, and the table's name there; or that it goes by the time."""
-    [(name, folds)] = session.ask(_FILE_NAME, (database, table))
     for one in _LISTS:
         try:
+            [(name, folds)] = session.ask(_FILE_NAME, (database, table))
             session.ask(f"SELECT table_id FROM information_schema.{one} WHERE table_id = 0")
         except pymysql.Error as error:
             if not error.args or error.args[0] not in _NOT_TOLD:
