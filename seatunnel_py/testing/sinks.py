@@ -46,11 +46,18 @@ class SinkTarget:
         return pickle.loads(pickle.dumps(made)), self.factory.capabilities(options, table, context)
 
 
+MADE = "it is made, and can be sent to a worker"
+
+
 def check_sink(fresh: Callable[[int], SinkTarget]) -> Report:
     """Try everything that a sink promises. ``fresh`` makes a new, empty target for each number."""
     numbers = count()
     first = fresh(next(numbers))
-    capabilities = first.sink()[1]
+    declared: list[SinkCapabilities] = []
+    made = tried(MADE, lambda: declared.append(first.sink()[1]))
+    if made.verdict is Verdict.BROKEN:
+        return Report(first.factory.name, "nothing yet", (made,))
+    (capabilities,) = declared
     guarantee = capabilities.guarantee
     once, two_phase = guarantee > Guarantee.AT_LEAST_ONCE, guarantee is Guarantee.TWO_PHASE_COMMIT
     with tempfile.TemporaryDirectory(prefix="conformance-") as root:

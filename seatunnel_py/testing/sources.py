@@ -12,11 +12,22 @@ from seatunnel_py.testing.streams import Streaming
 __all__ = ["SourceTarget", "check_source"]
 
 
+MADE = "it is made, can be sent to a worker, and finds its splits"
+
+
+def _begun(target: SourceTarget) -> Reading:
+    return Reading(target) if target.source()[1].bounded else Streaming(target)
+
+
 def check_source(target: SourceTarget) -> Report:
     """Try everything that a source promises."""
-    capabilities = target.source()[1]
-    stream = None if capabilities.bounded else Streaming(target)
-    read = stream or Reading(target)
+    begun: list[Reading] = []
+    made = tried(MADE, lambda: begun.append(_begun(target)))
+    if made.verdict is Verdict.BROKEN:
+        return Report(target.factory.name, "nothing yet", (made,))
+    (read,) = begun
+    stream = read if isinstance(read, Streaming) else None
+    capabilities = read.capabilities
     again = capabilities.replayable
     once = "it declares that it cannot be read again"
     properties: list[tuple[str, Callable[[], str | None], bool, str]] = [

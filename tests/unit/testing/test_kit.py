@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import threading
 from ast import literal_eval
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -380,6 +381,33 @@ def test_a_source_that_others_write_to_is_disturbed(tmp_path: Path, determinism:
 
 def others(path: Path) -> None:
     path.write_text("300")
+
+
+@dataclass(frozen=True)
+class Locked(Countdown):
+    lock: Any = None
+
+
+class LockedFactory(CountdownFactory):
+    def create(self, options: CountdownOptions, context: StepContext) -> Source:
+        return Locked(options.start, options.batch, threading.Lock())
+
+
+class LockedSinkFactory(ToyFactory):
+    def create(self, options: LinesOptions, table: TableSchema, context: StepContext) -> Sink:
+        return Toy(threading.Lock(), "")  # type: ignore[arg-type]
+
+
+def test_what_cannot_be_sent_to_a_worker_is_a_finding(tmp_path: Path) -> None:
+    """P2, mistakes: a lock in a source ended the kit with a bare TypeError, and no report."""
+    source = check_source(SourceTarget(LockedFactory(), {"start": 3}))
+    sink = check_sink(lambda number: SinkTarget(LockedSinkFactory(""), {"directory": str(tmp_path)}, rows=list))
+
+    for report in (source, sink):
+        (finding,) = report.broken
+        assert "can be sent to a worker" in finding.property
+        assert "cannot pickle '_thread.lock' object" in finding.why
+        assert "Traceback" in report.text
 
 
 def test_the_report_says_how_large_the_state_of_a_split_is() -> None:
