@@ -138,6 +138,10 @@ class RetriableError(PluginError):
     """Trying the same unit again may help (a lost connection, a deadlock, a time-out)."""
 
 
+class TimeLimitError(RetriableError):
+    """The server ended a call that took too long: it may go better (a lock that is gone), but not often worth a try."""
+
+
 class GenerationLost(PluginError):
     """What splits and positions were valid for (an exported snapshot) is gone: neither the same unit nor any other of
     that generation can work again, and what was read under it is not of one moment with what is read later."""

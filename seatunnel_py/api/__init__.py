@@ -90,7 +90,15 @@ from seatunnel_py.api.types import (
     stored_as,
     to_arrow,
 )
-from seatunnel_py.errors import BadRows, FatalError, GenerationLost, NoWayOn, PluginError, RetriableError
+from seatunnel_py.errors import (
+    BadRows,
+    FatalError,
+    GenerationLost,
+    NoWayOn,
+    PluginError,
+    RetriableError,
+    TimeLimitError,
+)
 
 __all__ = [
     "BadRows",
@@ -164,6 +172,7 @@ __all__ = [
     "TablePath",
     "TableSchema",
     "TargetPlace",
+    "TimeLimitError",
     "TransactionEnd",
     "Transform",
     "TransformCapabilities",

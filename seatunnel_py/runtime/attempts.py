@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from seatunnel_py.errors import TimeLimitError
 from seatunnel_py.protocol.backoff import Backoff
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
@@ -32,6 +33,13 @@ class RetryPolicy:
             return 0.0
         longest = self.interval_seconds
         return Backoff(first=longest / 32, factor=5.0, longest=longest).pause(attempt)
+
+    @staticmethod
+    def restarts(failure: UnitFailure, *, bounded: bool) -> bool:
+        """Whether another life is worth it once all attempts of this one have failed so. What a server ends for its
+        time takes as long in the next one; a stream goes on trying."""
+        limited = bounded and failure.error_type.endswith(f".{TimeLimitError.__name__}")
+        return failure.kind is FailureKind.RETRIABLE and not limited
 
     def commit_may_pass(self, failure: UnitFailure, tries: int) -> bool:
         """Whether a commit that failed so often is tried again."""

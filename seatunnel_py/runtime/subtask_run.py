@@ -362,11 +362,11 @@ class SubtaskRun:
         is worth another life; an unbounded pipeline whose lives are used up goes on trying in the last one."""
         unit, command = self.unit, self.command
         assert unit is not None and command is not None, "no unit was under way"
-        line, at = self.line, self.line.now()
+        line, at, retry = self.line, self.line.now(), self.line.settings.retry
         line.failures[self.vertex.id] += 1
         if line.renewing.takes(self, failure):
             return
-        delay, passes = line.settings.retry.delay(failure, unit.id.attempt), failure.kind is FailureKind.RETRIABLE
+        delay, passes = retry.delay(failure, unit.id.attempt), retry.restarts(failure, bounded=line.bounded)
         if delay is None and passes and not line.bounded and not may_restart(line.coordinator, self.vertex.id, at):
             delay = max(FOR_EVER_SECONDS, line.settings.retry.interval_seconds)
         if delay is None:

@@ -15,9 +15,10 @@ import pytest
 
 from seatunnel_connectors.jdbc.factory import JdbcSourceFactory
 from seatunnel_connectors.jdbc.mysql.session import MysqlSession
-from seatunnel_connectors.jdbc.postgres.session import connect
+from seatunnel_connectors.jdbc.postgres.session import connect, explained, statements
 from seatunnel_connectors.jdbc.source import JdbcSource
 from seatunnel_connectors.jdbc.url import Address
+from seatunnel_py.api import TimeLimitError
 from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
 from tests.connectors.jdbc.copying import make_source
 
@@ -87,3 +88,14 @@ def until(condition: Any) -> None:
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.1)
+
+
+def test_a_statement_timeout_is_no_loss_of_the_connection(pg: PostgresPlace) -> None:
+    address = address_of({**pg.connection, "url": f"{pg.url}?options=-c%20statement_timeout%3D50"})
+    with (
+        pytest.raises(TimeLimitError, match="statement timeout") as raised,
+        explained("reading"),
+        statements(address) as db,
+    ):
+        db.execute("SELECT pg_sleep(5)")
+    assert "raise statement_timeout" in raised.value.remedy

@@ -41,3 +41,13 @@ def test_every_failure_comes_to_an_end(kind: FailureKind, times: int, interval: 
     delay = RetryPolicy(times, interval).delay(UnitFailure(kind, ""), attempt)
 
     assert delay is None or (0 <= delay <= interval and attempt < times)
+
+
+def test_what_a_server_ends_for_its_time_is_tried_in_one_life_only() -> None:
+    """P3-A7: a statement_timeout was tried 16 times. A stream goes on."""
+    limited = UnitFailure(FailureKind.RETRIABLE, "too long", error_type="seatunnel_py.errors.TimeLimitError")
+    away = UnitFailure(FailureKind.RETRIABLE, "away", error_type="seatunnel_py.errors.RetriableError")
+
+    assert RetryPolicy(3).delay(limited, 2) is not None and RetryPolicy(3).delay(limited, 3) is None
+    assert not RetryPolicy.restarts(limited, bounded=True)
+    assert RetryPolicy.restarts(limited, bounded=False) and RetryPolicy.restarts(away, bounded=True)

@@ -19,7 +19,7 @@ from seatunnel_connectors.jdbc import silence
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
 from seatunnel_connectors.jdbc.statements.flavor import Row, Session
 from seatunnel_connectors.jdbc.url import Address, report_unknown
-from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow, lock_timeout
+from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, TimeLimitError, borrow, lock_timeout
 
 KNOWN = frozenset(
     {
@@ -217,6 +217,9 @@ _REMEDIES = {
 }
 
 
+_TIME_LIMITS = (1969, 3024)
+
+
 @contextlib.contextmanager
 def explained(what: str) -> Iterator[None]:
     """Turn PyMySQL's errors into ours."""
@@ -229,6 +232,8 @@ def explained(what: str) -> Iterator[None]:
 def failure(error: Exception, what: str) -> PluginError:
     code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
     text = str(error.args[1] if len(error.args) > 1 else error)
+    if code in _TIME_LIMITS:
+        return TimeLimitError(f"{what}: {text}", "raise max_statement_time (max_execution_time) for this user")
     if isinstance(error, OSError) or code in _RETRIABLE:
         return RetriableError(f"{what}: {text}", _REMEDIES.get(code, "check that the server is up and can be reached"))
     return (BadRows if code in _BAD_ROWS else FatalError)(f"{what}: {text}", _REMEDIES.get(code, ""))

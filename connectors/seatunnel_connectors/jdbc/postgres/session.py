@@ -23,7 +23,7 @@ from seatunnel_connectors.jdbc import silence
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
 from seatunnel_connectors.jdbc.silence import IDLE_SECONDS, PROBE_SECONDS, PROBES, UNANSWERED_SECONDS
 from seatunnel_connectors.jdbc.url import Address, report_unknown
-from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow, lock_timeout
+from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, TimeLimitError, borrow, lock_timeout
 
 CLIENT_CHECK_SECONDS = 5
 Statements = psycopg.Connection[tuple[Any, ...]]
@@ -280,6 +280,8 @@ def failure(error: Exception, what: str) -> PluginError:
     state = str(getattr(error, "sqlstate", None) or "") or _state_of_refusal(reason)
     remedy = next((REMEDIES[state[:n]] for n in (5, 2) if state[:n] in REMEDIES), "")
     lost = not state and isinstance(error, psycopg.OperationalError | adbc.OperationalError)
+    if state == "57014" and "statement timeout" in reason:
+        return TimeLimitError(f"{what}: {reason}", remedy)
     if lost or state.startswith(_RETRIABLE):
         return RetriableError(f"{what}: {reason}", remedy or "check that the server is up and can be reached")
     if state.startswith(_BAD_ROWS):
