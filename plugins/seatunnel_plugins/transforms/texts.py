@@ -6,13 +6,15 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.row_text import text_of
+from seatunnel_connectors.value_text import decimal_text, iso_text
 from seatunnel_py.api import Column, DataType, Kind
+from seatunnel_py.api.types import TEMPORAL
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 # Arrow writes these as Java does; the others (floating point, times) go value by value.
-_CAST = frozenset({Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.NULL})
+_CAST = frozenset({Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.NULL})
 _CONTAINERS = frozenset({Kind.ARRAY, Kind.MAP, Kind.ROW, Kind.BYTES})
 
 
@@ -22,7 +24,8 @@ def is_scalar(column: Column) -> bool:
 
 
 def as_text(values: pa.Array, column: Column) -> pa.StringArray:
-    """The values as the peer's ``String.valueOf`` writes them; null stays null."""
+    """The values as Java's ``String.valueOf`` writes them; null stays null. A moment that Python has not (in another
+    year, or in nanoseconds) is written in ISO 8601."""
     import pyarrow as pa
 
     kind = column.dtype.kind
@@ -30,8 +33,17 @@ def as_text(values: pa.Array, column: Column) -> pa.StringArray:
         return values
     if kind in _CAST:
         return values.cast(pa.string())
+    if kind is Kind.DATE:
+        return iso_text(values)
+    if kind is Kind.DECIMAL:
+        return decimal_text(values)
+    if kind in TEMPORAL and column.dtype.unit:
+        return iso_text(values, "T")
     dtype = column.dtype
-    texts = [None if value is None else text_of(value, dtype) for value in values.to_pylist()]
+    try:
+        texts = [None if value is None else text_of(value, dtype) for value in values.to_pylist()]
+    except OverflowError:
+        return iso_text(values, "T")
     return pa.array(texts, pa.string())
 
 
