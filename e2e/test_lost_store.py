@@ -29,7 +29,7 @@ def test_a_lost_store_is_noticed_by_the_target(tmp_path: Path, databases: Databa
     again = seatunnel(tmp_path, *run)
     assert again.code == 1, again.out + again.err
     told = " ".join((again.out + again.err).split())
-    assert f"{databases.target}.public.events remembers the job job" in told
+    assert f"{databases.target}.public.events was loaded by another run of job 'job'" in told
     assert str(tmp_path / ".seatunnel/jobs/job/checkpoints") in told.replace(" ", ""), "both places are named"
     assert "go on with it" not in told, "it would be refused again"
     assert len(databases.rows(databases.target, "events")) == 10

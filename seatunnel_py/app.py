@@ -167,6 +167,8 @@ def run(
     if location and options.job_id and options.restore != LATEST:
         require_place(location, options.job_id, fresh=options.fresh)
     restored = restored_from(home, options, job.file.env)
+    if options.restore == LATEST and options.job_id:
+        _require_variables(home.place(options.job_id), job, options.variables)
     latest = options.restore == LATEST
     place = claim(job, home, options.job_id, fresh=options.fresh, restore=latest, savepoint=restored)
     try:
@@ -177,6 +179,17 @@ def run(
         if not latest:
             place.forget()
         raise
+
+
+def _require_variables(place: JobPlace, job: Job, given: Mapping[str, str]) -> None:
+    """Their names are remembered, not their values, for one may be a secret. Raises SeaTunnelError."""
+    had = (place.last_claim or {}).get("variables", ())
+    missing = [f"-i {name}=…" for name in had if name not in given and name in job.file.variables]
+    if missing:
+        raise SeaTunnelError(
+            f"the job was started with {', '.join(missing)}, which this command lacks",
+            "give the variables again: their values are not kept, for one may be a secret",
+        )
 
 
 def restored_from(home: Home, options: RunOptions, env: EnvOptions) -> str | None:
@@ -207,6 +220,7 @@ def claim(
     """A job id and its directory, with what is started there written down."""
     about: dict[str, Any] = {"job_file": job.file.path, "job_name": job.name, "config": job.file.redacted()}
     about |= {"error_location": job.file.env.error_location, "fresh": fresh}
+    about |= {"variables": sorted(job.file.given)}
     if savepoint is not None:
         about["savepoint"] = savepoint
     if job.file.env.checkpoint_location:

@@ -23,7 +23,7 @@ from seatunnel_py.cli.init import STDOUT
 from seatunnel_py.cli.terminal import say, say_document
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.plan.registry import BrokenPluginError, PluginKind, installed
-from seatunnel_py.runtime.home import Home
+from seatunnel_py.runtime.home import COPIES, Home
 
 PARALLELISM_MAX = 4
 PASSWORDS = {PluginKind.SOURCE: "SEATUNNEL_SOURCE_PASSWORD", PluginKind.SINK: "SEATUNNEL_TARGET_PASSWORD"}
@@ -96,7 +96,7 @@ def job_file(asked: Copy) -> str:
 
 def _kept(text: str) -> Path:
     """Where the job file of a copy lies, for whoever goes on with it."""
-    return Home.of_environment().path / "copies" / f"{hashlib.sha256(text.encode()).hexdigest()[:8]}.conf"
+    return Home.of_environment().path / COPIES / f"{hashlib.sha256(text.encode()).hexdigest()[:8]}.conf"
 
 
 def _end(kind: PluginKind, given: Shorthand) -> Shorthand:

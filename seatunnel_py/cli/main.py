@@ -16,11 +16,12 @@ from seatunnel_py.cli.files import keep_whole
 from seatunnel_py.cli.groups import jobs_app, quarantine_app, state_app
 from seatunnel_py.cli.patience import patience
 from seatunnel_py.cli.terminal import say
-from seatunnel_py.errors import JobFileError, SeaTunnelError
+from seatunnel_py.errors import JobFileError, Problem, SeaTunnelError
 
 app = typer.Typer(
     name="seatunnel",
     no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -90,7 +91,7 @@ def plan(
 
 @app.command(epilog="Example: seatunnel run configs/shop.conf -i day=2026-01-31 --only public.orders")
 def run(
-    job: JobArgument,
+    job: Annotated[Path | None, typer.Argument(help="job file: HOCON, or JSON when it ends in .json")] = None,
     variable: Variables = None,
     job_id: Annotated[str | None, typer.Option(help="a name for this run; default: a new one")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="forget the job, start anew beside visible rows")] = False,
@@ -118,6 +119,9 @@ def run(
     """
     from seatunnel_py.cli import run as command
 
+    if job is None:
+        remedy = "`seatunnel init` writes one to begin with; `seatunnel copy FROM TO` needs none."
+        raise JobFileError((Problem("run needs a job file", "command line", remedy=remedy),))
     request = command.Request(
         job, variables_of(variable), job_id, fresh, restore, tuple(only or ()), as_json, accept_changes, here
     )

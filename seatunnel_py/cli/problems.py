@@ -10,6 +10,7 @@ from typing import Any
 from seatunnel_py.cli import debugging
 from seatunnel_py.cli.terminal import Styled, say, say_json
 from seatunnel_py.errors import ExitCode, JobFileError, Problem, SeaTunnelError, TablesFailedError, UnreachableError
+from seatunnel_py.runtime.home import COPIES, Home
 from seatunnel_py.runtime.job_changes import ChangesRefused
 
 
@@ -74,6 +75,8 @@ def _parts(problem: Problem) -> Iterator[str | Styled]:
 def _place(problem: Problem) -> str:
     name = problem.file or "job"
     path = Path(name)
+    if path.parent == Home.of_environment().path / COPIES:
+        return f"the job of your command, line {problem.line} of {path}"
     if path.is_absolute() and path.is_relative_to(Path.cwd()):
         name = str(path.relative_to(Path.cwd()))
     return f"{name}:{problem.line}:{problem.column}" if problem.line else name

@@ -31,7 +31,7 @@ def timeline_text(timeline: Timeline) -> Iterator[str]:
     shown = len(timeline.failures)
     yield f"failures: {count(timeline.total)}" + (f", the last {shown} (--all shows them)" * (shown < timeline.total))
     for table, counts in list(timeline.counts.items())[:TABLES_MAX]:
-        yield f"  {table}: {', '.join(f'{count(number)} {what}' for what, number in counts.items())}"
+        yield f"  {table}: {', '.join(_times(number, what) for what, number in counts.items())}"
     for line in and_more(len(timeline.counts), TABLES_MAX, "tables"):
         yield f"  {line}"
     for one in timeline.failures:
@@ -42,6 +42,17 @@ def timeline_text(timeline: Timeline) -> Iterator[str]:
         good = "none" if one.checkpoint is None else str(one.checkpoint)
         last_good = f"last good checkpoint: {good}; " if one.table else ""
         yield f"      {last_good}{one.follows}"
+
+
+_ONE = {
+    "failed attempts": "failed attempt", "restarts": "restart", "ends": "end", "drivers lost": "driver lost",
+    "sinks left out": "sink left out", "checkpoints given up": "checkpoint given up",
+    "outages of the checkpoint store": "outage of the checkpoint store",
+}  # fmt: skip
+
+
+def _times(number: int, what: str) -> str:
+    return f"1 {_ONE.get(what, what)}" if number == 1 else f"{count(number)} {what}"
 
 
 def _who(one: Failure) -> str:

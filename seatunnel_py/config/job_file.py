@@ -37,7 +37,8 @@ O = TypeVar("O", bound=Options)  # noqa: E741
 
 @dataclass(frozen=True, slots=True)
 class JobFile:
-    """One job file with its variables filled in. ``digest`` identifies what it says, secrets apart."""
+    """One job file with its variables filled in. ``digest`` identifies what it says, secrets apart; ``variables``: the
+    names that it asks for; ``given``: those that the command line named."""
 
     path: str
     digest: str
@@ -47,6 +48,8 @@ class JobFile:
     sinks: tuple[StepNode, ...]
     notes: tuple[Problem, ...] = ()
     secrets: Secrets = field(default_factory=lambda: Secrets({}), repr=False)
+    variables: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
     env_tree: Node = field(default_factory=lambda: Node({}, Place("", 1, 1)), repr=False)
 
     @property
@@ -117,7 +120,8 @@ def loads(
     block = read(text, file, limits=limits)
     if not isinstance(block, Block):
         raise start.error("a job file is an object with env, source, transform and sink, not a list")
-    evaluation = Evaluation(Variables(variables or {}, environment), Includes(root, file, limits).load, start)
+    known = Variables(variables or {}, environment)
+    evaluation = Evaluation(known, Includes(root, file, limits).load, start)
     evaluation.add(block)
 
     problems = list(_misnamed_blocks(evaluation))
@@ -129,6 +133,7 @@ def loads(
             problems.append(start.problem(f"the job has no {kind}", remedy=remedy))
     if decrypt:
         steps = {kind: _decrypted(found, env, env_tree, problems) for kind, found in steps.items()}
+    notes += tuple(_unused(known))
     if collect is not None:
         collect += problems
     elif problems:
@@ -146,8 +151,17 @@ def loads(
         sinks=steps["sink"],
         notes=notes,
         secrets=Secrets(environment, tuple(directories)),
+        variables=frozenset(known.asked),
+        given=frozenset(known.given),
         env_tree=env_tree,
     )
+
+
+def _unused(variables: Variables) -> Iterator[Problem]:
+    """A variable that nobody asks for is often another one, misspelt."""
+    for name in sorted(variables.given.keys() - variables.asked):
+        near = nearest(name, sorted(variables.asked - variables.given.keys()))
+        yield Problem(f"-i {name}: the job file has no ${{{name}}}", "command line", suggestion=near)
 
 
 def resolve_step(

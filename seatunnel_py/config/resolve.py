@@ -188,6 +188,10 @@ def _problem(node: Node, model: type[Options], error: Any, path: str, hidden: fr
     message, suggestion = _message(kind, error["msg"]), ""
     if kind == "unknown_key":
         suggestion = _nearest_key(spot.names[-1], spot.model)
+        if of_env := _key_of_env(".".join(spot.names), spot.node):
+            return spot.place.problem(
+                message, path=spot.path(path), remedy=f"it stands in env: env {{ {of_env} = ... }}"
+            )
     elif kind == "missing":
         message = "required option is missing"
     elif kind in ("enum", "literal_error"):
@@ -206,6 +210,15 @@ def _shows(message: str, secret: str) -> bool:
     if len(secret) >= SHORT_SECRET:
         return secret in message
     return re.search(rf"(?<!\w){re.escape(secret)}(?!\w)", message) is not None
+
+
+def _key_of_env(name: str, node: Node) -> str:
+    """The option of ``env`` that was written into a step, as one name or as an object."""
+    from seatunnel_py.config.env import EnvOptions
+
+    keys = {key for info in describe(EnvOptions) for key in (info.key, *info.fallback)}
+    inner = node.value if isinstance(node.value, dict) else {}
+    return next((key for key in (name, *(f"{name}.{key}" for key in inner)) if key in keys), "")
 
 
 def _nearest_key(name: str, model: type[Options] | None) -> str:

@@ -62,9 +62,12 @@ class Variables:
 
     given: Mapping[str, str] = field(default_factory=dict, repr=False)
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    asked: set[str] = field(default_factory=set, compare=False)
+    """Every name that the job file has asked for."""
 
     def lookup(self, name: str, default: str | None = None) -> str | None:
         """The value of a name, or its default, or None where the reference has to stay as written."""
+        self.asked.add(name)
         if name in RESERVED or (name in SECRET_SCHEMES and default is not None):
             return None
         if name in self.given:
@@ -105,7 +108,7 @@ def parse_arguments(arguments: Iterable[str]) -> dict[str, str]:
             if not equals or not name:
                 # The argument may be a secret with its name forgotten: it is not repeated.
                 message = f"-i takes name=value; argument {ordinal} has a part without {'a name' if equals else '='}"
-                remedy = "Put a value with commas in brackets or double quotes." if "," in argument else ""
+                remedy = _COMMAS if "," in argument else ""
                 problems.append(Problem(message, "command line", remedy=remedy))
             elif not is_text(part):
                 problems.append(Problem(f"-i: argument {ordinal} is not UTF-8 text", "command line"))
@@ -122,6 +125,9 @@ def parse_arguments(arguments: Iterable[str]) -> dict[str, str]:
     if problems:
         raise JobFileError(tuple(problems))
     return given
+
+
+_COMMAS = """Commas separate variables. Put a value that holds commas in double quotes: -i 'name="a,b"'."""
 
 
 def _split(argument: str) -> list[str]:

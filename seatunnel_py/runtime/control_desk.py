@@ -91,7 +91,7 @@ class Desk:
         self._driver = driver
         self._lives = lives
         self._watch = Watch(driver, lives)
-        self._counters = Counters(self._run, driver.incarnation, lives)
+        self._counters = Counters(self._run, lives)
         self._poll()
 
     @property
@@ -206,7 +206,7 @@ class Desk:
         if not waiting:
             ends = {life.pipeline.name: life.state.value for life in lives}
             stopped = sum(state == TableState.STOPPED for state in ends.values())
-            self._answer(Answer(one.request.id, True, f"cancelled: {stopped} of {len(ends)} had work left", about=ends))
+            self._answer(Answer(one.request.id, True, _cancelled_text(stopped, len(ends)), about=ends))
         return waiting
 
     def _saved(self, one: _Open) -> dict[str, str]:
@@ -248,7 +248,7 @@ class Desk:
     def _kept(self, one: _Open, kept: Kept) -> None:
         name, begun = one.request.name, len(kept.checkpoints)
         about = {"savepoint": name, "path": kept.place, "checkpoints": kept.checkpoints, "absent": kept.absent}
-        text = f"savepoint {name}: {begun} of {begun + len(kept.absent)} tables had begun"
+        text = f"savepoint {name}: {begun} of {_tables(begun + len(kept.absent))} had begun"
         self._answer(Answer(one.request.id, True, text if kept.absent else f"savepoint {name}", about=about))
 
     def _not_kept(self, one: _Open, error: BaseException) -> None:
@@ -267,11 +267,11 @@ class Desk:
 
     def _explained(self, request: str, found: Sequence[Standing]) -> None:
         """What everything is at."""
-        answer = Answer(request, True, f"{len(found)} tables", about={"tables": [one.to_plain() for one in found]})
+        answer = Answer(request, True, _tables(len(found)), about={"tables": [one.to_plain() for one in found]})
         self._aside(partial(self._control.answer, answer), lambda _: None)
 
     def _tell(self, one: _Open, waiting: Mapping[str, str]) -> None:
-        text = f"{len(waiting)} left: {_named(waiting)}"
+        text = f"waiting for {_tables(len(waiting))}: {_named(waiting)}"
         if text != one.told:
             one.told = text
             self._aside(partial(self._control.tell, one.request.id, text), lambda _: None)
@@ -308,6 +308,16 @@ class Desk:
         if text != self._unheard:  # a store that is away for a night is told once
             self._unheard = text
             self._driver.tell(RequestAnswered("", "request", False, text, self._driver.now()))
+
+
+def _tables(number: int) -> str:
+    return f"{number} table{'s' * (number != 1)}"
+
+
+def _cancelled_text(stopped: int, asked: int) -> str:
+    """What was still at work, and what had ended before."""
+    done = f"; {_tables(asked - stopped)} had ended before" if asked > stopped else ""
+    return f"cancelled: {_tables(stopped)} stopped{done}"
 
 
 def _concerned(life: PipelineLife, tables: tuple[str, ...]) -> bool:

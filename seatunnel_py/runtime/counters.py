@@ -24,8 +24,8 @@ SHARE = 50  # of the time
 class Counters:
     """``lives`` may get more."""
 
-    def __init__(self, run: str, driver: int, lives: Mapping[str, PipelineLife]) -> None:
-        self._about = {"run": run, "driver": driver}
+    def __init__(self, run: str, lives: Mapping[str, PipelineLife]) -> None:
+        self._about = {"run": run}
         self._lives = lives
         self._tables: dict[str, list[dict[str, Any]]] = {}
         self._moved: set[str] = {life.id for life in lives.values()}

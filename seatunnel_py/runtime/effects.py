@@ -131,8 +131,8 @@ def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity, *, newest: int
             other = committer.begin(context, fresh=job.fresh)
         if other is not None:
             raise NoWayOn(
-                f"{node.shown} remembers the job {job.job_id} under the lineage {other[:8]}, of which its store "
-                f"{job.store} knows nothing: that has lost something, or is another one",
+                f"{node.shown} was loaded by another run of job {job.job_id!r} (lineage {other[:8]}), whose state is "
+                f"not in {job.store}",
                 f"give the job its store back; a job id of its own never meets another; or {BEGIN_ANEW}",
             )
         _require_known(node, asked.last_committed_by(node.step, node.sink, context), newest)

@@ -25,6 +25,7 @@ from seatunnel_py.api.private_files import make_private
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.runtime.job_place import JobPlace, how_it_ended, write_json
 
+COPIES = "copies"  # where the job files lie that commands have made
 HOME_VARIABLE = "SEATUNNEL_HOME"
 ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 ID_LENGTH_MAX = 100

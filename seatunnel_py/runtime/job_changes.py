@@ -46,6 +46,14 @@ class Needs(StrEnum):
     FRESH = "--fresh"
 
 
+class Of(StrEnum):
+    """What has changed."""
+
+    JOB_FILE = "the job file"
+    TABLE = "a source table"
+    NAME = "the name of a step"
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """``what`` is a table or a step; ``follows`` is what will happen."""
@@ -54,6 +62,7 @@ class Change:
     fate: Fate
     follows: str
     needs: Needs = Needs.NOTHING
+    of: Of = Of.JOB_FILE
 
     def __str__(self) -> str:
         needs = f" (wants {self.needs.value})" if self.needs else ""
@@ -116,6 +125,8 @@ def isolated_of(old: Mapping[str, Any], now: Described) -> Mapping[str, Any]:
 def changes(before: Described, now: Described) -> tuple[Change, ...]:
     """Table by table, then step by step."""
     old, new = before["pipelines"], now["pipelines"]
+    if renamed := tuple(_renamed(before["steps"], now["steps"])):
+        return renamed  # by its name a step is known: all else would only follow from that
     apart = isolated_of(old, now)
     old = {key: pipeline for key, pipeline in old.items() if key not in apart}
     found = list(_tables(old, new))
@@ -133,13 +144,35 @@ def refuse(found: Iterable[Change], *, accepted: bool) -> None:
     fresh = any(change.needs is Needs.FRESH for change in changes)
     asked = any(change.needs is Needs.ACCEPTANCE and not accepted for change in changes)
     if fresh or asked:
+        wanted = {change.of for change in changes if change.needs and (change.needs is Needs.FRESH or not accepted)}
+        what = Of.JOB_FILE if len(wanted) > 1 else wanted.pop()
         raise ChangesRefused(
-            "the job file has changed since the job stood where it is to go on from; nothing was started",
-            f"give it its old text back; or {BEGIN_ANEW}"
-            if fresh
-            else f"--accept-changes goes on like that; or {BEGIN_ANEW}",
+            f"{what.value} has changed since the job stood where it is to go on from; nothing was started",
+            _remedy(what, fresh=fresh),
             tuple(map(str, changes)),
         )
+
+
+def _remedy(what: Of, *, fresh: bool) -> str:
+    if what is Of.NAME:
+        return f"give the step its old name back, or the option `id` with that name; or {BEGIN_ANEW}"
+    if fresh:
+        return f"give it its old text back; or {BEGIN_ANEW}"
+    return f"--accept-changes goes on like that; or {BEGIN_ANEW}"
+
+
+def _renamed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    """Steps of which only the name is another one."""
+    gone = {_but_its_name(step): name for name, step in old.items() if name not in new}
+    for name, step in new.items():
+        if name not in old and (before := gone.get(_but_its_name(step))):
+            follows = f"is called {name} now, and nothing else of it has changed: `id = {before}` keeps the name it had"
+            yield Change(f"{step['kind']} {before}", Fate.CHANGED, follows, Needs.FRESH, Of.NAME)
+
+
+def _but_its_name(step: Mapping[str, Any]) -> str:
+    options = {key: value for key, value in step["options"].items() if key not in WIRING}
+    return repr((step["kind"], step["plugin"], sorted(options.items(), key=lambda one: one[0])))
 
 
 def _tables(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
@@ -179,7 +212,7 @@ def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Itera
             words = ", ".join([*(f"+ {one}" for one in more), *(f"- {one}" for one in less)])
             words = words or f"in another order, {', '.join(columns)}"
             follows = f"its columns: {words}; the target is not changed by that"
-            yield Change(f"table {table}", Fate.CHANGED, follows, Needs.ACCEPTANCE)
+            yield Change(f"table {table}", Fate.CHANGED, follows, Needs.ACCEPTANCE, Of.TABLE)
 
 
 def _digest(node: str, target: str) -> str:

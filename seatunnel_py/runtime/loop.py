@@ -178,11 +178,6 @@ class Driver:
             self.engine.stop()
 
     @property
-    def incarnation(self) -> int:
-        """Which of the job's drivers this is."""
-        return self._authority.incarnation
-
-    @property
     def resumable(self) -> bool:
         """Whether a pipeline that is not done has a checkpoint to go on from."""
         return any(life.resumable and life.state is not TableState.DONE for life in self._lives.values())

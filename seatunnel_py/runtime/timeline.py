@@ -20,6 +20,8 @@ from seatunnel_py.errors import NoWayOn, first_line
 KEPT = 20
 _SKIPPED = '"level": "DEBUG"'  # most lines, where there are any of that level
 
+NO_EXIT_RECORD = "The driver process ended without an exit record: it was killed, or the machine stopped."
+
 
 @dataclass(slots=True)
 class Failure:
@@ -86,7 +88,7 @@ class Timeline:
         self._settle("nothing yet" if alive else "its driver ended before anything followed")
         if self._drivers and not alive:
             driver = max(self._drivers)
-            dead = Failure("", driver, "driver", cause="it ended without a word: killed, or its machine was")
+            dead = Failure("", driver, "driver", cause=NO_EXIT_RECORD)
             dead.follows = "nobody has gone on with the job yet"
             self._book(dead, "(driver)", "drivers lost")
 
@@ -96,7 +98,7 @@ class Timeline:
         driver = line.get("driver")
         for older in sorted(self._drivers):
             gone = Failure(line["time"], older, "driver", follows=f"driver {driver} took over")
-            gone.cause = "it ended without a word (killed, or its machine was), or was overtaken"
+            gone.cause = f"{NO_EXIT_RECORD} Or this driver has taken over from it."
             self._book(gone, "(driver)", "drivers lost")
         self._settle(f"its driver ended; driver {driver} took over")
         self._open, self._drivers = {}, set() if driver is None else {driver}

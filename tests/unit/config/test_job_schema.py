@@ -32,7 +32,7 @@ def schema() -> Any:
     """As the command prints it, for that is what editors read."""
     with pytest.MonkeyPatch.context() as patch:
         printed: list[str] = []
-        patch.setattr(plugins.typer, "echo", printed.append)
+        patch.setattr(plugins, "say_document", printed.append)
         plugins.schema(None)
     return json.loads("".join(printed))
 
