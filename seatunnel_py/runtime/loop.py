@@ -28,6 +28,7 @@ from seatunnel_py.runtime.chains import JobIdentity
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore, FencedOff
 from seatunnel_py.runtime.control_desk import Desk
 from seatunnel_py.runtime.effects import as_failure
+from seatunnel_py.runtime.engine_calls import EngineCalls
 from seatunnel_py.runtime.events import JobEvent
 from seatunnel_py.runtime.finishing_apart import remainders
 from seatunnel_py.runtime.gathering import Gathering
@@ -46,13 +47,12 @@ from seatunnel_py.runtime.takeover import Authority
 from seatunnel_py.runtime.target_work import Failed, TargetWork, Then, Work
 from seatunnel_py.runtime.timers import Timers
 from seatunnel_py.runtime.unit_journal import JournalFile
-from seatunnel_py.work.chain import Chain
-from seatunnel_py.work.unit import FailureKind, Unit, UnitFailure, UnitId
+from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 LOOK_SECONDS = 5.0
 
 
-class Driver:
+class Driver(EngineCalls):
     """Runs the pipelines of one job to their ends. ``stop`` may be called from any thread or signal handler."""
 
     def __init__(
@@ -67,7 +67,6 @@ class Driver:
         clock: Clock,
         listen: Callable[[JobEvent], None],
     ) -> None:
-        self.engine: Engine
         self._await_engine = engine
         self.when_begun = HeldCalls()
         self._settings = settings = settings.isolating(several=len(pipelines) > 1 or bool(authority.apart))
@@ -100,7 +99,6 @@ class Driver:
         self._desk: Desk | None = None
         self.closed: set[str] = set()  # pipelines of which nothing is at work any more
         self.stopped_by = 0
-        self.first_unit_at: float | None = None
         self.last_commit_at: float | None = None
         self.first_row_at: float | None = None  # wall clock: measured by workers
 
@@ -282,20 +280,6 @@ class Driver:
 
     def owns(self, pipeline: str) -> None:
         self._owner |= dict.fromkeys((one.id for one in self._lives[pipeline].pipeline.vertices), self._lives[pipeline])
-
-    def register(self, chain: Chain) -> None:
-        self.engine.register(chain)
-
-    def submit(self, unit: Unit) -> None:
-        if self.first_unit_at is None:
-            self.first_unit_at = self.now()
-        self.engine.submit(unit)
-
-    def cancel(self, unit: UnitId) -> None:
-        self.engine.cancel(unit)
-
-    def abandon(self, unit: UnitId) -> None:
-        self.engine.abandon(unit)
 
     def after(self, key: tuple[Any, ...], seconds: float, call: Callable[[], None]) -> None:
         self._timers.after(key, self.now() + seconds, call)
