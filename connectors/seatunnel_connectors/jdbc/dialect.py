@@ -19,6 +19,7 @@ from seatunnel_py.api import (
     NativeForm,
     NativeReader,
     Position,
+    Rejected,
     Sink,
     SourceTable,
     Split,
@@ -101,8 +102,11 @@ class Dialect(ABC):
         """Open a view of these tables for planning splits, which readers can join where the database has such."""
 
     @abstractmethod
-    def read(self, address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:
-        """Read one split in order, bounded in memory."""
+    def read(
+        self, address: Address, table: SourceTable, split: Split, start: Position | None, *, tolerant: bool = False
+    ) -> Iterator[Batch | Rejected]:
+        """Read one split in order, bounded in memory. ``tolerant``: a row with a value that is not of its column's type
+        is yielded as Rejected, where the database hands out rows one by one; else its table is refused."""
 
     @abstractmethod
     def sink(self, request: SinkRequest) -> TableSink:

@@ -211,4 +211,4 @@ class JdbcReader(Reader):
         self.table = table
 
     def read(self, split: Split, start: Position | None) -> Iterator[Element]:
-        return dialect_of(self.address).read(self.address, self.table, split, start)
+        return dialect_of(self.address).read(self.address, self.table, split, start, tolerant=self.tolerant)

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from seatunnel_py.api import FatalError
+from seatunnel_py.api import FatalError, Rejected
 from seatunnel_py.api.resources import close_all
 from seatunnel_py.plan.conversions import conversions_of
 from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
-from tests.connectors.jdbc.copying import copy_tables
+from tests.connectors.jdbc.copying import copy_tables, make_source
 
 pytestmark = pytest.mark.mariadb
 
@@ -139,3 +139,23 @@ def test_a_geometry_keeps_its_reference_system(maria: MariadbPlace, pg: Postgres
     ewkb, plain = pg.rows("SELECT g, p FROM b.t ORDER BY id")[0]
     assert ewkb.hex()[:18] == "0103000020e6100000"
     assert plain.hex().upper() == maria.rows("SELECT HEX(ST_AsBinary(p)) FROM a.t WHERE id = 1")[0][0]
+
+
+def test_rows_without_a_counterpart_are_set_aside_where_the_job_allows_it(maria: MariadbPlace) -> None:
+    maria.run(
+        "SET SESSION sql_mode = ''",
+        "CREATE TABLE a.t (id int PRIMARY KEY, d date, t time, b tinyint(1))",
+        "INSERT INTO a.t VALUES (1, '2024-01-01', '12:00:00', 1), (2, '0000-00-00', NULL, 0), (3, NULL, '25:00:00', 0), "
+        "(4, '2024-01-01', NULL, 2), (5, NULL, NULL, NULL)",
+    )
+    source = make_source(maria.source(table_path="a.t"))
+    [table] = source.tables()
+    [split] = source.enumerator([table], None).discover()
+    reader = source.reader(table)
+    reader.tolerant = True
+
+    *good, rejected = reader.read(split, None)
+
+    assert [row for one in good for row in one.data["id"].to_pylist()] == [1, 5]  # type: ignore[union-attr]
+    assert isinstance(rejected, Rejected) and rejected.end and rejected.end.value == {"after": 5}
+    assert len(rejected.reasons) == 3 and "column 't' holds 25:00:00" in rejected.reasons[1]

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from seatunnel_py.api import FatalError
+from seatunnel_py.api import FatalError, Rejected
 from seatunnel_py.plan.conversions import conversions_of, words
 from tests.connectors.jdbc.conftest import PostgresPlace
-from tests.connectors.jdbc.copying import Copied, copy_tables
+from tests.connectors.jdbc.copying import Copied, copy_tables, make_source
 from tests.connectors.jdbc.test_sqlite import Files, files
 
 __all__ = ["files"]
@@ -229,3 +229,27 @@ def test_what_sqlite_would_change_is_refused_by_value(
         copy_tables(pg.source(table_path="a.t"), files.sink(table="t"))
 
     assert files.rows("b", "SELECT x FROM t") == [(found,)]
+
+
+def test_rows_of_other_values_are_set_aside_where_the_job_allows_it(files: Files) -> None:
+    """The others of their batch arrive, and the position behind all of them is reached."""
+    files.run(
+        "a",
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, n INT, d DATE);"
+        "INSERT INTO t VALUES (1, 1, '2024-01-01'), (2, 1.5, '2024-01-01'), (3, 3, 7), (4, 4, NULL), (5, 'x', x'00')",
+    )
+    source = make_source(files.source(table_path="t"))
+    [table] = source.tables()
+    [split] = source.enumerator([table], None).discover()
+    reader = source.reader(table)
+    reader.tolerant = True
+
+    *good, rejected = reader.read(split, None)
+
+    assert [row for one in good for row in one.data["id"].to_pylist()] == [1, 4]  # type: ignore[union-attr]
+    assert isinstance(rejected, Rejected) and rejected.end and rejected.end.value == {"after": 5}
+    assert [reason.partition("column ")[2][:40] for reason in rejected.reasons] == [
+        "'n' is declared as int, but holds 1.5", "'d' is declared as date, but holds 7; sa",
+        "'n' is declared as int, but holds 'x'",
+    ]  # fmt: skip
+    assert rejected.data["raw"].to_pylist()[2] == b'{"id": 5, "n": "x", "d": "00"}'

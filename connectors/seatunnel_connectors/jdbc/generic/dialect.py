@@ -17,16 +17,17 @@ from seatunnel_connectors.jdbc.generic.session import GenericSession, explained,
 from seatunnel_connectors.jdbc.kinds import Choice
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableKind
 from seatunnel_connectors.jdbc.request import TableRequest
+from seatunnel_connectors.jdbc.set_aside import elements
 from seatunnel_connectors.jdbc.source import Hints, hints_of, range_of
 from seatunnel_connectors.jdbc.splits import DIVISIBLE, Probe, as_plain
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
     Batch,
     Column,
-    FatalError,
     Kind,
     Position,
     PrimaryKey,
+    Rejected,
     SourceTable,
     Split,
     TablePath,
@@ -53,8 +54,10 @@ class GenericDialect(Dialect):
     def snapshot(self, address: Address, tables: Sequence[SourceTable]) -> Snapshot:
         return GenericSnapshot(address)
 
-    def read(self, address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:
-        return _read(address, table, split, start)
+    def read(
+        self, address: Address, table: SourceTable, split: Split, start: Position | None, *, tolerant: bool = False
+    ) -> Iterator[Batch | Rejected]:
+        return _read(address, table, split, start, tolerant=tolerant)
 
     def sink(self, request: SinkRequest) -> TableSink:
         return GenericSink(request, GenericFlavor(request.address))
@@ -205,7 +208,9 @@ def _literal(dtype: Kind, text: str) -> str:
     return words.get(dtype, "") + quoted
 
 
-def _read(address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:
+def _read(
+    address: Address, table: SourceTable, split: Split, start: Position | None, *, tolerant: bool
+) -> Iterator[Batch | Rejected]:
     hints = hints_of(table)
     schema = table.schema.arrow()
     what = f"reading table {table.schema.path}, split {split.id}"
@@ -219,17 +224,24 @@ def _read(address: Address, table: SourceTable, split: Split, start: Position | 
         begin = start
         try:
             for part in rows.partitions(BATCH_ROWS):
-                values = list(zip(*part, strict=True))
-                try:
+                block = list(part)
+
+                def make(first: int, length: int, rows: list[Any] = block) -> pa.RecordBatch:
+                    values = list(zip(*rows[first : first + length], strict=True))
                     arrays = [
                         types.to_column(list(values[at]), column.dtype, schema.field(at).type, column.name)
                         for at, column in enumerate(table.schema.columns)
                     ]
-                except ValueError as error:
-                    raise FatalError(f"{what}: {error}") from None
-                data = pa.RecordBatch.from_arrays(arrays, schema=schema)
-                end = Position({"after": as_plain(data.column(key_at)[-1].as_py())}) if in_order else None
-                yield Batch(table.schema.path, data, end=end, start=begin)
+                    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+                def row(at: int, rows: list[Any] = block) -> dict[str, Any]:
+                    return dict(zip(table.schema.names, rows[at], strict=True))
+
+                end = Position({"after": as_plain(block[-1][key_at])}) if in_order else None
+                yield from elements(
+                    table.schema.path, len(block), make, row, start=begin, end=end, tolerant=tolerant, what=what,
+                    remedy="correct the value, or cast the column with `query`",
+                )  # fmt: skip
                 begin = end
         except GeneratorExit:
             rows.close()

@@ -16,7 +16,7 @@ from seatunnel_connectors.jdbc.mysql.sink import MysqlSink
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, Position, SourceTable, Split
+from seatunnel_py.api import Batch, Position, Rejected, SourceTable, Split
 
 
 class MysqlDialect(Dialect):
@@ -45,8 +45,10 @@ class MysqlDialect(Dialect):
     def snapshot(self, address: Address, tables: Sequence[SourceTable]) -> Snapshot:
         return reading.MysqlSnapshot(address)
 
-    def read(self, address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:
-        return reading.read(address, table, split, start)
+    def read(
+        self, address: Address, table: SourceTable, split: Split, start: Position | None, *, tolerant: bool = False
+    ) -> Iterator[Batch | Rejected]:
+        return reading.read(address, table, split, start, tolerant=tolerant)
 
     def blocked_by(self, address: Address) -> Sequence[str]:
         return locks.blocked_by(address)

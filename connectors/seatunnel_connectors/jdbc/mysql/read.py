@@ -16,10 +16,11 @@ import pyarrow as pa
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW, Snapshot
 from seatunnel_connectors.jdbc.mysql import types, wire
 from seatunnel_connectors.jdbc.mysql.session import explained, literal, quote, reading_url, sessions
+from seatunnel_connectors.jdbc.set_aside import elements
 from seatunnel_connectors.jdbc.source import Hints, hints_of, range_of
 from seatunnel_connectors.jdbc.splits import Probe, as_plain
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, FatalError, Position, RetriableError, SourceTable, Split
+from seatunnel_py.api import Batch, FatalError, Position, Rejected, RetriableError, SourceTable, Split
 
 BATCH_ROWS = 20_000
 BATCH_BYTES = 16 << 20
@@ -27,13 +28,15 @@ PAGE_ROWS = 100_000  # what may be read in vain when a unit ends
 PAGE_BYTES = 64 << 20  # ConnectorX reads so far ahead
 
 
-def read(address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:
+def read(
+    address: Address, table: SourceTable, split: Split, start: Position | None, *, tolerant: bool = False
+) -> Iterator[Batch | Rejected]:
     hints = hints_of(table)
     what = f"reading table {table.schema.path}, split {split.id}"
     page = rows_within(PAGE_BYTES, PAGE_ROWS, table)
     if not hints.ordered or split.payload.get("nulls"):
         for data in _query(address, _select(hints, split, None, page), table, what):
-            yield Batch(table.schema.path, data)
+            yield from _elements(table, data, None, None, what, tolerant=tolerant)
         return
     key_at = table.schema.names.index(hints.key)
     begin = start
@@ -42,7 +45,7 @@ def read(address: Address, table: SourceTable, split: Split, start: Position | N
         for data in _query(address, _select(hints, split, begin, page), table, what):
             rows += data.num_rows
             end = Position({"after": as_plain(data.column(key_at)[-1].as_py())})
-            yield Batch(table.schema.path, data, end=end, start=begin)
+            yield from _elements(table, data, begin, end, what, tolerant=tolerant)
             begin = end
         if rows < page:
             return
@@ -72,13 +75,12 @@ def _select(hints: Hints, split: Split, after: Position | None, page: int) -> st
 
 
 def _query(address: Address, sql: str, table: SourceTable, what: str) -> Iterator[pa.RecordBatch]:
-    """The batches of one query, as declared. A reader that is left early reads on to the end without looking."""
-    schema = table.schema.arrow()
+    """The batches of one query, as they come. A reader that is left early reads on to the end without looking."""
     batches = _batches(address, sql, rows_within(BATCH_BYTES, BATCH_ROWS, table), what)
     try:
         for found in batches:
             if found.num_rows:
-                yield _declared(found, schema, what)
+                yield found
     except GeneratorExit:
         for _ in batches:
             pass
@@ -113,12 +115,21 @@ def _failure(error: BaseException, what: str) -> BaseException:
     return FatalError(f"{what}: {text}", PLANNED_ANEW if changed else "cast the column with `query`")
 
 
-def _declared(found: pa.RecordBatch, schema: pa.Schema, what: str) -> pa.RecordBatch:
-    try:
-        arrays = [wire.from_wire(found.column(at), field.type, field.name) for at, field in enumerate(schema)]
-    except ValueError as error:
-        raise FatalError(f"{what}: {error}", f"replace the value with `query`; {PLANNED_ANEW}") from None
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+def _elements(
+    table: SourceTable, found: pa.RecordBatch, start: Position | None, end: Position | None, what: str, *,
+    tolerant: bool,
+) -> Iterator[Batch | Rejected]:  # fmt: skip
+    schema = table.schema.arrow()
+
+    def make(first: int, length: int) -> pa.RecordBatch:
+        part = found.slice(first, length)
+        arrays = [wire.from_wire(part.column(at), field.type, field.name) for at, field in enumerate(schema)]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    return elements(
+        table.schema.path, found.num_rows, make, lambda at: dict(found.slice(at, 1).to_pylist()[0]), start=start,
+        end=end, tolerant=tolerant, what=what, remedy=f"replace the value with `query`; {PLANNED_ANEW}",
+    )  # fmt: skip
 
 
 class MysqlSnapshot(Snapshot):

@@ -17,7 +17,7 @@ from seatunnel_connectors.jdbc.postgres.sink import PostgresSink
 from seatunnel_connectors.jdbc.postgres.snapshot import PostgresSnapshot
 from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, NativeForm, NativeReader, Position, SourceTable, Split
+from seatunnel_py.api import Batch, NativeForm, NativeReader, Position, Rejected, SourceTable, Split
 
 _WHO = """
     SELECT 'PostgreSQL ' || current_setting('server_version'), current_user, current_database(),
@@ -46,7 +46,9 @@ class PostgresDialect(Dialect):
     def snapshot(self, address: Address, tables: Sequence[SourceTable]) -> Snapshot:
         return PostgresSnapshot(address, tables)
 
-    def read(self, address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:
+    def read(
+        self, address: Address, table: SourceTable, split: Split, start: Position | None, *, tolerant: bool = False
+    ) -> Iterator[Batch | Rejected]:
         return reading.read(address, table, split, start)
 
     def native_form(self, table: SourceTable) -> NativeForm | None:

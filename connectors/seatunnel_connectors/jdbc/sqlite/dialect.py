@@ -17,7 +17,7 @@ from seatunnel_connectors.jdbc.sqlite.flavor import FLAVOR
 from seatunnel_connectors.jdbc.sqlite.session import explained, sessions
 from seatunnel_connectors.jdbc.statements.sink import StatementSink
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, FatalError, Position, SourceTable, Split
+from seatunnel_py.api import Batch, FatalError, Position, Rejected, SourceTable, Split
 
 
 class SqliteDialect(Dialect):
@@ -41,8 +41,10 @@ class SqliteDialect(Dialect):
     def snapshot(self, address: Address, tables: Sequence[SourceTable]) -> Snapshot:
         return reading.SqliteSnapshot(address)
 
-    def read(self, address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:
-        return reading.read(address, table, split, start)
+    def read(
+        self, address: Address, table: SourceTable, split: Split, start: Position | None, *, tolerant: bool = False
+    ) -> Iterator[Batch | Rejected]:
+        return reading.read(address, table, split, start, tolerant=tolerant)
 
     def physical_splits(self, table: SourceTable, parts: int, generation: str) -> list[Split] | None:
         return reading.row_id_ranges(table, parts)

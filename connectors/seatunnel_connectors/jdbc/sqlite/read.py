@@ -9,18 +9,21 @@ from typing import Any
 import pyarrow as pa
 
 from seatunnel_connectors.jdbc.dialect import Snapshot
+from seatunnel_connectors.jdbc.set_aside import elements
 from seatunnel_connectors.jdbc.source import hints_of, range_of
 from seatunnel_connectors.jdbc.splits import Probe, as_plain, even_bounds
 from seatunnel_connectors.jdbc.sqlite.describe import row_id
 from seatunnel_connectors.jdbc.sqlite.session import explained, literal, quote, sessions
 from seatunnel_connectors.jdbc.sqlite.values import Moment, moment_of, to_column
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, FatalError, Position, SourceTable, Split
+from seatunnel_py.api import Batch, Position, Rejected, SourceTable, Split
 
 BATCH_ROWS = 10_000
 
 
-def read(address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:
+def read(
+    address: Address, table: SourceTable, split: Split, start: Position | None, *, tolerant: bool = False
+) -> Iterator[Batch | Rejected]:
     hints = hints_of(table)
     row = row_id(table.schema.names)
     by_row_id = bool(hints.pages)
@@ -46,7 +49,7 @@ def read(address: Address, table: SourceTable, split: Split, start: Position | N
     with explained(what), sessions(address, writing=False) as session:
         cursor = session.db.execute(sql)
         try:
-            yield from _batches(cursor, table, by_row_id, start, what, moment)
+            yield from _batches(cursor, table, by_row_id, start, what, moment, tolerant)
         except GeneratorExit:
             return
         finally:
@@ -54,21 +57,29 @@ def read(address: Address, table: SourceTable, split: Split, start: Position | N
 
 
 def _batches(
-    cursor: sqlite3.Cursor, table: SourceTable, by_row_id: bool, start: Position | None, what: str, moment: Moment
-) -> Iterator[Batch]:
-    schema = table.schema.arrow()
+    cursor: sqlite3.Cursor, table: SourceTable, by_row_id: bool, start: Position | None, what: str, moment: Moment,
+    tolerant: bool,
+) -> Iterator[Batch | Rejected]:  # fmt: skip
+    names, schema = table.schema.names, table.schema.arrow()
     begin = start
     while rows := cursor.fetchmany(BATCH_ROWS):
-        values = list(zip(*rows, strict=True))
-        try:
+
+        def make(first: int, length: int, rows: list[Any] = rows) -> pa.RecordBatch:
+            values = list(zip(*rows[first : first + length], strict=True))
             arrays = [
                 to_column(values[at], column.dtype, column.name, moment)
                 for at, column in enumerate(table.schema.columns)
             ]
-        except ValueError as error:
-            raise FatalError(f"{what}: {error}", "correct the value, or cast the column with `query`") from None
+            return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+        def row(at: int, rows: list[Any] = rows) -> dict[str, Any]:
+            return dict(zip(names, rows[at], strict=False))
+
         end = Position({"after": as_plain(rows[-1][-1])}) if by_row_id else None
-        yield Batch(table.schema.path, pa.RecordBatch.from_arrays(arrays, schema=schema), end=end, start=begin)
+        yield from elements(
+            table.schema.path, len(rows), make, row, start=begin, end=end, tolerant=tolerant, what=what,
+            remedy="correct the value, or cast the column with `query`",
+        )  # fmt: skip
         begin = end
 
 
