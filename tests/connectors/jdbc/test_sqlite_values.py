@@ -154,7 +154,7 @@ def test_plan_names_what_a_declared_type_does_not_say(files: Files) -> None:
     assert named(copied) == {
         "s": "STRING, each value as its text -> TEXT (numbers as their digits)",
         "f": "no type, each value as its text -> TEXT (numbers as their digits)",
-        "b": "BLOB, a text as its UTF-8 bytes -> BLOB",
+        "b": "BLOB, a text as its bytes -> BLOB (texts as their UTF-8 bytes)",
         "j": "JSON, each value as its text -> TEXT (numbers as their digits)", "n": "NUMERIC -> DECIMAL_TEXT (its digits as text)", "d": "double -> DOUBLE (-0.0 is stored as 0)",
     }  # fmt: skip
 

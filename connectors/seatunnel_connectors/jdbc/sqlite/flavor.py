@@ -76,8 +76,11 @@ class SqliteFlavor(Flavor):
         return values.stored(array, column, shown)
 
     def changed(self, column: Column, there: TargetColumn) -> str:
-        if column.dtype == NUMBER and types.affinity(there.shown) == "TEXT":
+        number = column.dtype.kind is Kind.DECIMAL or column.dtype == NUMBER
+        if number and types.affinity(there.shown) == "TEXT":
             return "its digits as text"
+        if column.converted_from.endswith(types.AS_BYTES):
+            return "texts as their UTF-8 bytes"
         if column.converted_from.endswith(types.AS_TEXT):
             return "numbers as their digits"
         return "-0.0 is stored as 0" if column.dtype.kind in (Kind.FLOAT, Kind.DOUBLE) else ""

@@ -11,7 +11,7 @@ from seatunnel_py.api.types import NANOSECONDS, NUMBER, PRECISION_MAX, STRING, d
 
 EXACT_DIGITS = 15  # what a NUMERIC column, which stores floats, keeps of a decimal
 
-AS_TEXT = ", each value as its text"
+AS_TEXT, AS_BYTES = ", each value as its text", ", a text as its bytes"
 
 _NAMES = {
     Kind.BOOLEAN: ("boolean", "bool", "bit"),
@@ -63,7 +63,7 @@ def read_as(declared: str) -> Reading:
     if kind in (Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ) and first > 6:
         return Reading(DataType(kind, unit=NANOSECONDS))
     if kind is Kind.BYTES:
-        return Reading(DataType(kind), said=f"{declared}, a text as its UTF-8 bytes")
+        return Reading(DataType(kind), said=declared + AS_BYTES)
     if kind is Kind.STRING:
         return Reading(STRING, first, "" if affinity(declared) == "TEXT" else declared + AS_TEXT)
     return Reading(DataType(kind))
