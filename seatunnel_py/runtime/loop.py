@@ -212,12 +212,11 @@ class Driver(EngineCalls):
 
     def cancel_all(self, lives: Iterable[PipelineLife], why: str, *, whole: bool) -> None:
         """End these at once; ``whole``: they are all there are, and the job ends."""
-        failure = UnitFailure(FailureKind.FATAL, why)
         if whole:
             self.stop_waiting(ExitCode.TERMINATED, why)
         for life in list(lives):
             self._admission.skip(life)
-            life.stop(failure, keep=False)
+            life.stop(UnitFailure(FailureKind.FATAL, why), keep=False)
 
     def stop_waiting(self, exit_code: int, why: str = "the job was stopped") -> None:
         """No pipeline begins any more."""
@@ -269,9 +268,8 @@ class Driver(EngineCalls):
     def _stop_all(self, exit_code: int, why: str) -> None:
         again = bool(self.stopped_by)
         self.stop_waiting(exit_code, why)
-        failure = UnitFailure(FailureKind.FATAL, why)
         for life in list(self._lives.values()):
-            life.stop(failure, keep=not life.bounded and not again)
+            life.stop(UnitFailure(FailureKind.FATAL, why), keep=not life.bounded and not again)
 
     # ---------------------------------------------------------------- the world of a pipeline
 
@@ -354,14 +352,11 @@ class Driver(EngineCalls):
             crash_points.completed(record.kind).hit()
 
     def taken(self, pipeline: str, subtask: Subtask) -> tuple[Taken, ...]:
-        mine = self._journal.journal.taken.get((pipeline, subtask), {})
-        return tuple(mine[number] for number in sorted(mine))
+        return self._journal.journal.taken_by(pipeline, subtask)
 
     def read_limit(self, source: str) -> ReadLimit | None:
         rows, size = self._settings.read_rows, self._settings.read_bytes
-        if rows is None and size is None:
-            return None
-        return self._limits.setdefault(source, ReadLimit(rows, size))
+        return None if rows is size is None else self._limits.setdefault(source, ReadLimit(rows, size))
 
     def exchanged(self) -> int:
         return sum(life.segments.size for life in self._lives.values())

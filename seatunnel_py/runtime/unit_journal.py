@@ -93,6 +93,11 @@ class Journal:
             for key in [key for key in of_subtasks if key[0] == pipeline]:
                 del of_subtasks[key]
 
+    def taken_by(self, pipeline: str, subtask: Subtask) -> tuple[Taken, ...]:
+        """Its entries, in order."""
+        mine = self.taken.get((pipeline, subtask), {})
+        return tuple(mine[number] for number in sorted(mine))
+
     def forget(self, pipeline: str, record: CheckpointRecord) -> None:
         """A record of this pipeline is durable: what it holds nobody will ask the journal for."""
         for subtask, snapshot in record.snapshots.items():
