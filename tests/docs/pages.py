@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.docs import states, walk
+from tests.docs import states, trials, walk
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES: Mapping[str, Callable[[], str]] = {"protocol-states.md": states.page, "protocol-walk.md": walk.page}
+PAGES: Mapping[str, Callable[[], str]] = {
+    "protocol-states.md": states.page,
+    "protocol-walk.md": walk.page,
+    "trials.md": trials.page,
+}
 
 
 def main() -> None:
