@@ -149,10 +149,14 @@ def _canonical(distribution: str) -> str:
 
 def _misplaced_entry(kind: PluginKind, name: str) -> str:
     """An entry point of that name in another group: a slip in a pyproject.toml, which looks as if nothing was there."""
-    groups = {one.group for one in PluginKind}
+    groups = {one.group: one for one in PluginKind}
     points = importlib.metadata.entry_points()
     for point in (point for group in points.groups for point in points.select(group=group)):
         if point.name.lower() == name.lower() and point.group.startswith(f"{PROJECT}.") and point.group != kind.group:
+            if _canonical(_distribution(point)) == DISTRIBUTION:
+                return (
+                    f"{point.name} is a {groups[point.group].value}; `seatunnel plugins list` shows the {kind.value}s"
+                )
             unknown = "" if point.group in groups else ", which is no group of plugins"
             return (
                 f"{_distribution(point)} names {point.name!r} in the entry points {point.group!r}{unknown}; "

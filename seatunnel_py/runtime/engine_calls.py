@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from seatunnel_py.runtime.ports import Engine
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.unit import Unit, UnitId
 
 
-class EngineCalls:
+class EngineCalls(ABC):
     """The part of the driver's ``World`` that is the engine's. ``first_unit_at``: when the first unit was handed in."""
 
     engine: Engine
     first_unit_at: float | None = None
 
+    @abstractmethod
     def now(self) -> float:
-        raise NotImplementedError
+        """The driver's clock."""
 
     def register(self, chain: Chain) -> None:
         self.engine.register(chain)

@@ -22,6 +22,8 @@ SESSION_SETTINGS: Mapping[str, str] = {
     # A bad cast, an overflow or a division by zero is an error, as it is with the peer, and not a silent null.
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "false",
+    # The job file has replaced its variables: Spark would make empty text of one that has no value.
+    "spark.sql.variable.substitute": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.pyspark.jvmStacktrace.enabled": "false",
 }

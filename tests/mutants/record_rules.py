@@ -50,6 +50,22 @@ MUTANTS: tuple[Mutant, ...] = (
         CLAIMS,
     ),
     Mutant(
+        "claims that contradict each other are believed",
+        "claims.py",
+        "        if claim.incarnation in seen:\n",
+        "        if False:\n",
+        "CL6, I17",
+        CLAIMS,
+    ),
+    Mutant(
+        "a claim that begins where an earlier driver began is believed",
+        "claims.py",
+        "if claim.continues_of in seen and claim.first <= seen[claim.continues_of].first:",
+        "if False:",
+        "CL6, I11",
+        CLAIMS,
+    ),
+    Mutant(
         "an older record is taken where the newest cannot be read",
         "claims.py",
         "    last = chain[-1] if chain else None\n",

@@ -195,3 +195,10 @@ def test_rows_for_a_preview(analyst: Analyst) -> None:
 
     assert answer.column("id").to_pylist() == [4, 6]
     assert [str(time) for time in answer.column("clock").to_pylist()] == ["00:00:00.000002", "00:00:00.000003"]
+
+
+def test_a_variable_without_a_value_stays_as_it_is_written(analyst: Analyst) -> None:
+    """P3-F10: the job file's note says so, and Spark made it empty text."""
+    analysis = analyst.analyse("select '${nope}' as c from dual", ONE, "seatunnel")
+    rows = pa.Table.from_pylist([dict.fromkeys(ONE["orders-1"].names)], schema=ONE["orders-1"].arrow())
+    assert analyst.rows(analysis.query, {"orders-1": rows}).to_pylist() == [{"c": "${nope}"}]
