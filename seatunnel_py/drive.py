@@ -13,6 +13,7 @@ from typing import Any
 from seatunnel_py.api.factory import JobMode
 from seatunnel_py.config.env import RequiredGuarantee
 from seatunnel_py.errors import PluginError
+from seatunnel_py.plan.conversions import total
 from seatunnel_py.plan.isolated import IsolatedTable
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.plan.steps import Job
@@ -87,13 +88,24 @@ def drive(
     run.leave(driver)
     left = driver.end_lineage()
     ended = time.time()
-    notes = (*job.notes, *run.opened.notes(), *quarantine.notes(place.job_id, tables), *driver.swept(), *left)
+    notes = (
+        *job.notes, *run.opened.notes(), *quarantine.notes(place.job_id, tables), *driver.swept(), *left,
+        *_converted(tables),
+    )  # fmt: skip
     seconds = _seconds(driver, began, started, ended)
     which = run.authority.incarnation, place.driver
     receipt = Receipt(place.job_id, job.name, tables, seconds, notes, driver.stopped_by, *which)
     receipt = run.tell_end(receipt)
     tell(JobEnded(receipt, ended))
     return receipt, driver.resumable or bool(apart)
+
+
+def _converted(tables: Sequence[TableReceipt]) -> tuple[str, ...]:
+    """How many columns have arrived in another form, where any have."""
+    arrived = (table for table in tables if table.state is TableState.DONE)
+    changed = ((table.table, one.checked) for table in arrived for into in table.targets for one in into.conversions)
+    found = total(changed)
+    return (f"{found}: `seatunnel plan` names them",) if found else ()
 
 
 def _receipt(one: IsolatedTable) -> TableReceipt:

@@ -29,18 +29,17 @@ def words(conversion: Mapping[str, Any]) -> str:
     return f"{conversion['source']} -> {conversion['target']}{note}"
 
 
-def total(sinks: Iterable[Mapping[str, Any]]) -> str:
-    """How many columns of how many tables are converted; empty: none."""
-    tables: Counter[str] = Counter()
+def total(tables: Iterable[tuple[str, bool]]) -> str:
+    """How many columns of how many tables are converted, from (table, tested) of each column; empty: none."""
+    found: Counter[str] = Counter()
     checked = 0
-    for sink in sinks:
-        for one in sink.get("conversions", ()):
-            tables[sink["table"]] += 1
-            checked += bool(one["checked"])
-    if not tables:
+    for table, tested in tables:
+        found[table] += 1
+        checked += tested
+    if not found:
         return ""
-    columns = sum(tables.values())
-    of = _counted(len(tables), "table")
+    columns = sum(found.values())
+    of = _counted(len(found), "table")
     return f"{_counted(columns, 'column')} of {of} arrive in another form, {checked} of them after a test of each value"
 
 

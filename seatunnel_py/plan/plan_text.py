@@ -36,7 +36,9 @@ def _lines(plan: dict[str, Any]) -> Iterable[str]:
         yield from _summary_lines(plan, guarantees, effects)
     for note in plan["notes"]:
         yield f"note: {note}"
-    if converted := conversions.total(sink for line in pipelines for sink in line["sinks"]):
+    sinks = [sink for line in pipelines for sink in line["sinks"]]
+    changed = ((sink["table"], bool(one["checked"])) for sink in sinks for one in sink.get("conversions", ()))
+    if converted := conversions.total(changed):
         yield converted
     for line in pipelines:
         yield from _pipeline_lines(line, guarantees, effects)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from seatunnel_py.api.sink import Present
+from seatunnel_py.api.types import Conversion
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.runtime.receipt import Stand, TableReceipt, TableState, TargetReceipt
 from seatunnel_py.runtime.tallies import Tally
@@ -51,14 +52,16 @@ class Counts:
         left: Mapping[str, tuple[UnitFailure, Stand]] = MappingProxyType({}),
         apart: Collection[str] = (),
         present: Mapping[str, Present] = MappingProxyType({}),
+        conversions: Mapping[str, tuple[Conversion, ...]] = MappingProxyType({}),
         before: Mapping[str, int] = MappingProxyType({}),
         *,
         kept: bool = False,
     ) -> tuple[TableReceipt, ...]:
         """The receipts of the source tables, from sums and failed attempts by vertex. ``left``: sink nodes that were
         left out, why, and where they stand; a table that one of them has not got whole is left out there. ``apart``:
-        those that another pipeline speaks for. ``present``: what was in the targets of sink nodes before. ``before``:
-        rows that earlier drivers have read, by vertex; ``kept``: they had done everything."""
+        those that another pipeline speaks for. ``present``: what was in the targets of sink nodes before.
+        ``conversions``: their columns that arrive in another form. ``before``: rows that earlier drivers have read, by
+        vertex; ``kept``: they had done everything."""
         sums = dict.fromkeys(self._tables, Tally())
         failed = dict.fromkeys(self._tables, 0)
         for vertex, book in self._books.items():
@@ -73,7 +76,7 @@ class Counts:
             TableReceipt(
                 table,
                 tuple(
-                    replace(one, present=present.get(node))
+                    replace(one, present=present.get(node), conversions=conversions.get(node, ()))
                     for node, one in self._target_receipts(vertex, sums[vertex], state, left, apart)
                 ),
                 states[vertex],

@@ -22,6 +22,7 @@ from seatunnel_py.api.types import Conversion
 from seatunnel_py.config.references import unknown
 from seatunnel_py.errors import BEGIN_ANEW, FatalError, NoWayOn, RetriableError, SeaTunnelError, worded
 from seatunnel_py.plan import asked, present
+from seatunnel_py.plan.conversions import conversions_of
 from seatunnel_py.plan.flow_graph import SinkNode, SourceNode
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
 from seatunnel_py.protocol.items import StagedPiece
@@ -57,6 +58,11 @@ class Prepared:
     def present(self) -> dict[str, Present]:
         """What the targets held before, by node."""
         return {node: setup.present for node, setup in self.setups.items() if setup.present is not None}
+
+    @property
+    def conversions(self) -> dict[str, tuple[Conversion, ...]]:
+        """The columns that arrive in another form, by sink node."""
+        return {node: setup.conversions for node, setup in self.setups.items() if setup.conversions}
 
     def with_round(self, vertex: str, found: Round) -> Prepared:
         """More was found."""
@@ -139,7 +145,14 @@ def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity, *, newest: int
     if first and not job.fresh:  # who begins anew on purpose has been told, and is told again by the receipt
         later = job.incarnation > 1
         setups = {node.id: present.checked(node, setups[node.id], later=later) for node in pipeline.sinks}
+    setups = {node.id: _whole(node, setups[node.id]) for node in pipeline.sinks}
     return replace(_opened(pipeline, Prepared(setups, {}), _first_round), swept=tuple(swept))
+
+
+def _whole(node: SinkNode, setup: Setup) -> Setup:
+    """The set-up with the conversions of the source beside those of the sink: the receipt tells of both."""
+    found = conversions_of(node.table, setup.conversions)
+    return replace(setup, conversions=found) if found != setup.conversions else setup
 
 
 def _opened(

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from seatunnel_py.api.sink import Present
+from seatunnel_py.api.types import Conversion
 from seatunnel_py.errors import ExitCode, NoWayOn
 from seatunnel_py.work.unit import UnitFailure
 
@@ -57,7 +58,8 @@ def position_text(position: Mapping[str, Any] | None) -> str:
 class TargetReceipt:
     """What went into one target. Counts are None where rows of several tables were joined: they stand with the first
     of these tables. ``state`` and ``cause`` are those of the table where it shares its fate (None); one that was left
-    out has its own, and says where it ``stands``. ``present``: what was there before, and became of it."""
+    out has its own, and says where it ``stands``. ``present``: what was there before, and became of it.
+    ``conversions``: columns that arrived in another form."""
 
     target: str
     rows_written: int | None = 0
@@ -66,6 +68,7 @@ class TargetReceipt:
     cause: UnitFailure | None = None
     stands: Stand | None = None
     present: Present | None = None
+    conversions: tuple[Conversion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

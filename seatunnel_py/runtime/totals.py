@@ -52,6 +52,7 @@ class Totals:
             life.left_out.receipts(),
             life.left_out.nodes_apart,
             life.prepared.present,
+            life.prepared.conversions,
             read_in(self._began),
             kept=kept,
         )

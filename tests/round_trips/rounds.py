@@ -142,7 +142,7 @@ def run_job(home: Path, name: str, source: str, sink: str) -> Leg:
     env = 'job.mode = "BATCH", parallelism = 1, error.max-rows = 100000000, error.max-ratio = 1.0'
     path.write_text(f"env {{ {env} }}\nsource {{ {source} }}\nsink {{ {sink} }}\n")
     leg = Leg()
-    plan = _command(home, "plan", str(path), "--json")
+    plan = command(home, "plan", str(path), "--json")
     for line in plan.get("pipelines", ()):
         for one in line["sinks"]:
             table = _short(one["table"])
@@ -154,7 +154,7 @@ def run_job(home: Path, name: str, source: str, sink: str) -> Leg:
                     leg.types.setdefault(_short(node.get("table", node["id"])), node["columns"]["v"])
                     leg.types[_short(node["table"])] = node["columns"]["v"]
                 break
-    receipt = _command(home, "run", str(path), "--json")
+    receipt = command(home, "run", str(path), "--json")
     if "tables" not in receipt:
         raise AssertionError(f"the job was refused: {json.dumps(receipt)[:3000]}")
     for table in receipt["tables"]:
@@ -169,7 +169,8 @@ def _short(table: str) -> str:
     return table.rpartition(".")[2].rpartition("/")[2]
 
 
-def _command(home: Path, *arguments: str) -> dict[str, Any]:
+def command(home: Path, *arguments: str) -> dict[str, Any]:
+    """What a command line prints with ``--json``; units run in its own process."""
     process = start(home, *arguments, program=IN_PROCESS)
     try:
         out, err = process.communicate(timeout=JOB_SECONDS_MAX)

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from tests.round_trips.pairs import pairs
-from tests.round_trips.rounds import run_round
+from tests.round_trips.rounds import command, run_round
 from tests.servers.process import ServerMissing
 
 SHORT = ("postgres:itself", "postgres:parquet", "postgres:json")
@@ -28,3 +28,25 @@ def test_no_value_changes_without_a_word(pair: str, tmp_path: Path) -> None:
         pytest.skip(str(missing))
     assert not outcome.findings
     assert outcome.counts["refused"] <= REFUSED_MAX * outcome.counts.total(), outcome.causes
+
+
+def test_plan_and_receipt_name_the_same_conversions(tmp_path: Path) -> None:
+    """P1: nothing said that money became numeric, or that a number without bounds is text."""
+    try:
+        with pairs(tmp_path) as made:
+            database = made.database("postgres")
+            database.reset()
+            kinds = {kind.words: kind for kind in database.kinds}
+            for table, words in {"n": "numeric", "z": "time with time zone", "i": "integer"}.items():
+                database.fill(table, kinds[words], [None])
+            job = tmp_path / "job.conf"
+            sink = made.place("postgres", "json").sink()
+            job.write_text(f"source {{ {database.source(['n', 'z', 'i'])} }}\nsink {{ {sink} }}\n")
+            plan, receipt = command(tmp_path, "plan", str(job), "--json"), command(tmp_path, "run", str(job), "--json")
+    except ServerMissing as missing:
+        pytest.skip(str(missing))
+    planned = {one["table"]: one["conversions"] for line in plan["pipelines"] for one in line["sinks"]}
+    assert planned == {table["table"]: table["targets"][0]["conversions"] for table in receipt["tables"]}
+    named = {one["source"]: one["target"] for found in planned.values() for one in found}
+    assert named == {"numeric": "number", "time with time zone": "string"}
+    assert any(note.startswith("2 columns of 2 tables arrive in another form") for note in receipt["notes"])
