@@ -19,7 +19,8 @@ from tests.servers.process_tree import descendants, parent_of_each, words_of
 
 _MAIN = "from seatunnel_py.__main__ import main; main()"
 _LOCAL = (
-    "from functools import partial; from seatunnel_py import app; app.RunOptions = partial(app.RunOptions, local=True)"
+    "from seatunnel_py import app; given = app.RunOptions; "
+    "app.RunOptions = lambda *words, **more: given(*words, **{**more, 'local': True})"
 )
 SEATUNNEL = [sys.executable, "-c", _MAIN]
 IN_PROCESS = [sys.executable, "-c", f"{_LOCAL}; {_MAIN}"]

@@ -126,7 +126,7 @@ def test_a_savepoint_is_begun_with_on_another_machine(machines: Machines) -> Non
     assert run.code == 0, run.err + run.out
     machines.expect_copied()
     jobs = json.loads(seatunnel(there, "jobs", "list", "--file", "job.conf", "--json").out)
-    assert [job["job_id"] for job in jobs] == ["job", "moved"]
+    assert [job["job_id"] for job in jobs] == ["moved", "job"]
     assert seatunnel(there, "state", "drop", "before", "--file", "job.conf").code == 0
     assert json.loads(seatunnel(there, "state", "savepoints", "--file", "job.conf", "--json").out) == []
     assert not [file for file in (machines.shared / "exchange").rglob("*") if file.is_file()], "rows are left behind"

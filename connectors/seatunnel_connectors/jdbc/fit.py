@@ -6,7 +6,7 @@ converted here, before a dialect's writer sees them, so that no server rounds, c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -92,6 +92,20 @@ def conversion(column: Column, there: TargetColumn) -> list[Conversion]:
         return []
     checked = verdict.outcome is Outcome.CHECKED
     return [Conversion(column.name, source, there.shown, verdict.note, checked)]
+
+
+def judged(
+    data: pa.RecordBatch, before: int, convert_rows: Callable[[pa.RecordBatch, int], pa.RecordBatch]
+) -> tuple[pa.RecordBatch, BadRows | None]:
+    """The rows in front of the first one that ``convert_rows`` refuses, converted, and why it refuses that one. A
+    refusal that names its row says that all rows before it have passed: the writer first lets the server judge them."""
+    try:
+        return convert_rows(data, before), None
+    except BadRows as error:
+        if error.row is None:
+            raise
+        converted, earlier = judged(data.slice(0, error.row - before), before, convert_rows)
+        return converted, earlier or error
 
 
 class Fit:

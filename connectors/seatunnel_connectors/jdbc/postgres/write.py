@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from seatunnel_connectors.jdbc.fit import fit_of
+from seatunnel_connectors.jdbc.fit import fit_of, judged
 from seatunnel_connectors.jdbc.held import Held
 from seatunnel_connectors.jdbc.postgres.blocks import Blocks
 from seatunnel_connectors.jdbc.postgres.plan import Load, load_of
@@ -68,7 +68,12 @@ class PostgresWriter(Writer):
         kinds = batch.kinds
         if kinds is not None and pc.all(pc.equal(kinds, RowKind.INSERT.value)).as_py():
             kinds = None
-        self.blocks.add(self.fit.apply(batch.data, before), kinds)
+        data, refused = judged(batch.data, before, self.fit.apply)
+        if data.num_rows:
+            self.blocks.add(data, kinds if kinds is None else kinds.slice(0, data.num_rows))
+        if refused is not None:
+            self.flush()
+            raise refused
 
     def ends_at(self, reached: Reached) -> None:
         self.end, self.read = reached.end, reached.rows

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from seatunnel_connectors.jdbc import crash_points, versions
 from seatunnel_connectors.jdbc.dialect import SinkRequest
-from seatunnel_connectors.jdbc.fit import fit_of
+from seatunnel_connectors.jdbc.fit import fit_of, judged
 from seatunnel_connectors.jdbc.held import Held
 from seatunnel_connectors.jdbc.recorded import Recorded
 from seatunnel_connectors.jdbc.statements.books import Books
@@ -103,12 +103,19 @@ class StatementWriter(Writer):
         self.bytes += batch.data.nbytes
         if self.recorded is not None:
             return
-        data = self.fit.apply(batch.data, before)
-        data = self._as_stored(data if self.places is None else data.select(self.places), before)
+        data, refused = judged(batch.data, before, self._converted)
         with self.flavor.explained(self.what):
-            for start in range(0, batch.rows, BLOCK_ROWS):
-                part = None if batch.kinds is None else batch.kinds.slice(start, BLOCK_ROWS)
-                self._block(data.slice(start, BLOCK_ROWS), part)
+            for start in range(0, data.num_rows, BLOCK_ROWS):
+                block = data.slice(start, BLOCK_ROWS)
+                part = None if batch.kinds is None else batch.kinds.slice(start, block.num_rows)
+                self._block(block, part)
+        if refused is not None:
+            self.flush()
+            raise refused
+
+    def _converted(self, data: pa.RecordBatch, before: int) -> pa.RecordBatch:
+        data = self.fit.apply(data, before)
+        return self._as_stored(data if self.places is None else data.select(self.places), before)
 
     def _as_stored(self, data: pa.RecordBatch, before: int) -> pa.RecordBatch:
         """The rows as the target's own types take them: the database tests less than it should."""
