@@ -71,8 +71,10 @@ def _rows(left: Left) -> list[str]:
 
 
 def files(directory: Path, suffix: str) -> list[Path]:
-    """The finished files below a directory. Anything else that a writer left there is an error."""
-    found = [path for path in sorted(directory.rglob("*")) if path.is_file()]
+    """The finished files below a directory. Anything else that a writer left there is an error, but for what readers
+    pass over: hidden directories, where a running job keeps its mark."""
+    below = (path for path in sorted(directory.rglob("*")) if path.is_file())
+    found = [path for path in below if not any(part[0] == "." for part in path.relative_to(directory).parts[:-1])]
     strange = [path.name for path in found if path.suffix != suffix]
     assert not strange, f"{strange[0]!r} lies among the files"
     assert found, f"no file in {directory.name}"
