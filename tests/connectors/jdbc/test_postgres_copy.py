@@ -273,7 +273,8 @@ def test_column_names_in_another_case_and_hostile_names(pg: PostgresPlace) -> No
     )
     pg.db.execute("""INSERT INTO a."We""ird; t" VALUES (1, 'x', 'y', 2)""")
 
-    copy_tables(pg.source(table_path='a.We"ird; t'), pg.sink(table="b.{table}", field_ide="UPPERCASE"))
+    named = '"We""ird; t"'
+    copy_tables(pg.source(table_path=f"a.{named}"), pg.sink(table=f"b.{named}", field_ide="UPPERCASE"))
 
     assert pg.rows("""SELECT "I D", "SELECT", "A.B", "$SEATUNNEL$" FROM b."We""ird; t" """) == [(1, "x", "y", 2)]
 
