@@ -62,10 +62,10 @@ class KafkaSinkFactory(SinkFactory[KafkaSinkOptions]):
 
         if options.format is ValueFormat.AVRO and find_spec("fastavro") is None:
             raise ImportError("Kafka needs the library fastavro", name="fastavro")
+        message = message_of(options)
+        check_fields(options, table, message)
         if not options.topic_field and not TOPIC.fullmatch(options.topic):
             raise ValueError(
                 f"topic: Kafka takes no topic {options.topic!r}: up to 249 of the letters A-Z and a-z, digits and . _ -"
             )
-        message = message_of(options)
-        check_fields(options, table, message)
         return KafkaSink(options, table, message)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import ConfigResource, NewTopic, ResourceType
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import ConfigResource, NewTopic, OffsetSpec, ResourceType
 
 from seatunnel_connectors.kafka.client import CALL_SECONDS, Cluster
+from seatunnel_connectors.kafka.passing import PASSING
 from seatunnel_connectors.kafka.sink_sender import explained
 from seatunnel_py.api import FatalError
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient
 
 LEDGER_PARTITIONS = 16
+LEADER_PAUSE_SECONDS = 0.1
 _LEDGER: Mapping[str, str] = {
     "cleanup.policy": "compact",
     "segment.bytes": "1048576",  # the newest segment is never compacted, and a reader reads all
@@ -33,16 +36,23 @@ def partitions_of(what: str, cluster: Cluster, topic: str) -> int:
 
 def records_of(what: str, cluster: Cluster, topic: str, partitions: int) -> int:
     """How many offsets a topic holds: its records, and the marks of transactions among them."""
-    from confluent_kafka import TopicPartition
-    from confluent_kafka.admin import OffsetSpec
-
-    ends = []
     with explained(f"{what}: asking for its records"), cluster.admin() as admin:
-        for spec in (OffsetSpec.earliest(), OffsetSpec.latest()):
-            asked = {TopicPartition(topic, number): spec for number in range(partitions)}
-            found = admin.list_offsets(asked, request_timeout=CALL_SECONDS)
-            ends.append(sum(one.result(CALL_SECONDS).offset for one in found.values()))
-    return int(ends[1] - ends[0])
+        first = _offsets(admin, topic, partitions, OffsetSpec.earliest())
+        return _offsets(admin, topic, partitions, OffsetSpec.latest()) - first
+
+
+def _offsets(admin: AdminClient, topic: str, partitions: int, spec: OffsetSpec) -> int:
+    """The sum over the partitions. One that was just made has no leader for a moment."""
+    asked = {TopicPartition(topic, number): spec for number in range(partitions)}
+    deadline = time.monotonic() + CALL_SECONDS
+    while True:
+        found = admin.list_offsets(asked, request_timeout=CALL_SECONDS)
+        try:
+            return sum(int(one.result(CALL_SECONDS).offset) for one in found.values())
+        except KafkaException as error:
+            if error.args[0].code() not in PASSING or time.monotonic() > deadline:
+                raise
+        time.sleep(LEADER_PAUSE_SECONDS)
 
 
 def create(what: str, cluster: Cluster, topic: str, *, ledger: bool = False) -> None:
