@@ -173,7 +173,8 @@ class SparkEngine:
                 self._report(UnitStarted(unit.id))
             reason = ""
             try:
-                make_private(self._journals)  # another driver of the job may have taken it away
+                # Another driver of the job may have taken it away; one that ended the job, the place above as well.
+                self._journals.mkdir(mode=0o700, exist_ok=True)
                 for results in way.results(pack):
                     self._ended(results)
             except WorkerGone as error:

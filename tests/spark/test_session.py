@@ -134,7 +134,7 @@ def test_one_process_runs_jobs_with_queries_one_after_another(tmp_path: Path) ->
     """pyspark keeps the sessions of an application beyond its end."""
     rows = "FakeSource { row.num = 4, plugin_output = a, schema { fields { id = bigint } } }"
     query = 'Sql { plugin_input = a, plugin_output = b, query = "select id from a" }'
-    sink = "LocalFile { plugin_input = b, path = out, file_format_type = json }"
+    sink = "LocalFile { plugin_input = b, path = out, file_format_type = json, data_save_mode = APPEND_DATA }"
     (tmp_path / "job.conf").write_text(f"source {{ {rows} }}\ntransform {{ {query} }}\nsink {{ {sink} }}")
     twice = """
         from pathlib import Path
