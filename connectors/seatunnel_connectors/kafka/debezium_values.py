@@ -17,6 +17,7 @@ from typing import Any
 from seatunnel_connectors.value_text import NumberText
 from seatunnel_connectors.value_text.moments import DAY_SECONDS, date_words
 from seatunnel_py.api import Column, DataType, Kind
+from seatunnel_py.api.types import TEMPORAL
 
 
 class TimeUnit(StrEnum):
@@ -84,7 +85,7 @@ def in_words(
 
 def _in_words(value: Any, column: Column, said: Mapping[str, Any], declared: Declared) -> Any:
     kind, name = column.dtype.kind, said.get("name") or ""
-    if type(value) is int and kind in (Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ):
+    if type(value) is int and kind in TEMPORAL:
         if name in _DATES or (kind is Kind.DATE and name not in _UNITS):
             return date_words(value)
         unit = _UNITS.get(name) or declared.columns.get(column.name) or declared.unit

@@ -57,7 +57,7 @@ class Blocks:
         types = {column.name: column.dtype for column in self.table.columns}
         self.direct = all(arrow is not None for arrow in wanted)
         self.converters = [
-            wire.converter(column.source, column.native, types[column.source], wanted[at])
+            wire.converter(column.native, types[column.source], wanted[at])
             for at, column in enumerate(self.load.columns)
         ]
         self.schema = pa.schema(

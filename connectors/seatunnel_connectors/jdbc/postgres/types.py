@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from seatunnel_connectors.jdbc.postgres.session import NO_LIST, literal
 from seatunnel_connectors.jdbc.target import KEPT_BY_POSTGRES, TargetColumn, words_given
 from seatunnel_py.api import Column, DataType, Kind
-from seatunnel_py.api.types import ANY_DIGITS, NUMBER, STRING, array, decimal
+from seatunnel_py.api.types import ANY_DIGITS, NUMBER, PRECISION_MAX, STRING, array, decimal
 
 VARCHAR_MAX = 10_485_760
 PSEUDO = "p"
@@ -58,8 +58,6 @@ _EXACT = frozenset(
 )
 """Types whose values and type both have a counterpart: reading them converts nothing."""
 
-DECIMAL_DIGITS_MAX = 76
-
 
 def read_as(native: Native) -> tuple[DataType, str] | None:
     """Our type, and the SELECT expression with ``{0}`` for the quoted column, ``{1}`` for an array's type and ``{2}``
@@ -103,7 +101,7 @@ def is_exact(native: Native) -> bool:
         return is_exact(Native(native.element, native.modifier))
     if native.name == "numeric":
         precision, scale = precision_of(native.modifier)
-        return 0 <= scale <= precision <= DECIMAL_DIGITS_MAX
+        return 0 <= scale <= precision <= PRECISION_MAX
     return native.name in _EXACT
 
 
@@ -122,7 +120,7 @@ def numeric_type(modifier: int) -> DataType:
     if precision < 0:
         return NUMBER
     digits = precision - scale if scale < 0 else max(precision, scale)
-    return decimal(digits, max(scale, 0)) if digits <= DECIMAL_DIGITS_MAX else NUMBER
+    return decimal(digits, max(scale, 0)) if digits <= PRECISION_MAX else NUMBER
 
 
 _MODIFIED = re.compile(r"([a-z][a-z ]*?)\((\d+)(?:,(-?\d+))?\)( with(?:out)? time zone)?")

@@ -184,7 +184,7 @@ def _same_family(arrow: pa.DataType, wanted: pa.DataType) -> Any:
     return False
 
 
-def converter(name: str, native: str, dtype: DataType, wanted: pa.DataType | None) -> Convert | None:
+def converter(native: str, dtype: DataType, wanted: pa.DataType | None) -> Convert | None:
     """What brings a column to the type that COPY takes; None: nothing is to be done."""
     arrow = to_arrow(dtype)
     if native in _TEXTS and pa.types.is_nested(arrow):
