@@ -117,12 +117,12 @@ CACHE = ROOT / ".cache" / "bench"
 
 
 @contextlib.contextmanager
-def home() -> Iterator[Path]:
+def home(command: Sequence[str] = PLAIN) -> Iterator[Path]:
     """A place for runs, as it is after the first run on a machine: the class-data archive is built."""
     with tempfile.TemporaryDirectory(prefix="seatunnel-bench-", ignore_cleanup_errors=True) as name:
         place = Path(name)
         started = time.time()
-        run(NOTHING_JOB, place)
+        run(NOTHING_JOB, place, command=command)
         deadline = time.monotonic() + ARCHIVE_TIMEOUT_S
         # The first JVM writes the archive after its run has ended; while it does, its name ends in a number.
         while half_written(started) or not list(CACHE.rglob("*.jsa")):
@@ -170,7 +170,7 @@ def begin(job: str, place: Path, home: Path, command: Sequence[str] = PLAIN) -> 
     env = os.environ | {"SEATUNNEL_HOME": str(home), "XDG_CACHE_HOME": str(CACHE)}
     with (place / ERRORS).open("wb") as errors:
         return subprocess.Popen(
-            [*command, "run", str(path), "--json"], cwd=ROOT, env=env,
+            [*command, "run", str(path), "--json"], cwd=place, env=env,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
         )  # fmt: skip
 

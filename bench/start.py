@@ -23,20 +23,20 @@ FIRST_ROW_BAR_S = 5.0
 FIGURES = ("check", "first row", "data", "whole command")
 
 
-def check_seconds(job: Path) -> float:
+def check_seconds(job: Path, command: Sequence[str]) -> float:
     started = time.perf_counter()
-    subprocess.run([str(ours.COMMAND), "check", str(job)], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([*command, "check", str(job)], check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - started
 
 
-def measure(server: PostgresServer, table: str, place: Path) -> dict[str, float]:
+def measure(server: PostgresServer, table: str, place: Path, command: Sequence[str] = ours.PLAIN) -> dict[str, float]:
     pg.drop_targets(server)
     pg.checkpoint(server)
     text = ours.table_job(server, table)
     job = place / "check.conf"
     job.write_text(text)
-    checked = check_seconds(job)
-    result = ours.run(text, place)
+    checked = check_seconds(job, command)
+    result = ours.run(text, place, command=command)
     pg.expect_copied(server, pg.SMALL_ROWS, table)
     first = result.first_row_seconds
     if first is None:

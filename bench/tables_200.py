@@ -35,11 +35,13 @@ TABLES_OF_A_GROUP = 20  # in one transaction
 GROWTH_BAR = 1.2
 
 
-def run_ours(server: PostgresServer, names: Sequence[str], place: Path, env: str = "") -> ours.Run:
+def run_ours(
+    server: PostgresServer, names: Sequence[str], place: Path, env: str = "", command: Sequence[str] = ours.PLAIN
+) -> ours.Run:
     """One run over these tables; every row is counted in the target."""
     pg.set_targets_aside(server)
     pg.checkpoint(server)
-    result = ours.run(ours.tables_job(server, names, env=env), place)
+    result = ours.run(ours.tables_job(server, names, env=env), place, command=command)
     expect_all(server, names)
     return result
 

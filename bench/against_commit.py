@@ -1,0 +1,127 @@
+"""The present tree against an older commit: a big table, many small ones, start; each a ratio of speed, pair by pair.
+
+    python -m bench.against_commit COMMIT [--pairs 7] [--rows 3000000] [--tables 200] [--only one,tables,start]
+
+The older commit is checked out and installed under `.cache/commits/`, with the packages that it locked. Both sides run
+the same job files by their public command lines, in turn, on one server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import functools
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from bench import ours, pairs, pg, start, tables_200
+from bench.pg_to_pg import Bench
+from tests.servers.postgres import PostgresServer
+
+COMMITS = ours.ROOT / ".cache" / "commits"
+BAR = 0.97
+NOW, BEFORE = "now", "before"
+Sides = Mapping[str, Sequence[str]]
+Measure = Callable[[Path, Sequence[str]], Mapping[str, float]]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.against_commit", description=__doc__)
+    parser.add_argument("commit")
+    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--rows", type=int, default=pg.ROWS, help="rows of the big table")
+    parser.add_argument("--tables", type=int, default=200)
+    parser.add_argument("--only", default="one,tables,start", help="parts, divided by commas")
+    wanted = parser.parse_args(arguments)
+    sides = {NOW: ours.PLAIN, BEFORE: (str(installed(wanted.commit)),)}
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(pg.server())
+        places = {side: stack.enter_context(ours.home(command)) for side, command in sides.items()}
+        for part in wanted.only.split(","):
+            measures = MEASURES[part](server, wanted)
+            for title, figures in measures.items():
+                compare(title, figures, sides, places, wanted.pairs)
+
+
+def installed(commit: str) -> Path:
+    """The command of an older commit, installed when it is asked for the first time."""
+    sha = _output("git", "rev-parse", "--verify", f"{commit}^{{commit}}")
+    tree = COMMITS / sha
+    if not tree.exists():
+        _output("git", "worktree", "prune")
+        _output("git", "worktree", "add", "--detach", str(tree), sha)
+    subprocess.run(["make", "setup"], cwd=tree, check=True)
+    return tree / ".venv" / "bin" / "seatunnel"
+
+
+def _output(*command: str) -> str:
+    return subprocess.run(command, cwd=ours.ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+@contextlib.contextmanager
+def _target(server: PostgresServer, mode: str, rows: int) -> Iterator[Bench]:
+    bench = Bench(server, rows, mode, Path())
+    bench.ready()
+    if mode == "shadow":
+        pg.drop_targets(server)  # the run creates the target itself
+        pg.checkpoint(server)
+    yield bench
+    bench.done()
+
+
+def one_table(server: PostgresServer, wanted: argparse.Namespace) -> dict[str, Measure]:
+    pg.make_big_table(server, wanted.rows)
+    strict = 'guarantee = "exactly-once"'
+    ways = {
+        "new target, exactly-once": ("shadow", ours.table_job(server, env=strict)),
+        "append, at-least-once": ("append", ours.table_job(server, sink="enable_upsert = false")),
+        "append, exactly-once": ("append", ours.table_job(server, env=strict, sink="")),
+    }
+
+    def measure(mode: str, job: str, place: Path, command: Sequence[str]) -> dict[str, float]:
+        with _target(server, mode, wanted.rows):
+            return {"": ours.run(job, place, command=command).data_seconds}
+
+    return {title: functools.partial(measure, *way) for title, way in ways.items()}
+
+
+def many_tables(server: PostgresServer, wanted: argparse.Namespace) -> dict[str, Measure]:
+    names = pg.make_small_tables(server, wanted.tables)
+
+    def measure(env: str, place: Path, command: Sequence[str]) -> dict[str, float]:
+        result = tables_200.run_ours(server, names, place, env, command)
+        return {"data": result.data_seconds, "whole command": result.wall_seconds}
+
+    ways = {"": "", ", exactly-once": tables_200.EXACTLY_ONCE}
+    return {f"{wanted.tables} tables{words}": functools.partial(measure, env) for words, env in ways.items()}
+
+
+def starts(server: PostgresServer, wanted: argparse.Namespace) -> dict[str, Measure]:
+    table = "small"
+    pg.make_big_table(server, pg.SMALL_ROWS, table)
+    return {"start": lambda place, command: start.measure(server, table, place, command)}
+
+
+MEASURES: Mapping[str, Callable[[PostgresServer, argparse.Namespace], dict[str, Measure]]] = {
+    "one": one_table,
+    "tables": many_tables,
+    "start": starts,
+}
+
+
+def compare(title: str, measure: Measure, sides: Sides, places: Mapping[str, Path], rounds: int) -> None:
+    """Both sides in turn, the first one another each round; a table and a verdict for each figure."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for number in range(rounds):
+        for side in (NOW, BEFORE) if number % 2 else (BEFORE, NOW):
+            for figure, seconds in measure(places[side], sides[side]).items():
+                found.setdefault(figure, {NOW: [], BEFORE: []})[side].append(seconds)
+    for figure, seconds in found.items():
+        name = f"{title}: {figure}".removesuffix(": ")
+        pairs.report(name, seconds, base=BEFORE)
+        pairs.verdict_of_pairs(seconds, NOW, BEFORE, BAR, name)
+
+
+if __name__ == "__main__":
+    main()
