@@ -55,7 +55,7 @@ from seatunnel_py.api.schema import (
     schema_from_arrow,
 )
 from seatunnel_py.api.shorthand import Shorthand
-from seatunnel_py.api.shown import shown_values, terminal_text
+from seatunnel_py.api.shown import shown_values
 from seatunnel_py.api.sink import (
     CommitContext,
     Committer,
@@ -99,6 +99,7 @@ from seatunnel_py.errors import (
     RetriableError,
     TimeLimitError,
 )
+from seatunnel_py.terminal_text import terminal_text
 
 __all__ = [
     "BadRows",

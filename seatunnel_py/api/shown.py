@@ -1,4 +1,4 @@
-"""Values and texts as people see them on a terminal: any value of any column, and no character that steers a terminal.
+"""Values as people see them on a terminal: any value of any column.
 
 Python's dates end with the year 9999 and begin with the year 1, and know no nanoseconds; columns do not. So dates,
 times and moments are written from their numbers, as ISO 8601 and Java write them: ``+10000-01-01``, ``-0043-03-15``.
@@ -7,7 +7,6 @@ times and moments are written from their numbers, as ISO 8601 and Java write the
 from __future__ import annotations
 
 import math
-import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -16,24 +15,6 @@ if TYPE_CHECKING:
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY = 86_400
-_STEERS = re.compile("[\0-\b\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Controls (C0 but for tab and line feed, DEL, C1), what turns the direction of writing round, and half characters,
-which cannot be written at all."""
-
-
-def terminal_text(text: str) -> str:
-    """The text with every character that could steer a terminal in its place as ``\\x1b`` or ``\\u202e``. Data, names
-    and what servers say may hold any."""
-    return _STEERS.sub(lambda match: _escaped(match[0]), text)
-
-
-def json_text(text: str) -> str:
-    """The same for a text in JSON, which is read back unchanged."""
-    return _STEERS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def _escaped(character: str) -> str:
-    return f"\\x{ord(character):02x}" if ord(character) < 256 else f"\\u{ord(character):04x}"
 
 
 def value_text(value: Any) -> str:

@@ -11,11 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from seatunnel_py import app
-from seatunnel_py.api.shown import shown_values, terminal_text, value_text
+from seatunnel_py.api.shown import shown_values, value_text
 from seatunnel_py.cli.safe_console import safe_console
 from seatunnel_py.errors import ExitCode
 from seatunnel_py.local.preview import StepRows
 from seatunnel_py.plan.isolated import IsolatedTable
+from seatunnel_py.terminal_text import terminal_text
 
 CELL_CHARACTERS_MAX = 40
 

@@ -10,7 +10,6 @@ from typing import Any
 from seatunnel_py.cli import debugging
 from seatunnel_py.cli.terminal import Styled, say, say_json
 from seatunnel_py.errors import ExitCode, JobFileError, Problem, SeaTunnelError, TablesFailedError, UnreachableError
-from seatunnel_py.runtime.home import COPIES, Home
 from seatunnel_py.runtime.job_changes import ChangesRefused
 
 
@@ -73,6 +72,8 @@ def _parts(problem: Problem) -> Iterator[str | Styled]:
 
 
 def _place(problem: Problem) -> str:
+    from seatunnel_py.runtime.home import COPIES, Home  # pulls the receipt and all that it holds
+
     name = problem.file or "job"
     path = Path(name)
     if path.parent == Home.of_environment().path / COPIES:

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py import replay
-from seatunnel_py.api.shown import literal_text, shown_values, terminal_text
+from seatunnel_py.api.shown import literal_text, shown_values
 from seatunnel_py.cli.numbers import count
 from seatunnel_py.cli.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime import quarantine
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.quarantine import Held
+from seatunnel_py.terminal_text import terminal_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,7 +7,7 @@ from typing import IO, Any
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
 from rich.segment import Segment
 
-from seatunnel_py.api.shown import terminal_text
+from seatunnel_py.terminal_text import terminal_text
 
 
 def safe_console(*, file: IO[str] | None = None, stderr: bool = False, **more: Any) -> Console:

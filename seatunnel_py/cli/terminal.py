@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from seatunnel_py.api.shown import json_text, terminal_text
+from seatunnel_py.terminal_text import json_text, terminal_text
 
 
 @dataclass(frozen=True, slots=True)

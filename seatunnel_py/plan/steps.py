@@ -15,13 +15,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from seatunnel_py.api.batch import STATE_BYTES_MAX
 from seatunnel_py.api.factory import Factory, JobMode, StepContext
 from seatunnel_py.api.step_options import SinkOptions, SourceOptions, TransformOptions
 from seatunnel_py.config.job_file import JobFile, StepNode, resolve_step
 from seatunnel_py.config.references import References, references_in
 from seatunnel_py.errors import JobFileError, Problem
 from seatunnel_py.plan.registry import BrokenPluginError, PluginKind, Registry, UnknownPluginError
-from seatunnel_py.work.unit import STATE_BYTES_MAX
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from seatunnel_py.api.batch import Batch, Element, Position
+from seatunnel_py.api.batch import STATE_BYTES_MAX, Batch, Element, Position
 from seatunnel_py.api.capabilities import Determinism, SourceCapabilities
 from seatunnel_py.api.factory import JobMode, SourceFactory, StepContext
 from seatunnel_py.api.source import Reader, Source, SourceTable, Split, TableFailure
@@ -18,7 +18,6 @@ from seatunnel_py.testing.findings import Broken
 from seatunnel_py.testing.given_options import resolved
 from seatunnel_py.work.given import Given, several
 from seatunnel_py.work.positions import Positions, state_bytes
-from seatunnel_py.work.unit import STATE_BYTES_MAX
 
 Rows = list[tuple[Any, ...]]
 

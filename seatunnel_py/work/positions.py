@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-from seatunnel_py.api.batch import Batch, Element, Position, Rejected, Skipped
+from seatunnel_py.api.batch import STATE_BYTES_MAX, Batch, Element, Position, Rejected, Skipped
 from seatunnel_py.errors import FatalError
-from seatunnel_py.work.unit import STATE_BYTES_MAX
 
 CHARACTERS_SHOWN_MAX = 200
 

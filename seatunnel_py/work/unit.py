@@ -11,14 +11,11 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from seatunnel_py.api.batch import Plain, Position
+from seatunnel_py.api.batch import STATE_BYTES_MAX, Plain, Position
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import Piece
 from seatunnel_py.api.source import Split
 from seatunnel_py.redaction import masked_text, redacted_text
-
-STATE_BYTES_MAX = 2**20
-"""Of a position, and of a split's payload: both stand in every checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)

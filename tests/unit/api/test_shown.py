@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.api.shown import date_text, shown_values, terminal_text, value_text
+from seatunnel_py.api.shown import date_text, shown_values, value_text
+from seatunnel_py.terminal_text import terminal_text
 
 
 @given(st.dates())
