@@ -51,7 +51,7 @@ def test_a_trace_quotes_no_secret(
         keep_secret(["hunter2canary"])
         raise error
 
-    monkeypatch.setattr(main, "app", app)
+    monkeypatch.setattr(main, "_with_one_command", lambda _: app)
     with pytest.raises(SystemExit) as ended:
         main.main()
 
