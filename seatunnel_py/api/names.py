@@ -20,6 +20,8 @@ STAGING_DIRECTORY = ".seatunnel"
 
 def written(name: str) -> str:
     """A name as a part of a dotted path: in double quotes where it would be taken for something else."""
+    if name.isidentifier():
+        return name
     bare = name and not set(name) & {".", '"', "`"} and name == name.strip()
     return name if bare else '"' + name.replace('"', '""') + '"'
 

@@ -8,7 +8,7 @@ nothing that is stored. (4) A text that only looks like a reference comes back a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,15 +70,18 @@ def all_of(several: Iterable[References]) -> References:
 
 def unknown(plain: Any) -> list[str]:
     """The references that stand in plain data which was opened."""
-    return list(dict.fromkeys(match[0] for text in _texts(plain) for match in REFERENCE.finditer(text)))
-
-
-def _texts(plain: Any) -> Iterator[str]:
-    if type(plain) is str:
-        yield plain
-    elif isinstance(plain, Mapping | list | tuple):
-        for value in plain.values() if isinstance(plain, Mapping) else plain:
-            yield from _texts(value)
+    found: dict[str, None] = {}
+    waiting = [plain]
+    while waiting:
+        value = waiting.pop()
+        if type(value) is str:
+            if "${" in value:
+                found.update(dict.fromkeys(match[0] for match in REFERENCE.finditer(value)))
+        elif isinstance(value, Mapping):
+            waiting.extend(value.values())
+        elif isinstance(value, list | tuple):
+            waiting.extend(value)
+    return sorted(found)
 
 
 def _mapped(plain: Any, change: Callable[[str], str]) -> Any:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from seatunnel_py.api.plain_data import plain_data
 from seatunnel_py.runtime.events import JobEvent
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Counters:
 
 def _plain(receipt: Any) -> dict[str, Any]:
     """Causes are told elsewhere."""
-    plain = asdict(receipt) | {"cause": None, "rows_read_this_run": receipt.rows_read_this_run}
+    plain: dict[str, Any] = plain_data(receipt) | {"cause": None, "rows_read_this_run": receipt.rows_read_this_run}
     for into in plain["targets"]:
         into["cause"] = None
     return plain

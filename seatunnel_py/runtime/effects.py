@@ -9,12 +9,13 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
 from seatunnel_py.api.batch import Plain
 from seatunnel_py.api.capabilities import Guarantee
+from seatunnel_py.api.plain_data import plain_data
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import CommitContext, Effect, Piece, Present, Setup, Treatment, Visible
 from seatunnel_py.api.source import Enumerator, Split
@@ -80,7 +81,7 @@ class Prepared:
 
 def _failure_plain(failure: UnitFailure) -> dict[str, Any]:
     """Traces are for the log."""
-    return {**asdict(failure), "kind": failure.kind.value, "trace": ""}
+    return {**plain_data(failure), "kind": failure.kind.value, "trace": ""}
 
 
 def _failure_of(plain: Mapping[str, Any]) -> UnitFailure:
@@ -88,13 +89,16 @@ def _failure_of(plain: Mapping[str, Any]) -> UnitFailure:
 
 
 def _setup_plain(setup: Setup) -> dict[str, Any]:
-    """``asdict`` would copy the sink's data as well, item by item, for each of a thousand tables."""
-    effects = [asdict(effect) for effect in setup.effects]
-    plain = {"effects": effects, "data": setup.data, "visible": setup.visible, "counted": setup.counted}
+    plain = {
+        "effects": plain_data(setup.effects),
+        "data": setup.data,
+        "visible": setup.visible,
+        "counted": setup.counted,
+    }
     if setup.present is not None:
-        plain["present"] = asdict(setup.present)
+        plain["present"] = plain_data(setup.present)
     if setup.conversions:
-        plain["conversions"] = [asdict(one) for one in setup.conversions]
+        plain["conversions"] = plain_data(setup.conversions)
     return plain
 
 

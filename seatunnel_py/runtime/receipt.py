@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from seatunnel_py.api.plain_data import plain_data
 from seatunnel_py.api.sink import Present
 from seatunnel_py.api.types import Conversion
 from seatunnel_py.errors import ExitCode, NoWayOn
@@ -169,7 +170,7 @@ class Receipt:
 
     def to_plain(self) -> dict[str, Any]:
         """The receipt as JSON-ready data. Traces stay in the log: they are no use to a machine."""
-        plain = asdict(self)
+        plain = plain_data(self)
         for table in plain["tables"]:
             for into in table["targets"]:
                 into["state"] = into["state"] or table["state"]

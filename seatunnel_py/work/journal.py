@@ -11,10 +11,11 @@ import json
 import os
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from seatunnel_py.api.plain_data import plain_data
 from seatunnel_py.work.unit import UnitId, UnitResult, result_from_plain
 
 _HEAD = "{:08x} {:08x} "
@@ -32,7 +33,7 @@ class JournalWriter:
 
     def started(self, unit: UnitId) -> None:
         """The unit is about to run: if nothing follows, it is the one that took the process down."""
-        self._append({"started": asdict(unit)})
+        self._append({"started": plain_data(unit)})
 
     def finished(self, result: UnitResult) -> None:
         self._append({"result": result.to_plain()})

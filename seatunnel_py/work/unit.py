@@ -7,11 +7,12 @@ they also go through journals, which outlive the process that wrote them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 from seatunnel_py.api.batch import STATE_BYTES_MAX, Plain, Position
+from seatunnel_py.api.plain_data import plain_data
 from seatunnel_py.api.schema import TablePath
 from seatunnel_py.api.sink import Piece
 from seatunnel_py.api.source import Split
@@ -168,7 +169,8 @@ class UnitResult:
 
     def to_plain(self) -> dict[str, Any]:
         """JSON-ready data; the inverse of :func:`result_from_plain`."""
-        return asdict(self)
+        plain: dict[str, Any] = plain_data(self)
+        return plain
 
 
 def result_from_plain(data: Mapping[str, Any]) -> UnitResult:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from seatunnel_connectors.jdbc.postgres.session import NO_LIST, literal
 from seatunnel_connectors.jdbc.target import KEPT_BY_POSTGRES, TargetColumn, words_given
@@ -133,6 +134,7 @@ _TYPNAMES = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=1024)
 def native_of(full: str) -> Native:
     """A type in the words of ``format_type`` or of a CREATE TABLE as the catalog has it."""
     full = re.sub(r"\s*([(),])\s*", r"\1", full.strip().lower()).replace(")with", ") with")

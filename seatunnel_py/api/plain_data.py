@@ -1,0 +1,32 @@
+"""Dataclasses as plain data, for JSON. ``dataclasses.asdict`` also copies every value, which nothing here changes: for
+the receipt of some hundred tables it took six times as long."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from functools import lru_cache
+from typing import Any
+
+
+def plain_data(value: Any) -> Any:
+    """The same value with a dict for each dataclass in it, however deep. Other values are shared, not copied."""
+    kind: Any = type(value)
+    if kind in _PLAIN:
+        return value
+    names = _field_names(kind)
+    if names is not None:
+        return {name: plain_data(getattr(value, name)) for name in names}
+    if isinstance(value, list | tuple):
+        return [plain_data(item) for item in value]
+    if isinstance(value, Mapping):
+        return {key: plain_data(item) for key, item in value.items()}
+    return value
+
+
+_PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
+
+
+@lru_cache(maxsize=1024)
+def _field_names(kind: Any) -> tuple[str, ...] | None:
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
