@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -144,6 +146,22 @@ def test_a_first_run_tells_what_arrived_and_its_id_is_taken(tmp_path: Path) -> N
     assert "has ended" in again.err and "--fresh" in again.err and "--job-id" in again.err
     assert "20 read" in shown.out and "events.jsonl" in shown.out
     assert not [text for each in (run, again, shown) for text in (each.out, each.err) if "\x1b" in text]
+
+
+def test_modules_of_the_directory_are_no_modules_of_a_job(tmp_path: Path) -> None:
+    """A directory of jobs may hold a ``csv.py``: neither the command nor its workers import it."""
+    write_job(tmp_path, SMALL)
+    for name in ("csv", "random", "numpy", "seatunnel_py"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from the directory of the job')")
+    installed = str(Path(sys.executable).with_name("seatunnel"))
+    environment = os.environ | {"SEATUNNEL_HOME": str(tmp_path / ".seatunnel")}
+
+    run = subprocess.run(
+        [installed, "run", "job.conf"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120
+    )
+
+    assert run.returncode == 0, run.stderr
+    assert sum(len(path.read_text().splitlines()) for path in visible(tmp_path / "out")) == 20
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

@@ -70,6 +70,8 @@ _LOCAL = {
 }
 
 
+SAFE_PATH = "PYTHONSAFEPATH"
+"""Python would put the directory of the command in front of its path: a ``csv.py`` there would be every worker's."""
 CORES_FOR_RESIDENTS = 4  # of a cluster: with fewer, units that take turns use them better
 
 
@@ -231,6 +233,7 @@ def _environment(settings: SparkSettings, *, local: bool) -> None:
         # Workers must have the libraries that this process has.
         os.environ["PYSPARK_PYTHON"] = sys.executable
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ[SAFE_PATH] = "1"
     os.environ[PRELOAD_VARIABLE] = ",".join(settings.preload)
     os.environ[PANDAS_VARIABLE] = "1" if settings.catalyst else "0"
     # The JVM inherits it and gives it to the daemon; without it an installed checkout is found, a plain one is not.
@@ -261,6 +264,7 @@ def _context(settings: SparkSettings, master: str, *, local: bool) -> SparkConte
     if not local:
         travelling = shipment(settings.preload, settings.extras, settings.cache, catalyst=settings.catalyst)
         merged |= {f"spark.{key}": value for key, value in travelling.items()}
+        merged[f"spark.executorEnv.{SAFE_PATH}"] = "1"
         merged |= {f"spark.executorEnv.{name}": value for name, value in failpoints.environment().items()}
     merged |= {f"spark.{key}": value for key, value in settings.given.items() if key not in ("master", "app.name")}
     merged |= _ALWAYS
