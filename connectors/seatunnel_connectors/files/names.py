@@ -15,7 +15,7 @@ from uuid import UUID
 
 from seatunnel_connectors.files.sink_options import TRANSACTION, FileWriteOptions
 from seatunnel_connectors.value_text import compile_pattern, format_one
-from seatunnel_py.api import FatalError, TablePath
+from seatunnel_py.api import BadRows, FatalError, TablePath
 
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """Directory value of a null, as Hive and Spark have it."""
@@ -107,17 +107,28 @@ def partition_directory(options: FileWriteOptions, values: tuple[str | None, ...
     names = options.partitions
     expression = partition_expression(options)
     known = {f"k{index}": _escaped(name) for index, name in enumerate(names)}
-    known |= {
-        f"v{index}": _escaped(NULL_PARTITION if value in (None, "") else str(value))
-        for index, value in enumerate(values)
-    }
+    known |= {f"v{index}": _value_part(options, names[index], value) for index, value in enumerate(values)}
     text = re.sub(r"\$\{(\w+)\}", lambda match: known.get(match[1], match[0]), expression)
     parts = [part for part in text.split("/") if part]
     if any(part in (".", "..") or part.startswith(STAGING) for part in parts):
         raise FatalError(f"partition_dir_expression makes the directory {text!r}", "correct the expression")
     if any(len(part.encode()) > NAME_BYTES_MAX for part in parts):
-        raise FatalError(f"a partition's directory would be longer than {NAME_BYTES_MAX} bytes: {text[:80]!r}…")
+        raise BadRows(f"a partition's directory would be longer than {NAME_BYTES_MAX} bytes: {text[:80]!r}…")
     return "/".join(parts)
+
+
+def _value_part(options: FileWriteOptions, name: str, value: str | None) -> str:
+    """A value as part of a directory. Null has a name of its own there, which is no text's; an empty text has none."""
+    if value is None:
+        return NULL_PARTITION
+    if not value and not options.is_partition_field_write_in_file:
+        raise BadRows(
+            f"column {name!r}: an empty text cannot be told from null in the name of a partition's directory",
+            "set is_partition_field_write_in_file = true, or make another value of it with a transform",
+        )
+    if value == NULL_PARTITION:
+        return f"%5F{value[1:]}"
+    return _escaped(value or NULL_PARTITION)
 
 
 _SPECIAL = re.compile(r"[\x00-\x1f\x7f/\\:*?\"<>|%=#]")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
+from itertools import combinations
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, model_validator
@@ -28,6 +30,10 @@ class FileFormat(StrEnum):
 
 
 LINE_FORMATS = frozenset({FileFormat.TEXT, FileFormat.CSV, FileFormat.JSON})
+
+
+LINE_BREAKS = ("\n", "\r\n", "\r")
+"""Each of them ends a line where row_delimiter is one of the first two."""
 
 
 class ArchiveCodec(StrEnum):
@@ -145,6 +151,20 @@ def java_regex(text: str) -> NamePattern:
     return name_pattern(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", text))
 
 
+def check_delimiters(marks: Mapping[str, str | None], null: str | None) -> None:
+    """Raise ValueError for marks of text or csv that a reader cannot tell apart. Keys are the names of options."""
+    given = {name: text for name, text in marks.items() if text}
+    for (one, text), (other, second) in combinations(given.items(), 2):
+        if (text in second or second in text) and {one, other} != {"quote_char", "escape_char"}:
+            raise ValueError(f"{one} = {text!r} and {other} = {second!r} cannot be told apart")
+    row = given["row_delimiter"]
+    if row in LINE_BREAKS and any(mark in given["field_delimiter"] for mark in LINE_BREAKS):
+        raise ValueError(f"field_delimiter = {given['field_delimiter']!r} holds a line break, which ends rows")
+    for name, text in given.items():
+        if null and text in null:
+            raise ValueError(f"null_format = {null!r} holds the {name}, which would tear rows")
+
+
 PatternText = Annotated[str, AfterValidator(_pattern)]
 EncodingName = Annotated[str, AfterValidator(_encoding)]
 MomentText = Annotated[str, AfterValidator(_moment)]
@@ -240,7 +260,20 @@ class FileReadOptions(Options):
             raise ValueError(f"sync_mode = update compares whole files: only with the format {FileFormat.BINARY}")
         if self.compare_mode is CompareMode.CHECKSUM and self.update_strategy is not UpdateStrategy.STRICT:
             raise ValueError("compare_mode = checksum wants update_strategy = strict")
+        if self.file_format_type in (FileFormat.TEXT, FileFormat.CSV):
+            check_delimiters(self.marks, self.null_format)
         return self
+
+    @property
+    def marks(self) -> dict[str, str | None]:
+        """What separates and quotes the fields of text and csv, by the names of the options."""
+        is_csv = self.file_format_type is FileFormat.CSV
+        return {
+            "field_delimiter": self.field_delimiter or ("," if is_csv else "\x01"),
+            "row_delimiter": self.row_delimiter,
+            "quote_char": self.quote_char if is_csv else None,
+            "escape_char": self.escape_char if is_csv else None,
+        }
 
 
 _TABLE_RULES = (

@@ -99,13 +99,23 @@ def codec_of(options: FileReadOptions, path: str) -> str:
 
 
 def partitions_of(path: str) -> dict[str, str | None]:
-    """``k=v`` parts of a path, outermost first; ``%2F`` and the like in a value are undone."""
+    """``k=v`` parts of a path, outermost first; ``%2F`` and the like are undone."""
     found: dict[str, str | None] = {}
     for part in PurePosixPath(path).parent.parts:
         key, separator, value = part.partition("=")
         if separator and key:
-            found[key] = None if value == NULL_PARTITION else unquote(value)
+            found[_unescaped(key, path)] = None if value == NULL_PARTITION else _unescaped(value, path)
     return found
+
+
+def _unescaped(text: str, path: str) -> str:
+    try:
+        return unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        raise FatalError(
+            f"{path}: {text!r} escapes bytes that are not UTF-8, so its value is not known",
+            "rename the directory, or set parse_partition_from_path = false",
+        ) from None
 
 
 def partition_names(documents: Iterable[Document]) -> tuple[str, ...]:

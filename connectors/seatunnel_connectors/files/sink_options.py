@@ -12,6 +12,7 @@ from seatunnel_connectors.files.options import (
     DelimiterText,
     EncodingName,
     PatternText,
+    check_delimiters,
 )
 from seatunnel_py.api import Naming, Options, SinkOptions, option, required_when
 
@@ -182,11 +183,24 @@ class FileWriteOptions(Options):
             raise ValueError("single_file_mode does not go with the format binary, which keeps its files' names")
         if self.filename_extension and self.file_format_type is WriteFormat.BINARY:
             raise ValueError("filename_extension does not go with the format binary, which keeps its files' names")
+        if self.file_format_type in (WriteFormat.TEXT, WriteFormat.CSV):
+            check_delimiters(self.marks, self.null_format)
         if self.schema_evolution_enabled:
             raise ValueError("schema_evolution_enabled is not supported: a table's columns are those of its start")
         if self.parquet_avro_write_fixed_as_int96:
             raise ValueError("parquet_avro_write_fixed_as_int96 is not supported; write the column as timestamp")
         return self
+
+    @property
+    def marks(self) -> dict[str, str | None]:
+        """What separates and quotes the fields of text and csv, by the names of the options."""
+        is_csv = self.file_format_type is WriteFormat.CSV
+        quotes = is_csv and self.csv_string_quote_mode is not QuoteMode.NONE
+        return {
+            "field_delimiter": self.field_delimiter or ("," if is_csv else "\x01"),
+            "row_delimiter": self.row_delimiter,
+            "quote_char": self.quote_char if quotes else None,
+        }
 
     @property
     def leaves_empty_file(self) -> bool:

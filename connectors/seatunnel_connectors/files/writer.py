@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 from seatunnel_connectors.change_json import paired
 from seatunnel_connectors.files import crash_points
 from seatunnel_connectors.files.formats.writing import Counted, FormatWriter, name_ending, writer_for
-from seatunnel_connectors.files.names import NULL_PARTITION, STAGING, UnitNames, partition_directory
+from seatunnel_connectors.files.names import STAGING, UnitNames, partition_directory
 from seatunnel_connectors.files.sink_options import CHANGE_FORMATS, FileWriteOptions
 from seatunnel_connectors.files.storage import LocalStorage, outside
 from seatunnel_connectors.value_text import TextRules, text_values
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 OPEN_FILES_MAX = 64  # partitions written at once; the one unused for longest is closed, and later gets another part
 
-_KEY_END = "\x1f"
 KIND = "\0kind"
 
 
@@ -98,6 +97,17 @@ def _same_file(options: FileWriteOptions, data: pa.RecordBatch) -> Any:
     return same
 
 
+def _combined(columns: list[pa.DictionaryArray]) -> Any:
+    """One number for the values of a row in all of these columns."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    code = columns[0].indices.cast(pa.int64())
+    for column in columns[1:]:
+        code = pc.add(pc.multiply(code, len(column.dictionary)), column.indices.cast(pa.int64()))
+    return code
+
+
 @dataclass(slots=True)
 class _Part:
     """One file that grows."""
@@ -147,29 +157,32 @@ class FileWriter(Writer):
         if not names or not data.num_rows:
             yield "", inside
             return
-        keys = pc.binary_join_element_wise(*(self._key(data, name) for name in names), _KEY_END)
-        encoded = keys.dictionary_encode()
+        values = [self._values(data, name) for name in names]
+        encoded = _combined(values).dictionary_encode()
         if len(encoded.dictionary) == 1:
-            yield self._directory(encoded.dictionary[0].as_py()), inside
+            yield self._directory(encoded.dictionary[0].as_py(), values), inside
             return
         order = pc.sort_indices(encoded.indices)
         rows = pa.Table.from_batches([inside]).take(order).combine_chunks().to_batches()[0]
         start = 0
         for index, count in enumerate(pc.value_counts(encoded.indices.take(order)).field("counts").to_pylist()):
-            yield self._directory(encoded.dictionary[index].as_py()), rows.slice(start, count)
+            yield self._directory(encoded.dictionary[index].as_py(), values), rows.slice(start, count)
             start += count
 
-    def _key(self, data: pa.RecordBatch, name: str) -> Any:
-        import pyarrow.compute as pc
-
+    def _values(self, data: pa.RecordBatch, name: str) -> pa.DictionaryArray:
+        """The texts of a partition column; a null is one of them."""
         column = self.plan.table.column(name)
         assert column is not None
         options = self.plan.options
         rules = TextRules(None, options.date_format, options.datetime_format, options.time_format)
-        return pc.fill_null(text_values(data.column(name), column.dtype, rules), NULL_PARTITION)
+        return text_values(data.column(name), column.dtype, rules).dictionary_encode(null_encoding="encode")
 
-    def _directory(self, key: str) -> str:
-        return partition_directory(self.plan.options, tuple(key.split(_KEY_END)))
+    def _directory(self, code: int, columns: list[pa.DictionaryArray]) -> str:
+        values = []
+        for column in reversed(columns):
+            code, index = divmod(code, len(column.dictionary))
+            values.append(column.dictionary[index].as_py())
+        return partition_directory(self.plan.options, tuple(reversed(values)))
 
     # ------------------------------------------------------------ files
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from seatunnel_connectors.files.document import Document
 from seatunnel_connectors.files.lines import head_end
 from seatunnel_connectors.files.options import FileReadOptions
-from seatunnel_connectors.value_text.stand_ins import stand_in
+from seatunnel_connectors.value_text.stand_ins import stand_in, unused
 from seatunnel_py.api import FatalError
 
 _HEADER_LINES_MAX = 1000  # of one header, whose names may hold line breaks
@@ -26,6 +28,37 @@ def csv_reader(lines: Any, delimiter: str, quote: str, escape: str) -> Any:
         escapechar=escape or None,
         strict=True,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Lined:
+    """Text for a parser whose records end at line breaks. Another row delimiter swaps places with the line feed, which
+    has a character of its own meanwhile: either may stand inside of quotes."""
+
+    text: str
+    end: str
+    """The row delimiter; empty: a line break, which stays."""
+
+    line_feed: str
+
+    @classmethod
+    def of(cls, text: str, row_delimiter: str, taken: str) -> Lined:
+        """``taken`` is what no line feed may become."""
+        if row_delimiter in ("\n", "\r\n"):
+            return cls(text, "", "")
+        mark = unused(text + taken, "row_delimiter", row_delimiter)
+        ends = re.compile(f"{re.escape(row_delimiter)}|\n")
+        swapped = ends.sub(lambda found: "\n" if found[0] == row_delimiter else mark, text)
+        return cls(swapped, row_delimiter, mark)
+
+    def lines(self) -> Iterable[str]:
+        return io.StringIO(self.text, newline="\n" if self.end else "")
+
+    def undone(self, texts: list[str]) -> list[str]:
+        """The texts as they stand in the document."""
+        if not self.end:
+            return texts
+        return [text.replace("\n", self.end).replace(self.line_feed, "\n") for text in texts]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ replaced by one that the block does not hold, and put back where it stood inside
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -29,7 +28,7 @@ from seatunnel_connectors.files.formats.base import (
     refuse_others,
 )
 from seatunnel_connectors.files.formats.csv_blocks import ArrowCsv
-from seatunnel_connectors.files.formats.csv_fields import Head, csv_reader
+from seatunnel_connectors.files.formats.csv_fields import Head, Lined, csv_reader
 from seatunnel_connectors.files.formats.sorting import NONE, Framing, Sorted, fitting, read_sorted, without
 from seatunnel_connectors.files.lines import Block, Cutter, cut_at, cut_points, cut_quoted, is_cuttable
 from seatunnel_connectors.files.options import FileFormat, FileReadOptions, SurplusFields
@@ -65,10 +64,10 @@ class DelimitedReader(FormatReader):
         super().__init__(options)
         self.is_csv = options.file_format_type is FileFormat.CSV
         self.rules = rules_of(options)
-        self.delimiter = options.field_delimiter or ("," if self.is_csv else "\x01")
+        self.delimiter = options.marks["field_delimiter"] or ""
         self.mark = self.delimiter  # of the block that is parsed
-        self.quote = (options.quote_char or "") if self.is_csv else ""
-        self.escape = (options.escape_char or "") if self.is_csv else ""
+        self.quote = options.marks["quote_char"] or ""
+        self.escape = options.marks["escape_char"] or ""
         self.encoding = options.encoding if is_cuttable(options.encoding) else "utf-8"
         self.row_end = options.row_delimiter.encode(self.encoding)
         self.head = Head(options, self.row_end, self.delimiter, self.quote, self.escape, has_names=self.has_names)
@@ -288,12 +287,13 @@ class DelimitedReader(FormatReader):
     def _records(self, document: Document, block: Block, lines: list[int] | None = None) -> list[list[str]]:
         """Records of the block; ``lines`` takes the line within the block that each one ends on."""
         csv.field_size_limit(FIELD_BYTES_MAX)
-        reader = csv_reader(self._physical(block), self.mark, self.quote, self.escape)
+        lined = Lined.of(block.text.decode(), self.options.row_delimiter, self.mark)
+        reader = csv_reader(lined.lines(), self.mark, self.quote, self.escape)
         records = []
         try:
             for record in reader:
                 if record:
-                    records.append(record)
+                    records.append(lined.undone(record))
                     if lines is not None:
                         lines.append(reader.line_num)
         except csv.Error as error:
@@ -303,19 +303,15 @@ class DelimitedReader(FormatReader):
             ) from None
         return records
 
-    def _physical(self, block: Block) -> Iterable[str]:
-        """Lines as the csv reader counts them."""
-        end, text = self.options.row_delimiter, block.text.decode()
-        return io.StringIO(text, newline="") if end in ("\n", "\r\n") else text.removesuffix(end).split(end)
-
     def _written(self, document: Document, block: Block) -> list[tuple[str, int]]:
         """The records of the block as they are written, each with the number of the line that it ends on."""
         if not self.is_csv:
             return [(text, block.line(index)) for index, text in enumerate(self._lines(block.text).to_pylist())]
         ends: list[int] = []
         self._records(document, block, ends)
-        lines = list(self._physical(block))
+        lined = Lined.of(block.text.decode(), self.options.row_delimiter, self.mark)
+        lines = list(lined.lines())
         return [
-            ("".join(lines[before:end]).strip("\r\n"), block.line(end - 1))
+            (lined.undone(["".join(lines[before:end]).strip("\r\n")])[0], block.line(end - 1))
             for before, end in zip([0, *ends], ends, strict=False)
         ]

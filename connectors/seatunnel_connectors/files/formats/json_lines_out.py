@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_connectors.change_json import enveloped
 from seatunnel_connectors.files.formats.writing import TextWriter, joined_rows
 from seatunnel_connectors.json_text import json_documents
+from seatunnel_py.api import BadRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -16,7 +17,17 @@ class JsonWriter(TextWriter):
     """JSON documents."""
 
     def body(self, batch: pa.RecordBatch) -> bytes:
-        return joined_rows(self.documents(batch), self.options.row_delimiter)
+        import pyarrow.compute as pc
+
+        end = self.options.row_delimiter
+        documents = self.documents(batch)
+        # JSON escapes line breaks; any other delimiter may stand in a document, whose reader would end it there.
+        if end not in ("\n", "\r\n", "\r") and pc.any(pc.match_substring(documents, end)).as_py():
+            raise BadRows(
+                f"the document of a row holds the delimiter {end!r}, which would tear it",
+                "choose another row_delimiter",
+            )
+        return joined_rows(documents, end)
 
     def documents(self, batch: pa.RecordBatch) -> Any:
         """One text for each row."""

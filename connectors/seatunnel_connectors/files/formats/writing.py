@@ -102,11 +102,18 @@ class TextWriter(FormatWriter):
         elif codec is not CompressCodec.NONE:
             self.stream = pa.CompressedOutputStream(pa.PythonFile(file, "w"), codec.value)
         self.is_begun = False
-        self.put(self.head())
+        try:
+            self.put(self.head())
+        except UnicodeEncodeError as error:
+            raise FatalError(*self._without(error.object[error.start], "a column's name")) from None
 
     def write(self, batch: pa.RecordBatch) -> None:
         for row in range(0, batch.num_rows, CHUNK_ROWS):
-            self.put(self.body(batch.slice(row, CHUNK_ROWS)))
+            chunk = batch.slice(row, CHUNK_ROWS)
+            try:
+                self.put(self.body(chunk))
+            except UnicodeEncodeError as error:
+                raise self._unwritable(chunk, error.object[error.start]) from None
 
     def end(self) -> None:
         self.put(self.tail())
@@ -128,14 +135,22 @@ class TextWriter(FormatWriter):
                 self.stream.write(text)
                 return
             text = text.decode()
-        try:
-            self.stream.write(self.encoder.encode(text))
-        except UnicodeEncodeError as error:
-            letter = error.object[error.start]
-            raise FatalError(
-                f"the character {letter!r} (U+{ord(letter):04X}) cannot be written in {self.options.encoding}",
-                "choose an encoding that holds every character, such as UTF-8",
-            ) from None
+        self.stream.write(self.encoder.encode(text))
+
+    def _unwritable(self, batch: pa.RecordBatch, letter: str) -> BadRows:
+        """The error of rows that hold a character which the encoding lacks."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        texts = (name for name in batch.schema.names if pa.types.is_string(batch.column(name).type))
+        holders = (name for name in texts if pc.any(pc.match_substring(batch.column(name), letter)).as_py())
+        return BadRows(*self._without(letter, f"column {name!r}" if (name := next(holders, None)) else "a value"))
+
+    def _without(self, letter: str, where: str) -> tuple[str, str]:
+        return (
+            f"{where}: the character {letter!r} (U+{ord(letter):04X}) cannot be written in {self.options.encoding}",
+            "choose an encoding that holds every character, such as UTF-8",
+        )
 
     def head(self) -> str:
         return ""

@@ -17,10 +17,13 @@ from pydantic import ValidationError
 
 from seatunnel_connectors.files.storage import LocalStorage
 from seatunnel_py.api import (
+    BadRows,
     Batch,
     Column,
     CommitContext,
+    DataType,
     FatalError,
+    Kind,
     Piece,
     PrimaryKey,
     RetriableError,
@@ -201,7 +204,7 @@ def test_names_follow_the_expression_and_stay_apart_without_a_transaction(tmp_pa
 
 
 def test_partitions_make_directories_that_are_read_back(tmp_path: Path) -> None:
-    names = ["a/b", "../../etc", "x=y", None, "", "你好", "a/b", ".hidden", "100%"]
+    names = ["a/b", "../../etc", "x=y", None, "__HIVE_DEFAULT_PARTITION__", "你好", "a/b", ".hidden", "100%"]
     data = pa.RecordBatch.from_arrays(
         [pa.array(range(9)), pa.array(names), pa.nulls(9, pa.date32())], schema=TABLE.arrow()
     )
@@ -211,7 +214,38 @@ def test_partitions_make_directories_that_are_read_back(tmp_path: Path) -> None:
     schema, table = read(path=str(tmp_path), file_format_type="parquet")
     assert schema.names == ("id", "day", "name")
     found = sorted((row["id"], row["name"]) for row in table.to_pylist())
-    assert found == sorted([*enumerate(name or None for name in names)] * 2, key=lambda pair: pair[0])
+    assert found == sorted([*enumerate(names)] * 2, key=lambda pair: pair[0])
+
+
+def test_values_of_several_partition_columns_stay_apart(tmp_path: Path) -> None:
+    """A control character inside of a value moved the values of the columns behind it."""
+    table = TableSchema(
+        TablePath("", "", "t"), tuple(Column(name, DataType(Kind.STRING)) for name in ("a", "b=c", "v"))
+    )
+    values = [("x\x1fy", "z", "1"), ("x", "y\x1fz", "2"), (None, "y", "3"), ("x", None, "4"), (None, None, "5")]
+    data = pa.RecordBatch.from_arrays([pa.array(column) for column in zip(*values, strict=True)], schema=table.arrow())
+    write(table, [data], path=str(tmp_path), file_format_type="csv", partition_by=["a", "b=c"])
+
+    schema = {"fields": {"v": "string"}}
+    found = rows(path=str(tmp_path), file_format_type="csv", schema=schema)
+    assert sorted((row["v"], row["a"], row["b=c"]) for row in found) == [(v, a, b) for a, b, v in values]
+
+
+def test_an_empty_text_is_no_null_in_a_partition(tmp_path: Path) -> None:
+    """Hive's name for null was the name of an empty text as well."""
+    data = batch(1).set_column(1, "name", pa.array([""]))
+    with pytest.raises(BadRows, match="column 'name': an empty text cannot be told from null"):
+        write(TABLE, [data], path=str(tmp_path / "a"), file_format_type="parquet", partition_by=["name"])
+
+    kept = {"file_format_type": "parquet", "partition_by": ["name"], "is_partition_field_write_in_file": True}
+    write(TABLE, [data], path=str(tmp_path / "b"), **kept)
+    assert [row["name"] for row in rows(path=str(tmp_path / "b"), file_format_type="parquet")] == [""]
+
+
+def test_bytes_that_are_no_text_in_a_partition_s_name(tmp_path: Path) -> None:
+    write(TABLE, [batch(1)], path=str(tmp_path / "name=%FF"), file_format_type="parquet")
+    with pytest.raises(FatalError, match="'%FF' escapes bytes that are not UTF-8"):
+        read(path=str(tmp_path), file_format_type="parquet")
 
 
 def test_partition_columns_may_be_kept_in_the_file(tmp_path: Path) -> None:
