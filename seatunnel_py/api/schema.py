@@ -105,6 +105,8 @@ class DetailKind(StrEnum):
     EXCLUSION = "exclusion"
     UNIQUE_KEY = "unique key"
     INDEX = "index"
+    PARTITIONING = "partitioning"
+    INHERITANCE = "inheritance"
 
 
 @dataclass(frozen=True, slots=True)

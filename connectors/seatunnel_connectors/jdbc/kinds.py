@@ -29,10 +29,13 @@ class Choice:
     def of(cls, options: JdbcSourceOptions) -> Choice:
         return cls(frozenset(options.kinds), tuple(map(name_pattern, options.exclude)))
 
+    def excludes(self, names: Iterable[str]) -> bool:
+        return any(pattern.fullmatch(name) for name in names for pattern in self.excluded)
+
     def why_not(self, kind: TableKind | None, names: Iterable[str]) -> str:
         """Why a table that has these names, all of them whole, is left out; empty where it is read. None: it is of a
         kind that nobody asks for, such as a sequence."""
-        if any(pattern.fullmatch(name) for name in names for pattern in self.excluded):
+        if self.excludes(names):
             return "excluded"
         if kind is None:
             return "neither tables nor views"

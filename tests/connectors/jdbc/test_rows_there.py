@@ -170,3 +170,33 @@ def test_many_rows_are_not_counted(shop: PostgresPlace, tmp_path: Path) -> None:
     assert "holds more than 100,000 rows" in planned(path)[0]["log"]["problem"]
     shop.db.execute("ANALYZE b.log")
     assert "holds about 120,000 rows" in planned(path)[0]["log"]["problem"]
+
+
+@pytest.mark.mariadb
+def test_names_with_per_cent_signs_in_a_second_run(pg: PostgresPlace, maria: MariadbPlace, tmp_path: Path) -> None:
+    """P1-per cent: a `%` in a name is no placeholder of the driver, in any statement of any database."""
+    pg.db.execute(
+        'CREATE TABLE a."100 % s" (id int PRIMARY KEY, "%s" text, "a%%b" int);'
+        """INSERT INTO a."100 % s" VALUES (1, '%s', 5), (2, '%%', 6)"""
+    )
+    name = "100 % s"
+    (tmp_path / "db").mkdir()
+    lite = f"jdbc:sqlite:{tmp_path}/db/out.db"
+    for number, sink in enumerate((
+        pg.sink(table="b.${table_name}"), maria.sink(table="${table_name}"),
+        {"url": lite, "generate_sink_sql": True, "table": "${table_name}"},
+    )):  # fmt: skip
+        path = job(tmp_path, pg.source(**ALL), ("Jdbc", sink))
+        assert [run(tmp_path, path).exit_code for _ in range(2)] == [0, 0], number
+    expected = [(1, "%s", 5), (2, "%%", 6)]
+    with closing(sqlite3.connect(tmp_path / "db/out.db")) as db:
+        assert db.execute(f'SELECT * FROM "{name}" ORDER BY id').fetchall() == expected
+    assert pg.rows(f'SELECT * FROM b."{name}" ORDER BY id') == expected
+    assert maria.rows(f"SELECT * FROM b.`{name}` ORDER BY id") == expected
+    for database, source in (
+        ("mysql", maria.source(table_path=f"b.{name}")),
+        ("sqlite", {"url": lite, "table_path": name}),
+    ):
+        path = job(tmp_path, source, ("Jdbc", pg.sink(table=f'b."%{database}"')))
+        assert [run(tmp_path, path).exit_code for _ in range(2)] == [0, 0]
+        assert pg.rows(f'SELECT * FROM b."%{database}" ORDER BY id') == expected

@@ -36,7 +36,8 @@ class FoundColumn:
 @dataclass(slots=True)
 class FoundTable:
     """A relation as the catalog knows it. ``keys`` are (name, columns, primary) of its full unique indexes, the
-    primary key first; ``pages`` counts blocks now, not when it was last analysed."""
+    primary key first; ``pages`` counts blocks now, not when it was last analysed. ``inherited``: other tables may
+    inherit from it (partitions do not count), ``alone``: it is read without their rows (``families``)."""
 
     oid: int
     schema: str
@@ -51,6 +52,8 @@ class FoundTable:
     columns: list[FoundColumn] = field(default_factory=list)
     keys: list[tuple[str, tuple[str, ...], bool]] = field(default_factory=list)
     partition: bool = False
+    inherited: bool = False
+    alone: bool = False
     details: list[Detail] = field(default_factory=list)
 
     @property
@@ -74,7 +77,7 @@ _TABLES = """
            {},
            has_any_column_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE'),
            has_schema_privilege(n.oid, 'USAGE'),
-           obj_description(c.oid, 'pg_class'), c.relispartition
+           obj_description(c.oid, 'pg_class'), c.relispartition, c.relkind = 'r' AND c.relhassubclass
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND {}
     ORDER BY 2, 3
@@ -143,9 +146,12 @@ def find_tables(db: Statements, names: Sequence[tuple[str, str]] | None) -> dict
     except psycopg.errors.LockNotAvailable:
         found = _rows_of_tables(db, names, _SIZES_THEN)
     tables = [
-        FoundTable(oid, schema, name, kind, rows, pages, int(size), readable, usable, comment or "", partition=part)
-        for oid, schema, name, kind, rows, pages, size, readable, usable, comment, part in found
-    ]
+        FoundTable(
+            oid, schema, name, kind, rows, pages, int(size), readable, usable, comment or "",
+            partition=part, inherited=inherited,
+        )
+        for oid, schema, name, kind, rows, pages, size, readable, usable, comment, part, inherited in found
+    ]  # fmt: skip
     return {(table.schema, table.name): table for table in tables}
 
 

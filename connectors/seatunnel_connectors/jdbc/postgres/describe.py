@@ -10,7 +10,7 @@ import psycopg
 from seatunnel_connectors.jdbc.findings import Findings, Found
 from seatunnel_connectors.jdbc.kinds import Choice
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableKind
-from seatunnel_connectors.jdbc.postgres import catalog
+from seatunnel_connectors.jdbc.postgres import catalog, families
 from seatunnel_connectors.jdbc.postgres.catalog import FoundColumn, FoundTable
 from seatunnel_connectors.jdbc.postgres.details import fill_details
 from seatunnel_connectors.jdbc.postgres.session import Statements, failure, literal, quote
@@ -99,7 +99,14 @@ class Describer:
         own = {table.oid: table for _, _, table in chosen}.values()
         catalog.fill_columns(self.db, own)
         fill_details(self.db, own)
+        choice = Choice.of(self.options)
+        for (schema, name), why in families.divide(self.db, own, lambda *one: choice.excludes(self._names(*one))):
+            self.found.leaves_out(TablePath(self.database, schema, name), why)
         return [self._relation(request, path, table) for request, path, table in chosen]
+
+    def _names(self, schema: str, table: str) -> tuple[str, str]:
+        """What a pattern is compared with."""
+        return f"{self.database}.{schema}.{table}", f"{schema}.{table}"
 
     def _relation(self, request: TableRequest, path: TablePath, table: FoundTable) -> _Found | None:
         if request.query:
@@ -139,7 +146,7 @@ class Describer:
         found, before = [], len(self.found.left_out)
         choice = Choice.of(self.options)
         for table in tables.values():
-            names = (f"{self.database}.{table.schema}.{table.name}", f"{table.schema}.{table.name}")
+            names = self._names(table.schema, table.name)
             if not any(map(pattern.fullmatch, names)) or catalog.OURS.fullmatch(table.name):
                 continue
             path = TablePath(self.database, table.schema, table.name)
@@ -247,7 +254,8 @@ class Describer:
         names = {column.name for column in columns}
         keys = [key for key in (one.table.keys if one.table else []) if names.issuperset(key[1])]
         # A query's rows may repeat a table's key (a join); only the table itself proves it.
-        proved = not one.query
+        # So do those of its heirs, which its key does not know.
+        proved = not one.query and (one.table is None or one.table.alone or not one.table.inherited)
         primary = next((PrimaryKey(key, name, proved) for name, key, is_primary in keys if is_primary), None)
         unique = tuple(
             ConstraintKey(name, ConstraintType.UNIQUE_KEY, tuple((column, "ASC") for column in key))
@@ -277,8 +285,9 @@ class Describer:
         in_order = abs(correlation or 0.0) >= IN_ORDER
         ordered = bool(table and key and schema.primary_key and schema.primary_key.columns == (key,))
         by_place = table is not None and table.kind in ("r", "m") and places and not wanted and not in_order
+        only = "ONLY " if table and table.alone else ""
         return Hints(
-            relation=quote(table.schema, table.name) if table else f"(\n{one.query}\n) AS q",
+            relation=f"{only}{quote(table.schema, table.name)}" if table else f"(\n{one.query}\n) AS q",
             columns=tuple(columns),
             where=one.request.where,
             key=key or "",

@@ -47,11 +47,20 @@ _INDEXES = f"""
       AND NOT (i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL)
     ORDER BY i.indrelid, c.relname
 """
+_ORIGINS = """
+    SELECT c.oid, 'p', pg_get_partkeydef(c.oid)
+    FROM pg_class c WHERE c.oid = ANY(%(oids)s) AND c.relkind = 'p'
+    UNION ALL
+    SELECT i.inhrelid, 'i', i.inhparent::regclass::text
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhrelid = ANY(%(oids)s) AND NOT c.relispartition
+    ORDER BY 1, 2, 3
+"""
 _CONSTRAINT_KINDS = {"c": DetailKind.CHECK, "f": DetailKind.FOREIGN_KEY, "x": DetailKind.EXCLUSION}
 
 
 def fill_details(db: Statements, tables: Iterable[FoundTable]) -> None:
-    """The details of the tables, in three questions."""
+    """The details of the tables, in four questions."""
     by_oid = {table.oid: table for table in tables if table.kind in ("r", "p", "m")}
     if not by_oid:
         return
@@ -61,6 +70,9 @@ def fill_details(db: Statements, tables: Iterable[FoundTable]) -> None:
         by_oid[oid].details.append(Detail(_CONSTRAINT_KINDS[kind], name, tuple(columns), definition, DIALECT))
     for oid, name, definition, columns in db.execute(_INDEXES, [list(by_oid)]):
         by_oid[oid].details.append(Detail(DetailKind.INDEX, name, tuple(columns), definition, DIALECT))
+    for oid, kind, name in db.execute(_ORIGINS, {"oids": list(by_oid)}):
+        what = DetailKind.PARTITIONING if kind == "p" else DetailKind.INHERITANCE
+        by_oid[oid].details.append(Detail(what, name, (), name, DIALECT))
 
 
 def _of_column(

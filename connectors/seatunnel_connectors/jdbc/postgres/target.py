@@ -102,7 +102,8 @@ def look(db: Statements, schema: str, table: str) -> Target:
 def _more(db: Statements, seen: Target) -> Target:
     found = catalog.FoundTable(seen.oid, seen.schema, seen.table, seen.kind, -1, 0, 0, True)
     catalog.fill_columns(db, [found])
-    row = db.execute(_MORE.format(counting(quote(seen.schema, seen.table))).encode(), {"oid": seen.oid}).fetchone()
+    counted = counting(quote(seen.schema, seen.table)).replace("%", "%%")  # a name may hold one
+    row = db.execute(_MORE.format(counted).encode(), {"oid": seen.oid}).fetchone()
     assert row is not None
     counted, estimate, filled, generated, dependents, changes_rows, checks = row
     columns = {}

@@ -1,0 +1,80 @@
+"""Tables that inherit from others: PostgreSQL shows the rows of all heirs with a table; a copy has each row once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from seatunnel_py import app
+from seatunnel_py.plan import explain
+from tests.connectors.jdbc.conftest import PostgresPlace
+from tests.connectors.jdbc.test_rows_there import ALL, run
+from tests.connectors.jdbc.test_target_names import job
+
+
+@pytest.fixture
+def family(pg: PostgresPlace) -> PostgresPlace:
+    """Two generations; a parent and an heir hold the same key, which PostgreSQL allows."""
+    pg.db.execute(
+        "CREATE TABLE a.base (id int PRIMARY KEY, v text); INSERT INTO a.base VALUES (1, 'base'), (2, 'base');"
+        "CREATE TABLE a.child (extra int, PRIMARY KEY (id)) INHERITS (a.base);"
+        "INSERT INTO a.child VALUES (1, 'child', 7), (3, 'child', 8);"
+        "CREATE TABLE a.grandchild (PRIMARY KEY (id)) INHERITS (a.child); INSERT INTO a.grandchild VALUES (4, 'gc', 9)"
+    )
+    return pg
+
+
+def test_a_pattern_reads_each_row_once(family: PostgresPlace, tmp_path: Path) -> None:
+    """P1-inheritance: rows of heirs came with those of their parent too, and took the place of rows with their key."""
+    path = job(tmp_path, family.source(**ALL), ("Jdbc", family.sink(table="b.${table_name}")))
+
+    found = app.plan(path)
+    text = explain.text(explain.describe(found.job, found.graph, found.pipelines, look=True))
+    receipt = run(tmp_path, path)
+
+    assert receipt.exit_code == 0, receipt
+    assert family.rows("SELECT * FROM b.base ORDER BY id") == [(1, "base"), (2, "base")]
+    assert family.rows("SELECT * FROM b.child ORDER BY id") == [(1, "child", 7), (3, "child", 8)]
+    assert family.rows("SELECT * FROM b.grandchild") == [(4, "gc", 9)]
+    assert "not carried over: 1 inheritance (a.base)" in text
+
+
+def test_a_table_alone_brings_the_rows_of_its_heirs_and_proves_no_key(family: PostgresPlace, tmp_path: Path) -> None:
+    """As a query does. Two rows have one key, and nothing is built on its being unique: no shadow is filled."""
+    family.db.execute("INSERT INTO a.base SELECT n, 'many' FROM generate_series(10, 60000) n; ANALYZE a.base")
+    source = family.source(table_path="a.base")
+    path = job(tmp_path, source, ("Jdbc", family.sink(table="b.base", enable_upsert=False, create_index=False)))
+
+    receipt = run(tmp_path, path)
+
+    assert receipt.exit_code == 0
+    assert family.rows("SELECT id FROM b.base WHERE id < 10 ORDER BY 1") == [(1,), (1,), (2,), (3,), (4,)]
+
+
+def test_an_excluded_heir_does_not_come_with_its_parent(family: PostgresPlace, tmp_path: Path) -> None:
+    source = family.source(**ALL, exclude=["a[.].*child"])
+    path = job(tmp_path, source, ("Jdbc", family.sink(table="b.${table_name}")))
+
+    assert run(tmp_path, path).exit_code == 0
+    assert family.rows("SELECT * FROM b.base ORDER BY id") == [(1, "base"), (2, "base")]
+
+
+def test_an_heir_that_nobody_reads_is_named(family: PostgresPlace, tmp_path: Path) -> None:
+    family.db.execute("CREATE TABLE a.other () INHERITS (a.base); INSERT INTO a.other VALUES (5, 'other')")
+    source = family.source(table_path="a[.](base|child)", use_regex=True)
+    path = job(tmp_path, source, ("Jdbc", family.sink(table="b.${table_name}")))
+
+    found = app.plan(path)
+
+    plan = explain.describe(found.job, found.graph, found.pipelines, look=False)
+    assert {one["table"].rpartition(".")[2] for one in plan["left_out"]} == {"other"}
+    assert all("read without the rows of its heirs" in one["why"] for one in plan["left_out"])
+    assert run(tmp_path, path).exit_code == 0
+    assert family.rows("SELECT id FROM b.base UNION ALL SELECT id FROM b.child ORDER BY 1") == [
+        (1,),
+        (1,),
+        (2,),
+        (3,),
+        (4,),
+    ]
