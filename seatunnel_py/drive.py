@@ -13,6 +13,7 @@ from typing import Any
 from seatunnel_py.api.factory import JobMode
 from seatunnel_py.config.env import RequiredGuarantee
 from seatunnel_py.errors import PluginError
+from seatunnel_py.plan import left_behind
 from seatunnel_py.plan.conversions import total
 from seatunnel_py.plan.isolated import IsolatedTable
 from seatunnel_py.plan.pipelines import Pipeline
@@ -90,7 +91,7 @@ def drive(
     ended = time.time()
     notes = (
         *job.notes, *run.opened.notes(), *quarantine.notes(place.job_id, tables), *driver.swept(), *left,
-        *_converted(tables),
+        *_converted(tables), *_left_behind(tables),
     )  # fmt: skip
     seconds = _seconds(driver, began, started, ended)
     which = run.authority.incarnation, place.driver
@@ -106,6 +107,14 @@ def _converted(tables: Sequence[TableReceipt]) -> tuple[str, ...]:
     changed = ((table.table, one.checked) for table in arrived for into in table.targets for one in into.conversions)
     found = total(changed)
     return (f"{found}: `seatunnel plan` names them",) if found else ()
+
+
+def _left_behind(tables: Sequence[TableReceipt]) -> tuple[str, ...]:
+    """What made tables do not have of their sources' definitions, where any lack something."""
+    arrived = (table for table in tables if table.state is TableState.DONE)
+    pairs = ((table.table, into) for table in arrived for into in table.targets)
+    found = left_behind.total((name, one.kind.value) for name, into in pairs for one in into.not_carried_over)
+    return (f"{found}; `--json` and the receipt name each",) if found else ()
 
 
 def _receipt(one: IsolatedTable) -> TableReceipt:

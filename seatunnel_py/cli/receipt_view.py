@@ -42,12 +42,8 @@ def receipt_text(receipt: Receipt, home: Home) -> str:
         console.print(grid)
     else:
         console.print(_lines(receipt), soft_wrap=True)
-    for table in receipt.tables:
-        if table.cause is not None and table.state is not TableState.STOPPED:
-            console.print(_cause(table), soft_wrap=True)
-        for into in table.targets:
-            if into.stands is not None:
-                console.print(_left_out(table, into), soft_wrap=True)
+    for cause in _causes(receipt):
+        console.print(cause, soft_wrap=True)
     for line in _this_run(receipt):
         console.print(line, soft_wrap=True)
     if not receipt.total("rows_read") and all(table.state is TableState.DONE for table in receipt.tables):
@@ -146,13 +142,27 @@ def _state(into: TargetReceipt, table: TableReceipt) -> str:
     return f" ({(into.state or table.state).value.lower()})" if differ else ""
 
 
+def _causes(receipt: Receipt) -> Iterator[Text]:
+    """Why tables failed, and targets were left out: each in a line, and behind those of one remedy the remedy, once."""
+    found: dict[str, list[Text]] = {}
+    for table in receipt.tables:
+        if table.cause is not None and table.state is not TableState.STOPPED:
+            found.setdefault(table.cause.remedy, []).append(_cause(table))
+        for into in table.targets:
+            if into.stands is not None:
+                assert into.cause is not None, "a sink is left out for a reason"
+                said = into.cause == table.cause and table.state is not TableState.STOPPED
+                found.setdefault("" if said else into.cause.remedy, []).append(_left_out(table, into))
+    for remedy, lines in sorted(found.items(), key=lambda group: not group[0]):  # those without one come last
+        yield from lines
+        if remedy:
+            yield Text(f"    remedy: {remedy}", "green")
+
+
 def _left_out(table: TableReceipt, into: TargetReceipt) -> Text:
     assert into.stands is not None and into.cause is not None, "a sink is left out for a reason, and stands somewhere"
     text = Text(f"{table.table} -> {_short(into.target)}: ", "bold red")
-    text.append(f"ISOLATED: {first_line(into.cause.message)}; {stand_text(asdict(into.stands))}", "default")
-    if into.cause.remedy and (into.cause != table.cause or table.state is TableState.STOPPED):
-        text.append(f"\n    remedy: {into.cause.remedy}", "green")
-    return text
+    return text.append(f"ISOLATED: {first_line(into.cause.message)}; {stand_text(asdict(into.stands))}", "default")
 
 
 def _known(number: int | None, shown: Callable[[float], str]) -> str:
@@ -177,7 +187,4 @@ def _cause(table: TableReceipt) -> Text:
     assert table.cause is not None
     text = Text(f"{table.table}: ", "bold red")
     text.append(f"{table.cause.step}: " if table.cause.step else "", "red")
-    text.append(table.cause.message, "default")
-    if table.cause.remedy:
-        text.append(f"\n    remedy: {table.cause.remedy}", "green")
-    return text
+    return text.append(table.cause.message, "default")

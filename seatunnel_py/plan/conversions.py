@@ -40,7 +40,8 @@ def total(tables: Iterable[tuple[str, bool]]) -> str:
         return ""
     columns = sum(found.values())
     of = _counted(len(found), "table")
-    return f"{_counted(columns, 'column')} of {of} arrive in another form, {checked} of them after a test of each value"
+    verb = "arrives" if columns == 1 else "arrive"
+    return f"{_counted(columns, 'column')} of {of} {verb} in another form, {checked} of them after a test of each value"
 
 
 def _counted(number: int, word: str) -> str:

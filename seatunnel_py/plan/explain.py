@@ -144,8 +144,10 @@ def _sink(node: SinkNode, *, look: bool, first: bool) -> dict[str, Any]:
         try:
             with naming_holders(node.sink.blocked_by), asking(node.id, "plan_setup"):
                 setup = asked.setup_of(node.step, node.sink)
-            plain |= _present(setup)
+            plain |= _present(setup, f"holds {setup.present.held}" if setup.present else "")
             setup = present.checked(node, setup) if first else setup
+            plain.pop("present", None)
+            plain |= _present(setup)
         except Exception as error:  # noqa: BLE001 - see above
             return plain | _problem(error)
         plain["effects"] = [
@@ -174,7 +176,7 @@ def _summary(pipelines: Iterable[Pipeline]) -> dict[str, Any]:
     return {"tables": len(sources), "rows_estimate": sum(known) if len(known) == len(rows) else None}
 
 
-def _present(setup: Setup) -> dict[str, Any]:
-    """What is there, for machines and for people."""
+def _present(setup: Setup, text: str = "") -> dict[str, Any]:
+    """What is there, for machines and for people; ``text`` as long as nothing becomes of it."""
     found = setup.present
-    return {} if found is None else {"present": {**asdict(found), "text": found.text}}
+    return {} if found is None else {"present": {**asdict(found), "text": text or found.text}}

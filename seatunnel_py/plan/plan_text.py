@@ -11,10 +11,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from seatunnel_py.plan import conversions
+from seatunnel_py.plan.left_behind import folded
 
 SPLITS_SHOWN_MAX = 8
-NAMES_MAX = 5
-PLURALS = {"index": "indexes", "identity": "identities"}
 SHARED = frozenset({"create ledger", "create schema", "create database", "create topic"})
 """Effects that several tables may have in common."""
 
@@ -133,23 +132,11 @@ def _sink_lines(sink: dict[str, Any], common: dict[tuple[str, str], int]) -> Ite
         for statement in effect["statement"].splitlines():
             yield f"             {statement}"
     if "not_carried_over" in sink:
-        yield f"    not carried over: {_folded(sink['not_carried_over'])}"
+        yield f"    not carried over: {folded(sink['not_carried_over'])}"
     for one in sink.get("conversions", ()):
         yield f"    converts {one['column']}: {conversions.words(one)}"
     if "problem" in sink:
         yield from _problem_lines(sink)
-
-
-def _folded(details: list[dict[str, Any]]) -> str:
-    """``2 defaults (a, b), 1 foreign key (orders_customer)``."""
-    groups: dict[str, list[str]] = {}
-    for one in details:
-        groups.setdefault(one["kind"], []).append(one["name"])
-    return ", ".join(
-        f"{_counted(len(names), kind, PLURALS.get(kind, ''))} ({', '.join(names[:NAMES_MAX])}"
-        f"{', …' if len(names) > NAMES_MAX else ''})"
-        for kind, names in groups.items()
-    )
 
 
 def _problem_lines(part: dict[str, Any]) -> Iterable[str]:

@@ -42,7 +42,8 @@ def checked(node: SinkNode, setup: Setup, *, later: bool = False) -> Setup:
         found = None if later else node.shared.found(found)
     if found is not None and found.doubles and found.count != 0:
         raise FatalError(
-            f"{node.shown} holds {found.held}, and {found.doubles}: table {node.table.path} would be there twice",
+            f"{node.shown} holds {found.held}, and {found.doubles}: "
+            f"the rows of table {node.table.path} would be there twice",
             found.ways,
         )
     return replace(setup, present=found)

@@ -11,8 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from seatunnel_py.api.sink import Present
-from seatunnel_py.api.types import Conversion
+from seatunnel_py.api.sink import Setup
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.runtime.receipt import Stand, TableReceipt, TableState, TargetReceipt
 from seatunnel_py.runtime.tallies import Tally
@@ -51,17 +50,15 @@ class Counts:
         cause: UnitFailure | None,
         left: Mapping[str, tuple[UnitFailure, Stand]] = MappingProxyType({}),
         apart: Collection[str] = (),
-        present: Mapping[str, Present] = MappingProxyType({}),
-        conversions: Mapping[str, tuple[Conversion, ...]] = MappingProxyType({}),
+        setups: Mapping[str, Setup] = MappingProxyType({}),
         before: Mapping[str, int] = MappingProxyType({}),
         *,
         kept: bool = False,
     ) -> tuple[TableReceipt, ...]:
         """The receipts of the source tables, from sums and failed attempts by vertex. ``left``: sink nodes that were
         left out, why, and where they stand; a table that one of them has not got whole is left out there. ``apart``:
-        those that another pipeline speaks for. ``present``: what was in the targets of sink nodes before.
-        ``conversions``: their columns that arrive in another form. ``before``: rows that earlier drivers have read, by
-        vertex; ``kept``: they had done everything."""
+        those that another pipeline speaks for. ``setups``: what was decided for sink nodes. ``before``: rows that
+        earlier drivers have read, by vertex; ``kept``: they had done everything."""
         sums = dict.fromkeys(self._tables, Tally())
         failed = dict.fromkeys(self._tables, 0)
         for vertex, book in self._books.items():
@@ -76,7 +73,7 @@ class Counts:
             TableReceipt(
                 table,
                 tuple(
-                    replace(one, present=present.get(node), conversions=conversions.get(node, ()))
+                    _decided(one, setups.get(node))
                     for node, one in self._target_receipts(vertex, sums[vertex], state, left, apart)
                 ),
                 states[vertex],
@@ -113,3 +110,10 @@ class Counts:
                 cause, stand = left[node]
                 one = replace(one, state=TableState.ISOLATED, cause=cause, stands=stand)
             yield node, replace(one, state=one.state or state) if differ else one
+
+
+def _decided(one: TargetReceipt, setup: Setup | None) -> TargetReceipt:
+    """With what was decided for its sink before the first row."""
+    if setup is None:
+        return one
+    return replace(one, present=setup.present, conversions=setup.conversions, not_carried_over=setup.left_behind)

@@ -16,7 +16,7 @@ from typing import Any
 from seatunnel_py.api.batch import Plain
 from seatunnel_py.api.capabilities import Guarantee
 from seatunnel_py.api.plain_data import plain_data
-from seatunnel_py.api.schema import TablePath
+from seatunnel_py.api.schema import Detail, DetailKind, TablePath
 from seatunnel_py.api.sink import CommitContext, Effect, Piece, Present, Setup, Treatment, Visible
 from seatunnel_py.api.source import Enumerator, Split
 from seatunnel_py.api.types import Conversion
@@ -55,16 +55,6 @@ class Prepared:
         """All splits of each vertex."""
         return {vertex: tuple(chain.from_iterable(one.splits for one in own)) for vertex, own in self.rounds.items()}
 
-    @property
-    def present(self) -> dict[str, Present]:
-        """What the targets held before, by node."""
-        return {node: setup.present for node, setup in self.setups.items() if setup.present is not None}
-
-    @property
-    def conversions(self) -> dict[str, tuple[Conversion, ...]]:
-        """The columns that arrive in another form, by sink node."""
-        return {node: setup.conversions for node, setup in self.setups.items() if setup.conversions}
-
     def with_round(self, vertex: str, found: Round) -> Prepared:
         """More was found."""
         return replace(self, rounds={**self.rounds, vertex: (*self.rounds[vertex], found)})
@@ -99,6 +89,8 @@ def _setup_plain(setup: Setup) -> dict[str, Any]:
         plain["present"] = plain_data(setup.present)
     if setup.conversions:
         plain["conversions"] = plain_data(setup.conversions)
+    if setup.left_behind:
+        plain["left_behind"] = plain_data(setup.left_behind)
     return plain
 
 
@@ -112,12 +104,17 @@ def prepared_of(plain: Any) -> Prepared:
             setup.get("counted", True),  # an older version did not say
             tuple(Conversion(**one) for one in setup.get("conversions", ())),
             _present_of(setup.get("present")),
+            tuple(_detail_of(one) for one in setup.get("left_behind", ())),
         )
         for node, setup in plain["setups"].items()
     }
     rounds = {vertex: rounds_of(found) for vertex, found in plain["rounds"].items()}
     left_out = {vertex: _failure_of(one) for vertex, one in plain.get("left_out", {}).items()}
     return Prepared(setups, rounds, left_out=left_out)
+
+
+def _detail_of(plain: Mapping[str, Any]) -> Detail:
+    return Detail(**{**plain, "kind": DetailKind(plain["kind"]), "columns": tuple(plain["columns"])})
 
 
 def _present_of(plain: Mapping[str, Any] | None) -> Present | None:

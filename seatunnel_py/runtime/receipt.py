@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from seatunnel_py.api.plain_data import plain_data
+from seatunnel_py.api.schema import Detail
 from seatunnel_py.api.sink import Present
 from seatunnel_py.api.types import Conversion
 from seatunnel_py.errors import ExitCode, NoWayOn
@@ -60,7 +61,8 @@ class TargetReceipt:
     """What went into one target. Counts are None where rows of several tables were joined: they stand with the first
     of these tables. ``state`` and ``cause`` are those of the table where it shares its fate (None); one that was left
     out has its own, and says where it ``stands``. ``present``: what was there before, and became of it.
-    ``conversions``: columns that arrived in another form."""
+    ``conversions``: columns that arrived in another form. ``not_carried_over``: what a target that was made does not
+    have of its source's definition."""
 
     target: str
     rows_written: int | None = 0
@@ -70,6 +72,7 @@ class TargetReceipt:
     stands: Stand | None = None
     present: Present | None = None
     conversions: tuple[Conversion, ...] = ()
+    not_carried_over: tuple[Detail, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,8 +51,7 @@ class Totals:
             life.failure,
             life.left_out.receipts(),
             life.left_out.nodes_apart,
-            life.prepared.present,
-            life.prepared.conversions,
+            life.prepared.setups,
             read_in(self._began),
             kept=kept,
         )

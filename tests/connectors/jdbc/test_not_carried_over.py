@@ -45,6 +45,20 @@ def test_the_plan_lists_what_is_not_carried_over(rich: PostgresPlace, tmp_path: 
     assert "1 foreign key (orders_customer_fkey)" in text and "2 indexes (one_note, orders_customer_at_idx)" in text
 
 
+def test_the_receipt_lists_it_too(rich: PostgresPlace, tmp_path: Path) -> None:
+    """P1-what is not copied: a plan of tomorrow, when the table is there, would not know it any more."""
+    path = job(tmp_path, rich.source(table_path="a.orders"), sink_of(rich))
+
+    receipt = run(tmp_path, path, job_id="x")
+
+    lacking = "2 identities, 3 defaults, 2 types, 1 generated column, 1 foreign key, 1 check, 2 indexes"
+    note = f"not carried over from 1 table: {lacking}; "
+    kept = (tmp_path / "home/jobs/x/receipt.json").read_text()
+    assert any(one.startswith(note) for one in receipt.notes), receipt.notes
+    names = {one["name"] for one in receipt.to_plain()["tables"][0]["targets"][0]["not_carried_over"]}
+    assert {"orders_customer_fkey", "one_note", "double of", "size"} < names and all(one in kept for one in names)
+
+
 @pytest.mark.parametrize("once", [False, True])
 def test_what_is_asked_for_is_carried_over(rich: PostgresPlace, tmp_path: Path, once: bool) -> None:
     more = {"carry_over": ["defaults", "identity", "checks", "indexes"], "is_exactly_once": once}

@@ -199,7 +199,7 @@ def test_json_has_a_list_of_targets_and_totals_and_no_trace() -> None:
     """Machines get the same numbers as people; traces stay in the log."""
     plain = json.loads(json.dumps(filled().to_plain()))
 
-    none = {"cause": None, "stands": None, "present": None, "conversions": []}
+    none = {"cause": None, "stands": None, "present": None, "conversions": [], "not_carried_over": []}
     assert plain["tables"][0]["targets"] == [
         {"target": "lake/[orders]", "rows_written": 10, "bytes_written": 80, "state": "DONE", **none},
         {"target": "console", "rows_written": 10, "bytes_written": 90, "state": "DONE", **none},

@@ -1,0 +1,34 @@
+"""What a table that is made does not have of its source's definition: each by its name, and all of a job in numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+NAMES_MAX = 5
+_PLURALS = {"index": "indexes", "identity": "identities", "partitioning": "partitionings"}
+
+
+def folded(details: Sequence[Mapping[str, Any]]) -> str:
+    """``2 defaults (a, b), 1 foreign key (orders_customer)``."""
+    groups: dict[str, list[str]] = {}
+    for one in details:
+        groups.setdefault(one["kind"], []).append(one["name"])
+    return ", ".join(
+        f"{counted(len(names), kind)} ({', '.join(names[:NAMES_MAX])}{', …' if len(names) > NAMES_MAX else ''})"
+        for kind, names in groups.items()
+    )
+
+
+def total(found: Iterable[tuple[str, str]]) -> str:
+    """How much of how many tables was left behind, from (table, kind) of each; empty: nothing."""
+    pairs = list(found)
+    kinds = Counter(kind for _, kind in pairs)
+    of = counted(len({table for table, _ in pairs}), "table")
+    return f"not carried over from {of}: {', '.join(counted(*one[::-1]) for one in kinds.items())}" if pairs else ""
+
+
+def counted(number: int, kind: str) -> str:
+    """``1 index``, ``2 indexes``."""
+    return f"{number} {kind if number == 1 else _PLURALS.get(kind, f'{kind}s')}"
