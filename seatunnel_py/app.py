@@ -28,7 +28,7 @@ from seatunnel_py.errors import (
     first_line,
     worded,
 )
-from seatunnel_py.plan.registry import hooks, installed
+from seatunnel_py.plan.installed import hooks, installed
 from seatunnel_py.plan.sql import CatalystFactory
 from seatunnel_py.plan.steps import Job, understand
 from seatunnel_py.redaction import redacted_text
@@ -278,7 +278,7 @@ class Session:
             pipelines, isolated = selection.only(planned.pipelines, planned.isolated, only)
             pipelines, isolated = pick(pipelines), isolated if pick is tuple else ()
             with JobLog(place.events, place.job_id, job.file.env.log_level.value) as log:
-                tell = Listeners(log, (*hook_listeners(hooks()), listen))
+                tell = Listeners(log, (*hook_listeners(hooks().manager), listen))
                 _announce(planned, place, tell, accepted=accept_changes)
                 described = _remembered(_plan_before(planned, place), _described(planned))
                 engine = partial(self._engines.engine, place.exchange)  # waits for Spark: what can be done before is

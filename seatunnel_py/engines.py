@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from seatunnel_py.errors import EngineError
-from seatunnel_py.plan.registry import PluginKind
+from seatunnel_py.plan.registry import PluginKind, extras_of
 from seatunnel_py.plan.sql import CatalystFactory, SparkFactory
 from seatunnel_py.plan.steps import Job, Step
 
@@ -60,14 +60,15 @@ class SparkEngines:
         """``place`` takes the application's log and scratch files."""
         from seatunnel_py.spark import session
 
+        steps = [step for job in jobs for step in job.steps]
         settings = session.SparkSettings(
             jobs[0].name if len(jobs) == 1 else f"{len(jobs)} jobs",
             _settings_of(jobs),
             place,
             _cache(),
             any(needs_catalyst(job) for job in jobs),
-            tuple(sorted({module for job in jobs for step in job.steps for module in _modules(step)})),
-            tuple(sorted({extra for job in jobs for step in job.steps for extra in step.factory.extras(step.options)})),
+            tuple(sorted({module for step in steps for module in _modules(step)})),
+            tuple(sorted({extra for step in steps for extra in extras_of(step.factory, step.options)})),
             max(_residents(job) for job in jobs),
         )
         from concurrent.futures import ThreadPoolExecutor

@@ -12,7 +12,8 @@ from seatunnel_py import app
 from seatunnel_py.api import SourceFactory
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import JobFileError, Problem
-from seatunnel_py.plan.registry import PluginKind, UnknownPluginError, installed
+from seatunnel_py.plan.installed import installed
+from seatunnel_py.plan.registry import PluginKind, UnknownPluginError
 from seatunnel_py.plan.steps import Job, Step, understand
 
 COMMAND_LINE = "command line"

@@ -22,7 +22,8 @@ from seatunnel_py.cli.files import making, writing
 from seatunnel_py.cli.init import STDOUT
 from seatunnel_py.cli.terminal import say, say_document
 from seatunnel_py.errors import ExitCode, SeaTunnelError
-from seatunnel_py.plan.registry import BrokenPluginError, PluginKind, installed
+from seatunnel_py.plan.installed import installed
+from seatunnel_py.plan.registry import BrokenPluginError, PluginKind
 from seatunnel_py.runtime.home import COPIES, Home
 
 PARALLELISM_MAX = 4

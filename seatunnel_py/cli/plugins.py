@@ -13,7 +13,7 @@ from seatunnel_py.cli.files import writing
 from seatunnel_py.cli.terminal import Styled, say, say_document, say_json
 from seatunnel_py.config.job_schema import PluginOptions, job_schema
 from seatunnel_py.errors import ExitCode, SeaTunnelError
-from seatunnel_py.plan.registry import installed
+from seatunnel_py.plan.installed import installed
 
 
 def listing(*, as_json: bool) -> int:

@@ -1,4 +1,4 @@
-"""Finds plugins by name: entry points, loaded on use, plus what plugins register by hand through pluggy.
+"""Finds plugins by name and loads them on use.
 
 Rules: names are compared without regard to case; a name that two distributions claim is refused where a job uses it
 (which one it would get must never depend on install order) unless it says ``distribution:Name``; a plugin that cannot
@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import difflib
 import importlib.metadata
+import inspect
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
 from typing import Any
-
-import pluggy
 
 from seatunnel_py.api.factory import Factory, SinkFactory, SourceFactory, TransformFactory
 from seatunnel_py.api.options import Options
@@ -25,9 +23,6 @@ from seatunnel_py.work.failing_code import MEND, failing_code
 
 PROJECT = "seatunnel_py"
 DISTRIBUTION = "seatunnel-py"
-HOOKS_GROUP = "seatunnel_py.hooks"
-
-hookspec = pluggy.HookspecMarker(PROJECT)
 
 
 class PluginKind(StrEnum):
@@ -66,28 +61,6 @@ class BrokenPluginError(SeaTunnelError):
     """A plugin is there, but cannot be loaded, or two claim its name."""
 
 
-@dataclass(slots=True)
-class Registration:
-    """What a ``seatunnel_register`` hook gets: call ``add`` for each factory made at run time."""
-
-    factories: list[tuple[PluginKind, type[Factory]]] = field(default_factory=list)
-
-    def add(self, kind: str, factory: type[Factory]) -> None:
-        self.factories.append((PluginKind(kind), factory))
-
-
-class HookSpecs:
-    """Hooks that a distribution may implement; the object or module goes into the group ``seatunnel_py.hooks``."""
-
-    @hookspec
-    def seatunnel_register(self, registration: Registration) -> None:
-        """Add plugins that are not entry points themselves, such as generated ones."""
-
-    @hookspec
-    def seatunnel_job_event(self, event: Any) -> None:
-        """Something happened in a running job (see ``seatunnel_py.runtime.events``). Must not block."""
-
-
 @dataclass(frozen=True, slots=True)
 class PluginEntry:
     """A plugin that is installed: where it comes from, and how to load it."""
@@ -106,7 +79,9 @@ class PluginEntry:
 class Registry:
     """All installed plugins of this interpreter. Reading the metadata happens once, loading on use."""
 
-    def __init__(self, entries: tuple[PluginEntry, ...]) -> None:
+    def __init__(self, entries: tuple[PluginEntry, ...], broken: tuple[str, ...] = ()) -> None:
+        """``broken``: what is installed and could not be asked for its plugins, a sentence each."""
+        self.broken = broken
         self._entries = tuple(sorted(dict.fromkeys(entries), key=lambda one: (one.kind, one.name.lower())))
         self._named: dict[tuple[PluginKind, str], list[PluginEntry]] = defaultdict(list)
         for entry in self._entries:
@@ -126,7 +101,8 @@ class Registry:
         if distribution:
             found = [one for one in found if _canonical(one.distribution) == _canonical(distribution)]
         if not found:
-            raise UnknownPluginError(kind, name, self.names(kind), _misplaced_entry(kind, bare))
+            misplaced = _misplaced_entry(kind, bare) or "; ".join(self.broken)
+            raise UnknownPluginError(kind, name, self.names(kind), misplaced)
         if len(found) > 1:
             raise BrokenPluginError(
                 f"two plugins are called {bare!r} ({kind.value}): "
@@ -153,13 +129,13 @@ def _misplaced_entry(kind: PluginKind, name: str) -> str:
     points = importlib.metadata.entry_points()
     for point in (point for group in points.groups for point in points.select(group=group)):
         if point.name.lower() == name.lower() and point.group.startswith(f"{PROJECT}.") and point.group != kind.group:
-            if _canonical(_distribution(point)) == DISTRIBUTION:
+            if _canonical(distribution_of(point)) == DISTRIBUTION:
                 return (
                     f"{point.name} is a {groups[point.group].value}; `seatunnel plugins list` shows the {kind.value}s"
                 )
             unknown = "" if point.group in groups else ", which is no group of plugins"
             return (
-                f"{_distribution(point)} names {point.name!r} in the entry points {point.group!r}{unknown}; "
+                f"{distribution_of(point)} names {point.name!r} in the entry points {point.group!r}{unknown}; "
                 f"a {kind.value} stands in {kind.group!r}"
             )
     return ""
@@ -183,7 +159,7 @@ def _load(entry: PluginEntry) -> Factory:
     except Exception as error:  # an abstract method is missing, or its constructor wants something
         text = str(error) if isinstance(error, TypeError) else worded(error)
         raise BrokenPluginError(f"{what} cannot be made: {text}", MEND) from error
-    wrong = _undeclared(made)
+    wrong = _undeclared(made) or _miscalled(made, entry.kind)
     if wrong:
         raise BrokenPluginError(f"{what} is not declared as it has to be: {wrong}", MEND)
     made.distribution = entry.distribution
@@ -219,6 +195,20 @@ def _undeclared(factory: Factory) -> str:
     return ""
 
 
+def _miscalled(factory: Factory, kind: PluginKind) -> str:
+    """What is wrong with the parameters of its methods: one that cannot be called as it is would fail every run."""
+    if not isinstance(factory, _CLASSES[kind]):
+        return ""  # it is made for Spark
+    for name in ("capabilities", "create"):
+        wanted = tuple(inspect.signature(getattr(_CLASSES[kind], name)).parameters)[1:]
+        given = inspect.signature(getattr(factory, name))
+        try:
+            given.bind(*wanted)
+        except TypeError:
+            return f"its `{name}{given}` is called with ({', '.join(wanted)})"
+    return ""
+
+
 _CLASSES: dict[PluginKind, type[Factory]] = {
     PluginKind.SOURCE: SourceFactory,
     PluginKind.TRANSFORM: TransformFactory,
@@ -232,48 +222,19 @@ def _misplaced(factory: type[Factory], kind: PluginKind) -> bool:
     return bool(kinds) and kind not in kinds
 
 
-@cache
-def hooks() -> pluggy.PluginManager:
-    """The plugin manager with every installed hook implementation."""
-    manager = pluggy.PluginManager(PROJECT)
-    manager.add_hookspecs(HookSpecs)
-    try:
-        manager.load_setuptools_entrypoints(HOOKS_GROUP)
-    except Exception as error:
-        names = ", ".join(
-            sorted({_distribution(point) for point in importlib.metadata.entry_points(group=HOOKS_GROUP)})
-        )
-        text = f"the hooks of {names} cannot be loaded: {worded(error)}"
-        raise BrokenPluginError(text, "reinstall or remove what is broken") from error
-    return manager
-
-
-def _distribution(point: importlib.metadata.EntryPoint) -> str:
+def distribution_of(point: importlib.metadata.EntryPoint) -> str:
     return point.dist.name if point.dist else "?"
 
 
-@cache
-def installed() -> Registry:
-    """The registry of this interpreter. Every question for entry points, and every one for a distribution's name, reads
-    files: each is asked once."""
-    points = importlib.metadata.entry_points()
-    found = [(kind, point) for kind in PluginKind for point in points.select(group=kind.group)]
-    one_of_each = {id(point.dist): point for _, point in found}
-    names = {dist: _distribution(point) for dist, point in one_of_each.items()}
-    entries = [PluginEntry(kind, point.name, names[id(point.dist)], entry_point=point) for kind, point in found]
-    registration = Registration()
-    hooks().hook.seatunnel_register(registration=registration)
-    entries += [
-        PluginEntry(kind, factory.name, factory.__module__.partition(".")[0], factory=factory)
-        for kind, factory in registration.factories
-    ]
-    return Registry(tuple(entries))
+def extras_of(factory: Factory, options: Any = None) -> tuple[str, ...]:
+    """The extras that a plugin needs, as ``distribution[extra]``; with ``options`` those that these need."""
+    extras = factory.extras(options) if options is not None else filter(None, (factory.extra,))
+    return tuple(one if "[" in one else f"{factory.distribution or DISTRIBUTION}[{one}]" for one in extras)
 
 
 def missing_extra(factory: Factory, error: ImportError, options: Any = None) -> SeaTunnelError:
     """The message for a plugin whose client library is not installed. An extra is that of the plugin's distribution;
     with ``options`` it is the one that these need."""
-    extras = factory.extras(options) if options is not None else filter(None, (factory.extra,))
-    wanted = [one if "[" in one else f"{factory.distribution or DISTRIBUTION}[{one}]" for one in extras]
+    wanted = extras_of(factory, options)
     command = f"pip install {' '.join(map(repr, wanted))}" if wanted else f"pip install {error.name}"
     return BrokenPluginError(f"{factory.name} needs the library {error.name!r}, which is not installed", command)

@@ -83,7 +83,7 @@ def understand(file: JobFile, registry: Registry, found: Iterable[Problem] = ())
         edges = _wire(resolved, problems, notes, strict=file.env.strict)
     if problems:
         raise JobFileError(tuple(problems))
-    return Job(file, _ordered(resolved, edges, file), tuple(str(note) for note in notes))
+    return Job(file, _ordered(resolved, edges, file), (*map(str, notes), *registry.broken))
 
 
 @dataclass(frozen=True, slots=True)

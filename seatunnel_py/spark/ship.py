@@ -35,7 +35,7 @@ _OF_NO_USE = re.compile(r"/tests/|/include/|[.](pyx|pxd|pxi|pyi|pyc|cc|hpp)$")
 def shipment(modules: Iterable[str], extras: Iterable[str], cache: Path, *, catalyst: bool) -> dict[str, str]:
     """Pack the packages that hold ``modules`` (the plugins of a job) and the libraries that these need.
 
-    ``extras`` are the ones of seatunnel-py that the job's plugins use. Returns the Spark settings (without prefix)
+    ``extras`` are those of the plugins, as ``distribution[extra]``. Returns the Spark settings (without prefix)
     that make the files travel and put them on the workers' path.
     """
     packages = sorted({*OURS, *(module.partition(".")[0] for module in modules)})
@@ -70,7 +70,9 @@ def _distributions(packages: Iterable[str], extras: Iterable[str], *, catalyst: 
     """Everything that the packages need on a worker, as far as it is installed here, sorted."""
     owners = importlib.metadata.packages_distributions()
     waiting = [*WORKER_BASE, *(CATALYST_BASE if catalyst else ())]
-    waiting += _required("seatunnel-py", frozenset(extras)) if extras else ()  # without: what the command line needs
+    for wanted in extras:
+        distribution, _, named = wanted.rstrip("]").partition("[")
+        waiting += _required(distribution, frozenset(named.split(",")))  # not what their command lines need
     waiting += [name for package in packages if package not in OURS for name in owners.get(package, ())]
     found: set[str] = set()
     seen: set[str] = set()

@@ -20,7 +20,8 @@ from seatunnel_py.api.factory import Factory, SinkFactory, SourceFactory, StepCo
 from seatunnel_py.api.options import SinkOptions
 from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.api.sink import Piece, Sink, WriteContext, Writer
-from seatunnel_py.plan.registry import PROJECT, PluginKind, Registration, hooks, installed
+from seatunnel_py.plan.installed import Registration, hooks, installed
+from seatunnel_py.plan.registry import PROJECT, PluginKind
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.receipt import Receipt
 
@@ -84,7 +85,7 @@ class _Given:
 def _registered(factories: Sequence[type[Factory]]) -> Iterator[None]:
     known = {type(found) for found in _installed_as(factories)}
     given = _Given([factory for factory in factories if factory not in known])
-    manager = hooks()
+    manager = hooks().manager
     manager.register(given)
     installed.cache_clear()
     try:

@@ -19,7 +19,8 @@ from seatunnel_py.cli.init import templates
 from seatunnel_py.config.env import EnvOptions
 from seatunnel_py.config.job_file import JobFile, loads
 from seatunnel_py.errors import JobFileError
-from seatunnel_py.plan.registry import PluginEntry, PluginKind, Registry, installed
+from seatunnel_py.plan.installed import installed
+from seatunnel_py.plan.registry import PluginEntry, PluginKind, Registry
 from seatunnel_py.plan.steps import understand
 
 ROOT = Path(__file__).parents[3]

@@ -34,7 +34,8 @@ from seatunnel_py.api import (
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import PlanError, RetriableError
 from seatunnel_py.plan import asked, flows
-from seatunnel_py.plan.registry import BrokenPluginError, PluginEntry, PluginKind, Registry, installed
+from seatunnel_py.plan.installed import installed
+from seatunnel_py.plan.registry import BrokenPluginError, PluginEntry, PluginKind, Registry
 from seatunnel_py.plan.steps import Job, understand
 from seatunnel_py.runtime.effects import as_failure
 from seatunnel_py.work.unit import FailureKind

@@ -14,9 +14,9 @@ from plan_toys import Graph, ToySink, ToySource
 from seatunnel_py.api import Effect, FatalError
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.plan import explain, flows
+from seatunnel_py.plan.installed import installed
 from seatunnel_py.plan.picture import PIPELINES_MAX, svg
 from seatunnel_py.plan.pipelines import divide
-from seatunnel_py.plan.registry import installed
 from seatunnel_py.plan.steps import Job, understand
 
 SVG = "{http://www.w3.org/2000/svg}"

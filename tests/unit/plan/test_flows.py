@@ -27,7 +27,8 @@ from seatunnel_py.api import (
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import PlanError
 from seatunnel_py.plan import flows
-from seatunnel_py.plan.registry import PluginEntry, PluginKind, Registry, installed
+from seatunnel_py.plan.installed import installed
+from seatunnel_py.plan.registry import PluginEntry, PluginKind, Registry
 from seatunnel_py.plan.sql import Analysis
 from seatunnel_py.plan.steps import understand
 

@@ -9,8 +9,8 @@ from seatunnel_py.api import Determinism, Guarantee
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import PlanError
 from seatunnel_py.plan import flows, guarantee
+from seatunnel_py.plan.installed import installed
 from seatunnel_py.plan.pipelines import divide
-from seatunnel_py.plan.registry import installed
 from seatunnel_py.plan.steps import understand
 
 AT_LEAST, IDEMPOTENT, TWO_PHASE = Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT, Guarantee.TWO_PHASE_COMMIT

@@ -12,8 +12,8 @@ from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import JobFileError
 from seatunnel_py.plan import flows
 from seatunnel_py.plan.flow_graph import FlowGraph, SinkNode, SourceNode
+from seatunnel_py.plan.installed import installed
 from seatunnel_py.plan.pipelines import Pipeline, Vertex, divide, unread
-from seatunnel_py.plan.registry import installed
 from seatunnel_py.plan.steps import understand
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
-from importlib.metadata import EntryPoint, EntryPoints
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +12,18 @@ import pluggy
 import pytest
 from seatunnel_example import CountdownFactory
 
-from seatunnel_py.api import SourceOptions, option
+from seatunnel_py.api import SourceCapabilities, SourceOptions, option
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import JobFileError
-from seatunnel_py.plan import registry
+from seatunnel_py.plan import installed as installed_plugins
+from seatunnel_py.plan import registry as plugin_registry
+from seatunnel_py.plan.installed import HOOKS_GROUP, PROJECT, Registration, installed
 from seatunnel_py.plan.registry import (
-    HOOKS_GROUP,
-    PROJECT,
     BrokenPluginError,
     PluginEntry,
     PluginKind,
-    Registration,
     Registry,
     UnknownPluginError,
-    installed,
     missing_extra,
 )
 from seatunnel_py.plan.steps import understand
@@ -80,7 +78,7 @@ def test_a_job_file_names_a_plugin_with_its_distribution() -> None:
 def test_an_entry_point_in_another_group_is_pointed_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """P2, mistakes: a wrong group was not noticed; the plugin looked as if it were not installed."""
     wrong = EntryPoint("Bad", "seatunnel_bad:BadFactory", "seatunnel_py.source")
-    monkeypatch.setattr(registry.importlib.metadata, "entry_points", lambda: EntryPoints([wrong]))
+    monkeypatch.setattr(plugin_registry.importlib.metadata, "entry_points", lambda: EntryPoints([wrong]))
 
     with pytest.raises(UnknownPluginError) as unknown:
         Registry((COUNTDOWN,)).factory(SOURCE, "bad")
@@ -199,7 +197,7 @@ class Generated:
 
 def test_a_hook_registers_generated_plugins() -> None:
     """They stand beside the entry points, under the same rules."""
-    manager = registry.hooks()
+    manager = installed_plugins.hooks().manager
     plugin = Generated()
     manager.register(plugin)
     installed.cache_clear()
@@ -217,21 +215,42 @@ def test_an_unknown_kind_is_refused_when_it_is_registered() -> None:
         Registration().add("sauce", type(installed().factory(SOURCE, "Countdown")))
 
 
-def test_broken_hooks_are_told_with_their_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No trace of pluggy's for somebody who only wanted to check a job file."""
+class Unwilling:
+    @pluggy.HookimplMarker(PROJECT)
+    def seatunnel_register(self, registration: Registration) -> None:
+        raise ValueError("no plugins today")
 
-    def fail(self: Any, group: str) -> int:
-        assert group == HOOKS_GROUP
-        raise ImportError("no module named 'acme'")
 
-    monkeypatch.setattr(pluggy.PluginManager, "load_setuptools_entrypoints", fail)
-    registry.hooks.cache_clear()
+def test_broken_hooks_stop_no_job_and_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """P2-14: hooks that could not be loaded stopped every command of every job. They are a note of each job, and what
+    a job that misses a plugin is told."""
+    broken = EntryPoint("listener", "no_such_module", HOOKS_GROUP)
+    every = entry_points()
+    monkeypatch.setattr(
+        installed_plugins.importlib.metadata,
+        "entry_points",
+        lambda group="": EntryPoints([broken]) if group == HOOKS_GROUP else every,
+    )
+    installed_plugins.hooks.cache_clear()
+    installed.cache_clear()
     try:
-        with pytest.raises(BrokenPluginError, match="no module named 'acme'"):
-            registry.hooks()
+        manager = installed_plugins.hooks().manager
+        manager.register(Unwilling(), name="acme:plugins")
+        found = installed()
+        job = understand(loads("source { Countdown { start = 3 } }\nsink { Console {} }"), found)
+        with pytest.raises(UnknownPluginError) as unknown:
+            found.factory(SOURCE, "Twice")
     finally:
         monkeypatch.undo()
-        registry.hooks.cache_clear()
+        installed_plugins.hooks.cache_clear()
+        installed.cache_clear()
+
+    assert [note.partition(",")[0] for note in job.notes] == [
+        "the hooks of ? cannot be loaded",
+        "the hooks of acme fail",
+    ]
+    assert "no_such_module" in job.notes[0] and "no plugins today" in job.notes[1]
+    assert "no plugins today" in unknown.value.remedy
 
 
 class Undefined(SourceOptions):
@@ -245,6 +264,11 @@ class Undefined(SourceOptions):
         ({"options": None}, "its `options` have to be a class"),
         ({"options": dict}, "its `options` have to be a class of SourceOptions, TransformOptions or SinkOptions"),
         ({"options": Undefined}, "its options Undefined cannot be understood"),
+        (
+            {"capabilities": lambda self, options: SourceCapabilities()},
+            "its `capabilities(options)` is called with (options, context)",
+        ),
+        ({"create": lambda self: None}, "its `create()` is called with (options, context)"),
     ],
 )
 def test_a_factory_that_declares_too_little_is_named(declared: dict[str, Any], said: str) -> None:

@@ -13,8 +13,8 @@ from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import PlanError
 from seatunnel_py.plan import explain, flows, guarantee, picture, retry
 from seatunnel_py.plan.flow_graph import FlowGraph
+from seatunnel_py.plan.installed import installed
 from seatunnel_py.plan.pipelines import divide
-from seatunnel_py.plan.registry import installed
 from seatunnel_py.plan.steps import understand
 from seatunnel_py.protocol.topology import Determinism
 from seatunnel_py.runtime.graph import graph_of

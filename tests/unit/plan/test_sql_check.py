@@ -9,7 +9,8 @@ import pytest
 
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import Problem
-from seatunnel_py.plan.registry import PluginEntry, PluginKind, Registry, installed
+from seatunnel_py.plan.installed import installed
+from seatunnel_py.plan.registry import PluginEntry, PluginKind, Registry
 from seatunnel_py.plan.sql_check import query_notes, query_problems
 from seatunnel_py.plan.sql_parse import PEER, SPARK
 from seatunnel_py.plan.steps import Step, understand

@@ -9,7 +9,7 @@ import pytest
 
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.plan import flows, pipelines
-from seatunnel_py.plan.registry import installed
+from seatunnel_py.plan.installed import installed
 from seatunnel_py.plan.steps import understand
 from seatunnel_py.runtime.graph import keys
 from seatunnel_py.runtime.job_changes import Change, ChangesRefused, Described, Fate, Needs, changes, described, refuse

@@ -14,7 +14,8 @@ import pytest
 
 from seatunnel_py import app
 from seatunnel_py.config.job_file import loads
-from seatunnel_py.plan.registry import PROJECT, HookSpecs, installed
+from seatunnel_py.plan.installed import HookSpecs, installed
+from seatunnel_py.plan.registry import PROJECT
 from seatunnel_py.plan.steps import understand
 from seatunnel_py.runtime.events import (
     JobEnded,

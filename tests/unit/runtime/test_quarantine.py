@@ -16,7 +16,7 @@ from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.local.engine import LocalEngine
 from seatunnel_py.plan import flows, pipelines
-from seatunnel_py.plan.registry import installed
+from seatunnel_py.plan.installed import installed
 from seatunnel_py.plan.steps import understand
 from seatunnel_py.runtime import quarantine
 from seatunnel_py.runtime.attempts import RetryPolicy

@@ -18,7 +18,9 @@ from seatunnel_py.spark.ship import OURS, _distributions, shipment
 def shipped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """The names at the top of both files, of a job that reads Kafka and writes to PostgreSQL."""
     modules = ("seatunnel_connectors.kafka.reader", "confluent_kafka")
-    settings = shipment(modules, ("kafka", "postgres"), tmp_path_factory.mktemp("cache"), catalyst=False)
+    settings = shipment(
+        modules, ("seatunnel-py[kafka]", "seatunnel-py[postgres]"), tmp_path_factory.mktemp("cache"), catalyst=False
+    )
     found = {}
     for key in ("files", "archives"):
         path = Path(settings[key].partition("#")[0].removeprefix("file://"))
@@ -35,13 +37,13 @@ def test_a_compiled_library_is_in_the_archive_alone(shipped: dict[str, set[str]]
 
 def test_what_only_a_driver_needs_stays_there() -> None:
     """The compiler of Protobuf's schemas is larger than all that a worker of Kafka needs."""
-    found = _distributions(OURS, ("kafka", "protobuf"), catalyst=False)
+    found = _distributions(OURS, ("seatunnel-py[kafka]", "seatunnel-py[protobuf]"), catalyst=False)
     assert {"confluent-kafka", "protobuf"} <= set(found)
     assert not {"grpcio-tools", "grpcio", "setuptools"} & set(found)
 
 
 def test_what_only_the_command_line_needs_stays_there() -> None:
-    for extras in ((), ("kafka",)):
+    for extras in ((), ("seatunnel-py[kafka]",)):
         found = _distributions(OURS, extras, catalyst=False)
         assert {"pyarrow", "pydantic"} <= set(found)
         assert not {"typer", "rich", "pygments", "pluggy"} & set(found)
