@@ -33,10 +33,13 @@ def making(path: Path) -> Iterator[None]:
 
 def keep_whole() -> None:
     """Have what is printed arrive whole. With PYTHONUNBUFFERED, as containers have it, Python forgets what a pipe did
-    not take at once when a signal came meanwhile: half a receipt, and no error."""
+    not take at once when a signal came meanwhile: half a receipt, and no error. A character that an encoding
+    lacks is escaped, or it would end a job that has succeeded with a trace."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         raw = getattr(stream, "buffer", None)
         if isinstance(raw, io.RawIOBase):
             whole = io.BufferedWriter(raw)
-            setattr(sys, name, io.TextIOWrapper(whole, stream.encoding, stream.errors, line_buffering=True))
+            setattr(sys, name, io.TextIOWrapper(whole, stream.encoding, "backslashreplace", line_buffering=True))
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

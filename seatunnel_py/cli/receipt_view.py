@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from io import StringIO
 from pathlib import Path
 
 from rich import box
@@ -14,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from seatunnel_py.cli.numbers import count, seconds, size, tables
-from seatunnel_py.cli.safe_console import safe_console
+from seatunnel_py.cli.safe_console import drawn, text_console
 from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.receipt import FAILED_AGAIN, Receipt, TableReceipt, TableState, TargetReceipt, stand_text
@@ -35,7 +34,7 @@ def receipt_text(receipt: Receipt, home: Home) -> str:
     """The receipt for a terminal (colours only where stdout is one)."""
     real = Console()
     width = real.width if real.is_terminal else PIPED_WIDTH
-    console = safe_console(file=StringIO(), force_terminal=real.is_terminal, width=width)
+    console = text_console(real, width)
     console.print(_heading(receipt))
     grid = _table(receipt)
     if Measurement.get(console, console.options.update(width=WIDTH_MAX), grid).minimum <= width:
@@ -52,8 +51,7 @@ def receipt_text(receipt: Receipt, home: Home) -> str:
         console.print(f"note: {note}", style="dim", soft_wrap=True)
     where = home.path / "jobs" / receipt.job_id
     console.print(f"log and receipt: {where}", style="dim", soft_wrap=True)
-    text: str = console.file.getvalue()  # type: ignore[attr-defined]  # it is the StringIO given above
-    return text.rstrip("\n")
+    return drawn(console)
 
 
 def _heading(receipt: Receipt) -> Text:

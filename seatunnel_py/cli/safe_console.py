@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from typing import IO, Any
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
@@ -15,6 +16,27 @@ def safe_console(*, file: IO[str] | None = None, stderr: bool = False, **more: A
     console = Console(file=file, stderr=stderr, markup=False, highlight=False, **more)
     make_safe(console)
     return console
+
+
+def text_console(real: Console, width: int) -> Console:
+    """A console that draws into a text (``drawn``) what ``real`` can show: colours, lines of tables."""
+    return safe_console(file=_Text(real.encoding), force_terminal=real.is_terminal, width=width)
+
+
+def drawn(console: Console) -> str:
+    """What stands on a text console."""
+    assert isinstance(console.file, _Text)
+    return console.file.getvalue().rstrip("\n")
+
+
+class _Text(StringIO):
+    def __init__(self, encoding: str) -> None:
+        super().__init__()
+        self._encoding = encoding
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]  # a StringIO has none: rich takes it for UTF-8
+        return self._encoding
 
 
 def make_safe(console: Console) -> None:

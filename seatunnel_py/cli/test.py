@@ -8,7 +8,6 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -19,7 +18,7 @@ from rich.text import Text
 
 from seatunnel_py.cli.files import writing
 from seatunnel_py.cli.numbers import seconds
-from seatunnel_py.cli.safe_console import safe_console
+from seatunnel_py.cli.safe_console import drawn, text_console
 from seatunnel_py.cli.suite import Case, Outcome, Verdict, outcomes
 from seatunnel_py.cli.terminal import say, say_rendered
 from seatunnel_py.errors import ExitCode, SeaTunnelError
@@ -73,7 +72,7 @@ def job_files(paths: Sequence[Path]) -> list[Path]:
 
 def _table(done: Sequence[Outcome]) -> str:
     real = Console()
-    console = safe_console(file=StringIO(), force_terminal=real.is_terminal, width=max(real.width, 100))
+    console = text_console(real, max(real.width, 100))
     table = Table(box=box.SIMPLE_HEAD, show_footer=True, pad_edge=False)
     failed = sum(outcome.verdict is not Verdict.PASSED for outcome in done)
     total = sum(outcome.seconds for outcome in done)
@@ -85,8 +84,7 @@ def _table(done: Sequence[Outcome]) -> str:
         result = Text(outcome.verdict.value, _COLOURS[outcome.verdict])
         table.add_row(_shown(outcome.case.path), result, seconds(outcome.seconds), _remark(outcome))
     console.print(table)
-    text: str = console.file.getvalue()  # type: ignore[attr-defined]  # it is the StringIO given above
-    return text.rstrip("\n")
+    return drawn(console)
 
 
 def _shown(path: Path) -> str:

@@ -6,10 +6,16 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 SIZE = 1_000_000
+JOB = """
+env { job.name = "größe → 大" }
+source { FakeSource { row.num = 2, schema { table = "大", fields { id = bigint, "größe → 大" = string } } } }
+sink { Console {} }
+"""
 PROGRAM = f"""
 import signal, sys
 from seatunnel_py.cli.files import keep_whole
@@ -36,3 +42,17 @@ def test_a_signal_amid_a_long_line_takes_nothing_from_it(stream: str, unbuffered
 
     assert writer.returncode == 0
     assert output == "x" * SIZE + "\n"
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_character_that_the_terminal_lacks_fails_no_job(encoding: str, unbuffered: str, tmp_path: Path) -> None:
+    """The receipt of a job that had succeeded ended with a trace, and exit code 1."""
+    (tmp_path / "job.conf").write_text(JOB, encoding="utf-8")
+    environment = os.environ | {"PYTHONIOENCODING": encoding, "PYTHONUNBUFFERED": unbuffered, "COLUMNS": "200"}
+    for command in ("preview", "run"):
+        words = [sys.executable, "-m", "seatunnel_py", command, "job.conf", *(["--here"] if command == "run" else [])]
+        done = subprocess.run(words, env=environment, capture_output=True, cwd=tmp_path, timeout=60, check=False)
+
+        assert done.returncode == 0, done.stderr.decode(encoding, "replace")
+        assert b"Traceback" not in done.stderr
