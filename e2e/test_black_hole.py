@@ -1,14 +1,7 @@
-"""Servers behind a connection that swallows everything for a while: the job goes on by itself, exactly (P4-F5).
-
-CI takes holes of a few seconds and time-outs to match; ``make black-holes`` takes those of a minute and of ten, with the
-time-outs that everybody has (``SEATUNNEL_HOLE_SECONDS``).
-"""
+"""Databases behind a connection that swallows everything for a while: the job goes on by itself, exactly (P4-F5)."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,42 +10,23 @@ from typing import Any
 import pymysql
 import pytest
 
+from e2e.black_holes import RETRIES, SHORT, begin, ended, only_long, through, time_limit
 from e2e.conftest import Databases
-from e2e.support import IN_PROCESS, SEATUNNEL, finish, start, wait_alive, write_job
+from e2e.support import write_job
 from tests.servers.black_hole import BlackHole
 from tests.servers.mariadb import MariadbServer
 
-HOLE_SECONDS = float(os.environ.get("SEATUNNEL_HOLE_SECONDS", "0"))
-SHORT = not HOLE_SECONDS
-BEHIND_SECONDS_MAX = 120.0
 ROWS = 1500 if SHORT else 3000
-ENV = f"""env {{ parallelism = 1, checkpoint.interval = 300, unit.rows = 100, read_limit.rows_per_second = 600
-               job.retry.times = 10, job.retry.interval.seconds = 1, source.consistency = per-split
-               {"unit.stall-seconds = 2" if SHORT else ""} }}"""
-only_long = pytest.mark.skipif(SHORT, reason="CI takes one end of each database; `make black-holes` takes all")
-pytestmark = pytest.mark.timeout(int(HOLE_SECONDS) + 600)
+ENV = f"""env {{ parallelism = 1, checkpoint.interval = 300, unit.rows = 100, {RETRIES}, source.consistency = per-split,
+               read_limit.rows_per_second = {300 if SHORT else 600}
+               {"unit.stall-seconds = 3" if SHORT else ""} }}"""
+pytestmark = time_limit
 
 
-def through(url: str, port: int, hole: BlackHole) -> str:
+def behind(url: str, port: int, hole: BlackHole) -> str:
     parameter = "connectTimeout=2" if "postgresql" in url else "connectTimeout=2000"
     more = ("&" if "?" in url else "?") + parameter if SHORT else ""
     return url.replace(f":{port}/", f":{hole.port}/") + more
-
-
-def swallowed(process: subprocess.Popen[str], hole: BlackHole, least: Any) -> float:
-    """The hole opens in the midst of the rows, and closes; when it did."""
-    wait_alive(process, "the first rows", least)
-    hole.swallow()
-    time.sleep(HOLE_SECONDS or 4)
-    assert process.poll() is None, finish(process)
-    hole.heal()
-    return time.monotonic()
-
-
-def ended(process: subprocess.Popen[str], healed: float) -> None:
-    run = finish(process, BEHIND_SECONDS_MAX + 30)
-    assert run.code == 0, run.out + run.err
-    assert time.monotonic() - healed < BEHIND_SECONDS_MAX + 30
 
 
 # ---------------------------------------------------------------- PostgreSQL
@@ -66,8 +40,8 @@ def postgres_job(home: Path, databases: Databases, hole: BlackHole, end: str) ->
         db.execute("CREATE TABLE orders (id bigint PRIMARY KEY, v text)")
     port = int(databases.server.jdbc_url("x").rpartition(":")[2].partition("/")[0])
     source, sink = databases.server.jdbc_url(databases.source), databases.server.jdbc_url(databases.target)
-    source = through(source, port, hole) if end == "source" else source
-    sink = through(sink, port, hole) if end == "sink" else sink
+    source = behind(source, port, hole) if end == "source" else source
+    sink = behind(sink, port, hole) if end == "sink" else sink
     write_job(
         home,
         f"""{ENV}
@@ -79,20 +53,17 @@ def postgres_job(home: Path, databases: Databases, hole: BlackHole, end: str) ->
 
 
 @pytest.mark.parametrize(
-    ("end", "program"),
-    [
-        ("sink", SEATUNNEL),
-        pytest.param("source", SEATUNNEL, marks=only_long),
-        pytest.param("sink", IN_PROCESS, marks=only_long),
-    ],
+    ("end", "here"),
+    [("sink", False), pytest.param("source", False, marks=only_long), pytest.param("sink", True, marks=only_long)],
     ids=["sink", "source", "here"],
 )
-def test_postgresql_falls_silent(tmp_path: Path, databases: Databases, end: str, program: list[str]) -> None:
+def test_postgresql_falls_silent(tmp_path: Path, databases: Databases, end: str, here: bool) -> None:
     with BlackHole(databases.server.port) as hole:
         postgres_job(tmp_path, databases, hole, end)
-        process = start(tmp_path, "run", "job.conf", "--job-id", "job", program=program)
-        healed = swallowed(process, hole, lambda: databases.count("orders") > 0)
-        ended(process, healed)
+        process = begin(tmp_path, here=here)
+        healed = through(process, hole, lambda: databases.count("orders"), ROWS)
+        run = ended(tmp_path, process, healed, ["public.orders"], here=here)
+        assert run.code == 0 or not SHORT, run.err
 
     assert databases.rows(databases.target, "orders") == databases.rows(databases.source, "orders")
 
@@ -124,8 +95,8 @@ def rows(db: Any, table: str) -> list[Any]:
 def test_mariadb_falls_silent(tmp_path: Path, end: str) -> None:
     with mariadb() as (server, db), BlackHole(server.port) as hole:
         source, sink = f"jdbc:mysql://127.0.0.1:{server.port}/a", f"jdbc:mysql://127.0.0.1:{server.port}/b"
-        source = through(source, server.port, hole) if end == "source" else source
-        sink = through(sink, server.port, hole) if end == "sink" else sink
+        source = behind(source, server.port, hole) if end == "source" else source
+        sink = behind(sink, server.port, hole) if end == "sink" else sink
         write_job(
             tmp_path,
             f"""{ENV}
@@ -134,8 +105,9 @@ def test_mariadb_falls_silent(tmp_path: Path, end: str) -> None:
             sink {{ Jdbc {{ url = "{sink}", user = root, generate_sink_sql = true, is_exactly_once = true,
                             database = b, table = orders, primary_keys = [id] }} }}""",
         )
-        process = start(tmp_path, "run", "job.conf", "--job-id", "job")
-        healed = swallowed(process, hole, lambda: len(rows(db, "b.orders")) > 0)
-        ended(process, healed)
+        process = begin(tmp_path)
+        healed = through(process, hole, lambda: len(rows(db, "b.orders")), ROWS)
+        run = ended(tmp_path, process, healed, ["orders"])
+        assert run.code == 0 or not SHORT, run.err
 
         assert rows(db, "b.orders") == rows(db, "a.orders")

@@ -38,6 +38,8 @@ class BlackHole:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._ended = True
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # or the thread that accepts keeps the port
         for end in (self._listener, *self._ends):
             with suppress(OSError):
                 end.close()

@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 CALL_SECONDS = 15.0
 """How long a question to the cluster may take: a broker that was killed is back by then, or the unit is tried again."""
+CONNECT_MILLIS = 10_000
+"""How long a broker may take to greet, as with Java's clients: librdkafka alone would wait for half a minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class Cluster:
         return {
             "log_level": 0,
             "socket.keepalive.enable": True,
+            "socket.connection.setup.timeout.ms": CONNECT_MILLIS,
             **dict(self.given),
             **own,
             "bootstrap.servers": self.bootstrap,

@@ -24,7 +24,8 @@ SAME = _words(
     ssl.ca.location ssl.certificate.location ssl.key.location ssl.key.password
     ssl.key.pem ssl.certificate.pem ssl.ca.pem ssl.keystore.location ssl.keystore.password ssl.cipher.suites
     client.id client.rack check.crcs metadata.max.age.ms connections.max.idle.ms reconnect.backoff.ms
-    reconnect.backoff.max.ms retry.backoff.ms socket.timeout.ms socket.keepalive.enable broker.address.family
+    reconnect.backoff.max.ms retry.backoff.ms socket.timeout.ms socket.keepalive.enable
+    socket.connection.setup.timeout.ms broker.address.family
     allow.auto.create.topics fetch.min.bytes fetch.max.bytes fetch.wait.max.ms fetch.message.max.bytes
     max.partition.fetch.bytes queued.max.messages.kbytes
     acks linger.ms batch.size batch.num.messages compression.type compression.codec delivery.timeout.ms
