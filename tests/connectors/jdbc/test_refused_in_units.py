@@ -83,3 +83,19 @@ def test_a_trigger_that_changes_rows_has_the_first_word(pg: PostgresPlace) -> No
     target.commit(1, target.stage("u1", ("+I", 1, None), ("+I", 2, "b")))  # type: ignore[arg-type]
 
     assert pg.rows("SELECT id, s FROM r ORDER BY id") == [(1, "filled"), (2, "filled")]
+
+
+def test_a_constraint_that_commit_looks_at_is_named(pg: PostgresPlace) -> None:
+    """It was taken for another attempt that was faster, and tried sixteen times."""
+    pg.db.execute(
+        b"SET search_path = b; CREATE TABLE b.r (id bigint, s text, "
+        b"CONSTRAINT one_s UNIQUE (s) DEFERRABLE INITIALLY DEFERRED)"
+    )
+    target = Target(pg.rows, lambda sql: pg.db.execute(sql.encode()), pg.sink(table="b.r"))
+    target.plan(recipe="direct")
+
+    with pytest.raises(BadRows, match=r"committing a unit of table b\.r: .*one_s.*\(s\)=\(a\)"):
+        target.stage("u1", ("+I", 1, "a"), ("+I", 2, "a"))
+    target.commit(1, target.stage("u2", ("+I", 1, "a")))
+
+    assert pg.rows("SELECT id, s FROM r") == [(1, "a")]

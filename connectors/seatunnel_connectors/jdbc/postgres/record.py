@@ -16,9 +16,9 @@ import psycopg
 
 from seatunnel_connectors.jdbc import crash_points
 from seatunnel_connectors.jdbc.postgres import prepared
-from seatunnel_connectors.jdbc.postgres.ledger import Books, oid_of
+from seatunnel_connectors.jdbc.postgres.ledger import PIECES, Books, oid_of
 from seatunnel_connectors.jdbc.postgres.plan import PREPARED, STAGED, TABLE, Load
-from seatunnel_connectors.jdbc.postgres.session import failure, literal, quote
+from seatunnel_connectors.jdbc.postgres.session import failure, literal, quote, relation_of
 from seatunnel_connectors.jdbc.recorded import Recorded, fenced_off
 from seatunnel_py.api import FatalError, Piece, RetriableError, WriteContext
 
@@ -106,8 +106,9 @@ class UnitRecord:
         except SessionError as error:
             if error.sqlstate == _NOT_NULL:
                 raise fenced_off(self.shown) from error
-            if self.books is None or error.sqlstate != UNIQUE:
-                raise failure(error, f"recording a unit of table {self.shown}") from error
+            if self.books is None or error.sqlstate != UNIQUE or relation_of(error) != PIECES:
+                # Constraints that are deferred are looked at by COMMIT.
+                raise failure(error, f"committing a unit of table {self.shown}") from error
             return self._other_was_faster(self.books, mine)
         crash_points.POSTGRES_UNIT.hit()
         return mine.piece(self.context, replayed=False, staged=staged)

@@ -307,8 +307,19 @@ def _state_of_refusal(reason: str) -> str:
 _OURS = "inline_code_block"  # in a context: of what a job runs only our own guards are such blocks
 
 
+def relation_of(error: Exception) -> str:
+    """The table whose constraint a statement broke; empty where the server names none."""
+    if isinstance(error, psycopg.Error):
+        return error.diag.table_name or ""
+    return _details(error).get("PG_DIAG_TABLE_NAME", "")
+
+
+def _details(error: Exception) -> dict[str, str]:
+    return {_text(name): _text(value) for name, value in getattr(error, "details", None) or []}
+
+
 def _reason(error: Exception) -> str:
-    details = {_text(name): _text(value) for name, value in getattr(error, "details", None) or []}
+    details = _details(error)
     primary = details.get("PG_DIAG_MESSAGE_PRIMARY")
     if isinstance(error, psycopg.Error) and error.diag.message_primary:
         parts: list[Any] = [error.diag.message_primary, error.diag.message_detail, error.diag.context]
