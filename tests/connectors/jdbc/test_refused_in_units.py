@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
-from seatunnel_py.api import BadRows
-from tests.connectors.jdbc.conftest import PostgresPlace
+from seatunnel_py.api import BadRows, FatalError
+from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
 from tests.connectors.jdbc.exactly_once import Target, target
 
 __all__ = ["target"]
@@ -99,3 +103,84 @@ def test_a_constraint_that_commit_looks_at_is_named(pg: PostgresPlace) -> None:
     target.commit(1, target.stage("u2", ("+I", 1, "a")))
 
     assert pg.rows("SELECT id, s FROM r") == [(1, "a")]
+
+
+@pytest.mark.parametrize("recipe", ["staged", "direct"])
+@pytest.mark.parametrize("there", [(9, "a"), (9, "A"), (9, "ab")])
+def test_a_row_of_another_key_keeps_its_place(maria: MariadbPlace, recipe: str, there: tuple[int, str]) -> None:
+    """MySQL updates whatever row is equal in any unique key: rows replaced one another, with success."""
+    maria.run(
+        "USE b",
+        "CREATE TABLE r (id bigint PRIMARY KEY, s varchar(9) COLLATE utf8mb4_general_ci, UNIQUE (s(1))) ENGINE=InnoDB",
+        f"INSERT INTO r VALUES {there}, (2, 'b')",
+    )
+    target = Target(maria.rows, maria.run, maria.sink(table="r"))
+    target.plan(recipe=recipe, primary_keys=["id"])
+
+    def arrive(unit: str, *rows: tuple[str, int, str]) -> None:
+        pieces = target.stage(unit, *rows)
+        target.commit(int(unit[1:]), *([pieces] if recipe == "staged" else []))
+
+    with pytest.raises(BadRows, match="the row of id = 1 is equal to a row of another key in another unique key"):
+        arrive("u1", ("+I", 1, "a"), ("+I", 2, "c"))
+    with pytest.raises(BadRows, match="the row of id = [34]"):
+        arrive("u2", ("+I", 3, "x"), ("+I", 4, "x"))
+    assert target.ask("SELECT id, s FROM r ORDER BY id") == [(2, "b"), there]
+
+    target.plan(recipe=recipe, primary_keys=["id"])  # another run
+    target.lineage += "b"
+    arrive("u3", ("+I", 5, "e"), ("+U", 2, "f"), ("-D", 9, ""), ("+I", 1, "a"), ("+I", 6, "g"), ("-D", 6, ""))
+    assert target.ask("SELECT id, s FROM r ORDER BY id") == [(1, "a"), (2, "f"), (5, "e")]
+
+
+@pytest.mark.parametrize("recipe", ["staged", "direct"])
+@pytest.mark.parametrize(
+    "refuses",
+    [
+        "s text UNIQUE ON CONFLICT IGNORE); INSERT INTO r VALUES (9, 'a'",
+        "s text); CREATE TRIGGER x BEFORE INSERT ON r WHEN new.id = 1 BEGIN SELECT raise(ignore); END; SELECT (1",
+    ],
+)
+def test_rows_that_sqlite_leaves_out_are_missed(tmp_path: Path, recipe: str, refuses: str) -> None:
+    """A conflict clause or a trigger dropped rows, with success, where rows were merged by key."""
+    target = sqlite_place(tmp_path, f"CREATE TABLE r (id integer PRIMARY KEY, {refuses})")
+    before = target.ask("SELECT id, s FROM r")
+    target.plan(recipe=recipe, primary_keys=["id"])
+
+    with pytest.raises(FatalError, match="leaves rows out"):
+        target.commit(1, target.stage("u1", ("+I", 1, "a"), ("+I", 2, "b")))
+    assert target.ask("SELECT id, s FROM r") == before
+
+
+@pytest.mark.parametrize(
+    ("columns", "more"),
+    [
+        ("id integer PRIMARY KEY, s text UNIQUE ON CONFLICT REPLACE", {}),
+        ("id integer PRIMARY KEY, s text NOT NULL ON CONFLICT REPLACE DEFAULT 'x'", {}),
+        ("id integer PRIMARY KEY ON CONFLICT REPLACE, s text", {"enable_upsert": False}),
+    ],
+)
+def test_a_table_whose_rows_replace_others_is_refused(tmp_path: Path, columns: str, more: dict[str, bool]) -> None:
+    target = sqlite_place(tmp_path, f"CREATE TABLE r ({columns})")
+    with pytest.raises(FatalError, match="ON CONFLICT REPLACE"):
+        target.plan(primary_keys=["id"], **more)
+
+
+def test_a_key_that_replaces_is_no_obstacle_to_an_update_by_key(tmp_path: Path) -> None:
+    target = sqlite_place(tmp_path, "CREATE TABLE r (id integer PRIMARY KEY ON CONFLICT REPLACE, s text)")
+    target.plan(primary_keys=["id"])
+    target.commit(1, target.stage("u1", ("+I", 1, "a"), ("+U", 1, "b")))
+    assert target.ask("SELECT id, s FROM r") == [(1, "b")]
+
+
+def sqlite_place(tmp_path: Path, script: str) -> Target:
+    path = tmp_path / "target.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(script)
+
+    def ask(sql: str) -> list[tuple[object, ...]]:
+        with closing(sqlite3.connect(path)) as db:
+            return db.execute(sql).fetchall()
+
+    options = {"url": f"jdbc:sqlite:{path}", "generate_sink_sql": True, "table": "r"}
+    return Target(ask, lambda sql: None, options)

@@ -39,6 +39,7 @@ class MysqlFlavor(Flavor):
     own_lock: ClassVar[str] = " FOR UPDATE"
     unless_there: ClassVar[str] = " ON DUPLICATE KEY UPDATE epoch = epoch"
     row_order: ClassVar[str] = "st_order"
+    updates_by_any_key: ClassVar[bool] = True
     clock: ClassVar[str] = "unix_timestamp()"
     compared: ClassVar[frozenset[Kind]] = COMPARED
     same_id_lost_by: ClassVar[str] = identity.LOST_BY
@@ -95,7 +96,8 @@ class MysqlFlavor(Flavor):
         columns = {row[0]: replace(_column(*row[:6]), inexact=bool(row[6]) and not is_exact(row[6])) for row in found}
         keys: dict[str, list[str]] = {}
         for index, column in session.ask(
-            "SELECT index_name, column_name FROM information_schema.statistics WHERE table_schema = %s "
+            "SELECT index_name, if(sub_part IS NULL, coalesce(column_name, '(expression)'), "
+            "concat(column_name, '(', sub_part, ')')) FROM information_schema.statistics WHERE table_schema = %s "
             "AND table_name = %s AND non_unique = 0 ORDER BY index_name, seq_in_index",
             (database, table),
         ):
@@ -133,7 +135,7 @@ class MysqlFlavor(Flavor):
     ) -> str:
         markers = ", ".join(["%s"] * len(columns))
         values = f"INSERT INTO {relation} ({', '.join(columns)}) VALUES ({markers})"
-        return values + on_duplicate(relation, columns, version, fixed)
+        return values + on_duplicate(relation, columns, key, version, fixed)
 
     def is_there(self, session: Session, database: str, table: str) -> bool:
         where = "table_schema = %s AND table_name = %s"
@@ -171,7 +173,7 @@ class MysqlFlavor(Flavor):
         self, relation: str, columns: Sequence[str], key: Sequence[str], version: str, fixed: Sequence[str] = ()
     ) -> str:
         plain = super().insert_from(relation, columns, key, version)
-        return plain + on_duplicate(relation, columns, version, fixed) if key else plain
+        return plain + on_duplicate(relation, columns, key, version, fixed) if key else plain
 
     def delete_keys(self, relation: str, key: Sequence[str], keys: str, inexact: Sequence[str] = ()) -> str:
         same = [f"t.{name} = s.{name}" for name in key] + [f"HEX(t.{name}) = HEX(s.{name})" for name in inexact]
@@ -219,17 +221,25 @@ def takes_back(session: Session, engine: str | None) -> bool:
     return bool(known) and known[0][0] == "YES"
 
 
-def on_duplicate(relation: str, columns: Sequence[str], version: str, fixed: Sequence[str] = ()) -> str:
-    """The end of an INSERT. Columns are set one after another, so the version, which the others look at, is last."""
+def on_duplicate(
+    relation: str, columns: Sequence[str], key: Sequence[str], version: str, fixed: Sequence[str] = ()
+) -> str:
+    """The end of an INSERT. Columns are set one after another, so the version, which the others look at, is last. The
+    row that is there may be of another key, and equal in another unique index: where the key is fixed, such a row stays
+    as it is (``keys.refuse_rows_of_other_keys``)."""
     changed = [name for name in columns if name not in fixed]
-    if not version:
-        sets = [f"{name} = VALUES({name})" for name in changed]
-        return " ON DUPLICATE KEY UPDATE " + ", ".join(sets or [f"{name} = {relation}.{name}" for name in fixed])
-    newer = f"{relation}.{version} IS NULL OR {relation}.{version} <= VALUES({version})"
-    others = [name for name in changed if name != version]
-    return " ON DUPLICATE KEY UPDATE " + ", ".join(
-        f"{relation}.{name} = IF({newer}, VALUES({name}), {relation}.{name})" for name in (*others, version)
-    )
+    only = []
+    if version:
+        changed = [*(name for name in changed if name != version), version]
+        only.append(f"({relation}.{version} IS NULL OR {relation}.{version} <= VALUES({version}))")
+    if set(key) <= set(fixed):
+        only += [f"{relation}.{name} <=> VALUES({name})" for name in key]
+    where = " AND ".join(only)
+    sets = [
+        f"{relation}.{name} = " + (f"IF({where}, VALUES({name}), {relation}.{name})" if where else f"VALUES({name})")
+        for name in changed
+    ]
+    return " ON DUPLICATE KEY UPDATE " + ", ".join(sets or [f"{name} = {relation}.{name}" for name in fixed])
 
 
 def _column(name: str, data: str, shown: str | bytes, nullable: str, default: Any, extra: str) -> TargetColumn:

@@ -9,7 +9,7 @@ from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.mysql import wire
 from seatunnel_connectors.jdbc.mysql.session import DUPLICATE, LOCAL_INFILE_OFF, MysqlSession, quote
 from seatunnel_connectors.jdbc.statements.flavor import Flavor
-from seatunnel_connectors.jdbc.statements.keys import refuse_equal_keys
+from seatunnel_connectors.jdbc.statements.keys import refuse_equal_keys, refuse_rows_of_other_keys
 from seatunnel_connectors.jdbc.statements.load import SHADOW, Load
 from seatunnel_connectors.jdbc.statements.staged import KIND, UNIT
 from seatunnel_connectors.jdbc.statements.write import StatementWriter
@@ -40,7 +40,7 @@ class MysqlWriter(StatementWriter):
         except pymysql.Error as error:
             self._without_load(error)
         by_key = bool(self.load.key and self.load.upsert)
-        if not by_key or not (self.may_load or self.load.inexact):
+        if not by_key or not (self.may_load or self.load.inexact or self.load.other_keys):
             super().insert(data)  # strict statements: the first bad row is named
             return
         self.straight = False
@@ -82,10 +82,12 @@ class MysqlWriter(StatementWriter):
             )
             self.merging = True
         self._fill_temporary(data)
-        columns, fixed = self.staged.columns, self.staged.inexact
+        columns, fixed = self.staged.columns, self.staged.fixed
         insert = self.flavor.insert_from(self.relation, columns, self.staged.key, self.staged.version, fixed)
-        self.session.run(insert.format(rows=f"SELECT {', '.join(columns)} FROM {self.temporary} ORDER BY st_order"))
+        rows = f"SELECT {', '.join(columns)} FROM {self.temporary} ORDER BY st_order"
+        self.session.run(insert.format(rows=rows))
         refuse_equal_keys(self.flavor, self.session, self.load, self.temporary, self.relation)
+        refuse_rows_of_other_keys(self.flavor, self.session, self.load, rows, self.relation)
 
     def _fill_temporary(self, data: pa.RecordBatch) -> None:
         if not self.may_load:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -13,7 +14,7 @@ import pyarrow as pa
 from seatunnel_connectors.jdbc.sqlite import types, values
 from seatunnel_connectors.jdbc.sqlite.session import explained, quote, sessions
 from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES
-from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetTable
+from seatunnel_connectors.jdbc.statements.flavor import KEY, OTHERS, Flavor, Session, TargetTable
 from seatunnel_connectors.jdbc.statements.load import Load
 from seatunnel_connectors.jdbc.target import TargetColumn, counting
 from seatunnel_connectors.jdbc.url import Address
@@ -25,6 +26,7 @@ _MARK = "st_mark_"
 
 
 class SqliteFlavor(Flavor):
+    counts_updates: ClassVar[bool] = True
     exact_collations: ClassVar[str] = "BINARY"
     names: ClassVar[NameRules] = NameRules(folds_case=True, ascii_only=True)
     column_names: ClassVar[NameRules] = names
@@ -64,7 +66,10 @@ class SqliteFlavor(Flavor):
             return TargetTable("", table, exists=False, has_books=books)
         columns, keys = describe(session, table)
         counted = session.ask(counting(quote(table)))[0][0]
-        return TargetTable("", table, True, counted, columns, keys, has_books=books)
+        [(sql,)] = session.ask(
+            "SELECT sql FROM sqlite_master WHERE type = 'table' AND lower(name) = lower(?)", (table,)
+        )
+        return TargetTable("", table, True, counted, columns, keys, has_books=books, replacing=_replacing(sql or ""))
 
     def created_type(self, column: Column, *, in_key: bool, alone: bool, features: frozenset[str]) -> str:
         return types.created_type(column, alone=alone)
@@ -170,6 +175,18 @@ def describe(session: Session, table: str) -> tuple[dict[str, TargetColumn], tup
             if None not in parts and tuple(parts) not in keys:
                 keys.append(tuple(parts))
     return columns, tuple(keys)
+
+
+_REPLACES = r"\bON\s+CONFLICT\s+REPLACE\b"
+_KEY_REPLACES = re.compile(rf"\bPRIMARY\s+KEY\s*(?:ASC|DESC)?\s*(?:\([^)]*\))?\s*{_REPLACES}", re.IGNORECASE)
+
+
+def _replacing(sql: str) -> frozenset[str]:
+    """Which constraints of a table's definition have the conflict clause that deletes other rows. An upsert by the
+    primary key has the last word on that one."""
+    rest, by_key = _KEY_REPLACES.subn("", sql)
+    others = re.search(_REPLACES, rest, re.IGNORECASE)
+    return frozenset([*([KEY] if by_key else []), *([OTHERS] if others else [])])
 
 
 def _column(name: str, declared: str) -> TargetColumn:

@@ -45,6 +45,9 @@ class Session(ABC):
     def rollback(self) -> None: ...
 
 
+KEY, OTHERS = "primary key", "other constraints"
+
+
 @dataclass(frozen=True, slots=True)
 class TargetTable:
     """A target as it is; ``database`` and ``table`` are names in the database's own spelling."""
@@ -65,6 +68,8 @@ class TargetTable:
     """Why no other table can take its place, where that was asked for."""
     changes_rows: bool = False
     """A trigger may make another row of one before it is looked at."""
+    replacing: frozenset[str] = frozenset()
+    """Which of its constraints, ``KEY`` or ``OTHERS``, let a row replace others, or a null become a default."""
     features: frozenset[str] = frozenset()
     """Types and collations that not every server of this kind has."""
     estimate: int = 0
@@ -90,6 +95,10 @@ class Flavor(ABC):
     """What names tables may have, as far as every server of the kind agrees."""
     column_names: ClassVar[NameRules] = NameRules()
     """What names columns may have, and which of them are one."""
+    updates_by_any_key: ClassVar[bool] = False
+    """Whether ``upsert`` updates a row that is equal in any unique index of the target, of another key or not."""
+    counts_updates: ClassVar[bool] = False
+    """Whether ``upsert`` counts each row that it inserts or updates once."""
     row_order: ClassVar[str] = ""
     """The column of a staging table that grows from row to row."""
     clock: ClassVar[str] = ""

@@ -44,6 +44,30 @@ def refuse_equal_rows(flavor: Flavor, session: Session, load: Load, target: str,
             raise _taken_for_one(flavor, load, [row[at] for at in new], found[0])
 
 
+def refuse_rows_of_other_keys(
+    flavor: Flavor, session: Session, load: Load, rows: str, target: str, values: Row = ()
+) -> None:
+    """BadRows where a row that the query ``rows`` has written is not in the target under its key: it met a row of
+    another key, which the target takes for the same by another unique key, and which stays as it is."""
+    if not load.other_keys:
+        return
+    names = [flavor.quote(name) for name in load.key]
+    same = " AND ".join(f"t.{name} = s.{name}" for name in names)
+    known = " AND ".join(f"s.{name} IS NOT NULL" for name in names)
+    found = session.ask(
+        f"SELECT {', '.join(f's.{name}' for name in names)} FROM ({rows}) s "
+        f"WHERE {known} AND NOT EXISTS (SELECT 1 FROM {target} t WHERE {same}) LIMIT 1",
+        values,
+    )
+    if found:
+        key = ", ".join(f"{name} = {value!r}" for name, value in zip(load.key, found[0], strict=True))
+        raise BadRows(
+            f"table {load.table}: the row of {key} is equal to a row of another key in another unique key of the "
+            "target, and would take its place",
+            "set primary_keys to the unique key that tells rows apart, drop the other one, or make its values differ",
+        )
+
+
 def _taken_for_one(flavor: Flavor, load: Load, new: Sequence[Any], there: Sequence[Any]) -> BadRows:
     pairs = zip(load.inexact, new, there, strict=True)
     name, one, other = next((name, one, other) for name, one, other in pairs if one != other)

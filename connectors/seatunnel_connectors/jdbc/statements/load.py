@@ -29,7 +29,8 @@ class Load:
     name (``Flavor.told_by``); empty where no other commit follows one that shows rows, or it cannot tell. ``fresh``:
     the target is empty when the first unit comes.
     ``types`` are the types of ``names``, and ``rewritten`` the columns that ``fit.Fit`` tests or converts. ``inexact``
-    are columns of ``key`` whose texts the target may take for equal though they differ."""
+    are columns of ``key`` whose texts the target may take for equal though they differ. ``other_keys``: the target has
+    unique keys beside ``key``, and the database updates by any of them."""
 
     database: str
     table: str
@@ -54,6 +55,7 @@ class Load:
     types: tuple[str, ...] = ()
     rewritten: tuple[tuple[Plain, ...], ...] = ()
     inexact: tuple[str, ...] = ()
+    other_keys: bool = False
 
     @property
     def shows_early(self) -> bool:

@@ -15,7 +15,7 @@ from seatunnel_connectors.jdbc.siblings import mark_prepared, prepared_by_siblin
 from seatunnel_connectors.jdbc.statements.books import PIECES, Books
 from seatunnel_connectors.jdbc.statements.columns import columns_of, conversions
 from seatunnel_connectors.jdbc.statements.committer import StatementCommitter
-from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetTable
+from seatunnel_connectors.jdbc.statements.flavor import KEY, Flavor, Session, TargetTable
 from seatunnel_connectors.jdbc.statements.load import SHADOW, STAGED, TABLE, Load, load_of
 from seatunnel_connectors.jdbc.statements.query import QueryWriter, RecordedQueryWriter, plan_query
 from seatunnel_connectors.jdbc.statements.staged import Staged
@@ -143,6 +143,7 @@ class StatementSink(TableSink):
             types=tuple(columns[name].shown for name in names.values()),
             rewritten=tuple(tuple(one.to_plain()) for one in fit.rewritten_columns(table, columns, names)),
             inexact=tuple(names[name] for name in key if columns[names[name]].inexact),
+            other_keys=self._has_other_keys(target, chosen, [names[name] for name in key], names),
         )  # fmt: skip
         fresh = chosen.create or chosen.truncate or not target.has_rows
         load = replace(load, told_by=told_by if load.books and load.shows_early else "", fresh=fresh)
@@ -161,6 +162,14 @@ class StatementSink(TableSink):
         changes = conversions(self.flavor, table, columns, names)
         left = self._divided(names)[1] if chosen.create else ()
         return Setup(tuple(effects), load.to_plain(), visible, load.books, changes, there, left)
+
+    def _has_other_keys(self, target: TargetTable, chosen: Plan, key: Sequence[str], names: Mapping[str, str]) -> bool:
+        """Whether an upsert may meet a row of another key: it is equal in a unique index that does not hold the key."""
+        if not (self.flavor.updates_by_any_key and key and self.request.options.enable_upsert):
+            return False
+        if chosen.create:
+            return any("unique" in one.definition.lower() for one in self._divided(names)[0])
+        return any(not set(key) <= set(other) for other in target.keys)
 
     def _divided(self, names: Mapping[str, str]) -> tuple[tuple[Detail, ...], tuple[Detail, ...]]:
         """What of the source's definition a made table gets, and what not."""
@@ -243,6 +252,9 @@ class StatementSink(TableSink):
                     f"it has no unique key on ({columns}), which inserting or updating by key needs; "
                     "add one, set primary_keys to its key, or set enable_upsert = false"
                 )
+            by_primary = bool(key) and self.request.options.enable_upsert and wanted == set(target.keys[0])
+            if target.replacing - ({KEY} if by_primary else set()):
+                problems.append("its definition says ON CONFLICT REPLACE, by which rows would take the place of others")
         found_by = () if chosen.create and not self.request.options.create_index else key
         there = {} if chosen.create else target.columns
         problems += versions.problems(

@@ -11,8 +11,8 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc import conservation
-from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session
-from seatunnel_connectors.jdbc.statements.keys import refuse_equal_keys
+from seatunnel_connectors.jdbc.statements.flavor import Flavor, Row, Session
+from seatunnel_connectors.jdbc.statements.keys import refuse_equal_keys, refuse_rows_of_other_keys
 from seatunnel_connectors.jdbc.statements.load import Load
 from seatunnel_py.api import RowKind
 
@@ -49,6 +49,11 @@ class Staged:
     @property
     def inexact(self) -> list[str]:
         return [self.flavor.quote(name) for name in self.load.inexact]
+
+    @property
+    def fixed(self) -> list[str]:
+        """Columns of the key that an upsert leaves as they are in a row that is there."""
+        return self.key if self.load.other_keys else self.inexact
 
     @property
     def version(self) -> str:
@@ -95,13 +100,14 @@ class Staged:
             gone = self.flavor.delete_keys(self.target, self.key, self._deleted(), self.inexact)
             session.run(gone, (unit, RowKind.DELETE.value))
         key = self.key if self.load.upsert else []
-        insert = self.flavor.insert_from(self.target, self.columns, key, self.version, self.inexact)
-        if not deletes:
-            taken = session.run(insert.format(rows=self._rows()), (unit,))
-            if not (self.key and self.load.upsert) and taken < rows and self._rows_of(session, unit) == rows:
-                raise conservation.not_taken(self.load.shown, rows, taken)
-        else:
-            session.run(insert.format(rows=self._rows_behind_deletes()), (unit, RowKind.DELETE.value, unit))
+        insert = self.flavor.insert_from(self.target, self.columns, key, self.version, self.fixed)
+        written = self._rows_behind_deletes() if deletes else self._rows()
+        values: Row = (unit, RowKind.DELETE.value, unit) if deletes else (unit,)
+        taken = session.run(insert.format(rows=written), values)
+        counts = not key or (self.flavor.counts_updates and not self.version)
+        if counts and not deletes and taken < rows and self._rows_of(session, unit) == rows:
+            raise conservation.not_taken(self.load.shown, rows, taken)
+        refuse_rows_of_other_keys(self.flavor, session, self.load, written, self.target, values)
         where = f"s.{UNIT} = {self.flavor.marker} AND s.{KIND} <> {RowKind.DELETE.value}"
         refuse_equal_keys(self.flavor, session, self.load, self.staging, self.target, where, (unit,))
 

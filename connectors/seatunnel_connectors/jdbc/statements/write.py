@@ -184,8 +184,7 @@ class StatementWriter(Writer):
         """Into the staging table, kinds and all: what they mean to the target is the commit's business."""
         rows = [(self.unit, kind.value, *row) for row in self._rows(data)]
         count = self.session.run_many(self.staged.insert(), rows)
-        if count not in (-1, data.num_rows):
-            raise FatalError(f"table {self.load.table}: {count} of {data.num_rows} rows were confirmed")
+        self._confirmed(count, data.num_rows)
 
     def _run_of(self, kind: RowKind, data: pa.RecordBatch) -> None:
         """Rows of one kind in a row, as the peer: -U is ignored, and what is about a row needs a key."""
@@ -222,19 +221,28 @@ class StatementWriter(Writer):
         """New rows, or new values for rows whose key is there."""
         columns = self.staged.columns
         if self.load.key and self.load.upsert:
-            fixed, rows = self.staged.inexact, self._rows(data)
-            self.session.run_many(
+            fixed, rows = self.staged.fixed, self._rows(data)
+            taken = self.session.run_many(
                 self.flavor.upsert(self.relation, columns, self.staged.key, self.staged.version, fixed), rows
             )
-            if fixed:
+            if self.flavor.counts_updates and not self.staged.version:
+                self._confirmed(taken, data.num_rows)
+            if self.load.inexact:
                 refuse_equal_rows(self.flavor, self.session, self.load, self.relation, rows)
             return
         markers = ", ".join([self.flavor.marker] * len(columns))
         count = self.session.run_many(
             f"INSERT INTO {self.relation} ({', '.join(columns)}) VALUES ({markers})", self._rows(data)
         )
-        if count not in (-1, data.num_rows):
-            raise FatalError(f"table {self.load.table}: {count} of {data.num_rows} rows were confirmed")
+        self._confirmed(count, data.num_rows)
+
+    def _confirmed(self, count: int, rows: int) -> None:
+        if count not in (-1, rows):
+            raise FatalError(
+                f"table {self.load.table}: {count} of {rows} rows were confirmed: a trigger or a conflict clause of "
+                "the target leaves rows out",
+                "remove it from the target, or leave such rows out with a transform",
+            )
 
     def _update(self, data: pa.RecordBatch) -> None:
         others = [name for name in self.load.names if name not in self.load.key] or list(self.load.key)
