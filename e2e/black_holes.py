@@ -32,13 +32,16 @@ def begin(home: Path, *more: str, here: bool = False) -> subprocess.Popen[str]:
 
 
 def through(process: subprocess.Popen[str], hole: BlackHole, arrived: Callable[[], int], everything: int) -> float:
-    """Open the hole in the midst of the rows, and close it; returns when it was closed."""
+    """Open the hole in the midst of the rows, and close it; returns when. It closes early where the
+    job ends."""
     wait_alive(process, "the first rows", lambda: arrived() > 0)
     hole.swallow()
     assert arrived() < everything, "all rows were there before the hole"
     until = time.monotonic() + HOLE_SECONDS
     while time.monotonic() < until and process.poll() is None:
         time.sleep(0.1)
+    if process.poll() is not None:
+        print(f"the job ended {HOLE_SECONDS - (until - time.monotonic()):.0f} s after the hole had opened")
     hole.heal()
     return time.monotonic()
 
@@ -50,17 +53,25 @@ def say(what: str, healed: float) -> None:
     assert seconds < BEHIND_SECONDS_MAX
 
 
+def failed_with_its_connection_named(run: Finished, healed: float, names: Sequence[str]) -> None:
+    """The other way out."""
+    say(f"ended with exit code {run.code}", healed)
+    print(run.err)
+    assert run.code == 1, run.out + run.err
+    assert any(name in run.err for name in names), run.out + run.err
+
+
 def ended(
     home: Path, process: subprocess.Popen[str], healed: float, names: Sequence[str], *, here: bool = False
 ) -> Finished:
     """The job goes on by itself and ends; or it fails with the connection named, and is gone on with."""
     run = finish(process, BEHIND_SECONDS_MAX)
-    say("ended by itself" if run.code == 0 else f"ended with exit code {run.code}", healed)
-    print(run.err)
-    if run.code:
-        assert run.code == 1, run.out + run.err
-        assert any(name in run.err for name in names), run.out + run.err
-        restored = finish(begin(home, "--restore", "latest", here=here))
-        assert restored.code == 0, restored.out + restored.err
-        print("gone on with by --restore latest")
+    if run.code == 0:
+        say("ended by itself", healed)
+        print(run.err)
+        return run
+    failed_with_its_connection_named(run, healed, names)
+    restored = finish(begin(home, "--restore", "latest", here=here))
+    assert restored.code == 0, restored.out + restored.err
+    print("gone on with by --restore latest")
     return run

@@ -15,9 +15,20 @@ from pathlib import Path
 
 import pytest
 
-from e2e.black_holes import BEHIND_SECONDS_MAX, RETRIES, SHORT, begin, ended, only_long, say, through, time_limit
+from e2e.black_holes import (
+    BEHIND_SECONDS_MAX,
+    RETRIES,
+    SHORT,
+    begin,
+    ended,
+    failed_with_its_connection_named,
+    only_long,
+    say,
+    through,
+    time_limit,
+)
 from e2e.kafka_support import SCHEMA, numbered, send
-from e2e.support import finish, wait_alive, write_job
+from e2e.support import finish, wait_alive, wait_for, write_job
 from tests.connectors.kafka.sink_support import records
 from tests.connectors.kafka.topics import make_topic
 from tests.servers.black_hole import BlackHole
@@ -87,6 +98,9 @@ class Job:
     def wanted(self) -> list[tuple[str, int, int]]:
         return [(self.topic, part, seq) for part in range(PARTITIONS) for seq in range(self.sent)]
 
+    def is_complete(self) -> bool:
+        return set(self.arrived()) >= set(self.wanted())
+
     def expect_exact(self) -> None:
         if self.end == AT_LEAST_ONCE:
             assert set(self.arrived()) == set(self.wanted())
@@ -95,7 +109,7 @@ class Job:
 
     def expect_stopped(self, process: subprocess.Popen[str]) -> None:
         """A stream shows all rows, and stops when it is asked to."""
-        wait_alive(process, "all rows", lambda: set(self.arrived()) >= set(self.wanted()), BEHIND_SECONDS_MAX)
+        wait_alive(process, "all rows", self.is_complete, BEHIND_SECONDS_MAX)
         process.send_signal(signal.SIGTERM)
         run = finish(process)
         assert run.code == 143, run.out + run.err
@@ -135,7 +149,7 @@ def test_a_job_without_retries_ends_with_its_connection_named(
     ids=str.lower,
 )
 def test_a_stream_goes_on_behind_a_hole(tmp_path: Path, broker: ProxiedListenerKafka, end: str) -> None:
-    """By itself, with what was sent meanwhile; and again when it is restored."""
+    """By itself, with what was sent meanwhile, or after it has ended with the connection named; exact when restored."""
     with BlackHole(broker.target_port, broker.proxy_port) as hole:
         job = Job(tmp_path, broker, end, "STREAMING")
         process = begin(tmp_path, here=SHORT)
@@ -143,8 +157,14 @@ def test_a_stream_goes_on_behind_a_hole(tmp_path: Path, broker: ProxiedListenerK
         hole.swallow()
         job.send()
         healed = through(process, hole, lambda: len(job.arrived()), job.sent * PARTITIONS)
+        wait_for("all rows, or its end", lambda: process.poll() is not None or job.is_complete(), BEHIND_SECONDS_MAX)
+        if process.poll() is None:
+            say("all rows were there", healed)
+        else:
+            assert not SHORT, finish(process)
+            failed_with_its_connection_named(finish(process), healed, job.names)
+            process = begin(tmp_path, "--restore", "latest")
         job.expect_stopped(process)
-        say("all rows were there, and it was stopped,", healed)
 
         job.send()
         job.expect_stopped(begin(tmp_path, "--restore", "latest", here=SHORT))
