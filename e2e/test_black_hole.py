@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,9 +11,9 @@ from typing import Any
 import pymysql
 import pytest
 
-from e2e.black_holes import RETRIES, SHORT, begin, ended, only_long, through, time_limit
+from e2e.black_holes import BEHIND_SECONDS_MAX, RETRIES, SHORT, begin, ended, only_long, through, time_limit
 from e2e.conftest import Databases
-from e2e.support import write_job
+from e2e.support import python_workers, wait_alive, write_job
 from tests.servers.black_hole import BlackHole
 from tests.servers.mariadb import MariadbServer
 
@@ -66,6 +67,39 @@ def test_postgresql_falls_silent(tmp_path: Path, databases: Databases, end: str,
         assert run.code == 0 or not SHORT, run.err
 
     assert databases.rows(databases.target, "orders") == databases.rows(databases.source, "orders")
+
+
+@only_long
+def test_a_unit_that_hangs_in_native_code_is_lost_with_its_worker(tmp_path: Path, databases: Databases) -> None:
+    """P4-F5: a connection of ADBC cannot be cut from another thread. Spark ends the process, and gives another one."""
+    out = tmp_path / "out"
+    with databases.connect(databases.source) as db:
+        db.execute("CREATE TABLE orders (id bigint PRIMARY KEY, v text)")
+        db.execute(f"INSERT INTO orders SELECT i, 'v' || i FROM generate_series(1, {ROWS}) i")
+    with BlackHole(databases.server.port) as hole:
+        url = behind(databases.server.jdbc_url(databases.source), databases.server.port, hole)
+        write_job(
+            tmp_path,
+            f"""{ENV}
+            source {{ Jdbc {{ url = "{url}", user = postgres, partition_column = id, partition_num = 20,
+                              table_path = "{databases.source}.public.orders" }} }}
+            sink {{ LocalFile {{ path = "{out}", file_format_type = json }} }}""",
+        )
+        process = begin(tmp_path)
+        wait_alive(process, "the first rows", lambda: documents(out))
+        before = set(python_workers(process.pid))
+        healed = through(process, hole, lambda: len(documents(out)), ROWS)
+        wait_alive(process, "another worker", lambda: set(python_workers(process.pid)) - before, BEHIND_SECONDS_MAX)
+        run = ended(tmp_path, process, healed, ["Jdbc-source-1"])
+
+    assert run.code == 0 or not SHORT, run.err
+    assert "its connection to Jdbc-source-1" in run.err
+    assert sorted(documents(out)) == [(number, f"v{number}") for number in range(1, ROWS + 1)]
+
+
+def documents(out: Path) -> list[tuple[int, str]]:
+    lines = [line for file in out.glob("*.json") for line in file.read_text().splitlines()]
+    return [(row["id"], row["v"]) for row in map(json.loads, lines)]
 
 
 # ---------------------------------------------------------------- MariaDB

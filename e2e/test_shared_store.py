@@ -11,8 +11,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from e2e.black_holes import BEHIND_SECONDS_MAX, HOLE_SECONDS, SHORT, only_long, say, through, time_limit
 from e2e.conftest import Databases
 from e2e.support import IN_PROCESS, finish, kill_driver, seatunnel, start, wait_alive, write_job
+from seatunnel_plugins.storages.database import ANSWER_SECONDS
+from tests.servers.black_hole import BlackHole
+from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import PostgresServer
 
 ROWS = 600_000
@@ -178,6 +182,41 @@ def test_a_store_that_is_away_for_a_while_ends_nothing(mode: str, tmp_path: Path
     [outage] = [one for one in shown["timeline"]["failures"] if one["what"] == "checkpoint store"]
     assert "the job went on" in outage["follows"]
     assert shown["receipt"]["totals"]["rows_read"] == EVENTS and "cannot be used" in shown["store_away"]
+
+
+@time_limit
+@pytest.mark.parametrize("kind", ["postgresql", pytest.param("mariadb", marks=[pytest.mark.mariadb, only_long])])
+def test_a_store_that_falls_silent_is_gone_on_with(kind: str, tmp_path: Path) -> None:
+    """P4-F5. Its connection swallows everything; the driver waits on it no longer than it should."""
+    out = tmp_path / "out"
+    with (
+        (PostgresServer if kind == "postgresql" else MariadbServer).running() as server,
+        BlackHole(server.port) as hole,
+    ):
+        limits = "?connect_timeout=2&read_timeout=2" if SHORT else ""
+        user = "postgres" if kind == "postgresql" else "root"
+        base = "postgres" if kind == "postgresql" else "test"
+        write_job(
+            tmp_path,
+            f"""
+            env {{ job.mode = STREAMING, checkpoint.interval = 200, read_limit.rows_per_second = 400,
+                   checkpoint.location = "{kind}://{user}@127.0.0.1:{hole.port}/{base}{limits}" }}
+            source {{ FakeSource {{ row.num = {EVENTS}, split.num = 40,
+                        schema {{ fields {{ id = bigint }} }},
+                        bigint.fake.mode = range, auto.increment.enabled = true }} }}
+            sink {{ LocalFile {{ path = "{out}", file_format_type = json }} }}""",
+        )
+        job = start(tmp_path, "run", "job.conf", "--job-id", "job", program=IN_PROCESS)
+        healed = through(job, hole, lambda: len(numbers(out)), EVENTS)
+        wait_alive(job, "all rows", lambda: len(numbers(out)) >= EVENTS, BEHIND_SECONDS_MAX)
+        say("all rows were there", healed)
+        job.terminate()
+        run = finish(job)
+
+    assert run.code == 143, run.err + run.out
+    assert sorted(numbers(out)) == list(range(1, EVENTS + 1))
+    if SHORT or HOLE_SECONDS > ANSWER_SECONDS:
+        assert "waiting for the checkpoint store" in run.err and "the checkpoint store is back after" in run.err
 
 
 def numbers(out: Path) -> list[int]:

@@ -1,22 +1,26 @@
 """A storage in a database, through SQLAlchemy: ``postgresql://``, ``mysql://``, ``mariadb://``, ``sqlite:///…``
 
 One table for all jobs, ``seatunnel_checkpoint``; its primary key is what makes a name be created once. What is appended
-is further rows of a name. Every call is one transaction.
+is further rows of a name. Every call is one transaction. A call that a server does not answer in time has failed: its
+connection is cut.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import TypeVar
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
-from seatunnel_py.api import RetriableError, Storage, make_private_file
+from seatunnel_py.api import RetriableError, Storage, make_private_file, silence
 from seatunnel_py.redaction import redacted_text
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql", "mariadb": "mariadb+pymysql"}
+CONNECT_SECONDS = 10
+ANSWER_SECONDS = 30  # calls are small; ``read_timeout`` in the URL says otherwise
 DATA_BYTES_MAX = 2**32 - 1  # what makes MySQL take its largest type
 TABLE = sa.Table(
     "seatunnel_checkpoint",
@@ -33,16 +37,36 @@ def open_storage(url: str, job_id: str) -> Storage:
     """The storage of a job in that database."""
     made = sa.make_url(url)
     made = made.set(drivername=DRIVERS.get(made.drivername, made.drivername))
+    seconds = int(str(made.query.get("read_timeout", ANSWER_SECONDS)))
+    made = made.difference_update_query(["read_timeout"])
+    limits = {name: value for name, value in _limits(made, seconds).items() if name not in made.query}
     if made.get_backend_name() == "sqlite" and made.database and made.database != ":memory:":
         make_private_file(made.database)  # states may hold values of rows
-    return DatabaseStorage(sa.create_engine(made, pool_size=1, pool_pre_ping=True, hide_parameters=True), job_id)
+    engine = sa.create_engine(made, pool_size=1, pool_pre_ping=True, hide_parameters=True, connect_args=limits)
+    return DatabaseStorage(engine, job_id, seconds)
+
+
+def _limits(url: sa.URL, seconds: int) -> Mapping[str, Any]:
+    """How long the client waits for the server, as far as the client knows such limits."""
+    match url.drivername:
+        case "postgresql+psycopg":
+            return {
+                "connect_timeout": CONNECT_SECONDS, "keepalives_idle": silence.IDLE_SECONDS,
+                "keepalives_interval": silence.PROBE_SECONDS, "keepalives_count": silence.PROBES,
+                "tcp_user_timeout": silence.UNANSWERED_SECONDS * 1000,
+            }  # fmt: skip
+        case "mysql+pymysql" | "mariadb+pymysql":
+            return {"connect_timeout": CONNECT_SECONDS, "read_timeout": seconds, "write_timeout": seconds}
+        case _:
+            return {}
 
 
 class DatabaseStorage(Storage):
     """``engine`` connects to the database; the table is made where it is missing."""
 
-    def __init__(self, engine: sa.Engine, job_id: str) -> None:
+    def __init__(self, engine: sa.Engine, job_id: str, seconds: float = ANSWER_SECONDS) -> None:
         self._engine = engine
+        self._patience = Patience(engine, seconds)
         self._job = job_id
         self._shown = redacted_text(engine.url.render_as_string())
         self._parts: dict[str, int] = {}
@@ -107,7 +131,7 @@ class DatabaseStorage(Storage):
 
     def _try(self, name: str, act: Callable[[sa.Connection], T]) -> T:
         try:
-            with self._engine.begin() as connection:
+            with self._patience.limited(), self._engine.begin() as connection:
                 return act(connection)
         except IntegrityError as error:
             raise _Taken from error
@@ -116,6 +140,39 @@ class DatabaseStorage(Storage):
             raise RetriableError(
                 f"{self.describe(name)} cannot be used: {said}", "look at the address, the rights and the server"
             ) from None
+
+
+class Patience:
+    """Cuts connections whose server has not answered for ``seconds``: psycopg would wait for ever."""
+
+    def __init__(self, engine: sa.Engine, seconds: float) -> None:
+        self._seconds = seconds
+        self._limits = engine.dialect.driver == "psycopg"
+        self._connections: list[Any] = []
+        if self._limits:
+            sa.event.listen(engine, "connect", self._connected)
+
+    def _connected(self, connection: Any, _: object) -> None:
+        self._connections = [one for one in self._connections if not one.closed] + [connection]
+
+    @contextmanager
+    def limited(self) -> Iterator[None]:
+        """What is done inside of the block has an end."""
+        if not self._limits:
+            yield
+            return
+        ended = threading.Event()
+        threading.Thread(target=self._watch, args=(ended,), name="patience", daemon=True).start()
+        try:
+            yield
+        finally:
+            ended.set()
+
+    def _watch(self, ended: threading.Event) -> None:
+        while not ended.wait(self._seconds):
+            for connection in self._connections:
+                if not connection.closed:
+                    silence.cut(connection.pgconn.socket)
 
 
 class _Taken(Exception):

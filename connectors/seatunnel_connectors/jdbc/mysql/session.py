@@ -15,11 +15,19 @@ from urllib.parse import quote as url_quote
 import pymysql
 from pymysql.connections import LoadLocalPacketWrapper, MySQLResult
 
-from seatunnel_connectors.jdbc import silence
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
 from seatunnel_connectors.jdbc.statements.flavor import Row, Session
 from seatunnel_connectors.jdbc.url import Address, report_unknown
-from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, TimeLimitError, borrow, lock_timeout
+from seatunnel_py.api import (
+    BadRows,
+    FatalError,
+    PluginError,
+    RetriableError,
+    TimeLimitError,
+    borrow,
+    lock_timeout,
+    silence,
+)
 
 KNOWN = frozenset(
     {

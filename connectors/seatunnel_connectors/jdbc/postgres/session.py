@@ -19,11 +19,19 @@ import pyarrow as pa
 from adbc_driver_manager._reader import AdbcRecordBatchReader
 from psycopg.conninfo import make_conninfo
 
-from seatunnel_connectors.jdbc import silence
 from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
-from seatunnel_connectors.jdbc.silence import IDLE_SECONDS, PROBE_SECONDS, PROBES, UNANSWERED_SECONDS
 from seatunnel_connectors.jdbc.url import Address, report_unknown
-from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, TimeLimitError, borrow, lock_timeout
+from seatunnel_py.api import (
+    BadRows,
+    FatalError,
+    PluginError,
+    RetriableError,
+    TimeLimitError,
+    borrow,
+    lock_timeout,
+    silence,
+)
+from seatunnel_py.api.silence import IDLE_SECONDS, PROBE_SECONDS, PROBES, UNANSWERED_SECONDS
 
 CLIENT_CHECK_SECONDS = 5
 Statements = psycopg.Connection[tuple[Any, ...]]
