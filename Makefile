@@ -86,8 +86,8 @@ guarantees: servers ## try what connectors declare, and write docs/guarantees.md
 pages: $(STAMP) ## write the generated pages of docs/ anew
 	@$(BIN)/python -m tests.docs.pages
 
-black-holes: servers ## connections to every database that swallow everything for 60 s and for 600 s; SECONDS=
-	@for seconds in $(or $(SECONDS),60 600); do SEATUNNEL_HOLE_SECONDS=$$seconds $(BIN)/python -m pytest -q e2e/test_black_hole.py || exit 1; done
+black-holes: servers ## connections to databases, Kafka and a checkpoint store that swallow everything for 60 s and for 600 s; SECONDS=
+	@for seconds in $(or $(SECONDS),60 600); do SEATUNNEL_HOLE_SECONDS=$$seconds $(BIN)/python -m pytest -q e2e/test_black_hole.py e2e/test_kafka_black_hole.py e2e/test_shared_store.py -k "silent or hole or hangs" || exit 1; done
 
 types: servers ## random values of every type through every pair of source and sink and back: equal, named or refused? VALUES=200000
 	@$(BIN)/python -m tests.round_trips $(if $(VALUES),--values $(VALUES))

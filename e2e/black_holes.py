@@ -20,6 +20,7 @@ from tests.servers.black_hole import BlackHole
 SHORT = "SEATUNNEL_HOLE_SECONDS" not in os.environ
 HOLE_SECONDS = float(os.environ.get("SEATUNNEL_HOLE_SECONDS", "4"))
 BEHIND_SECONDS_MAX = 120.0
+START_SECONDS_MAX = 180.0
 RETRIES = "job.retry.times = 100, job.retry.interval.seconds = 1"
 """Many, so that attempts which a busy machine has cut short too early do not end the job: it has to go on by itself."""
 only_long = pytest.mark.skipif(SHORT, reason="CI takes some of the cases; `make black-holes` takes all")
@@ -34,7 +35,7 @@ def begin(home: Path, *more: str, here: bool = False) -> subprocess.Popen[str]:
 def through(process: subprocess.Popen[str], hole: BlackHole, arrived: Callable[[], int], everything: int) -> float:
     """Open the hole in the midst of the rows, and close it; returns when. It closes early where the
     job ends."""
-    wait_alive(process, "the first rows", lambda: arrived() > 0)
+    wait_alive(process, "the first rows", lambda: arrived() > 0, START_SECONDS_MAX)
     hole.swallow()
     assert arrived() < everything, "all rows were there before the hole"
     until = time.monotonic() + HOLE_SECONDS

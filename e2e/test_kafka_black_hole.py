@@ -19,6 +19,7 @@ from e2e.black_holes import (
     BEHIND_SECONDS_MAX,
     RETRIES,
     SHORT,
+    START_SECONDS_MAX,
     begin,
     ended,
     failed_with_its_connection_named,
@@ -153,7 +154,7 @@ def test_a_stream_goes_on_behind_a_hole(tmp_path: Path, broker: ProxiedListenerK
     with BlackHole(broker.target_port, broker.proxy_port) as hole:
         job = Job(tmp_path, broker, end, "STREAMING")
         process = begin(tmp_path, here=SHORT)
-        wait_alive(process, "the first rows", lambda: len(job.arrived()) > 0)
+        wait_alive(process, "the first rows", lambda: len(job.arrived()) > 0, START_SECONDS_MAX)
         hole.swallow()
         job.send()
         healed = through(process, hole, lambda: len(job.arrived()), job.sent * PARTITIONS)

@@ -1,6 +1,7 @@
 """Connections and other costly things that a worker process keeps between units.
 
-They live in a pool per process, keyed by configuration, and are closed when idle. A native client is opened
+They live in a pool per process, keyed by configuration, and are closed when idle: a connection that nobody has used for
+long may be lost without a word, and is not lent again. A native client is opened
 inside a unit, never at import and never before a fork: the pool notices a fork and forgets what it inherited.
 """
 
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-IDLE_SECONDS_MAX = 60.0  # a target should not see our idle connections for longer than a pause between units
+IDLE_SECONDS_MAX = 30.0  # nor should a target see idle connections for longer than a pause between units
 IDLE_PER_KEY_MAX = 8  # more idle connections to one place than slots on a machine are never of use
 
 
@@ -45,8 +46,12 @@ class _Pool:
     def take(self, key: Hashable) -> Any | None:
         with self.lock:
             self._forget_after_fork()
+            expired = self._expired()
             entries = self.idle.get(key)
-            return entries.pop().resource if entries else None
+            found = entries.pop().resource if entries else None
+        for entry in expired:
+            entry.close(entry.resource)
+        return found
 
     def give(self, key: Hashable, resource: Any, close: Callable[[Any], None]) -> None:
         with self.lock:

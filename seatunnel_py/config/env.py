@@ -164,7 +164,7 @@ class EnvOptions(Options):
     )
 
     unit_stall_seconds: float = option(
-        120.0,
+        60.0,
         gt=0,
         key="unit.stall-seconds",
         doc="seconds in which nothing moves and no server works for a unit, until its connection is taken for lost",

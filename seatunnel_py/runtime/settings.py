@@ -37,7 +37,7 @@ class Settings:
     fresh: bool = False
     isolates: bool = False
     ledger_days: int = 30
-    stall_seconds: float = 120.0
+    stall_seconds: float = 60.0
 
     def isolating(self, *, several: bool) -> Settings:
         """Whether others go on, now that it is known whether there are any."""

@@ -14,10 +14,11 @@ import psycopg
 import pytest
 
 from seatunnel_connectors.jdbc.factory import JdbcSourceFactory
+from seatunnel_connectors.jdbc.generic.session import GenericSession
 from seatunnel_connectors.jdbc.mysql.session import MysqlSession
 from seatunnel_connectors.jdbc.postgres.session import connect, explained, statements
 from seatunnel_connectors.jdbc.source import JdbcSource
-from seatunnel_connectors.jdbc.url import Address
+from seatunnel_connectors.jdbc.url import Address, resolve
 from seatunnel_py.api import TimeLimitError
 from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
 from tests.connectors.jdbc.copying import make_source
@@ -57,6 +58,22 @@ def test_sessions_of_mysql_have_limits(maria: MariadbPlace) -> None:
     session = MysqlSession(address_of(maria.source()))
     assert limits_of(session.db._sock) == LIMITS
     session.close()
+
+
+def test_sessions_of_other_databases_have_limits_and_the_url_wins(pg: PostgresPlace) -> None:
+    """SQLAlchemy's drivers do not show their sockets, and know no limits by a common name."""
+
+    def limits(parameters: str) -> dict[str, int]:
+        url = pg.url.removeprefix("jdbc:").replace("postgresql:", "postgresql+psycopg:") + parameters
+        session = GenericSession(resolve(url, "postgres", None, {}, "sqlalchemy"))
+        driver: Any = session.connection.connection.driver_connection
+        with socket.socket(fileno=os.dup(driver.pgconn.socket)) as sock:
+            found = limits_of(sock)
+        session.close()
+        return found
+
+    assert limits("") == LIMITS
+    assert limits("?keepalives_idle=5") == {**LIMITS, "TCP_KEEPIDLE": 5}
 
 
 WAITING = """

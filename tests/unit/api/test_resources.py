@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 
+import pytest
+
+from seatunnel_py.api import resources
 from seatunnel_py.api.resources import borrow
 
 
@@ -47,3 +51,19 @@ def test_a_child_neither_uses_nor_closes_nor_collects_what_its_parent_opened() -
             os._exit(0 if own is not parents and not parents.closed else 1)
 
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_what_lay_idle_for_long_is_closed_and_not_lent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """P4-F5: behind a connection that was lost without a word a unit waited until it was cut."""
+    closed: list[str] = []
+    made = iter(["first", "second"])
+
+    def lent() -> str:
+        with borrow("lies idle", lambda: next(made), closed.append) as resource:
+            return resource
+
+    assert lent() == lent() == "first"
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + resources.IDLE_SECONDS_MAX + 1)
+    assert lent() == "second"
+    assert closed == ["first"]

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, InterfaceError
 
 from seatunnel_connectors.jdbc.statements.flavor import Row, Session
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow
+from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow, silence
 
 # What holds no parameter, and the parameter itself.
 _MARKS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`|--[^\n]*|/\*.*?\*/|\?|:", re.S)
@@ -42,7 +42,7 @@ class GenericSession(Session):
 
     def __init__(self, address: Address) -> None:
         self.engine = _engine(url_of(address))
-        self.connection = self.engine.connect()
+        self.connection = silence.watched(self.engine.connect)
         self._transaction: sa.Transaction | None = None
 
     def ask(self, sql: str, values: Row = ()) -> list[tuple[Any, ...]]:
