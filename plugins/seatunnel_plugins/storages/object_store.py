@@ -2,12 +2,17 @@
 
 An object appears whole, or not at all. Nothing can be put behind an object, so what is appended is objects of its own:
 ``name``, ``name+00000001``, ``name+00000002``, which are one again for whoever asks.
+
+A call that is not answered in time has failed, whatever the client would go on trying. It may still arrive later: each
+puts the same bytes under the same name again, or creates only what is absent.
 """
 
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from functools import partial
 from typing import Any, TypeVar
 
@@ -16,6 +21,7 @@ import fsspec
 from seatunnel_py.api import RetriableError, Storage
 from seatunnel_py.redaction import redacted_text
 
+ANSWER_SECONDS = 60.0
 _PART = re.compile(r"\+\d{8}$")
 T = TypeVar("T")
 
@@ -48,7 +54,7 @@ class ObjectStorage(Storage):
 
     def get(self, name: str) -> bytes | None:
         parts = self._parts_of(name)
-        return b"".join(self._try(name, lambda: [self._files.cat_file(part) for part in parts])) if parts else None
+        return b"".join(self._try(name, partial(self._files.cat_file, part)) for part in parts) if parts else None
 
     def names(self, folder: str) -> Sequence[str]:
         return sorted({_PART.sub("", path.rpartition("/")[2]) for path in self._listed(folder)})
@@ -106,9 +112,30 @@ class ObjectStorage(Storage):
 
     def _try(self, name: str, act: Callable[[], T]) -> T:
         try:
-            return act()
-        except OSError as error:
+            return _answered(act)
+        except Exception as error:
+            if not isinstance(error, OSError) and type(error).__module__ == "builtins":
+                raise  # an error of ours; those of a client have classes of their own
             text = redacted_text(f"{type(error).__name__}: {error}")
             raise RetriableError(
                 f"{self.describe(name)} cannot be used: {text}", "look at the address and rights"
             ) from None
+
+
+def _answered(act: Callable[[], T]) -> T:
+    """The answer, on a thread that can be left behind: clients try again for many minutes."""
+    answer: Future[T] = Future()
+
+    def asked() -> None:
+        try:
+            answer.set_result(act())
+        except Exception as error:  # noqa: BLE001 - given to the caller
+            answer.set_exception(error)
+
+    threading.Thread(target=asked, name="object store", daemon=True).start()
+    try:
+        return answer.result(ANSWER_SECONDS)
+    except TimeoutError:
+        if answer.done():
+            raise
+        raise TimeoutError(f"no answer within {ANSWER_SECONDS:.0f} s") from None

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
@@ -18,8 +19,9 @@ import pytest
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 
+from seatunnel_plugins.storages import object_store
 from seatunnel_plugins.storages.object_store import ObjectStorage
-from seatunnel_py.api import Storage
+from seatunnel_py.api import RetriableError, Storage
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.protocol.claims import Claim
 from seatunnel_py.protocol.ids import Subtask
@@ -342,3 +344,32 @@ def test_without_a_location_it_is_the_jobs_own_directory(tmp_path: Path) -> None
     storage.create("incarnations/1", b"l")
 
     assert (tmp_path / "checkpoints" / "incarnations" / "1").read_bytes() == b"l"
+
+
+def test_an_object_store_that_falls_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """P4-F5: the client of S3 goes on trying for many minutes; the job waits as for a store that is away."""
+    ended = threading.Event()
+
+    class Silent(MemoryFileSystem):
+        def ls(self, path: str, **more: Any) -> Any:
+            ended.wait(60)
+
+    monkeypatch.setattr(object_store, "ANSWER_SECONDS", 0.2)
+    storage = ObjectStorage(Silent(), "silent", "s3://silent")
+    with pytest.raises(RetriableError, match=r"s3://silent cannot be used: TimeoutError: no answer within"):
+        storage.get("records/1")
+    ended.set()
+
+
+def test_errors_of_an_object_store_s_client_pass() -> None:
+    """P4-F5: botocore's errors about connections are no OSError, and ended the job at once."""
+
+    class EndpointConnectionError(Exception):
+        """Of a class of its own, as botocore's."""
+
+    class Away(MemoryFileSystem):
+        def ls(self, path: str, **more: Any) -> Any:
+            raise EndpointConnectionError("Could not connect to the endpoint URL")
+
+    with pytest.raises(RetriableError, match="EndpointConnectionError: Could not connect"):
+        ObjectStorage(Away(), "away", "s3://away").names("records")
