@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -56,3 +57,13 @@ def test_a_character_that_the_terminal_lacks_fails_no_job(encoding: str, unbuffe
 
         assert done.returncode == 0, done.stderr.decode(encoding, "replace")
         assert b"Traceback" not in done.stderr
+
+
+def test_json_stands_alone_on_stdout(tmp_path: Path) -> None:
+    """The rows of Console stood in front of it."""
+    (tmp_path / "job.conf").write_text(JOB, encoding="utf-8")
+    words = [sys.executable, "-m", "seatunnel_py", "run", "job.conf", "--here", "--json"]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+
+    assert json.loads(done.stdout)["totals"]["rows_read"] == 2
+    assert done.stderr.count("rowIndex=") == 2
