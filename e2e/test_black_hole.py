@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pymysql
 import pytest
 
-from e2e.black_holes import BEHIND_SECONDS_MAX, RETRIES, SHORT, begin, ended, only_long, through, time_limit
+from e2e.black_holes import RETRIES, SHORT, begin, ended, only_long, through, time_limit
 from e2e.conftest import Databases
 from e2e.support import python_workers, wait_alive, write_job
 from tests.servers.black_hole import BlackHole
@@ -88,13 +89,34 @@ def test_a_unit_that_hangs_in_native_code_is_lost_with_its_worker(tmp_path: Path
         process = begin(tmp_path)
         wait_alive(process, "the first rows", lambda: documents(out))
         before = set(python_workers(process.pid))
-        healed = through(process, hole, lambda: len(documents(out)), ROWS)
-        wait_alive(process, "another worker", lambda: set(python_workers(process.pid)) - before, BEHIND_SECONDS_MAX)
-        run = ended(tmp_path, process, healed, ["Jdbc-source-1"])
+        with looking(lambda: frozenset(python_workers(process.pid))) as seen:
+            healed = through(process, hole, lambda: len(documents(out)), ROWS)
+            run = ended(tmp_path, process, healed, ["Jdbc-source-1"])
 
+    assert any(workers and before - workers for workers in seen), "the worker that hung is still there"
+    assert any(workers - before for workers in seen), "there is no other worker"
     assert run.code == 0 or not SHORT, run.err
     assert "its connection to Jdbc-source-1" in run.err
     assert sorted(documents(out)) == [(number, f"v{number}") for number in range(1, ROWS + 1)]
+
+
+@contextmanager
+def looking(look: Callable[[], frozenset[int]]) -> Iterator[set[frozenset[int]]]:
+    """What was seen at any time inside of the block."""
+    seen: set[frozenset[int]] = set()
+    ends = threading.Event()
+
+    def watch() -> None:
+        while not ends.wait(0.2):
+            seen.add(look())
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        ends.set()
+        thread.join()
 
 
 def documents(out: Path) -> list[tuple[int, str]]:

@@ -199,7 +199,7 @@ def test_a_store_that_falls_silent_is_gone_on_with(kind: str, tmp_path: Path) ->
         write_job(
             tmp_path,
             f"""
-            env {{ job.mode = STREAMING, checkpoint.interval = 200, read_limit.rows_per_second = 400,
+            env {{ job.mode = STREAMING, checkpoint.interval = 200, read_limit.rows_per_second = 800,
                    checkpoint.location = "{kind}://{user}@127.0.0.1:{hole.port}/{base}{limits}" }}
             source {{ FakeSource {{ row.num = {EVENTS}, split.num = 40,
                         schema {{ fields {{ id = bigint }} }},
