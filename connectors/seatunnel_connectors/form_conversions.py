@@ -9,7 +9,7 @@ from seatunnel_connectors.value_text import TextRules, depth, inner_types, lost_
 from seatunnel_connectors.value_text.reader import LEVELS
 from seatunnel_connectors.value_text.writer import LISTS, MAPS
 from seatunnel_py.api import Column, Conversion, DataType, Kind
-from seatunnel_py.api.types import TEMPORAL
+from seatunnel_py.api.types import NUMBER, TEMPORAL
 
 EMPTY_IS_NULL = "null and an empty text are written alike; null_format tells them apart"
 
@@ -42,6 +42,15 @@ def orc_conversions(columns: Iterable[Column]) -> tuple[Conversion, ...]:
         Conversion(column.name, str(column.dtype), "string", "times as ISO 8601 text")
         for column in columns
         if any(dtype.kind is Kind.TIME for dtype in inner_types(column.dtype))
+    )
+
+
+def number_conversions(columns: Iterable[Column]) -> tuple[Conversion, ...]:
+    """Parquet and ORC have no number without bounds."""
+    return tuple(
+        Conversion(column.name, column.converted_from or str(column.dtype), "string", "its digits as text")
+        for column in columns
+        if any(dtype.logical == NUMBER.logical for dtype in inner_types(column.dtype))
     )
 
 

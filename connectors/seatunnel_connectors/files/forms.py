@@ -7,6 +7,7 @@ from seatunnel_connectors.form_conversions import (
     check_depth,
     check_digits,
     check_keys,
+    number_conversions,
     orc_conversions,
     text_conversions,
 )
@@ -40,7 +41,9 @@ def conversions(options: FileWriteOptions, table: TableSchema) -> tuple[Conversi
     """The columns whose values are not written as the rows hold them."""
     columns, form = written(options, table), options.file_format_type
     if form is WriteFormat.ORC:
-        return orc_conversions(columns)
+        return (*orc_conversions(columns), *number_conversions(columns))
+    if form is WriteFormat.PARQUET:
+        return number_conversions(columns)
     if form not in (*_DELIMITED, *_CELLS, *_DOCUMENTS):
         return ()
     rules = TextRules(options.null_format, options.date_format, options.datetime_format, options.time_format)

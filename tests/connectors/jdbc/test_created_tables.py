@@ -77,3 +77,20 @@ def test_an_engine_without_transactions_is_refused_where_rows_would_have_to_be_t
 
     copy_tables(maria.source(table_path="a.t"), maria.sink(table="t"))  # by key rows may arrive twice
     assert maria.rows("SELECT id, v FROM b.t ORDER BY id") == [(1, 5), (2, 6)]
+
+
+@pytest.mark.mariadb
+@pytest.mark.parametrize("recipe", ["staged", "shadow"])
+def test_comments_of_columns_come_along(maria: MariadbPlace, pg: PostgresPlace, recipe: str) -> None:
+    """P1-comments: MariaDB's tables had that of the table and none of the columns'."""
+    words = r"it's 100 % {of} a \ column"
+    pg.db.execute(
+        f"CREATE TABLE a.t (id bigint PRIMARY KEY, v text); COMMENT ON COLUMN a.t.v IS '{words.replace(chr(39), chr(39) * 2)}';"
+        "COMMENT ON TABLE a.t IS 'of it'"
+    )
+
+    copy_tables(pg.source(table_path="a.t"), maria.sink(table="t", is_exactly_once=True, exactly_once_recipe=recipe))
+
+    assert maria.rows(
+        "SELECT column_name, column_comment FROM information_schema.columns WHERE table_schema = 'b' AND table_name = 't'"
+    ) == [("id", ""), ("v", words)]

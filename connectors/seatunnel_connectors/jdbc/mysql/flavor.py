@@ -192,11 +192,18 @@ class MysqlFlavor(Flavor):
         return can_be_made(detail, names)
 
     def table_ending(self, table: TableSchema, wanted: Mapping[str, str]) -> str:
-        comment = table.comment.replace("\\", "\\\\").replace("'", "''")
-        return mysql_ending(wanted) + (f" COMMENT='{comment[:2048]}'" if comment else "")
+        return mysql_ending(wanted) + (f" COMMENT={_literal(table.comment[:2048])}" if table.comment else "")
+
+    def comment(self, column: Column) -> str:
+        return f" COMMENT {_literal(column.comment[:1024])}" if column.comment else ""
 
     def text_type(self, length: int) -> str:
         return f"VARCHAR({length}) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+
+
+def _literal(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "''")
+    return f"'{escaped}'"
 
 
 def is_exact(collation: str) -> bool:

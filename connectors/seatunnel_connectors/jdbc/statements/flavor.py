@@ -250,7 +250,7 @@ class Flavor(ABC):
             if column.name in defaults:
                 kind = re.sub(r" default .*", "", kind, flags=re.I)
                 ending += f" DEFAULT {defaults[column.name]}"
-            lines.append(f"{self.quote(names[column.name])} {kind}{ending}")
+            lines.append(f"{self.quote(names[column.name])} {kind}{ending}{self.comment(column)}")
         if key and indexes:
             lines.append(f"PRIMARY KEY ({', '.join(self.quote(names[name]) for name in key)})")
         others = (one for one in details if one.kind is not DetailKind.DEFAULT)
@@ -261,6 +261,10 @@ class Flavor(ABC):
         """Whether a detail of the source's definition can be carried over into a table whose columns have these
         names: a default, or an index as a line of CREATE TABLE with a place for its quoted name."""
         return False
+
+    def comment(self, column: Column) -> str:
+        """What stands behind a column's definition, in a database that keeps comments."""
+        return ""
 
     def table_ending(self, table: TableSchema, wanted: Mapping[str, str]) -> str:
         """What follows the columns of CREATE TABLE; ``wanted`` are the job file's ``table_options``."""
