@@ -114,7 +114,7 @@ def _left_behind(tables: Sequence[TableReceipt]) -> tuple[str, ...]:
     arrived = (table for table in tables if table.state is TableState.DONE)
     pairs = ((table.table, into) for table in arrived for into in table.targets)
     found = left_behind.total((name, one.kind.value) for name, into in pairs for one in into.not_carried_over)
-    return (f"{found}; `--json` and the receipt name each",) if found else ()
+    return (f"{found}; `--json` and receipt.json name each",) if found else ()
 
 
 def _receipt(one: IsolatedTable) -> TableReceipt:

@@ -129,7 +129,7 @@ def test_decimals_beyond_those_of_mariadb_are_text(maria: MariadbPlace, pg: Post
         ("0." + "0" * 37 + "1", wide, "0." + "0" * 39 + "1", "0." + "0" * 29 + "1"),
     ]  # fmt: skip
     said = named(copied)
-    assert said["s"] == "decimal(38, 38) -> LONGTEXT (its digits as text)"
+    assert said["s"] == "decimal(38, 38) -> longtext (its digits as text)"
     assert said.keys() == {"s", "w", "n"}
 
 
@@ -198,3 +198,17 @@ def test_types_of_the_same_name_stay(maria: MariadbPlace, pg: PostgresPlace) -> 
         ("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", '{"b":1.10, "a":1e400}', '{"b": 1.10}', "10.0.0.0/8"),
     ]  # fmt: skip
     assert {"u", "j"}.isdisjoint(named(copied)) and {"i", "v"} <= named(copied).keys()
+
+
+def test_a_plan_says_the_same_of_the_second_run(maria: MariadbPlace, pg: PostgresPlace) -> None:
+    """P1-words of a second run: MariaDB calls a column that was made as JSON longtext, and types were in other letters."""
+    pg.db.execute(
+        'CREATE TABLE a.t (id int PRIMARY KEY, j json, b jsonb, "q`s" json, n numeric, i int[], at timestamptz, m money, f bool)'
+    )
+    pg.db.execute("""INSERT INTO a.t VALUES (1, '{"a": 1}', '[]', '1', 1.50, '{1}', now(), 1, true)""")
+
+    [first] = copy_tables(pg.source(table_path="a.t"), maria.sink(table="t"))
+    [second] = copy_tables(pg.source(table_path="a.t"), maria.sink(table="t"))
+
+    assert named(first) == named(second) and {"j", "q`s"}.isdisjoint(named(second))
+    assert "b" in named(second) and named(second)["f"] == "boolean -> tinyint(1) (true as 1, false as 0)"

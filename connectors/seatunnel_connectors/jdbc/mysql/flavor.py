@@ -93,6 +93,8 @@ class MysqlFlavor(Flavor):
             "FROM information_schema.columns WHERE table_schema = %s AND table_name = %s ORDER BY ordinal_position",
             (database, table),
         )
+        documents = _documents(session, database, table, found) if "json" in features else ()
+        found = [(row[0], "json", "json", *row[3:]) if row[0] in documents else row for row in found]
         columns = {row[0]: replace(_column(*row[:6]), inexact=bool(row[6]) and not is_exact(row[6])) for row in found}
         keys: dict[str, list[str]] = {}
         for index, column in session.ask(
@@ -122,7 +124,8 @@ class MysqlFlavor(Flavor):
         full = re.sub(r" (character set|collate|null|default) ?.*", "", kind, flags=re.I)
         made = _column(name, re.split(r"[ (]", full)[0], full, "YES", None, "")
         text = made.dtype is not None and made.dtype.kind is Kind.STRING and full.lower() not in created.NATIVE_TYPES
-        return replace(made, inexact=text and not is_exact(kind))
+        # As the server writes it: a plan says the same before and after the table is made.
+        return replace(made, inexact=text and not is_exact(kind), shown=full.lower())
 
     def stored(self, array: pa.Array, column: Column, shown: str) -> pa.Array:
         return leniency.stored(array, column, shown)
@@ -249,8 +252,24 @@ def on_duplicate(
     return " ON DUPLICATE KEY UPDATE " + ", ".join(sets or [f"{name} = {relation}.{name}" for name in fixed])
 
 
+def _documents(session: Session, database: str, table: str, found: Sequence[Sequence[Any]]) -> frozenset[str]:
+    """The columns that were made as JSON, which MariaDB calls longtext: each has a check of its own name."""
+    if not any(_text(row[1]) == "longtext" and row[6] == "utf8mb4_bin" for row in found):
+        return frozenset()
+    checks = session.ask(
+        "SELECT constraint_name FROM information_schema.check_constraints WHERE constraint_schema = %s "
+        "AND table_name = %s AND check_clause = CONCAT('json_valid(`', REPLACE(constraint_name, '`', '``'), '`)')",
+        (database, table),
+    )
+    return frozenset(str(name) for (name,) in checks)
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value
+
+
 def _column(name: str, data: str, shown: str | bytes, nullable: str, default: Any, extra: str) -> TargetColumn:
-    full = shown.decode() if isinstance(shown, bytes) else shown
+    full = _text(shown)
     read = types.read_as(data, full, _AS_DECLARED)
     digits = types.digits_of(read.dtype, full) if read else None
     fills = default is not None or "auto_increment" in extra

@@ -138,7 +138,7 @@ def _escaped(texts: pa.Array) -> pa.Array:
 
 def _refuse_not_finite(array: pa.Array) -> None:
     if pc.any(pc.invert(pc.is_finite(array))).as_py():
-        raise ValueError("MySQL has no NaN and no infinity")
+        raise ValueError("MySQL and MariaDB have no NaN and no infinity")
 
 
 def values(array: pa.Array, column: Column) -> list[Any]:

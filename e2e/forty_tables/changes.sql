@@ -1,0 +1,21 @@
+-- What happens to the shop between the first and the second copy: rows are changed, added and deleted.
+update public.customers set balance = balance + 1000, notes = '{"changed": true}', tags = '{new}' where id % 50 = 0;
+insert into public.customers (name, mood) values ('Neu, "Ünal"', 'sad'), (E'tab\there', null);
+update public.orders set total = null, status = 'changed' where id % 1000 = 0;
+insert into public.orders select n, 7, timestamptz '2025-03-30 02:30:00+02', 0.0001, 'late' from generate_series(300001, 300037) n;
+update public.products set picture = null, price = price * 3 where active;
+delete from public."with blank" where id = 12;
+insert into public.empty_keyed values (1, 'first'), (2, null);
+insert into public.empty_keyless values ('first', -0.5);
+insert into public.measurements values (7, 7.25);
+insert into public.audit_log values (default, 'changed', '::1');
+update public.times set tz = '23:59:59.999999+14', i = '100 years' where id = 3;
+update public.arrays set i = '{7}', t = '{}', n = '{0.001}' where id = 2;
+update public.numbers set unbound = 'NaN', n60 = -1e-20 where id = 4;
+update hr.employees set manager = 60 where id = 1;
+insert into hr.documents values (4, 'new', E'\\N');
+update "Sales Dept".events set payload = null where id % 10 = 0;
+insert into "Sales Dept".events values (4000, '2030-01-01', 'future', '[]');
+update "Sales Dept"."per cent % and & more" set v = '100 % of %s' where id = 1;
+update archive.child set label = 'child too', extra = null where id = 101;
+insert into archive.base values (6, 'base 6');
