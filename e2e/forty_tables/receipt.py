@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 HEADINGS = ("table", "into", "read", "written", "filtered", "rejected", "bytes", "time", "before")
 STATES = ("done", "isolated", "kept")
@@ -126,7 +127,7 @@ def _rows(header: str, body: list[str]) -> Iterator[Line]:
         cells["into"], _, cells["read"] = text[into : ends["read"]].rstrip().rpartition("  ")
         if not re.fullmatch(r"[\d,]+", cells["read"].strip()):  # a text without a number behind it
             cells["into"], cells["read"] = text[into : ends["read"]], ""
-        for left, right in zip(HEADINGS[2:-2], HEADINGS[3:-1], strict=True):
+        for left, right in pairwise(HEADINGS[2:-1]):
             cells[right] = text[ends[left] : ends[right]]
         cells["before"], _, cells["state"] = text[before:].rstrip().rpartition("   ")
         cells = {name: cell.strip() for name, cell in cells.items()}
