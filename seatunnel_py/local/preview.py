@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from seatunnel_py.api.batch import Batch, Rejected
 from seatunnel_py.api.schema import TableSchema
+from seatunnel_py.errors import FatalError
 from seatunnel_py.plan.flow_graph import FlowGraph, SinkNode, SourceNode, SqlNode, TransformNode
 from seatunnel_py.plan.sql import SqlAnalyst
 
@@ -115,7 +116,11 @@ def _queried(
     for name, batch in _inputs(node.id, graph, streams):
         parts[name].append(batch.data)
     tables = {name: pa.Table.from_batches(parts[name], schema=schema.arrow()) for name, schema in node.inputs}
-    answer = analyst.rows(node.analysis.query, tables).cast(node.output.arrow()).combine_chunks()
+    try:
+        found = analyst.rows(node.analysis.query, tables)
+    except ValueError as error:
+        raise FatalError(f"{node.id}: {error}", "correct the query, or the rows in front of it") from None
+    answer = found.cast(node.output.arrow()).combine_chunks()
     batches = answer.to_batches()
     data = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=answer.schema)
     return Batch(node.output.path, data)

@@ -38,15 +38,21 @@ class Analyst:
         return self._known[key]
 
     def rows(self, query: str, inputs: Mapping[str, pa.Table]) -> pa.Table:
-        """See ``SqlAnalyst``."""
+        """See ``SqlAnalyst``. Raises ValueError for what a value of the rows makes impossible."""
+        from pyspark.errors import PySparkException
+
         from seatunnel_py.spark.arrow_wire import wire_schema
+        from seatunnel_py.spark.sql_errors import first_sentence
         from seatunnel_py.spark.sql_session import put_view, query_frame
 
         for name, table in inputs.items():
             frame = self._session.createDataFrame(table.cast(wire_schema(table.schema)))
             put_view(name, frame._jdf)
             self._views[name] = ()  # it is not the empty view that an analysis wants
-        return query_frame(self._session, query).toArrow()
+        try:
+            return query_frame(self._session, query).toArrow()
+        except PySparkException as error:
+            raise ValueError(first_sentence(error)) from None
 
     def _analyse(self, query: str, inputs: Mapping[str, TableSchema], dialect: str) -> Analysis:
         from pyspark.errors import PySparkException

@@ -197,6 +197,15 @@ def test_rows_for_a_preview(analyst: Analyst) -> None:
     assert [str(time) for time in answer.column("clock").to_pylist()] == ["00:00:00.000002", "00:00:00.000003"]
 
 
+def test_a_value_that_a_previewed_query_cannot_compute_is_named(analyst: Analyst) -> None:
+    """`preview` ended with a trace of Spark's."""
+    analysis = analyst.analyse("select cast(concat('x', id) as int) as id from dual", ONE, "seatunnel")
+    rows = pa.Table.from_pylist([{"id": 1}], schema=ORDERS.arrow())
+
+    with pytest.raises(ValueError, match="The value 'x1' .* cannot be cast"):
+        analyst.rows(analysis.query, {"orders-1": rows})
+
+
 def test_a_variable_without_a_value_stays_as_it_is_written(analyst: Analyst) -> None:
     """P3-F10: the job file's note says so, and Spark made it empty text."""
     analysis = analyst.analyse("select '${nope}' as c from dual", ONE, "seatunnel")
