@@ -63,6 +63,17 @@ def entries(pairs: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {json.dumps(value)}" for name, value in pairs.items())
 
 
+_FITS = """
+    CREATE FUNCTION fits(value text, type text) RETURNS boolean LANGUAGE plpgsql AS $$
+    BEGIN
+        EXECUTE format('SELECT %L::%s', value, type);
+        RETURN true;
+    EXCEPTION WHEN data_exception OR check_violation OR program_limit_exceeded THEN
+        RETURN false;
+    END $$"""
+_FITTING = "SELECT at, value FROM unnest(%s::bigint[], %s::text[]) rows (at, value) WHERE fits(value, %s)"
+
+
 @dataclass
 class Postgres(Database):
     """Schema ``a`` to read from, ``b`` to come back to."""
@@ -78,7 +89,7 @@ class Postgres(Database):
             self.server.dsn_of(self.name), autocommit=True, options="-c intervalstyle=postgres -c extra_float_digits=1"
         )
         self.db.execute("CREATE SCHEMA a; CREATE SCHEMA b; SET lc_monetary = 'C'")
-        for statement in SETUP:
+        for statement in (*SETUP, _FITS):
             self.db.execute(statement.encode())
 
     def close(self) -> None:
@@ -89,19 +100,19 @@ class Postgres(Database):
 
     def fill(self, table: str, kind: Kind, values: Sequence[str | None]) -> Texts:
         self.db.execute(f"CREATE TABLE a.{table} (id bigint PRIMARY KEY, v {kind.words})".encode())
+        rows = [(at, value) for at, value in enumerate(values) if value is None or "\0" not in value]
         try:
-            with self.db.transaction(), self.db.cursor() as cursor:
-                cursor.executemany(
-                    f"INSERT INTO a.{table} VALUES (%s, %s::{kind.words})".encode(), list(enumerate(values))
-                )
-        except psycopg.Error:  # one of them is refused: one by one
-            for at, value in enumerate(values):
-                try:
-                    self.db.execute(f"INSERT INTO a.{table} VALUES (%s, %s::{kind.words})".encode(), [at, value])
-                except psycopg.DataError:
-                    continue
+            self._insert(table, kind, rows)
+        except psycopg.DataError:  # one of them is refused
+            ids, texts = [at for at, _ in rows], [value for _, value in rows]
+            fitting = self.db.execute(_FITTING.encode(), [ids, texts, kind.words]).fetchall()
+            self._insert(table, kind, fitting)
         self.db.execute(f"ANALYZE a.{table}".encode())
         return self._texts("a", table)
+
+    def _insert(self, table: str, kind: Kind, rows: Sequence[tuple[int, str | None]]) -> None:
+        sql = f"INSERT INTO a.{table} SELECT at, value::{kind.words} FROM unnest(%s::bigint[], %s::text[]) rows (at, value)"
+        self.db.execute(sql.encode(), [[at for at, _ in rows], [value for _, value in rows]])
 
     def like(self, table: str, kind: Kind) -> None:
         self.db.execute(f"CREATE TABLE b.{table} (id bigint PRIMARY KEY, v {kind.words})".encode())
@@ -112,7 +123,11 @@ class Postgres(Database):
     def _texts(self, schema: str, table: str) -> Texts:
         if self.db.execute("SELECT to_regclass(%s)", [f"{schema}.{table}"]).fetchone() == (None,):
             return {}
-        return dict(self.db.execute(f"SELECT id, v::text FROM {schema}.{table}".encode()).fetchall())
+        return dict(
+            self.db.execute(
+                f"SELECT id, CASE WHEN v IS DISTINCT FROM NULL THEN format('%s', v) END FROM {schema}.{table}".encode()
+            ).fetchall()
+        )
 
     def _connection(self) -> dict[str, Any]:
         return {"url": self.server.jdbc_url(self.name), "username": "postgres"}

@@ -5,6 +5,7 @@ Values are texts that the database reads. One that it refuses is left out by the
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
@@ -32,7 +33,11 @@ SPECIAL = (
     "", " ", "a", "A", "ä", "é", "e\u0301", "a ", " a", "\t", "\n", "\r\n", "\\", "\\N", "\\n", "NULL", "null", "None", "nan",
     '"', '""', "'", ",", ";", "|", "||", "\x01", "\x02", "\x03", "\x04", "\x05", "\x06", "\x07", "\x08", "\x1b[2J", "\x7f", "\x85",
     "\u2028", "\ufeff", "\ufffd", "\U0001f600", "\U0001f601", "\u202eabc", "0E-10", "1.10", "1e400", "true", "{}", "[]", "{a,b}",
-    "<a>&amp;</a>", "]]>", "=1+1", "'quoted'", "line\nbreak", 'say "hi", he said', "x" * 300, "-", "--", "#", "# comment",
+    "<a>&amp;</a>", "]]>", "=1+1", "'quoted'", "line\nbreak", 'say "hi", he said', "\r", "\n\r", "a\r\nb\r\n", "\ufeffa", "\ufeff\"a\"", "\ufffe", "\uffff",
+    "\U0010ffff", "\u200b", "\u00a0", "\u3000", "a\u00a0", "\x0b", "\x0c", "\x1a", "\x1c", "\x00", "a\x00b", "Null", "NIL", "N/A", "#N/A",
+    "\\0", "\\x41", "\\u0041", "\\\\", "a\\", '\\"', "_x000D_", "_x0041_", "1", "007", "-0", "+1", "1.0", "1e5", "0x10", "1_000", "Infinity",
+    "-inf", "12345678901234567890.123", "2024-01-31", "2024-01-31T12:34:56Z", "12:34", "1900-02-29", "on", "yes", "t", "False",
+    "&lt;", "&#10;", "<![CDATA[x]]>", "<!-- -->", "@cmd", "\u200f", "I\u0307", "\u1e9e", "ﬁ", "x" * 300, "{\"a\": 1}", "[1,2", "%s", "${x}", "$1", "x" * 300, "-", "--", "#", "# comment",
 )  # fmt: skip
 LETTERS = "ab AZ09,;|\"'\\\t\n\r\x01\x02\x03\x1b<>&{}[]()=#%_-äßé中\u0301\U0001f600\u2028"
 
@@ -69,6 +74,7 @@ def digits(whole: int, scale: int) -> Draw:
 def floating(random: Random) -> str:
     return random.choice(
         [
+            repr(struct.unpack("d", random.randbytes(8))[0]).replace("inf", "Infinity"),
             repr(random.uniform(-1, 1)),
             repr(random.uniform(-1e6, 1e6)),
             f"{random.uniform(-1, 1)}e{random.randrange(-300, 300)}",
@@ -126,6 +132,12 @@ def json(random: Random) -> str:
             writer.dumps(inner, ensure_ascii=False),
             '{"n": 12345678901234567890.12, "m": 1.10, "e": 1e-30}',
             '{"a": {"b": [[], {}, [null]]}}',
+            '{"a": 1, "a": 2}',
+            '{"": {"\\u0000x": 1}}' if random.random() < 0.1 else '{"": ""}',
+            str(random.randrange(-(10**40), 10**40)),
+            f"{random.randrange(10**20)}e{random.randrange(-400, 400)}",
+            '["\\ud83d\\ude00", "\\/", "\\u2028"]',
+            "  [ 1 , -0 , -0.0 , 1E+2 ]  ",
             "null",
         ]
     )

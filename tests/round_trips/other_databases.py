@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,13 +40,21 @@ class Mariadb(Database):
 
     def fill(self, table: str, kind: Kind, values: Sequence[str | None]) -> Texts:
         self._run(f"CREATE TABLE a.{table} (id bigint PRIMARY KEY, v {kind.words})")
-        strict = "" if kind.draw.__name__ == "<lambda>" and kind.words in ("date", "time") else "STRICT_TRANS_TABLES"
+        strict = "" if kind.words.startswith(("date", "time")) and not kind.edges else "STRICT_TRANS_TABLES"
         self._run(f"SET sql_mode = '{strict}'")
-        for at, value in enumerate(values):
-            try:
-                self._run(f"INSERT INTO a.{table} VALUES (%s, %s)", at, _value(value, kind))
-            except (pymysql.Error, ValueError):
-                continue  # no value of the type
+        rows = [(at, _value(value, kind)) for at, value in enumerate(values)]
+        insert = f"INSERT INTO a.{table} VALUES (%s, %s)"
+        self.db.begin()
+        try:
+            with self.db.cursor() as cursor:
+                cursor.executemany(insert, rows)
+        except pymysql.Error:  # one of them is no value of the type
+            self.db.rollback()
+            self.db.begin()
+            for row in rows:
+                with suppress(pymysql.Error):
+                    self._run(insert, *row)
+        self.db.commit()
         return self._texts("a", table, kind.words)
 
     def like(self, table: str, kind: Kind) -> None:
@@ -95,11 +104,11 @@ class Mariadb(Database):
 
 def _compared(kind: str) -> str:
     """The value column as it is compared: a number without the zeros that a column only shows, all else by bytes."""
-    if "int" in kind or kind == "bit(1)":
+    if kind.startswith(("tinyint", "smallint", "mediumint", "int", "bigint")) or "zerofill" in kind or kind == "bit(1)":
         return "CAST(v + 0 AS CHAR)"
-    if kind.startswith(("char", "varchar", "text", "enum", "set", "longtext")):
+    if kind.startswith(("char", "varchar", "enum", "set")) or "text" in kind:
         return "CAST(CONVERT(v USING utf8mb4) AS BINARY)"  # the text, in whatever character set
-    return "CAST(v AS CHAR)" if kind in ("float", "double") else "CAST(v AS BINARY)"
+    return "CAST(v AS CHAR)" if kind.startswith(("float", "double")) else "CAST(v AS BINARY)"
 
 
 def _value(text: str | None, kind: Kind) -> Any:
@@ -154,7 +163,7 @@ class Sqlite(Database):
         self.first.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, v {kind.words})")
         self.first.execute("BEGIN")
         for at, value in enumerate(values):
-            self.first.execute(f"INSERT INTO {table} VALUES (?, {'NULL' if value is None else value})", [at])
+            self.first.execute(f"INSERT INTO {table} VALUES (?, {value or 'NULL'})", [at])
         self.first.execute("COMMIT")
         return self._texts(self.first, table)
 

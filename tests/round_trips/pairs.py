@@ -7,8 +7,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tests.round_trips.databases import Database, Postgres
+from tests.round_trips.messages import Messages
 from tests.round_trips.other_databases import Mariadb, Sqlite
-from tests.round_trips.places import Files, Home, Other, Place
+from tests.round_trips.places import Files, Home, Other, Place, Topics
+from tests.servers.kafka import KafkaServer
 from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import PostgresServer
 
@@ -27,6 +29,9 @@ FORMATS = {
 }
 """Formats of files by name: the format and its options."""
 
+MESSAGES = {f"kafka-{name}": name for name in ("json", "avro", "protobuf", "csv", "text")}
+"""Formats of Kafka's messages by name."""
+
 DATABASES = ("postgres", "mariadb", "sqlite")
 
 
@@ -37,6 +42,7 @@ class Pairs:
         self.home = home
         self.stack = stack
         self.made: dict[str, Database] = {}
+        self.kafka: KafkaServer | None = None
 
     def database(self, name: str) -> Database:
         if name not in self.made:
@@ -58,12 +64,20 @@ class Pairs:
         """``itself``, ``there`` (itself, into tables of the same types), another database, or a format."""
         if name in ("itself", "there"):
             return Home(self.database(database), with_targets=name == "there")
+        if name in MESSAGES:
+            kind = Messages if name == "kafka-protobuf" else Topics
+            return kind(MESSAGES[name], self._broker())
         return Other(self.database(name)) if name in DATABASES else Files(*FORMATS[name], self.home / "files")
+
+    def _broker(self) -> str:
+        if self.kafka is None:
+            self.kafka = self.stack.enter_context(KafkaServer.running())
+        return self.kafka.dsn
 
     @staticmethod
     def names() -> list[str]:
         """Every pair, as ``database:place``."""
-        places = ("itself", "there", *DATABASES, *FORMATS)
+        places = ("itself", "there", *DATABASES, *FORMATS, *MESSAGES)
         return [f"{database}:{place}" for database in DATABASES for place in places if place != database]
 
 

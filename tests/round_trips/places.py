@@ -7,6 +7,7 @@ import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from tests.round_trips.databases import Database
@@ -104,3 +105,37 @@ class Other(Place):
 
     def source(self, types: Mapping[str, str]) -> str:
         return self.database.source_of_returned(list(types))
+
+
+@dataclass
+class Topics(Place):
+    """Kafka in one format, a topic for each table and round."""
+
+    format: str
+    broker: str
+    rounds: int = 0
+
+    def __post_init__(self) -> None:
+        self.name = f"kafka {self.format}"
+
+    def reset(self) -> None:
+        self.rounds = next(_ROUNDS)
+
+    def connection(self) -> str:
+        return f'bootstrap.servers = "{self.broker}"'
+
+    def sink(self) -> str:
+        topic = f"round{self.rounds}.${{table_name}}"
+        return f'Kafka {{ {self.connection()}, topic = "{topic}", format = {self.format}, semantics = AT_LEAST_ONCE }}'
+
+    def source(self, types: Mapping[str, str]) -> str:
+        configs = [{**self.config(table, dtype), "format": self.format} for table, dtype in types.items()]
+        return f"Kafka {{ {self.connection()}, tables_configs = {json.dumps(configs)} }}"
+
+    def config(self, table: str, dtype: str) -> dict[str, object]:
+        """One table of a source, without its format."""
+        schema = {"table": table, "fields": {"id": "bigint", "v": dtype}}
+        return {"topic": f"round{self.rounds}.{table}", "start_mode": "earliest", "schema": schema}
+
+
+_ROUNDS = count(1)

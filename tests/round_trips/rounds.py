@@ -9,18 +9,23 @@ from __future__ import annotations
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from e2e.support import IN_PROCESS, start
+from seatunnel_connectors.jdbc.sqlite.types import AS_BYTES, AS_REAL, AS_TEXT
 from tests.round_trips.databases import Database, Texts
 from tests.round_trips.kinds import Kind
+from tests.round_trips.messages import Messages
 from tests.round_trips.places import Place
 
 JOB_SECONDS_MAX = 600.0
+NO_NEGATIVE_ZERO = "-0.0 is stored as 0"
+FEW = 50
+"""A kind that a pair refuses gets one of so many values: a row that is set aside costs as much as a hundred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +46,14 @@ class Outcome:
     counts: Counter[str] = field(default_factory=Counter)
     findings: list[Finding] = field(default_factory=list)
     causes: Counter[str] = field(default_factory=Counter)
+    refused: set[int] = field(default_factory=set)
+    """Numbers of the kinds that were refused for the most part."""
 
     def add(self, other: Outcome) -> None:
         self.counts += other.counts
         self.findings += other.findings
         self.causes += other.causes
+        self.refused |= other.refused
 
 
 @dataclass
@@ -59,15 +67,22 @@ class Leg:
 
 
 def run_round(
-    database: Database, place: Place, home: Path, random: Random, count: int, kinds: Sequence[Kind]
+    database: Database,
+    place: Place,
+    home: Path,
+    random: Random,
+    count: int,
+    kinds: Sequence[Kind],
+    few: Set[int] = frozenset(),
 ) -> Outcome:
-    """Every kind with ``count`` values there and back."""
+    """Every kind with ``count`` values there and back. Kinds that the pair refused for the most part before get few."""
     database.reset()
     place.reset()
     filled: dict[str, tuple[Kind, Texts]] = {}
     for at, kind in enumerate(kinds):
         table = f"t{at}"
-        filled[table] = (kind, database.fill(table, kind, [*kind.values(random, count - 1), None]))
+        rows = max(2, count // FEW) if at in few else count
+        filled[table] = (kind, database.fill(table, kind, [*kind.values(random, rows - 1), None]))
     return there_and_back(database, place, home, filled)
 
 
@@ -78,7 +93,15 @@ def there_and_back(database: Database, place: Place, home: Path, filled: Mapping
         for table, (kind, _) in filled.items():
             if place.with_targets:
                 database.like(table, kind)
-    there = run_job(home, "there", database.source(list(filled)), place.sink())
+    source, sink = database.source(list(filled)), place.sink()
+    if isinstance(place, Messages):
+        types = {
+            table: dtype for table, dtype in planned(home, source, sink).types.items() if Messages.has_field_for(dtype)
+        }
+        source, sink = place.by_type(database, types), place.sinks(types)
+    there = run_job(home, "there", source, sink)
+    if isinstance(place, Messages):  # the product refuses the whole job by name, so these tables are left out of it
+        there.causes |= {table: "Protobuf has no type for it" for table in filled if table not in types}
     back = Leg()
     if not place.is_home:
         arrived = {table: there.types[table] for table in filled if table not in there.causes and table in there.types}
@@ -92,7 +115,10 @@ def there_and_back(database: Database, place: Place, home: Path, filled: Mapping
         named = [*there.conversions.get(table, ()), *back.conversions.get(table, ())]
         cause = there.causes.get(table) or back.causes.get(table, "")
         rejected = there.set_aside[table] + back.set_aside[table]
+        refused = outcome.counts["refused"]
         _judge(outcome, pair, kind, before, after, named, cause, rejected)
+        if 2 * (outcome.counts["refused"] - refused) > len(before):
+            outcome.refused.add(int(table[1:]))
     return outcome
 
 
@@ -106,8 +132,8 @@ def _judge(
     cause: str,
     rejected: int,
 ) -> None:
-    said = [one for one in named if _loses(one, kind)]
     for row, value in before.items():
+        said = [one for one in named if _loses(one, kind, value)]
         if row in after and after[row] == value:
             outcome.counts["equal"] += 1
         elif row in after and said:
@@ -130,14 +156,39 @@ def _judge(
         outcome.findings.append(Finding(pair, kind.words, None, after[row], "nothing of the source"))
 
 
-def _loses(conversion: Mapping[str, Any], kind: Kind) -> bool:
-    """Whether a conversion that `plan` names excuses another text: one that only says in which form a value travels
-    has to bring it back."""
-    return bool(conversion["note"] and not conversion["checked"]) or kind.words == "money"
+def _loses(conversion: Mapping[str, Any], kind: Kind, value: str | None) -> bool:
+    """Whether a conversion that `plan` names excuses another text of this value: one that only says in which form a
+    value travels has to bring it back. SQLite's sources say in the type's name what becomes of other storage classes."""
+    if conversion["source"].endswith(AS_BYTES):
+        return str(value).startswith("text")
+    if conversion["source"].endswith(AS_REAL):
+        return str(value).startswith("integer")
+    if conversion["source"].endswith(AS_TEXT):
+        return not str(value).startswith("text")
+    if conversion["note"] == NO_NEGATIVE_ZERO:
+        return str(value).removeprefix("real ") in ("-0", "-0.0")
+    if conversion["note"] and not conversion["checked"]:
+        return True
+    return kind.words == "money"
 
 
 def run_job(home: Path, name: str, source: str, sink: str) -> Leg:
     """`plan` and `run` of one job. Rows that do not fit are set aside, tables that cannot be read are isolated."""
+    leg = planned(home, source, sink, name)
+    path = home / f"{name}.conf"
+    receipt = command(home, "run", str(path), "--json")
+    if "tables" not in receipt:
+        raise AssertionError(f"the job was refused: {json.dumps(receipt)[:3000]}")
+    for table in receipt["tables"]:
+        if table["state"] != "DONE":
+            leg.causes[_short(table["table"])] = (table["cause"] or {}).get("message", table["state"])
+        elif table["rows_rejected"]:
+            leg.set_aside[_short(table["table"])] = table["rows_rejected"]
+    return leg
+
+
+def planned(home: Path, source: str, sink: str, name: str = "look") -> Leg:
+    """What `plan` says of a job: the type of each table's value and its conversions."""
     path = home / f"{name}.conf"
     env = 'job.mode = "BATCH", parallelism = 1, error.max-rows = 100000000, error.max-ratio = 1.0'
     path.write_text(f"env {{ {env} }}\nsource {{ {source} }}\nsink {{ {sink} }}\n")
@@ -151,17 +202,8 @@ def run_job(home: Path, name: str, source: str, sink: str) -> Leg:
         for vertex in line["vertices"]:
             for node in vertex["nodes"]:
                 if "v" in node.get("columns", ()):
-                    leg.types.setdefault(_short(node.get("table", node["id"])), node["columns"]["v"])
                     leg.types[_short(node["table"])] = node["columns"]["v"]
                 break
-    receipt = command(home, "run", str(path), "--json")
-    if "tables" not in receipt:
-        raise AssertionError(f"the job was refused: {json.dumps(receipt)[:3000]}")
-    for table in receipt["tables"]:
-        if table["state"] != "DONE":
-            leg.causes[_short(table["table"])] = (table["cause"] or {}).get("message", table["state"])
-        elif table["rows_rejected"]:
-            leg.set_aside[_short(table["table"])] = table["rows_rejected"]
     return leg
 
 

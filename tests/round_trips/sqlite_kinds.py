@@ -16,6 +16,9 @@ def _quoted(draw: Draw) -> Draw:
 
 
 def _literal(text: str) -> str:
+    """A text with a NUL has none as a literal."""
+    if "\0" in text:
+        return f"CAST(x'{text.encode().hex()}' AS TEXT)"
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -25,6 +28,11 @@ def _real(random: Random) -> str:
 
 def _blob(random: Random) -> str:
     return f"x'{kinds.hexadecimal(random)}'"
+
+
+def _mixed_number(random: Random) -> str:
+    """An integer or a real."""
+    return random.choice([kinds.integer(63)(random), _real(random), repr(random.uniform(-1, 1))])
 
 
 _TEXTS = tuple(_literal(text) for text in SPECIAL)
@@ -54,5 +62,16 @@ KINDS = (
     Kind("BLOB", ("'text'", "1"), _quoted(kinds.text)),
     Kind("UNSIGNED BIG INT", ("18446744073709551615", "1"), kinds.integer(62)),
     Kind("STRING", ("'a'", "'1.10'"), _quoted(kinds.text)),
+    Kind("JSON", ("'[1,2]'", "'12345678901234567890.12'"), _quoted(kinds.json)),
+    Kind("UUID", ("'00000000-0000-0000-0000-000000000000'",), _quoted(kinds.uuid)),
+    Kind("NUMERIC", ("'1e400'", "-0.0", "9223372036854775808", "1e15", "0.30000000000000004"), _mixed_number),
+    Kind("DOUBLE PRECISION", ("-0.0", "2", "5e-324", "9007199254740993", "'-0'"), _real),
+    Kind("INTEGER", ("NULL", "-1", "1.0", "'7'", "' 8'", "9e15"), kinds.integer(20)),
+    Kind("TEXT", ("1", "1.50", "9223372036854775808", "-0.0"), _mixed_number),
+    Kind("BOOLEAN", ("'0'", "1.0"), kinds.one_of("0", "1", "'1'")),
+    Kind("DATE", ("'0001-01-01'", "'9999-12-31'", "'1582-10-10'"), _quoted(kinds.date)),
+    Kind("TIMESTAMP", ("'9999-12-31 23:59:59.999999'", "'0001-01-01 00:00:00'"), _quoted(kinds.timestamp())),
+    Kind("TIME", ("'00:00:00'", "'23:59:59.999999'"), _quoted(kinds.time())),
+    Kind("DECIMAL(30,10)", ("'12345678901234567890.1234567891'", "1", "-0.5"), kinds.digits(5, 4)),
     Kind("", ("1", "1.5", "'a'", "x'00'"), kinds.one_of("1", "2.5", "'b'")),
 )

@@ -11,7 +11,7 @@ from tests.round_trips.pairs import pairs
 from tests.round_trips.rounds import command, run_round
 from tests.servers.process import ServerMissing
 
-SHORT = ("postgres:itself", "postgres:parquet", "postgres:json")
+SHORT = ("postgres:itself", "postgres:parquet", "postgres:json", "sqlite:there")
 ROWS = 12
 REFUSED_MAX = 0.2
 """Of a pair's values: a generator whose values are mostly refused proves nothing."""

@@ -128,11 +128,13 @@ def test_numbers_are_moments_as_the_url_says(files: Files, parameters: str, valu
 
 
 def test_columns_of_numbers_get_numbers(files: Files) -> None:
-    """A real of 17 digits stays that real in a NUMERIC that is there, and an integer of 64 bits an integer."""
+    """A real of 17 digits stays that real in a NUMERIC that is there, an integer of 64 bits an integer, and infinity a
+    real: it became the text 'Infinity'."""
     files.run(
         "a",
         "CREATE TABLE t (id INTEGER PRIMARY KEY, n NUMERIC, d DECIMAL(18, 17));"
-        "INSERT INTO t VALUES (1, 0.30000000000000004, 0.30000000000000004), (2, 9007199254740993, 1), (3, 1e300, 0.5)",
+        "INSERT INTO t VALUES (1, 0.30000000000000004, 0.30000000000000004), (2, 9007199254740993, 1), (3, 1e300, 0.5),"
+        "(4, 1e400, 0), (5, -1e400, 0)",
     )
     files.run("b", "CREATE TABLE t (id INTEGER PRIMARY KEY, n NUMERIC, d DECIMAL(18, 17))")
 
@@ -145,8 +147,8 @@ def test_columns_of_numbers_get_numbers(files: Files) -> None:
 def test_plan_names_what_a_declared_type_does_not_say(files: Files) -> None:
     files.run(
         "a",
-        "CREATE TABLE t (id INTEGER PRIMARY KEY, s STRING, f, b BLOB, j JSON, d DOUBLE, n NUMERIC, t TEXT);"
-        "INSERT INTO t VALUES (1, 1, 2, 'x', 1.1, 1.5, 1, 'x')",
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, s STRING, f, b BLOB, j JSON, d DOUBLE, n NUMERIC, t TEXT,"
+        " p FLOATING POINT); INSERT INTO t VALUES (1, 1, 2, 'x', 1.1, 1.5, 1, 'x', 2)",
     )
 
     [copied] = copy_tables(files.source(table_path="t"), files.sink(table="t"))
@@ -156,6 +158,7 @@ def test_plan_names_what_a_declared_type_does_not_say(files: Files) -> None:
         "f": "no type, each value as its text -> TEXT (numbers as their digits)",
         "b": "BLOB, a text as its bytes -> BLOB (texts as their UTF-8 bytes)",
         "j": "JSON, each value as its text -> TEXT (numbers as their digits)", "n": "NUMERIC -> DECIMAL_TEXT (its digits as text)", "d": "double -> DOUBLE (-0.0 is stored as 0)",
+        "p": "FLOATING POINT, an integer as a real -> DOUBLE (integers as reals, -0.0 as 0)",
     }  # fmt: skip
 
 

@@ -88,6 +88,8 @@ class SqliteFlavor(Flavor):
             return "texts as their UTF-8 bytes"
         if column.converted_from.endswith(types.AS_TEXT):
             return "numbers as their digits"
+        if column.converted_from.endswith(types.AS_REAL):
+            return "integers as reals, -0.0 as 0"
         return "-0.0 is stored as 0" if column.dtype.kind in (Kind.FLOAT, Kind.DOUBLE) else ""
 
     def upsert(

@@ -11,7 +11,7 @@ from seatunnel_py.api.types import NANOSECONDS, NUMBER, PRECISION_MAX, STRING, d
 
 EXACT_DIGITS = 15  # what a NUMERIC column, which stores floats, keeps of a decimal
 
-AS_TEXT, AS_BYTES = ", each value as its text", ", a text as its bytes"
+AS_TEXT, AS_BYTES, AS_REAL = ", each value as its text", ", a text as its bytes", ", an integer as a real"
 
 _NAMES = {
     Kind.BOOLEAN: ("boolean", "bool", "bit"),
@@ -66,6 +66,8 @@ def read_as(declared: str) -> Reading:
         return Reading(DataType(kind), said=declared + AS_BYTES)
     if kind is Kind.STRING:
         return Reading(STRING, first, "" if affinity(declared) == "TEXT" else declared + AS_TEXT)
+    if kind is Kind.DOUBLE and affinity(declared) != "REAL":  # FLOATING POINT has INT in its name: 2 is an integer
+        return Reading(DataType(kind), said=declared + AS_REAL)
     return Reading(DataType(kind))
 
 

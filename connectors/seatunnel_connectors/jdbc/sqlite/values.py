@@ -220,6 +220,8 @@ def _keeps(text: str) -> bool:
 
 
 def _number(text: str) -> Any:
+    if text in ("Infinity", "-Infinity"):
+        return float(text)  # as a text it would stay one, and be no number
     if not _NUMBER.fullmatch(text):
         return text
     number = Decimal(text)
