@@ -88,6 +88,9 @@ def column_problems(rules: NameRules, names: Iterable[str], case: FieldCase) -> 
     ]
 
 
+NO_COLUMNS = "the source names no columns, so no table can be made (files: none is there yet, and no schema says them)"
+
+
 def wanted_key(options: JdbcSinkOptions, table: TableSchema) -> tuple[tuple[str, ...], str]:
     """Upstream names of the columns that are to identify a row, and the option that says so."""
     for pattern, columns in options.multi_table_config.primary_keys.items():

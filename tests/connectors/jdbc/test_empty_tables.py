@@ -8,7 +8,9 @@ import pyarrow.orc as orc
 import pyarrow.parquet as pq
 import pytest
 
-from tests.connectors.jdbc.conftest import PostgresPlace
+from seatunnel_py.api import FatalError, TablePath, TableSchema
+from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
+from tests.connectors.jdbc.copying import make_sink
 from tests.connectors.jdbc.test_rows_there import run
 from tests.connectors.jdbc.test_target_names import job
 
@@ -43,3 +45,12 @@ def test_an_empty_table_keeps_its_columns(
         else:
             table = pq.read_table(path) if path.suffix == ".parquet" else orc.read_table(path)
             assert table.column_names == ["id", "name"] and table.num_rows == 0
+
+
+def test_a_source_that_names_no_columns_makes_no_table(pg: PostgresPlace, maria: MariadbPlace, tmp_path: Path) -> None:
+    """A directory without files made a table without columns, which no later load fitted."""
+    nothing = TableSchema(TablePath("", "", "t"), ())
+    sqlite = {"url": f"jdbc:sqlite:{tmp_path / 'x.db'}", "generate_sink_sql": True}
+    for options in (pg.sink(table="b.made"), maria.sink(table="made"), {**sqlite, "table": "made"}):
+        with pytest.raises(FatalError, match="the source names no columns, so no table can be made"):
+            make_sink(options, nothing)[0].plan_setup()

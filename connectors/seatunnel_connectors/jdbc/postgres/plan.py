@@ -19,6 +19,7 @@ from seatunnel_connectors.jdbc.postgres.types import created_type, native_of, ta
 from seatunnel_connectors.jdbc.postgres.wire import direct_type
 from seatunnel_connectors.jdbc.siblings import prepared_by_sibling
 from seatunnel_connectors.jdbc.target import (
+    NO_COLUMNS,
     Plan,
     column_problems,
     decide,
@@ -188,6 +189,8 @@ def _problems(
     if chosen.create:
         if not target.may_create:
             problems.append(f"the user may not create tables in schema {target.schema!r}")
+        if not names:
+            problems.append(NO_COLUMNS)
         if chosen.drop and target.dependents:
             problems.append(f"it cannot be dropped: {', '.join(target.dependents)} depends on it")
         for column in request.table.columns:

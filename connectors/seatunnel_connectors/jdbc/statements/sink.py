@@ -21,6 +21,7 @@ from seatunnel_connectors.jdbc.statements.query import QueryWriter, RecordedQuer
 from seatunnel_connectors.jdbc.statements.staged import Staged
 from seatunnel_connectors.jdbc.statements.write import StatementWriter
 from seatunnel_connectors.jdbc.target import (
+    NO_COLUMNS,
     Plan,
     check_names,
     column_problems,
@@ -234,6 +235,8 @@ class StatementSink(TableSink):
     def _refuse(self, target: TargetTable, chosen: Plan, shown: str, key: Sequence[str], names: dict[str, str]) -> None:
         problems = column_problems(self.flavor.column_names, names.values(), self.request.options.field_ide)
         if chosen.create:
+            if not names:
+                problems.append(NO_COLUMNS)
             if not target.may_create:
                 problems.append("the user may not create tables there")
             for column in self.request.table.columns:
