@@ -53,6 +53,12 @@ class Cluster:
             "bootstrap.servers": self.bootstrap,
         }
 
+    @property
+    def answer_seconds(self) -> float:
+        """How long one question may take: no longer than the job file lets a request take."""
+        given = dict(self.given).get("socket.timeout.ms", "")
+        return min(CALL_SECONDS, int(given) / 1000) if given.isdigit() and int(given) else CALL_SECONDS
+
     @contextmanager
     def admin(self) -> Iterator[AdminClient]:
         """A client for questions about topics and groups. A question that timed out is told with the reason, which
@@ -69,7 +75,7 @@ class Cluster:
         from confluent_kafka.admin import AdminClient
 
         heard: list[KafkaError] = []
-        settings = self.settings(socket_timeout_ms=int(CALL_SECONDS * 1000))
+        settings = self.settings(socket_timeout_ms=int(self.answer_seconds * 1000))
         settings["error_cb"] = heard.append
         return _Asking(AdminClient(settings), heard)
 

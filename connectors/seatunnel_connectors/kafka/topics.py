@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.kafka.client import CALL_SECONDS, Cluster, answer
+from seatunnel_connectors.kafka.client import Cluster, answer
 from seatunnel_connectors.kafka.options import TopicOptions
 from seatunnel_connectors.kafka.records import Spot
 from seatunnel_py.api import FatalError
@@ -35,28 +35,28 @@ def find_topics(cluster: Cluster, options: TopicOptions) -> list[Topic]:
         names = options.topics
         if options.pattern:
             pattern = name_pattern(options.topic or "")
-            there = answer(lambda: admin.list_topics(timeout=CALL_SECONDS), "asking for topics").topics
+            there = answer(lambda: admin.list_topics(timeout=cluster.answer_seconds), "asking for topics").topics
             names = tuple(sorted(name for name in there if pattern.fullmatch(name) and not name.startswith("__")))
-        return [_topic(admin, name) for name in names]
+        return [_topic(cluster, admin, name) for name in names]
 
 
 def brokers(cluster: Cluster) -> dict[str, str]:
     """Who answers, for people."""
     with cluster.admin() as admin:
-        found = answer(lambda: admin.list_topics(timeout=CALL_SECONDS), f"connecting to {cluster.bootstrap}")
+        found = answer(lambda: admin.list_topics(timeout=cluster.answer_seconds), f"connecting to {cluster.bootstrap}")
     return {"server": f"Kafka, cluster {found.cluster_id}", "brokers": str(len(found.brokers))}
 
 
 def topic_id(cluster: Cluster, name: str) -> str:
     """The id of the topic that has the name now."""
     with cluster.admin() as admin:
-        return _topic(admin, name).id
+        return _topic(cluster, admin, name).id
 
 
-def _topic(admin: AdminClient, name: str) -> Topic:
+def _topic(cluster: Cluster, admin: AdminClient, name: str) -> Topic:
     from confluent_kafka import TopicCollection
 
-    asked = admin.describe_topics(TopicCollection([name]), request_timeout=CALL_SECONDS)
+    asked = admin.describe_topics(TopicCollection([name]), request_timeout=cluster.answer_seconds)
     found = _result(asked[name], f"topic {name}")
     return Topic(name, str(found.topic_id), tuple(sorted(one.id for one in found.partitions)))
 
@@ -90,7 +90,9 @@ def _offsets(cluster: Cluster, wanted: Mapping[Spot, Any]) -> dict[Spot, int]:
         return {}
     asked = {TopicPartition(*spot): spec for spot, spec in wanted.items()}
     with cluster.admin() as admin:
-        answers = admin.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=CALL_SECONDS)
+        answers = admin.list_offsets(
+            asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=cluster.answer_seconds
+        )
         return {
             (one.topic, one.partition): _result(future, f"offsets of {one.topic}-{one.partition}").offset
             for one, future in answers.items()
