@@ -26,56 +26,95 @@ _FLOATING = (Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL)
 _AS_TEXT = {*TEMPORAL, Kind.BYTES}
 """Types that JSON holds as strings: read as such, converted a column at a time."""
 
+UNEXPECTED = "unexpected field"
+"""Stands in the error of Arrow's parser for a field that its schema does not name."""
+
 
 def is_direct(columns: Sequence[Column]) -> bool:
     """Tells whether Arrow's parser may be tried on documents of these columns."""
     return all(_is_direct(column.dtype) and column.default is None for column in columns)
 
 
-def direct_columns(text: Any, columns: Sequence[Column], rules: TextRules) -> list[pa.Array]:
-    """The columns of the documents in ``text``, one behind another. Raises ArrowInvalid, ArrowNotImplementedError or
-    MisfitError where one of them is written otherwise."""
+class DirectJson:
+    """Reads documents of these columns, one behind another, with Arrow's parser. Remembers whether a document had
+    fields that are none of the columns: only then a field can have a column's name in another case."""
+
+    def __init__(self, columns: Sequence[Column], rules: TextRules) -> None:
+        self.columns = columns
+        self.rules = rules
+        self.has_surplus = False
+
+    def read(self, text: Any) -> list[pa.Array]:
+        """The columns of the documents in ``text``, bytes or a buffer of Arrow. Raises ArrowInvalid,
+        ArrowNotImplementedError or MisfitError where one of them is written otherwise."""
+        import pyarrow as pa
+
+        schema = pa.schema([pa.field(column.name, _as_read(column.dtype)) for column in self.columns])
+        table = None if self.has_surplus else self._without_surplus(text, schema)
+        if table is None:
+            table = _parsed(text, schema, "ignore")
+        arrays = []
+        for column in self.columns:
+            chunks = table.column(column.name).chunks
+            array = chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks)
+            arrays.append(_finished(array, column.dtype, self.rules))
+        _check_numbers(text, arrays, self.columns)
+        if self.has_surplus:
+            _check_case(text, arrays, self.columns)
+        return arrays
+
+    def _without_surplus(self, text: Any, schema: pa.Schema) -> pa.Table | None:
+        """None where a document has a field that is no column."""
+        import pyarrow as pa
+
+        try:
+            return _parsed(text, schema, "error")
+        except pa.ArrowInvalid as error:
+            if UNEXPECTED not in str(error):
+                raise
+            self.has_surplus = True
+            return None
+
+
+def _parsed(text: Any, schema: pa.Schema, surplus: str) -> pa.Table:
     import pyarrow as pa
     from pyarrow import json as arrow_json
 
-    schema = pa.schema([pa.field(column.name, _as_read(column.dtype)) for column in columns])
-    table = arrow_json.read_json(
+    return arrow_json.read_json(
         pa.BufferReader(text),
         arrow_json.ReadOptions(use_threads=False, block_size=len(text) + 1),
-        arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
+        arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=surplus),
     )
-    arrays = []
-    for column in columns:
-        chunks = table.column(column.name).chunks
-        array = chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks)
-        arrays.append(_finished(array, column.dtype, rules))
-    _check(text, arrays, columns)
-    return arrays
 
 
-def _check(text: Any, arrays: Sequence[Any], columns: Sequence[Column]) -> None:
-    """Raise MisfitError where Arrow's parser may have taken a number for infinity or 0, or left out a field whose name
-    differs in case."""
+def _check_numbers(text: Any, arrays: Sequence[Any], columns: Sequence[Column]) -> None:
+    """Raise MisfitError where Arrow's parser may have taken a number for infinity or 0."""
     import pyarrow.compute as pc
 
-    plain: bytes | None = None
     pairs = [pair for array, column in zip(arrays, columns, strict=True) for pair in _leaves(array, column.dtype)]
-    for array, dtype in pairs:
-        if dtype.kind is not Kind.DECIMAL and pc.any(pc.is_inf(array)).as_py():
-            raise MisfitError(0, "an infinite number")
-        if pc.any(pc.equal(array, _zero(array.type))).as_py():
-            plain = bytes(text) if plain is None else plain
-            if may_underflow(plain):
-                raise MisfitError(0, "a very small number")
-            break
-    lacking = [name for array, column in zip(arrays, columns, strict=True) for name in _lacking(array, column)]
-    if lacking:
-        plain = bytes(text) if plain is None else plain
-        quoted = [json.dumps(name, ensure_ascii=False).encode() for name in lacking]
-        absent = [name for name in quoted if plain.count(name) < len(arrays[0])]
-        small = plain.lower() if absent else b""
-        if any(plain.count(name) != small.count(name.lower()) for name in absent):
-            raise MisfitError(0, "a field in another case")
+    if any(dtype.kind is not Kind.DECIMAL and pc.any(pc.is_inf(array)).as_py() for array, dtype in pairs):
+        raise MisfitError(0, "an infinite number")
+    has_zero = any(pc.any(pc.equal(array, _zero(array.type))).as_py() for array, _ in pairs)
+    if has_zero and may_underflow(bytes(text)):
+        raise MisfitError(0, "a very small number")
+
+
+def _check_case(text: Any, arrays: Sequence[Any], columns: Sequence[Column]) -> None:
+    """Raise MisfitError where Arrow's parser may have left out a field whose name differs in case."""
+    lacking = {name for array, column in zip(arrays, columns, strict=True) for name in _lacking(array, column)}
+    quoted = [json.dumps(name, ensure_ascii=False) for name in sorted(lacking)]
+    if not quoted:
+        return
+    if all(map(str.isascii, quoted)):
+        plain = bytes(text)
+        small = plain.lower()
+        odd = any(plain.count(name.encode()) != small.count(name.lower().encode()) for name in quoted)
+    else:
+        whole = bytes(text).decode()
+        folded = whole.casefold()
+        odd = any(whole.count(name) != folded.count(name.casefold()) for name in quoted)
+    if odd:
+        raise MisfitError(0, "a field in another case")
 
 
 def _zero(kind: Any) -> Any:

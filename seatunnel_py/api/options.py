@@ -196,7 +196,17 @@ def _broken_rules(model: type[Options], values: Mapping[str, Any]) -> list[InitE
     defaults = {name: field.default for name, field in model.model_fields.items() if not field.is_required()}
     keys = {info.name: info.key for info in describe(model)}
     broken = (rule for rule in model.rules if not rule.holds(given, defaults | given))
-    return [_error("rule", rule.text.format_map(keys)) for rule in broken]
+    return [_broken(rule, given, defaults | given, keys) for rule in broken]
+
+
+def _broken(
+    rule: Rule, given: Mapping[str, Any], known: Mapping[str, Any], keys: Mapping[str, str]
+) -> InitErrorDetails:
+    """``absent`` are the options of which one more would do."""
+    missing = [name for name in rule.names if name not in given]
+    absent = tuple(keys[name] for name in missing if rule.holds({**given, name: True}, {**known, name: True}))
+    context = {"message": rule.text.format_map(keys), "absent": absent}
+    return InitErrorDetails(type=PydanticCustomError("rule", "{message}", context), loc=(), input=None)
 
 
 def _error(kind: str, message: str, *loc: str) -> InitErrorDetails:
@@ -211,7 +221,7 @@ def _again(found: Any) -> InitErrorDetails:
         again = InitErrorDetails(type=found["type"], loc=found["loc"], input=None, ctx=found.get("ctx", {}))
         ValidationError.from_exception_data("", [again])
     except (KeyError, TypeError):  # one of our own kinds, which pydantic has no template for
-        kind, message = found["type"], {"message": found["msg"]}
+        kind, message = found["type"], {**found.get("ctx", {}), "message": found["msg"]}
         again = InitErrorDetails(type=PydanticCustomError(kind, "{message}", message), loc=found["loc"], input=None)
     return again
 

@@ -84,17 +84,23 @@ def _validated(plain: Any, model: type[M]) -> tuple[M | None, list[Any]]:
 
 
 def _without_misspelt(node: Node, model: type[Options], errors: list[Any]) -> list[Any]:
-    """A required option is missing where its name is misspelt: the unknown name is the mistake, and suggests it."""
+    """An option is missing, or a rule lacks it, where its name is misspelt: the unknown name is the mistake, and
+    suggests it."""
     meant = set()
     for error in errors:
         if error["type"] == "unknown_key":
             spot = _spot(node, model, error)
             meant.add((error["loc"][:-1], _nearest_key(spot.names[-1], spot.model)))
-    return [
-        error
-        for error in errors
-        if error["type"] != "missing" or (error["loc"][:-1], _spot(node, model, error).names[-1]) not in meant
-    ]
+    return [error for error in errors if not any((loc, key) in meant for loc, key in _absent(node, model, error))]
+
+
+def _absent(node: Node, model: type[Options], error: Any) -> list[tuple[tuple[str | int, ...], str]]:
+    """The options, each below its location, that would mend the error by being there."""
+    if error["type"] == "missing":
+        return [(error["loc"][:-1], _spot(node, model, error).names[-1])]
+    if error["type"] == "rule":
+        return [(error["loc"], key) for key in error["ctx"]["absent"]]
+    return []
 
 
 def _follows(error: Any, errors: Iterable[Any]) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from seatunnel_connectors.json_columns import json_column
-from seatunnel_connectors.json_direct import direct_columns, is_direct
+from seatunnel_connectors.json_direct import DirectJson, is_direct
 from seatunnel_connectors.json_values import DOCUMENTS, other_case
 from seatunnel_connectors.kafka.decode import BadMessageError, Decoded, Decoder
 from seatunnel_connectors.value_text import MisfitError, TextRules
@@ -48,6 +48,7 @@ class Documents:
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = columns
         self.is_direct = is_direct(columns)
+        self.direct = DirectJson(columns, RULES)
 
     def read(self, values: Sequence[bytes]) -> tuple[list[Any], list[int] | None]:
         """The columns; and each row's message, None where each message is a row."""
@@ -56,7 +57,7 @@ class Documents:
         if self.is_direct:
             try:
                 text = _framed(values)
-                arrays = [] if text is None else direct_columns(text, self.columns, RULES)
+                arrays = [] if text is None else self.direct.read(text)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError, MisfitError):
                 arrays = []
             if arrays and len(arrays[0]) == len(values):

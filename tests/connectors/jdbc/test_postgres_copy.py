@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from seatunnel_py.api import FatalError
+from seatunnel_py.api import BadRows, FatalError, Rejected, shown_values
 from seatunnel_py.work.unit import Budget
 from tests.connectors.jdbc.conftest import PostgresPlace
 from tests.connectors.jdbc.copying import copy_table, copy_tables, make_sink, make_source, same_rows
@@ -97,6 +99,40 @@ def test_what_arrow_cannot_hold_is_refused_by_column_or_arrives(
         copy_tables(pg.source(table_path="a.odd"), pg.sink(table="b.odd"))
 
     assert "a.odd" in str(error.value)
+
+
+def test_rows_without_a_counterpart_are_set_aside_where_the_job_allows_it(pg: PostgresPlace) -> None:
+    """Each as PostgreSQL has it; the others arrive, and the split goes on behind the last."""
+    pg.db.execute(
+        b"CREATE TABLE a.odd (d date PRIMARY KEY, t timestamp, z timestamptz); INSERT INTO a.odd VALUES "
+        b"('2024-01-01', '2024-01-01', NULL), ('2024-01-02', 'infinity', NULL), ('2024-01-03', NULL, '-infinity'), "
+        b"('2024-01-04', '294276-12-31 23:59:59.999999', NULL), ('2024-01-05', NULL, '2024-01-05 00:00:00Z'), "
+        b"('12024-01-01', '12024-01-01', NULL), ('infinity', NULL, NULL), ('-infinity', NULL, NULL)"
+    )
+    source = make_source(pg.source(table_path="a.odd"))
+    [table] = source.tables()
+    [split] = source.enumerator([table], None).discover()
+    reader = source.reader(table)
+    with pytest.raises(BadRows, match="infinite"):
+        list(reader.read(split, None))
+    reader.tolerant = True
+
+    *good, rejected = reader.read(split, None)
+
+    kept = [text for one in good for text in shown_values(one.data["d"])]  # type: ignore[union-attr]
+    assert sorted(kept) == ["+12024-01-01", "2024-01-01", "2024-01-05"]
+    assert isinstance(rejected, Rejected) and len(rejected.reasons) == 5
+    raw = [json.loads(value) for value in rejected.data["raw"].to_pylist()]
+    assert sorted((row["d"], row["t"], row["z"]) for row in raw) == [
+        ("-infinity", None, None),
+        ("2024-01-02", "infinity", None),
+        ("2024-01-03", None, "-infinity"),
+        ("2024-01-04", "294276-12-31T23:59:59.999999", None),
+        ("infinity", None, None),
+    ]
+    if rejected.end is not None:
+        assert rejected.end.value == {"after": "infinity"}
+        assert list(reader.read(split, rejected.end)) == []
 
 
 SHOWN = """

@@ -150,6 +150,21 @@ def test_all_problems_of_a_step_at_once_with_their_lines() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        ("username = a, pasword = b", {"unknown option"}),
+        ("mode = write, tabel = t", {"unknown option"}),
+        ("username = a, zzz = b", {"unknown option", "username and password must be given together"}),
+        ("query = a, table = b, usrname = c", {"unknown option", "only one of query or table may be given"}),
+    ],
+)
+def test_a_misspelt_option_is_not_told_as_missing_too(written: str, wanted: set[str]) -> None:
+    """One cause, one message; a rule that the option would not mend is still told."""
+    _, problems, _ = _resolved("url = u\n" + written)
+    assert {problem.message for problem in problems} == wanted
+
+
 def test_a_list_that_is_none_is_called_a_list() -> None:
     """A job file knows lists, whatever Python keeps them in."""
     _, problems, _ = _resolved("url = u\ncolumns = { name = a }")

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 EXACT_MAX = 2**53  # beyond it a spreadsheet's numbers lose digits
 TEXT_MAX = 32_767  # what a cell holds at most
+NO_CHARACTERS = ("\ufffe", "\uffff")
+"""Unicode calls them no characters. XML cannot hold them, and readers take their escape for plain text."""
 
 _SMALL = {Kind.TINYINT, Kind.SMALLINT, Kind.INT}
 _CONTAINERS = {Kind.ARRAY, Kind.MAP, Kind.ROW, Kind.FLOAT_VECTOR, Kind.FLOAT16_VECTOR, Kind.SPARSE_FLOAT_VECTOR}
@@ -62,6 +64,11 @@ class ExcelWriter(FormatWriter):
         if len(text) > TEXT_MAX:
             raise FatalError(
                 f"column {self.columns[place].name!r}: a text of {len(text)} characters; a cell holds {TEXT_MAX}",
+                "write another format, or leave the column out with sink_columns",
+            )
+        if any(character in text for character in NO_CHARACTERS):
+            raise FatalError(
+                f"column {self.columns[place].name!r}: {text[:60]!r} holds U+FFFE or U+FFFF, which no workbook keeps",
                 "write another format, or leave the column out with sink_columns",
             )
         self.sheet.write_string(self.row, place, text)

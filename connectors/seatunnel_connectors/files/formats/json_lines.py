@@ -16,7 +16,7 @@ from seatunnel_connectors.files.formats.sorting import NONE, Framing, Sorted, fi
 from seatunnel_connectors.files.lines import Block, cut_at, cut_points, is_cuttable
 from seatunnel_connectors.files.options import FileReadOptions
 from seatunnel_connectors.json_columns import json_column
-from seatunnel_connectors.json_direct import direct_columns, is_direct
+from seatunnel_connectors.json_direct import DirectJson, is_direct
 from seatunnel_connectors.json_values import CASE_REMEDY, DOCUMENTS, other_case
 from seatunnel_connectors.value_text import MisfitError, TextRules
 from seatunnel_py.api import BadRows, to_arrow
@@ -52,6 +52,7 @@ class JsonReader(FormatReader):
         begin = number(start, "offset", number(part, "begin"))
         end = number(part, "end") if "end" in part else None
         self.is_direct = self.options.row_delimiter in ("\n", "\r\n") and is_direct(layout.output())
+        self.direct = DirectJson(layout.output(), self.rules)
         framing = Framing(cut_at(self.row_end), self.row_end)
         return read_sorted(self, document, layout, framing, (begin, end), partial(self._decoded, document, layout))
 
@@ -74,7 +75,7 @@ class JsonReader(FormatReader):
         columns = layout.output()
         if not block.text.strip():
             return batch_of(layout, [pa.array([], to_arrow(column.dtype)) for column in columns], 0)
-        arrays = direct_columns(block.text, columns, self.rules)
+        arrays = self.direct.read(block.text)
         return batch_of(layout, arrays, len(arrays[0]))
 
     # ------------------------------------------------------------ document by document

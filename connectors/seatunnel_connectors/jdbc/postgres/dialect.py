@@ -49,7 +49,7 @@ class PostgresDialect(Dialect):
     def read(
         self, address: Address, table: SourceTable, split: Split, start: Position | None, *, tolerant: bool = False
     ) -> Iterator[Batch | Rejected]:
-        return reading.read(address, table, split, start)
+        return reading.read(address, table, split, start, tolerant=tolerant)
 
     def native_form(self, table: SourceTable) -> NativeForm | None:
         return native_form(table)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 import pyarrow as pa
 
@@ -12,12 +13,15 @@ from seatunnel_connectors.jdbc.postgres import wire
 from seatunnel_connectors.jdbc.postgres.copy_types import selected
 from seatunnel_connectors.jdbc.postgres.session import Rows, explained, literal, quote, rows
 from seatunnel_connectors.jdbc.postgres.snapshot import check_snapshot, join_snapshot, unchanged
+from seatunnel_connectors.jdbc.set_aside import elements
 from seatunnel_connectors.jdbc.source import Hints, hints_of, range_of
 from seatunnel_connectors.jdbc.splits import as_plain
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, FatalError, Position, SourceTable, Split
+from seatunnel_py.api import Batch, Position, Rejected, SourceTable, Split
 
 BATCH_BYTES = 1 << 20  # measured (bench/README.md): a batch of this size stays in the cache on its way through
+
+REMEDY = f"replace the value with `query`; {PLANNED_ANEW}"
 
 # ---------------------------------------------------------------- the statement
 
@@ -59,7 +63,9 @@ def _resumable(hints: Hints, split: Split) -> bool:
 # ---------------------------------------------------------------- the reader
 
 
-def read(address: Address, table: SourceTable, split: Split, start: Position | None) -> Iterator[Batch]:
+def read(
+    address: Address, table: SourceTable, split: Split, start: Position | None, *, tolerant: bool = False
+) -> Iterator[Batch | Rejected]:
     hints = hints_of(table)
     schema = table.schema.arrow()
     generation = str(split.payload.get("snapshot") or "")
@@ -76,9 +82,12 @@ def read(address: Address, table: SourceTable, split: Split, start: Position | N
             for found in copying:
                 if not found.num_rows:
                     continue
-                data = _declared(found, schema, what)
-                end = _after(data, key_at, generation) if resumable else None
-                yield Batch(table.schema.path, data, end=end, start=begin)
+                end = _after(found, key_at, generation) if resumable else None
+                make, row = partial(_declared, found, schema), partial(wire.as_it_came, found)
+                yield from elements(
+                    table.schema.path, found.num_rows, make, row, start=begin, end=end, tolerant=tolerant, what=what,
+                    remedy=REMEDY,
+                )  # fmt: skip
                 begin = end
         except GeneratorExit:
             # The unit's budget is spent, which is no failure: the connection stays good for the next one. The
@@ -90,15 +99,12 @@ def read(address: Address, table: SourceTable, split: Split, start: Position | N
             connection.run("COMMIT")
 
 
-def _declared(found: pa.RecordBatch, schema: pa.Schema, what: str) -> pa.RecordBatch:
-    try:
-        return wire.from_wire(found, schema)
-    except wire.ValueRefused as error:
-        raise FatalError(f"{what}: {error}", f"replace the value with `query`; {PLANNED_ANEW}") from None
+def _declared(found: pa.RecordBatch, schema: pa.Schema, first: int, length: int) -> pa.RecordBatch:
+    return wire.from_wire(found if length == found.num_rows else found.slice(first, length), schema)
 
 
-def _after(data: pa.RecordBatch, key_at: int, generation: str) -> Position:
-    return Position({"after": as_plain(data.column(key_at)[-1].as_py())}, generation)
+def _after(found: pa.RecordBatch, key_at: int, generation: str) -> Position:
+    return Position({"after": as_plain(wire.last_key(found.column(key_at)))}, generation)
 
 
 def _join(connection: Rows, generation: str, table: SourceTable, sql: str) -> None:

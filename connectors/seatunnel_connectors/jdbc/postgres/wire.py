@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seatunnel_py.api import DataType, ValueMisfitError, convert, from_arrow, to_arrow
+from seatunnel_py.api import DataType, ValueMisfitError, convert, from_arrow, shown_values, to_arrow
+from seatunnel_py.api.shown import date_text, moment_text
 from seatunnel_py.api.types import NUMBER, decimal
 
 # The driver moves PostgreSQL's epoch (2000) to Unix's, by which 'infinity' and '-infinity' both wrap around to values
@@ -20,6 +21,7 @@ from seatunnel_py.api.types import NUMBER, decimal
 _DATE_LEAST = -2_440_588
 _TIMESTAMP_LEAST = -210_866_803_200_000_000
 _DAY_US = 86_400_000_000
+_EPOCH_DAYS = 10_957
 
 
 class ValueRefused(ValueError):
@@ -82,6 +84,41 @@ def _refuse_infinite(array: pa.Array, numbers: pa.Array, least: int, name: str) 
             f"column {name!r} holds {'a date' if pa.types.is_date(array.type) else 'a timestamp'} that is infinite or "
             "after the year 294246, which has no counterpart; replace it with `query`"
         )
+
+
+def as_it_came(batch: pa.RecordBatch, row: int) -> dict[str, Any]:
+    """The values of a row for the quarantine, each as PostgreSQL has it."""
+    return {name: _came(column.slice(row, 1)) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
+
+
+def last_key(keys: pa.Array) -> Any:
+    """The value of the last row, to go on behind; one that Python's dates do not reach as text."""
+    last = keys.storage if isinstance(keys, pa.ExtensionArray) else keys
+    try:
+        return last[-1].as_py()
+    except (ValueError, OverflowError):
+        return _came(last[-1:])
+
+
+def _came(one: pa.Array) -> Any:
+    array = one.storage if isinstance(one, pa.ExtensionArray) else one
+    if not (pa.types.is_date32(array.type) or pa.types.is_timestamp(array.type)) or not array.is_valid()[0].as_py():
+        return shown_values(array)[0]
+    bits, least, epoch, per_day = (
+        (32, _DATE_LEAST, _EPOCH_DAYS, 1)
+        if pa.types.is_date32(array.type)
+        else (64, _TIMESTAMP_LEAST, _EPOCH_DAYS * _DAY_US, _DAY_US)
+    )
+    number = array.view(pa.int32() if bits == 32 else pa.int64())[0].as_py()
+    if number >= least:
+        return shown_values(array)[0]
+    sent = number - epoch + (1 << bits)  # what the server sent, before the driver wrapped it around
+    if sent >> (bits - 1):
+        return "-infinity"  # the least number of all
+    if sent == (1 << (bits - 1)) - 1:
+        return "infinity"
+    text = date_text(sent + epoch) if per_day == 1 else moment_text(sent + epoch, per_day // 86_400)
+    return text.removeprefix("+")
 
 
 def _number_texts(texts: pa.Array) -> pa.Array:

@@ -329,6 +329,12 @@ def test_excel_cells_fit_their_columns_or_are_set_aside(kind: str, cell: Any, wa
         assert rows(**options) == [{"v": wanted}]
 
 
+@pytest.mark.parametrize("text", ["\ufffe", "a\uffffb"])
+def test_excel_characters_that_no_workbook_keeps_are_refused(text: str) -> None:
+    """They came back as `_xFFFF_`."""
+    assert round_trip("excel", DataType(Kind.STRING), pa.array([text])) is None
+
+
 # ---------------------------------------------------------------- json
 
 
@@ -341,6 +347,32 @@ def test_json_field_in_another_case_is_named(tmp_path: Path) -> None:
             rows(**options)
     (tmp_path / "f.json").write_text('{"a":1,"b":"x","A":7}\n')
     assert rows(**options) == [{"a": 1, "b": "x"}]
+
+
+@pytest.mark.parametrize("other", ['"b":"a"', '"c":{"a":5}', '"c":[{"a":5}]', '"c":null,"b":"\\"a\\":"'])
+def test_json_name_elsewhere_in_the_document_hides_no_field_in_another_case(other: str, tmp_path: Path) -> None:
+    """The name as a value, or as a field of something else, counted as the column's own field: `A` was lost."""
+    (tmp_path / "f.json").write_text('{"A":1,' + other + "}\n")
+    with pytest.raises(BadRows, match="line 1: the column 'a' is called 'A' there"):
+        rows(path=str(tmp_path), file_format_type="json", schema={"fields": {"a": "int", "b": "string"}})
+
+
+def test_json_column_name_beyond_ascii_in_another_case_is_named(tmp_path: Path) -> None:
+    (tmp_path / "f.json").write_text('{"GRÖSSE":1}\n')
+    with pytest.raises(BadRows, match="the column 'größe' is called 'GRÖSSE' there"):
+        rows(path=str(tmp_path), file_format_type="json", schema={"fields": {"größe": "int"}})
+
+
+def test_json_fields_that_are_no_columns_begin_in_a_later_block(tmp_path: Path) -> None:
+    """They are left out from there on, and a name in another case is still found."""
+    plain = '{"a":1,"b":"' + "x" * 1000 + '"}\n'
+    path = tmp_path / "f.json"
+    options = {"path": str(path), "file_format_type": "json", "schema": {"fields": {"a": "int", "b": "string"}}}
+    path.write_text(plain * 5000 + '{"a":2,"b":"y","c":[1]}\n')
+    assert [row["a"] for row in rows(**options)] == [1] * 5000 + [2]
+    path.write_text(plain * 5000 + '{"c":[1],"b":"y"}\n' + plain * 5000 + '{"A":2,"b":"y"}\n')
+    with pytest.raises(BadRows, match="line 10002: the column 'a' is called 'A' there"):
+        rows(**options)
 
 
 @pytest.mark.parametrize(
