@@ -8,10 +8,11 @@ asks for it as it may be shown. Errors, problems and failures do so when they ar
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, quote_plus, unquote
 
 MASK = "******"
 
@@ -45,7 +46,8 @@ class _Kept:
         self._pattern: re.Pattern[str] | None = None
 
     def add(self, texts: Iterable[str]) -> None:
-        more = {text for text in texts if len(text) >= CHARACTERS_MIN} - self._texts
+        known = (text for text in texts if len(text) >= CHARACTERS_MIN)
+        more = {spelling for text in known for spelling in spellings(text)} - self._texts
         if more:
             self._texts |= more
             # The longest first: one secret may be the beginning of another.
@@ -53,6 +55,12 @@ class _Kept:
 
     def masked(self, text: str) -> str:
         return self._pattern.sub(MASK, text) if self._pattern else text
+
+
+def spellings(secret: str) -> set[str]:
+    """A secret as it is, and as JSON, Python, SQL and addresses escape it: who quotes it may have escaped it before."""
+    as_json = (json.dumps(secret, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False))
+    return {secret, *as_json, repr(secret)[1:-1], secret.replace("'", "''"), quote(secret, safe=""), quote_plus(secret)}
 
 
 def pattern_of(secret: str) -> str:

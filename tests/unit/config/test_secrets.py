@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import json
 import pickle
 from pathlib import Path
+from urllib.parse import quote, quote_plus
 
 import pytest
 from pydantic import model_validator
@@ -13,7 +15,7 @@ from seatunnel_py.api.options import Secret, SourceOptions, option
 from seatunnel_py.config import load, loads, resolve_step
 from seatunnel_py.config.shade import cipher
 from seatunnel_py.errors import BadRows, FatalError, JobFileError, Problem, RetriableError, SeaTunnelError
-from seatunnel_py.redaction import is_sensitive, keep_secret, redacted_text
+from seatunnel_py.redaction import MASK, is_sensitive, keep_secret, redacted_text
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 CANARY = "hunter2canary"
@@ -126,6 +128,27 @@ def test_a_secret_that_begins_another_hides_nothing_of_it_from_the_mask() -> Non
     keep_secret(["battery-staple-horse"])
 
     assert redacted_text("battery-staple-horse and battery-staple") == "****** and ******"
+
+
+AWKWARD = """it's-é"tight/ on"""
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    [
+        json.dumps(AWKWARD),
+        json.dumps(AWKWARD, ensure_ascii=False),
+        repr(AWKWARD),
+        f"""ERROR: '{AWKWARD.replace("'", "''")}'""",
+        f"https://host/{quote(AWKWARD, safe='')}",
+        f"https://host/?x={quote_plus(AWKWARD)}",
+    ],
+)
+def test_a_secret_is_masked_however_it_is_escaped(quoted: str) -> None:
+    """A rule's message quoted it as JSON: a quote or an accent in it kept it from the mask."""
+    keep_secret([AWKWARD])
+    assert "tight" not in redacted_text(quoted)
+    assert MASK in redacted_text(quoted)
 
 
 def test_what_cannot_be_decrypted_is_named_but_not_shown() -> None:
