@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from e2e.crash_sweep.place import Lane
 from e2e.damage.cases import Verdict, case, restored
-from e2e.damage.scenarios import LOCAL, Scenario, scenario
+from e2e.damage.recipes import LOCAL
+from e2e.damage.scenarios import Scenario, scenario
+from seatunnel_py import app
 
 CHAINS = (("worker.stage.after@4",), ("driver.record.durable", "driver.commit.before"))
 CASES = 40
@@ -42,6 +45,40 @@ def test_what_is_not_damaged_is_restored(fan_out: Scenario) -> None:
     for kept in fan_out.kept:
         fan_out.put_back(kept)
         assert restored(fan_out, kept) == (Verdict.EXACT, "")
+
+
+def _loses_a_row(file: Path) -> None:
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[1:]))
+
+
+def _doubles_a_row(file: Path) -> None:
+    text = file.read_text()
+    file.write_text(text.splitlines(keepends=True)[0] + text)
+
+
+def _fails(_: Path) -> None:
+    raise KeyError("planted")
+
+
+@pytest.mark.parametrize(
+    ("plant", "verdict"),
+    [(_loses_a_row, Verdict.LOST), (_doubles_a_row, Verdict.DOUBLED), (_fails, Verdict.TRACEBACK)],
+)
+def test_the_campaign_sees_a_loss_a_duplicate_and_a_traceback(
+    fan_out: Scenario, monkeypatch: pytest.MonkeyPatch, plant: Callable[[Path], None], verdict: Verdict
+) -> None:
+    """Each case can fail: a restore that ends well, behind which a fault is planted."""
+    run = app.run
+
+    def faulty(*given: Any) -> Any:
+        receipt = run(*given)
+        plant(next(path for path in sorted(fan_out.place.files.glob("[!.]*")) if path.stat().st_size))
+        return receipt
+
+    monkeypatch.setattr(app, "run", faulty)
+    fan_out.put_back(fan_out.kept[0])
+
+    assert restored(fan_out, fan_out.kept[0])[0] is verdict
 
 
 def put_back(fan_out: Scenario, chain: int) -> Path:

@@ -96,14 +96,17 @@ class PostgresTable:
             plugin_input = {place.read}{key}{adds} }}"""
 
     def rows(self, place: Place) -> Sequence[Row]:
-        with place.on_postgres() as connection:
-            order = " ORDER BY arrived" if self.ordered else ""
-            return connection.execute(f"{_ROWS}{order}").fetchall()
+        order = " ORDER BY arrived" if self.ordered else ""
+        return self._select(place, f"{_ROWS}{order}")
 
     def glance(self, place: Place) -> Glance:
+        return _glance(self._select(place, _GLANCE))
+
+    def _select(self, place: Place, query: str) -> list[Any]:
+        """Nothing where the job has not made the table yet."""
         with place.on_postgres() as connection:
             there = connection.execute("SELECT to_regclass('public.big') IS NOT NULL").fetchone()
-            return _glance(connection.execute(_GLANCE).fetchall() if there and there[0] else ())
+            return connection.execute(query).fetchall() if there and there[0] else []
 
     def left_behind(self, place: Place) -> Sequence[str]:
         queries = {

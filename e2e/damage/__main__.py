@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import shutil
 import signal
 import subprocess
@@ -16,9 +17,10 @@ from pathlib import Path
 
 from e2e.crash_sweep.place import Lane
 from e2e.damage.cases import Outcome, Verdict, case
-from e2e.damage.scenarios import CHAINS, SCENARIOS, scenario
+from e2e.damage.recipes import RECIPES, SCENARIOS
+from e2e.damage.scenarios import scenario
 
-CHUNK = 250
+CHUNK = 100
 """Cases of one process: whatever a restore leaves behind in it ends with it."""
 SHARED = Path("/dev/shm")
 
@@ -44,13 +46,14 @@ def campaign(count: int, journal: Path, only: str, jobs: int) -> int:
     """Chunk by chunk, each scenario in its turn; what the journal holds is not done again."""
     wanted = [one for one in SCENARIOS if only in ", ".join(one)]
     done = Counter(outcome.scenario for outcome in load(journal))
-    each = -(-count // len(wanted))
+    weights = {one: RECIPES[one[0]].weight for one in wanted}
+    each = {one: math.ceil(count * weight / sum(weights.values())) for one, weight in weights.items()}
     begun: list[subprocess.Popen[bytes]] = []
     running: list[subprocess.Popen[bytes]] = []
-    for first in range(0, each, CHUNK):
+    for first in range(0, max(each.values()), CHUNK):
         for recipe, store in wanted:
             begin = max(first, done[f"{recipe}, {store}"])
-            cases = min(first + CHUNK, each) - begin
+            cases = min(first + CHUNK, each[recipe, store]) - begin
             if cases > 0:
                 words = [recipe, store, str(begin), str(cases)]
                 command = [sys.executable, "-m", "e2e.damage", "--journal", str(journal), "--chunk", *words]
@@ -77,7 +80,7 @@ def chunk(recipe: str, store: str, seeds: range, journal: Path) -> None:
     lane = Lane()
     try:
         one = scenario(recipe, store, root, lane)
-        one.begin(CHAINS)
+        one.begin(one.damaged.chains)
         with journal.open("a", buffering=1) as file:
             for seed in seeds:
                 file.write(json.dumps(asdict(case(one, seed))) + "\n")

@@ -10,21 +10,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
-from typing import Any
 
 from e2e.crash_sweep.judge import content
-from e2e.damage.kinds import damaged
 from e2e.damage.scenarios import Kept, Scenario
 from e2e.damage.stores import JOB
+from e2e.damage.things import damage
 from seatunnel_py import app
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.work.unit import FailureKind
 
 SECONDS_MAX = 300  # a second on an idle machine
-NOT_STORED = {"lock", "job.log"}
-"""What a driver holds, and what Spark says: nothing is read from them."""
 
 
 class Verdict(StrEnum):
@@ -51,35 +47,11 @@ class Outcome:
 def case(scenario: Scenario, seed: int) -> Outcome:
     """The case of this number."""
     chance = random.Random(f"{scenario.name} {seed}")
-    kept = chance.choice(scenario.kept)
-    scenario.put_back(kept)
-    what, kind = _damage(scenario, kept, chance)
+    kept = scenario.chosen(chance)
+    done = damage(chance, kept.things, scenario.others(kept))
+    scenario.write(kept.things, done.things)
     verdict, said = restored(scenario, kept)
-    return Outcome(scenario.name, seed, " > ".join(kept.chain), what, kind, verdict.value, said[-400:])
-
-
-def _damage(scenario: Scenario, kept: Kept, chance: random.Random) -> tuple[str, str]:
-    """One file of the job's directory, or one thing in its store."""
-    files = sorted(path for path in scenario.job.rglob("*") if path.is_file() and path.name not in NOT_STORED)
-    held = dict(kept.held)
-    names: list[Any] = [*files, *held, *held]  # a store has few things, all of which count
-    one = chance.choice(names)
-    if isinstance(one, Path):
-        older = [other.home / one.relative_to(scenario.place.home) for other in scenario.kept]
-        beside = [path.read_bytes() for path in (*files, *older) if path != one and path.is_file()]
-        kind, content = damaged(chance, one.read_bytes(), beside)
-        if content is None:
-            one.unlink()
-        else:
-            one.write_bytes(content)
-    else:
-        beside = [data for key, data in held.items() if key != one]
-        beside += [other.held[one] for other in scenario.kept if one in other.held]
-        kind, content = damaged(chance, held[one], beside)
-        held = {key: data for key, data in held.items() if key != one} | ({} if content is None else {one: content})
-    if scenario.at is not None:
-        scenario.at.put(held)
-    return (str(one.relative_to(scenario.job)) if isinstance(one, Path) else f"{one[0]}+{one[1]}"), kind
+    return Outcome(scenario.name, seed, " > ".join(kept.chain), done.what, done.kind, verdict.value, said[-600:])
 
 
 def restored(scenario: Scenario, kept: Kept) -> tuple[Verdict, str]:
@@ -89,17 +61,17 @@ def restored(scenario: Scenario, kept: Kept) -> tuple[Verdict, str]:
             said = _restore(scenario)
     except Exception:  # noqa: BLE001 - a traceback is what is looked for
         return Verdict.TRACEBACK, traceback.format_exc()[-900:]
-    place = scenario.target(kept)
-    found = [wrong for target in scenario.recipe.targets for wrong in _wrong(scenario, list(target.rows(place)))]
-    if doubled := [wrong for wrong in found if " lost: " not in wrong]:
-        return Verdict.DOUBLED, f"{'; '.join(doubled)}; {said}"
-    if said:
-        return Verdict.REFUSED, said
-    return (Verdict.LOST, "; ".join(found)) if found else (Verdict.EXACT, "")
-
-
-def _wrong(scenario: Scenario, rows: list[Any]) -> list[str]:
-    return content(scenario.recipe.wanted(), rows)
+    wanted = Counter(scenario.damaged.recipe.wanted())
+    surplus, missing = [], []
+    for target, before in zip(scenario.damaged.recipe.targets, kept.rows, strict=True):
+        there = Counter(target.rows(kept.place))
+        surplus += content((), list((there - wanted).elements()))
+        missing += content(((Counter(before) if said else wanted) - there).elements(), ())
+    if surplus:
+        return Verdict.DOUBLED, f"{'; '.join(surplus)}; {said}"
+    if missing:
+        return Verdict.LOST, f"{'; '.join(missing)}; {said}"
+    return (Verdict.REFUSED, said) if said else (Verdict.EXACT, "")
 
 
 def _restore(scenario: Scenario) -> str:

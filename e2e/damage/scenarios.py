@@ -3,109 +3,116 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
 
-from psycopg import sql
-
-from e2e.crash_sweep.files import FilesOut, FilesSource
+from e2e.crash_sweep.judge import Row
 from e2e.crash_sweep.place import Lane, Place
-from e2e.crash_sweep.recipes import Recipe
-from e2e.crash_sweep.tables import PostgresTable, SqliteTable
-from e2e.damage.stores import JOB, STORES, Held, InDatabase, InDirectory, InObjects, held_in
+from e2e.damage import targets
+from e2e.damage.recipes import LOCAL, RECIPES, Chain, Damaged
+from e2e.damage.stores import JOB, STORES, Held, Store, held_in
+from e2e.damage.things import STORE, Others, Things
 from e2e.support import failing, write_job
 from seatunnel_py import app
 from seatunnel_py.api.resources import close_all
 from seatunnel_py.runtime.home import Home
 
-ROWS = 20  # of each split
 KILLING = "read_limit.rows_per_second = 2500, unit.rows = 8"
 GOING_ON = "unit.rows = 5, job.retry.times = 0"
 """Units are cut in another way than before, as time would cut them: nothing may rest on the same cuts."""
-CHAINS = (
-    ("driver.zero.durable",),
-    ("worker.stage.after@4",),
-    ("driver.record.durable@2",),
-    ("driver.commit.after", "worker.stage.after"),
-    ("driver.record.durable", "driver.commit.before"),
-    ("driver.takeover.claimed",),
-)
-
-
-def _recipe(name: str, *targets: FilesOut | PostgresTable | SqliteTable, width: int = 2) -> Recipe:
-    return Recipe(name, FilesSource(), targets, ROWS, f"parallelism = {width}")
-
-
-RECIPES: Mapping[str, Recipe] = {
-    recipe.name: recipe
-    for recipe in (
-        _recipe("files", FilesOut("json")),
-        _recipe("sqlite", SqliteTable(), width=1),
-        _recipe("sqlite staged", SqliteTable(once=True), width=1),
-        _recipe("fan-out", FilesOut("csv"), SqliteTable(once=True), width=1),
-        _recipe("postgres direct", PostgresTable("direct")),
-        _recipe("postgres staged", PostgresTable("staged")),
-        _recipe("postgres prepared", PostgresTable("prepared"), width=1),
-        _recipe("postgres fresh", PostgresTable("fresh")),
-    )
-}
-LOCAL = "local files"
-SCENARIOS = tuple((recipe, store) for store in (LOCAL, *STORES) for recipe in RECIPES)
+NOT_STORED = {"lock", "job.log"}
+"""What a driver holds, and what Spark says: nothing is read from them."""
+TRIES_MAX = 5
+WRITTEN_AT = 1_700_000_000
+"""Of all input files: a record of another job is not refused because its source has changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What one chain of kills has left: the home, the store where it is elsewhere, a copy of the target's database."""
+    """What one chain of kills has left: the home, everything that the job has stored, the same after each earlier kill,
+    the place of its targets, and the rows that were visible there."""
 
-    chain: tuple[str, ...]
+    chain: Chain
     home: Path
-    held: Held
-    database: str = ""
+    things: Things
+    older: tuple[Things, ...]
+    place: Place
+    rows: Sequence[Sequence[Row]]
 
 
 @dataclass(slots=True)
 class Scenario:
     """``place`` is where its jobs run, always the same: paths and names of databases stand in what is stored."""
 
-    recipe: Recipe
+    damaged: Damaged
     store: str
     place: Place
     kept: list[Kept] = field(default_factory=list)
+    at: Store | None = None
+    number: int = 0
 
     @property
     def name(self) -> str:
-        return f"{self.recipe.name}, {self.store}"
-
-    @property
-    def at(self) -> InDirectory | InDatabase | InObjects | None:
-        return None if self.store == LOCAL else STORES[self.store](self.place.home)
+        return f"{self.damaged.recipe.name}, {self.store}"
 
     @property
     def job(self) -> Path:
         """The directory of the job in its home."""
         return self.place.home / ".seatunnel" / "jobs" / JOB
 
-    def begin(self, chains: tuple[tuple[str, ...], ...]) -> None:
+    def begin(self, chains: Sequence[Chain]) -> None:
         """Kill its drivers, and keep what they leave."""
-        for number, chain in enumerate(chains):
-            home = self.place.home
-            shutil.rmtree(home, ignore_errors=True)
-            home.mkdir(parents=True)
-            place = replace(self.place, name=f"{self.place.name}{number}") if self._databases else self.place
-            self.recipe.source.prepare(place, list(self.recipe.wanted()))
-            for target in self.recipe.targets:
-                target.prepare(place)
-            armed = (f"{point.partition('@')[0]}:kill@{point.partition('@')[2] or 1}" for point in chain)
-            if all(self._killed(place, point, turn) for turn, point in enumerate(armed)):
-                self._keep(place, chain, number)
+        self.at = None if self.store == LOCAL else STORES[self.store](self.place)
+        self.kept += [kept for chain in chains if (kept := self._kill(chain)) is not None]
         assert len(self.kept) >= min(2, len(chains)), f"{self.name}: nothing to damage"
+
+    def chosen(self, chance: random.Random) -> Kept:
+        """What a case begins with; all is as the killed driver left it."""
+        kept = chance.choice(self.kept)
+        if not self.damaged.anew:
+            self.put_back(kept)
+            return kept
+        for _ in range(TRIES_MAX):
+            anew = self._kill(kept.chain)
+            if anew is not None:
+                return anew
+        raise AssertionError(f"{self.name}: {kept.chain} ended {TRIES_MAX} times before that moment")
+
+    def others(self, kept: Kept) -> Others:
+        """What may lie in the wrong place."""
+        return Others(kept.older, [other.things for other in self.kept if other.chain != kept.chain])
+
+    # ---------------------------------------------------------------- killing
+
+    def _kill(self, chain: Chain) -> Kept | None:
+        """A job of its own, and all its drivers. None: one came to its end before that moment, on a slow machine."""
+        self.number += 1
+        place = replace(self.place, name=f"{self.place.name}{self.number}")
+        if self.damaged.anew:
+            targets.drop(replace(place, name=f"{self.place.name}{self.number - 1}"), self.damaged.recipe.servers)
+        home, recipe = self.place.home, self.damaged.recipe
+        shutil.rmtree(home, ignore_errors=True)
+        home.mkdir(parents=True)
+        recipe.source.prepare(place, list(recipe.wanted()))
+        for path in place.inputs.glob("*"):
+            os.utime(path, (WRITTEN_AT, WRITTEN_AT))
+        for target in recipe.targets:
+            target.prepare(place)
+        stages: list[Things] = []
+        for turn, point in enumerate(chain):
+            name, _, hit = point.partition("@")
+            if not self._killed(place, f"{name}:kill@{hit or 1}", turn):
+                return None
+            stages.append(self._things())
+        return self._keep(place, chain, stages)
 
     def _killed(self, place: Place, armed: str, turn: int) -> bool:
         """A driver in a process of its own: a copy of this one, which has imported all there is to import. False: it
-        came to its end before that moment, on a machine that was slow."""
+        came to its end before that moment."""
         location = None if self.store == LOCAL else str(self.place.home / "store")
         write_job(self.place.home, self._text(place, KILLING, location))
         close_all()
@@ -130,51 +137,74 @@ class Scenario:
 
     def _text(self, place: Place, env: str, location: str | None) -> str:
         where = "" if location is None else f'checkpoint.location = "{location}",'
-        text = self.recipe.job(place, paced=False, tries=f"{env}, log.level = ERROR")
+        text = self.damaged.recipe.job(place, paced=False, tries=f"{env}, log.level = ERROR")
         return text.replace("env {", f"env {{ {where}", 1)
 
-    def _keep(self, place: Place, chain: tuple[str, ...], number: int) -> None:
-        home = self.place.home.with_name(f"{self.place.home.name}-{number}")
+    def _keep(self, place: Place, chain: Chain, stages: Sequence[Things]) -> Kept:
         write_job(self.place.home, self._text(place, GOING_ON, None if self.at is None else self.at.location))
-        held = held_in(self.place.home / "store" / JOB)
         shutil.rmtree(self.place.home / "store", ignore_errors=True)
-        shutil.rmtree(home, ignore_errors=True)
-        shutil.copytree(self.place.home, home)
-        if self._databases:
-            with place.on_postgres() as connection:
-                waiting = connection.execute(
-                    "SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database()"
-                ).fetchone()
-            if waiting and waiting[0]:  # a copy of the database would be without them
-                return
-            self._copy(place.name, f"{place.name}_kept")
-        self.kept.append(Kept(chain, home, held, place.name if self._databases else ""))
+        rows = [list(target.rows(place)) for target in self.damaged.recipe.targets]
+        home = self.place.home.with_name(f"{self.place.home.name}-{self.number}")
+        if not self.damaged.anew:
+            shutil.copytree(self.place.home, home)
+            if self._in_postgres:
+                targets.keep(place)
+        if self.at is not None:
+            self.at.put(_held(stages[-1]))
+        return Kept(chain, home, stages[-1], tuple(stages[:-1]), place, rows)
+
+    # ---------------------------------------------------------------- what is stored
+
+    def _things(self) -> Things:
+        paths = sorted(path for path in self.job.rglob("*") if path.is_file() and path.name not in NOT_STORED)
+        held = held_in(self.place.home / "store" / JOB)
+        files = {str(path.relative_to(self.job)): path.read_bytes() for path in paths}
+        return files | {f"{STORE}{name}+{part}": data for (name, part), data in held.items()}
+
+    def write(self, before: Things, things: Things) -> None:
+        """These things are there, instead of those before."""
+        files = {name for name in {*before, *things} if not name.startswith(STORE)}
+        for name in files:
+            path, data = self.job / name, things.get(name)
+            if data is None:
+                path.unlink(missing_ok=True)
+            elif data != before.get(name):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+        for folder in sorted(
+            {path for name in files for path in (self.job / name).parents if self.job in path.parents}
+        ):
+            if folder.is_dir() and not any(path.is_file() for path in folder.rglob("*")):
+                shutil.rmtree(folder)
+        if self.at is not None:
+            self.at.put(_held(things))
+
+    # ---------------------------------------------------------------- putting back
 
     def put_back(self, kept: Kept) -> None:
-        """Home and target are as the killed driver left them; the store is put by the case."""
+        """Home, store and targets are as the killed driver left them."""
         close_all()  # a connection that is kept warm still sees the file of the case before
         shutil.rmtree(self.place.home, ignore_errors=True)
         shutil.copytree(kept.home, self.place.home)
-        if kept.database:
-            self._copy(f"{kept.database}_kept", kept.database)
-
-    def target(self, kept: Kept) -> Place:
-        return replace(self.place, name=kept.database) if kept.database else self.place
-
-    def _copy(self, source: str, into: str) -> None:
-        names = {"source": sql.Identifier(source), "into": sql.Identifier(into)}
-        with self.place.on_postgres("postgres") as connection:
-            connection.execute(sql.SQL("DROP DATABASE IF EXISTS {into} WITH (FORCE)").format(**names))
-            ends = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
-            connection.execute(ends, [source])
-            copy = "CREATE DATABASE {into} TEMPLATE {source} STRATEGY file_copy"
-            connection.execute(sql.SQL(copy).format(**names))
+        if self._in_postgres:
+            targets.put_back(kept.place)
+        if self.at is not None:
+            self.at.put(_held(kept.things))
 
     @property
-    def _databases(self) -> bool:
-        return "postgres" in self.recipe.servers
+    def _in_postgres(self) -> bool:
+        return any(target.server == "postgres" for target in self.damaged.recipe.targets)
+
+
+def _held(things: Things) -> Held:
+    held: Held = {}
+    for name, data in things.items():
+        if name.startswith(STORE):
+            key, _, part = name.removeprefix(STORE).rpartition("+")
+            held[key, int(part)] = data
+    return held
 
 
 def scenario(recipe: str, store: str, root: Path, lane: Lane) -> Scenario:
-    name = f"{recipe}_{store}".replace(" ", "_").replace("-", "_")
+    name = f"{recipe}_{store}".replace(" ", "_").replace("-", "_").lower()
     return Scenario(RECIPES[recipe], store, Place(name, root / name, lane))

@@ -1,22 +1,34 @@
-"""Where checkpoints lie in a scenario, and how one stored thing there is damaged: under its name, part by part.
+"""Where checkpoints lie in a scenario. What lies there is held by name and part, as storages with parts would have it.
 
-Drivers are killed with a directory as their store; database and object store get what lay there, name by name, as their
+Drivers are killed with a directory as their store; databases and object store get what lay there, name by name, as their
 storages would have written it: the object store is in the memory of this process, which a killed driver cannot leave.
 """
 
 from __future__ import annotations
 
 import shutil
-import sqlite3
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Protocol
 
 import fsspec
+import sqlalchemy as sa
+
+from e2e.crash_sweep.place import Place
+from seatunnel_plugins.storages.database import TABLE
 
 JOB = "j"
 Held = dict[tuple[str, int], bytes]
 """By name and part, as in a database; a name that was appended to has several."""
+
+
+class Store(Protocol):
+    @property
+    def location(self) -> str:
+        """What the job file names."""
+
+    def put(self, held: Mapping[tuple[str, int], bytes]) -> None:
+        """This, and nothing else, lies there for the job."""
 
 
 def held_in(directory: Path) -> Held:
@@ -36,13 +48,12 @@ def _parts(data: bytes) -> list[bytes]:
 
 
 class InDirectory:
-    """``location`` is what a job file names; None: under its home."""
-
-    def __init__(self, home: Path) -> None:
-        self.location: str | None = str(home / "store")
+    def __init__(self, place: Place) -> None:
+        self._path = place.home / "store"
+        self.location = str(self._path)
 
     def put(self, held: Mapping[tuple[str, int], bytes]) -> None:
-        directory = Path(str(self.location)) / JOB
+        directory = self._path / JOB
         shutil.rmtree(directory, ignore_errors=True)
         whole: dict[str, bytes] = {}
         for (name, _), data in sorted(held.items()):
@@ -53,29 +64,41 @@ class InDirectory:
 
 
 class InDatabase:
-    """SQLite through SQLAlchemy, as any other database."""
+    """``location`` is written as users do; ``address`` with SQLAlchemy's name of the driver."""
 
-    def __init__(self, home: Path) -> None:
-        self._file = home / "store.db"
-        self.location = f"sqlite:///{self._file}"
+    def __init__(self, location: str, address: str) -> None:
+        self.location = location
+        self._engine = sa.create_engine(address, poolclass=sa.NullPool)
+
+    @classmethod
+    def sqlite(cls, place: Place) -> InDatabase:
+        location = f"sqlite:///{place.home}/store.db"
+        return cls(location, location)
+
+    @classmethod
+    def postgres(cls, place: Place) -> InDatabase:
+        location = place.postgres.dsn_of("postgres")
+        return cls(location, location.replace("postgresql://", "postgresql+psycopg://"))
+
+    @classmethod
+    def mariadb(cls, place: Place) -> InDatabase:
+        location = place.mariadb.dsn
+        return cls(location, location.replace("mysql://", "mysql+pymysql://"))
 
     def put(self, held: Mapping[tuple[str, int], bytes]) -> None:
-        self._file.unlink(missing_ok=True)
-        with closing(sqlite3.connect(self._file)) as database:
-            database.execute(
-                "CREATE TABLE seatunnel_checkpoint (job VARCHAR(100) NOT NULL, name VARCHAR(100) NOT NULL, "
-                "part INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (job, name, part))"
-            )
-            rows = [(JOB, name, part, data) for (name, part), data in held.items()]
-            database.executemany("INSERT INTO seatunnel_checkpoint VALUES (?, ?, ?, ?)", rows)
-            database.commit()
+        with self._engine.begin() as connection:
+            TABLE.create(connection, checkfirst=True)
+            connection.execute(TABLE.delete())
+            if held:
+                rows = [{"job": JOB, "name": name, "part": part, "data": data} for (name, part), data in held.items()]
+                connection.execute(TABLE.insert(), rows)
 
 
 class InObjects:
     """fsspec's file system in memory: no directory, no append, as an object store."""
 
-    def __init__(self, home: Path) -> None:
-        self._path = f"/damage-{home.name}"
+    def __init__(self, place: Place) -> None:
+        self._path = f"/damage-{place.home.name}"
         self.location = f"memory:/{self._path}"
 
     def put(self, held: Mapping[tuple[str, int], bytes]) -> None:
@@ -86,4 +109,10 @@ class InObjects:
             files.pipe_file(f"{self._path}/{JOB}/{name}" + (f"+{part:08}" if part else ""), data)
 
 
-STORES = {"directory": InDirectory, "database": InDatabase, "objects": InObjects}
+STORES: Mapping[str, Callable[[Place], Store]] = {
+    "directory": InDirectory,
+    "SQLite": InDatabase.sqlite,
+    "objects": InObjects,
+    "PostgreSQL": InDatabase.postgres,
+    "MariaDB": InDatabase.mariadb,
+}
