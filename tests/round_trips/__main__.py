@@ -24,7 +24,7 @@ FIRST_ROWS_MAX = 40
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.round_trips", description=__doc__)
     parser.add_argument("--values", type=int, default=200_000, help="values for each pair (200,000)")
-    parser.add_argument("--rows", type=int, default=4_000, help="values of each type in a round (4,000)")
+    parser.add_argument("--rows", type=int, default=10_000, help="values of each type in a round, at most")
     parser.add_argument("--pair", action="append", choices=Pairs.names(), help="only this pair; may be repeated")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--causes", action="store_true", help="also print why values were refused or converted")
@@ -36,7 +36,9 @@ def main() -> int:
             began, total, number = time.monotonic(), Outcome(), 0
             while total.counts.total() < given.values:
                 random = Random(f"{given.seed} {name} {number}")
-                source, rows = made.database(database), given.rows if number else min(given.rows, FIRST_ROWS_MAX)
+                source = made.database(database)
+                rows = _rows(given.values - total.counts.total(), len(source.kinds) - len(total.refused), number)
+                rows = min(given.rows, rows)
                 try:
                     target = made.place(database, place)
                     total.add(run_round(source, target, Path(home), random, rows, source.kinds, total.refused))
@@ -48,6 +50,11 @@ def main() -> int:
             failed |= bool(total.findings)
             _show(name, total, time.monotonic() - began, causes=given.causes)
     return int(failed)
+
+
+def _rows(lacking: int, kinds: int, number: int) -> int:
+    """Values of each kind in the next round, so that one large round is enough."""
+    return FIRST_ROWS_MAX if number == 0 else max(FIRST_ROWS_MAX, lacking * 11 // (10 * max(1, kinds)))
 
 
 def _show(name: str, total: Outcome, seconds: float, *, causes: bool) -> None:

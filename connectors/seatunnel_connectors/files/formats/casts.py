@@ -45,6 +45,8 @@ def _scalar(array: pa.Array, wanted: pa.DataType) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if pa.types.is_float16(array.type):
+        array = pc.cast(array, pa.float32())  # always exact, and Arrow compares no halves
     if pa.types.is_timestamp(array.type) and pa.types.is_timestamp(wanted) and array.type.tz and not wanted.tz:
         array = pc.cast(array, pa.timestamp(array.type.unit))  # the job file asks for the clock in UTC
     if pa.types.is_timestamp(array.type) and pa.types.is_time(wanted):

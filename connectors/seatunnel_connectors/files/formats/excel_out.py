@@ -10,9 +10,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.formats.writing import Counted, FormatWriter
+from seatunnel_connectors.files.formats.xml_out import NO_CHARACTERS, REMEDY
 from seatunnel_connectors.json_text import json_values
 from seatunnel_connectors.value_text import text_values
-from seatunnel_py.api import DataType, FatalError, Kind
+from seatunnel_py.api import BadRows, DataType, FatalError, Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,6 +52,9 @@ class ExcelWriter(FormatWriter):
 
     def write(self, batch: pa.RecordBatch) -> None:
         columns = [self._cells(array, column.dtype) for array, column in zip(batch.columns, self.columns, strict=True)]
+        texts = "".join(cell for cells in columns for cell in cells if isinstance(cell, str))
+        if any(letter in texts for letter in NO_CHARACTERS):  # the library writes _xFFFE_, which no reader turns back
+            raise BadRows("a value holds U+FFFE or U+FFFF, which a workbook cannot", REMEDY)
         put = {bool: self.sheet.write_boolean, int: self.sheet.write_number, float: self.sheet.write_number}
         for cells in zip(*columns, strict=True):
             for place, cell in enumerate(cells):

@@ -16,6 +16,7 @@ from files_support import read, rows, sink, visible, write
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from seatunnel_connectors.files.formats.casts import cast
 from seatunnel_py.api import BadRows, Column, DataType, FatalError, Kind, TablePath, TableSchema, parse_type, to_arrow
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "value_text"))
@@ -445,3 +446,17 @@ def test_columns_in_another_form_are_named(
     found = sink(table, path=str(tmp_path / "x"), **options).plan_setup().conversions
     assert [one.column for one in found] == [name for name, _ in wanted]
     assert all(re.search(note, one.note) for one, (_, note) in zip(found, wanted, strict=True))
+
+
+@pytest.mark.parametrize("value", [["\ufffe"], ["\uffff"]])
+def test_characters_that_no_workbook_holds_are_refused_in_lists_too(value: list[str]) -> None:
+    """They arrived as the text _xFFFE_."""
+    dtype = parse_type("array<string>")
+    assert round_trip("excel", dtype, pa.array([value], to_arrow(dtype)), null_format="\\N") is None
+
+
+def test_numbers_of_16_bits_are_read_as_floats() -> None:
+    """A parquet file of halves was refused: Arrow does not compare them."""
+    halves = pa.array([0.5, None, 65504, -0.0], pa.float16())
+    assert cast(halves, parse_type("float")).equals(pa.array([0.5, None, 65504, -0.0], pa.float32()))
+    assert cast(halves, parse_type("double")).equals(pa.array([0.5, None, 65504, -0.0], pa.float64()))
