@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 EXACT_MAX = 2**53  # beyond it a spreadsheet's numbers lose digits
 TEXT_MAX = 32_767  # what a cell holds at most
-NO_CHARACTERS = ("\ufffe", "\uffff")
-"""Unicode calls them no characters. XML cannot hold them, and readers take their escape for plain text."""
 
 _SMALL = {Kind.TINYINT, Kind.SMALLINT, Kind.INT}
 _CONTAINERS = {Kind.ARRAY, Kind.MAP, Kind.ROW, Kind.FLOAT_VECTOR, Kind.FLOAT16_VECTOR, Kind.SPARSE_FLOAT_VECTOR}
@@ -54,7 +52,7 @@ class ExcelWriter(FormatWriter):
         columns = [self._cells(array, column.dtype) for array, column in zip(batch.columns, self.columns, strict=True)]
         texts = "".join(cell for cells in columns for cell in cells if isinstance(cell, str))
         if any(letter in texts for letter in NO_CHARACTERS):  # the library writes _xFFFE_, which no reader turns back
-            raise BadRows("a value holds U+FFFE or U+FFFF, which a workbook cannot", REMEDY)
+            raise BadRows("a value holds U+FFFE or U+FFFF, which no workbook keeps", REMEDY)
         put = {bool: self.sheet.write_boolean, int: self.sheet.write_number, float: self.sheet.write_number}
         for cells in zip(*columns, strict=True):
             for place, cell in enumerate(cells):
@@ -68,11 +66,6 @@ class ExcelWriter(FormatWriter):
         if len(text) > TEXT_MAX:
             raise FatalError(
                 f"column {self.columns[place].name!r}: a text of {len(text)} characters; a cell holds {TEXT_MAX}",
-                "write another format, or leave the column out with sink_columns",
-            )
-        if any(character in text for character in NO_CHARACTERS):
-            raise FatalError(
-                f"column {self.columns[place].name!r}: {text[:60]!r} holds U+FFFE or U+FFFF, which no workbook keeps",
                 "write another format, or leave the column out with sink_columns",
             )
         self.sheet.write_string(self.row, place, text)
