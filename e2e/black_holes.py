@@ -41,8 +41,8 @@ def through(process: subprocess.Popen[str], hole: BlackHole, arrived: Callable[[
     until = time.monotonic() + HOLE_SECONDS
     while time.monotonic() < until and process.poll() is None:
         time.sleep(0.1)
-    if process.poll() is not None:
-        print(f"the job ended {HOLE_SECONDS - (until - time.monotonic()):.0f} s after the hole had opened")
+    early = ", for the job has ended" if process.poll() is not None else ""
+    print(f"the hole was open for {HOLE_SECONDS - (until - time.monotonic()):.0f} s{early}")
     hole.heal()
     return time.monotonic()
 
@@ -50,7 +50,7 @@ def through(process: subprocess.Popen[str], hole: BlackHole, arrived: Callable[[
 def say(what: str, healed: float) -> None:
     """A figure of the campaign."""
     seconds = time.monotonic() - healed
-    print(f"{what} {seconds:.0f} s after the healing of a hole of {HOLE_SECONDS:.0f} s")
+    print(f"{what} {seconds:.0f} s after the healing")
     assert seconds < BEHIND_SECONDS_MAX
 
 
@@ -59,7 +59,8 @@ def failed_with_its_connection_named(run: Finished, healed: float, names: Sequen
     say(f"ended with exit code {run.code}", healed)
     print(run.err)
     assert run.code == 1, run.out + run.err
-    assert any(name in run.err for name in names), run.out + run.err
+    causes = [line.partition("FAILED: ")[2] for line in run.err.splitlines() if "FAILED: " in line]
+    assert causes and all(any(name in cause for name in names) for cause in causes), run.out + run.err
 
 
 def ended(

@@ -81,7 +81,8 @@ class Job:
     @property
     def names(self) -> list[str]:
         """Of the connection, as the job may say them."""
-        return [f"topic {self.topic if self.end == SOURCE else self.target}", self.broker.proxied]
+        topic = self.topic if self.end == SOURCE else self.target
+        return [f"topic {topic}", self.broker.proxied, "its connection to Kafka-source-1"]
 
     def send(self) -> None:
         for partition in range(PARTITIONS):
