@@ -26,6 +26,7 @@ _WORDS = {
     "timestamp": "to_char({}, 'YYYY-MM-DD HH24:MI:SS.US')",
     "bytea": "encode({}, 'hex')",
     "money": "{}::numeric::text",
+    "inet": "CASE WHEN {0} IS NOT NULL THEN format('%s', {0}) END",
     "array": "to_json({})::text",
 }
 """How PostgreSQL is asked for values of a type; for the text of all others."""

@@ -46,7 +46,7 @@ _DEFINED = """
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Table:
     """One table of the shop. ``isolated``: why it cannot be read; empty: it can. ``key``: places of its key's columns.
     ``defined``: what its definition says beside columns, keys and comments, in kinds."""

@@ -115,6 +115,7 @@ def _table(receipt: Receipt, header: str, body: list[str], footer: str, names: s
         receipt.lines[line.table] = line
     (receipt.total,) = _rows(header, [footer])
     receipt.rate, receipt.total.before = f"{receipt.total.before} {receipt.total.state}".strip(), ""
+    receipt.total.state = ""
 
 
 def _rows(header: str, body: list[str]) -> Iterator[Line]:
