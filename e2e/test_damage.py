@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -120,3 +122,21 @@ def test_p4_f9_a_wrong_byte_in_the_plan(fan_out: Scenario) -> None:
     plan.write_text(text.replace("TWO_PHASE", "TWO_PHASD"))
 
     assert f"{plan} is damaged" in refused(fan_out, 1)
+
+
+def test_p4_f1_the_plan_is_gone(fan_out: Scenario) -> None:
+    """It says of which job the store is, and how much it has to know."""
+    plan = put_back(fan_out, 0) / "plan.json"
+    plan.unlink()
+
+    assert f"{plan} is gone, and the job has checkpoints" in refused(fan_out, 0)
+
+
+@pytest.mark.parametrize("folder", ["checkpoints", "checkpoints/records", "checkpoints/claims", "checkpoints/journal"])
+def test_p4_f1_checkpoints_of_another_job(fan_out: Scenario, folder: str) -> None:
+    """Of the same id and another lineage: they were gone on from, and rows came twice."""
+    place = put_back(fan_out, 0) / folder
+    shutil.rmtree(place)
+    shutil.copytree(fan_out.kept[1].home / place.relative_to(fan_out.place.home), place)
+
+    assert re.search("is of another job|is wrong|is of a driver|is lost", refused(fan_out, 0))

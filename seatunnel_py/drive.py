@@ -36,7 +36,7 @@ from seatunnel_py.runtime.segment_retention import sweep
 from seatunnel_py.runtime.settings import Settings, settings_of
 from seatunnel_py.runtime.shared_job import JOB, PLAN, RECEIPT, SharedJob
 from seatunnel_py.runtime.storages import open_storage
-from seatunnel_py.runtime.takeover import SEEN, Authority, Seen, take_over
+from seatunnel_py.runtime.takeover import SEEN, Authority, Seen, require_no_records, take_over
 from seatunnel_py.runtime.totals import read_in
 from seatunnel_py.runtime.unit_journal import JournalFile
 from seatunnel_py.work.segments import remove_all
@@ -156,8 +156,11 @@ class _Run:
 
     def _authority(self, pipelines: Sequence[Pipeline]) -> Authority:
         """The next incarnation; of a job that begins with a savepoint, from there."""
-        if seen := Seen.of(self.place.read(PLAN)):
-            seen.require(self.store, self._where)
+        plan = self.place.read(PLAN)
+        if seen := Seen.of(plan):
+            seen.require(self.store, self._where, shared=self.shared is not None)
+        elif plan is None and self.shared is None:
+            require_no_records(self.store, f"{self.place.path / PLAN}.json")
         began_with = self.asked.get("savepoint")
         if began_with and not self.store.read().claims:
             with self._savepoints.holding(began_with) as (shelf, name):

@@ -41,6 +41,7 @@ class Kept:
     things: Things
     older: tuple[Things, ...]
     place: Place
+    number: int
     rows: Sequence[Sequence[Row]]
 
 
@@ -91,10 +92,11 @@ class Scenario:
     def _kill(self, chain: Chain) -> Kept | None:
         """A job of its own, and all its drivers. None: one came to its end before that moment, on a slow machine."""
         self.number += 1
-        place = replace(self.place, name=f"{self.place.name}{self.number}")
-        if self.damaged.anew:
-            targets.drop(replace(place, name=f"{self.place.name}{self.number - 1}"), self.damaged.recipe.servers)
         home, recipe = self.place.home, self.damaged.recipe
+        topic = "kafka" in recipe.servers  # its records stay: the next has another name
+        place = replace(self.place, name=f"{self.place.name}{self.number}") if topic else self.place
+        close_all()
+        targets.drop(place, recipe.servers)
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir(parents=True)
         recipe.source.prepare(place, list(recipe.wanted()))
@@ -148,10 +150,10 @@ class Scenario:
         if not self.damaged.anew:
             shutil.copytree(self.place.home, home)
             if self._in_postgres:
-                targets.keep(place)
+                targets.keep(place, self.number)
         if self.at is not None:
             self.at.put(_held(stages[-1]))
-        return Kept(chain, home, stages[-1], tuple(stages[:-1]), place, rows)
+        return Kept(chain, home, stages[-1], tuple(stages[:-1]), place, self.number, rows)
 
     # ---------------------------------------------------------------- what is stored
 
@@ -187,7 +189,7 @@ class Scenario:
         shutil.rmtree(self.place.home, ignore_errors=True)
         shutil.copytree(kept.home, self.place.home)
         if self._in_postgres:
-            targets.put_back(kept.place)
+            targets.put_back(kept.place, kept.number)
         if self.at is not None:
             self.at.put(_held(kept.things))
 

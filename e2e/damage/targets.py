@@ -8,17 +8,15 @@ from psycopg import Connection, sql
 
 from e2e.crash_sweep.place import Place
 
-_KEPT = "_kept"
 
-
-def keep(place: Place) -> None:
+def keep(place: Place, number: int) -> None:
     """A copy of the case's database in PostgreSQL, with the numbers of its tables."""
-    _copy(place, place.name, place.name + _KEPT)
+    _copy(place, place.name, f"{place.name}_{number}")
 
 
-def put_back(place: Place) -> None:
+def put_back(place: Place, number: int) -> None:
     """The database is as it was when it was kept."""
-    _copy(place, place.name + _KEPT, place.name)
+    _copy(place, f"{place.name}_{number}", place.name)
 
 
 def _copy(place: Place, source: str, into: str) -> None:
@@ -40,7 +38,7 @@ def drop(place: Place, servers: tuple[str, ...]) -> None:
             there = "SELECT 1 FROM pg_database WHERE datname = %s"
             if connection.execute(there, [place.name]).fetchone():
                 _roll_back(place)
-            for name in (place.name, place.name + _KEPT, f"{place.name}_in"):
+            for name in (place.name, f"{place.name}_in"):
                 _drop(connection, name)
     if "mariadb" in servers:
         with closing(place.on_mariadb("")) as connection, connection.cursor() as cursor:

@@ -5,7 +5,8 @@ is, and one that finds a newer incarnation has failed (I34). What an overtaken d
 the chain of claims, where nobody looks for it (``protocol.claims``). (2) A write is one durable act for all records in
 it: they are one name, which is there whole or not at all (I10). (3) Nothing is changed afterwards; a name is deleted
 when none of its records is wanted (I18). (4) Every file names itself and carries a checksum (``sealed.py``). One that
-is damaged, that belongs under another name, or that speaks of a driver who has taken no incarnation is refused.
+is damaged, that belongs under another name, that is of another job, or that speaks of a driver who has taken no
+incarnation is refused.
 
 ::
 
@@ -29,7 +30,7 @@ from seatunnel_py.protocol.claims import Claim, DamagedRecord, Stored
 from seatunnel_py.protocol.items import Plain
 from seatunnel_py.protocol.record_format import RecordRefused, decode, encode, encode_plan
 from seatunnel_py.protocol.records import CheckpointRecord
-from seatunnel_py.runtime.sealed import Damaged, is_old, is_old_lineage, is_sealed, sealed, unsealed
+from seatunnel_py.runtime.sealed import Bond, Damaged, bond_of, is_old_lineage, is_sealed, sealed, unsealed
 
 _MAGIC = b"STREC\x00\x00\x01"
 _COUNT = struct.Struct("<I")
@@ -68,6 +69,7 @@ class CheckpointStore:
         self._wanted: dict[str, set[tuple[str, int]]] = {}
         self._plans: dict[str, tuple[Plain, str]] = {}  # each pipeline's last one, and its text
         self._writes = 0
+        self._bonds: dict[int, Bond] = {}
 
     def owner(self) -> tuple[int, str]:
         """The newest incarnation, and the lineage of the job; 0 where nobody has begun it."""
@@ -107,12 +109,14 @@ class CheckpointStore:
     def take(self, incarnation: int, lineage: str) -> bool:
         """Take this incarnation, the next one; false where somebody else was faster."""
         name = f"incarnations/{incarnation:08}"
-        return self.storage.create(name, sealed(name, lineage.encode()))
+        return self.storage.create(name, sealed(name, lineage.encode(), lineage))
 
     def claim(self, incarnation: int, claims: Mapping[str, Claim]) -> None:
         """Say from where this driver goes on."""
         plain = {pipeline: asdict(claim) for pipeline, claim in claims.items()}
-        self._fenced(incarnation, lambda: self._put(f"claims/{incarnation:08}", json.dumps(plain).encode()))
+        self._fenced(
+            incarnation, lambda: self._put(incarnation, f"claims/{incarnation:08}", json.dumps(plain).encode())
+        )
 
     def write(self, incarnation: int, records: Mapping[str, CheckpointRecord]) -> None:
         """Store all of them in one durable act."""
@@ -120,7 +124,7 @@ class CheckpointStore:
         name = f"{incarnation:08}-{self._writes:08}"
         frames = [self._frame(pipeline, record) for pipeline, record in records.items()]
         data = b"".join([_MAGIC, _COUNT.pack(len(frames)), *frames])
-        self._fenced(incarnation, lambda: self._put(f"records/{name}", data))
+        self._fenced(incarnation, lambda: self._put(incarnation, f"records/{name}", data))
         self._wanted[name] = {(pipeline, record.checkpoint) for pipeline, record in records.items()}
 
     def delete(self, pipeline: str, checkpoint: int, incarnation: int | None = None) -> None:
@@ -144,9 +148,9 @@ class CheckpointStore:
         """Names of ours; an editor's copy beside them is none."""
         return [name for name in self.storage.names(folder) if _NUMBERED.fullmatch(name)]
 
-    def _put(self, name: str, data: bytes) -> None:
+    def _put(self, incarnation: int, name: str, data: bytes) -> None:
         """Nobody else writes under this name; an answer that was lost leaves it there."""
-        data = sealed(name, data)
+        data = sealed(name, data, self._bond(incarnation).lineage)
         if not self.storage.create(name, data) and self.storage.get(name) != data:
             raise StoreError(f"{self.storage.describe(name)} is there already", "is a copy of this driver at work?")
 
@@ -191,8 +195,15 @@ class CheckpointStore:
 
     def _body(self, name: str, data: bytes, incarnation: int) -> bytes:
         """What was written there, by this driver. Raises Damaged."""
-        old = not is_sealed(data) and is_old(self.storage, incarnation)
-        return data if old else unsealed(name, data)
+        bond = self._bond(incarnation)
+        return data if bond.old and not is_sealed(data) else unsealed(name, data, bond.lineage)
+
+    def _bond(self, incarnation: int) -> Bond:
+        """What an incarnation says is never changed."""
+        found = self._bonds.get(incarnation) or bond_of(self.storage, incarnation)
+        if found != Bond():
+            self._bonds[incarnation] = found
+        return found
 
     def _damaged(self, name: str, error: Exception) -> StoreError:
         return StoreError(f"{self.storage.describe(name)} is damaged: {error}", WAYS_ON)

@@ -1,11 +1,13 @@
 """The seal of what a job stores: each file names itself and carries a checksum over its name and every byte.
 
 Rules. (1) A file that decides something is read only under the name that it was written for, and only whole: a damaged
-one is refused with its name, never skipped. (2) Stored bytes begin with a line of format, version, name, length and
-SHA-256. (3) JSON that people and tools read as well stays JSON: the seal is its last key, and covers the text before
-it byte by byte. (4) The first releases wrote no seal. Such a file is read only where nothing says that it is younger:
-a file of driver N only where ``incarnations/N`` is of the old form too, an incarnation only where no lower one is
-sealed, JSON only where it has no key that those releases did not write.
+one is refused with its name, never skipped. (2) Stored bytes begin with a line of format, version, name, lineage of the
+job, length and SHA-256; version 1 names no lineage. (3) JSON that people and tools read as well stays JSON: the seal is
+its last key, and covers the text before it byte by byte. (4) The first releases wrote no seal. Such a file is read only
+where nothing says that it is younger: a file of driver N only where ``incarnations/N`` is of the old form too, an
+incarnation only where no lower one is sealed, JSON only where it has no key that those releases did not write. (5) What
+a driver writes bears the lineage that its incarnation bears: the file of another job, or of the same job before
+``--fresh``, is refused.
 """
 
 from __future__ import annotations
@@ -14,11 +16,13 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from seatunnel_py.api.storage import Storage
 
 _MAGIC, VERSION = b"seatunnel-stored", 1
+_WITH_LINEAGE = 2
 _KEY = ', "seal": '
 _OLD_LINEAGE = re.compile(rb"[0-9a-f]{32}")
 
@@ -27,9 +31,9 @@ class Damaged(ValueError):
     """What is stored is not what was written under its name."""
 
 
-def sealed(name: str, body: bytes) -> bytes:
-    """``body`` under its name, with its checksum in front."""
-    return b"%s %s\n%s" % (_MAGIC, _head(name, body), body)
+def sealed(name: str, body: bytes, lineage: str = "") -> bytes:
+    """``body`` under its name, with its checksum in front; of this lineage, where it is one driver's."""
+    return b"%s %s\n%s" % (_MAGIC, _head(name.encode(), lineage.encode(), body), body)
 
 
 def is_sealed(data: bytes) -> bool:
@@ -37,27 +41,52 @@ def is_sealed(data: bytes) -> bool:
     return data.startswith(_MAGIC)
 
 
-def unsealed(name: str, data: bytes) -> bytes:
-    """What was sealed under this name. Raises Damaged."""
+def unsealed(name: str, data: bytes, lineage: str = "") -> bytes:
+    """What was sealed under this name; of this lineage only, where one is given. Raises Damaged."""
     head, newline, body = data.partition(b"\n")
     if not newline or not head.startswith(_MAGIC + b" "):
         raise Damaged(f"it does not begin as what {name} holds" if data else "it is empty")
-    if head == b"%s %s" % (_MAGIC, _head(name, body)):
-        return body
     words = head.split(b" ")
-    if len(words) == 5 and words[1] != b"%d" % VERSION:
-        raise Damaged(f"its version {words[1].decode(errors='replace')} is not known to this release")
-    if len(words) == 5 and words[2] != name.encode() and head == b"%s %s" % (_MAGIC, _head_of(words[2], body)):
+    known = {(b"%d" % VERSION, 5), (b"%d" % _WITH_LINEAGE, 6)}
+    if (words[1], len(words)) not in known:
+        shown = words[1].decode(errors="replace")
+        unknown = words[1] not in {version for version, _ in known} and len(words) in (5, 6)
+        raise Damaged(f"its version {shown} is not known to this release" if unknown else "its first line is damaged")
+    of_job = words[3] if len(words) == 6 else b""
+    if head == b"%s %s" % (_MAGIC, _head(name.encode(), of_job, body)):
+        if lineage and of_job != lineage.encode():
+            raise Damaged("it is of another job" if of_job else "it does not say of which job it is")
+        return body
+    if words[2] != name.encode() and head == b"%s %s" % (_MAGIC, _head(words[2], of_job, body)):
         raise Damaged(f"it holds what belongs under {words[2].decode(errors='replace')}")
-    if len(words) == 5 and words[3] != b"%d" % len(body):
-        raise Damaged(f"it has {len(body)} bytes, and its first line says {words[3].decode(errors='replace')}")
+    if words[-2] != b"%d" % len(body):
+        raise Damaged(f"it has {len(body)} bytes, and its first line says {words[-2].decode(errors='replace')}")
     raise Damaged("its checksum is wrong")
 
 
-def is_old(storage: Storage, incarnation: int) -> bool:
-    """Whether the driver of this number was of a release without seals (rule 4)."""
-    data = storage.get(f"incarnations/{incarnation:08}")
-    return data is not None and is_old_lineage(data)
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """What the files of one driver have to bear. ``old``: its release wrote no seals; ``lineage``: empty where its
+    release did not name one, and where its incarnation cannot be read, which is refused wherever drivers are read."""
+
+    old: bool = False
+    lineage: str = ""
+
+
+def bond_of(storage: Storage, incarnation: int) -> Bond:
+    """What the incarnation of this driver says (rules 4 and 5)."""
+    name = f"incarnations/{incarnation:08}"
+    data = storage.get(name)
+    if data is None:
+        return Bond()
+    if is_old_lineage(data):
+        return Bond(old=True)
+    try:
+        lineage = unsealed(name, data).decode()
+        unsealed(name, data, lineage)
+    except ValueError:
+        return Bond()
+    return Bond(lineage=lineage)
 
 
 def is_old_lineage(data: bytes) -> bool:
@@ -65,12 +94,10 @@ def is_old_lineage(data: bytes) -> bool:
     return _OLD_LINEAGE.fullmatch(data) is not None
 
 
-def _head(name: str, body: bytes) -> bytes:
-    return _head_of(name.encode(), body)
-
-
-def _head_of(name: bytes, body: bytes) -> bytes:
+def _head(name: bytes, lineage: bytes, body: bytes) -> bytes:
     about = b"%d %s %d" % (VERSION, name, len(body))
+    if lineage:
+        about = b"%d %s %s %d" % (_WITH_LINEAGE, name, lineage, len(body))
     return b"%s %s" % (about, hashlib.sha256(about + b"\n" + body).hexdigest().encode())
 
 

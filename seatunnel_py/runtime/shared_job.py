@@ -19,7 +19,7 @@ from typing import Any
 
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.runtime.checkpoint_store import WAYS_ON, StoreError
-from seatunnel_py.runtime.sealed import is_old, is_sealed, sealed, unsealed
+from seatunnel_py.runtime.sealed import bond_of, is_sealed, sealed, unsealed
 
 FOLDER = "about"
 JOB, PLAN, RECEIPT = "job", "plan", "receipt"
@@ -34,7 +34,9 @@ class SharedJob:
     def write(self, incarnation: int, what: str, plain: Mapping[str, Any]) -> None:
         """Of this driver; what older ones wrote is of no use any more."""
         name = f"{FOLDER}/{incarnation:08}-{what}"
-        self._storage.create(name, sealed(name, json.dumps(plain, default=str).encode()))
+        self._storage.create(
+            name, sealed(name, json.dumps(plain, default=str).encode(), bond_of(self._storage, incarnation).lineage)
+        )
         for name in self._names(what):
             if int(name.partition("-")[0]) < incarnation:
                 self._storage.delete(f"{FOLDER}/{name}")
@@ -47,8 +49,9 @@ class SharedJob:
         if data is None:
             return None
         try:
-            old = not is_sealed(data) and is_old(self._storage, newest)
-            return dict(json.loads(data if old else unsealed(name, data)))
+            bond = bond_of(self._storage, newest)
+            old = not is_sealed(data) and bond.old
+            return dict(json.loads(data if old else unsealed(name, data, bond.lineage)))
         except (ValueError, TypeError) as error:
             raise StoreError(f"{self._storage.describe(name)} is damaged: {error}", WAYS_ON) from None
 

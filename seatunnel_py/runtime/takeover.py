@@ -52,13 +52,19 @@ class Seen:
         except (KeyError, TypeError, ValueError) as error:
             raise NotRestored(f"plan.json does not say which store the job had: {worded(error)}", WAYS_ON) from error
 
-    def require(self, store: CheckpointStore, where: str) -> None:
-        """Raises NotRestored where the store knows less. One that another machine has begun anew is another job's."""
+    def require(self, store: CheckpointStore, where: str, *, shared: bool) -> None:
+        """Raises NotRestored where the store knows less, or is another job's; a ``shared`` one may have been begun anew
+        by another machine."""
         owner, lineage = store.owner()
         if lineage not in ("", self.lineage):
-            return
+            if shared:
+                return
+            raise NotRestored(
+                f"{where} is of another job: its lineage is {lineage}, and that of the job here is {self.lineage}",
+                WAYS_ON,
+            )
         if owner >= self.driver:
-            _require_journal(where, unit_journal.newest(store.storage, owner + 1)[0], self.driver)
+            _require_journal(store, unit_journal.newest(store.storage, owner + 1)[0], self.driver)
             return
         knows = f"only driver {owner}" if owner else "nothing"
         moved = "" if self.where == where else f"; that one was {self.where}"
@@ -69,14 +75,22 @@ class Seen:
         )
 
 
-def _require_journal(where: str, found: int, wanted: int) -> None:
-    """Raises NotRestored where the newest journal is of an older driver than has begun one there."""
-    if found < wanted:
-        raise NotRestored(
-            f"{where} has lost the journal of driver {wanted} of the job"
-            + (f", and has one of driver {found} only" if found else ""),
-            WAYS_ON,
-        )
+def require_no_records(store: CheckpointStore, plan: str) -> None:
+    """Raises NotRestored where a driver has gone on since it wrote its plan, and the plan is not there: it says of
+    which job the store is, and how much it has to know."""
+    if _writer(store.read()):
+        raise NotRestored(f"{plan} is gone, and the job has checkpoints: nothing says whether they are all", WAYS_ON)
+
+
+def _require_journal(store: CheckpointStore, found: int, wanted: int) -> None:
+    """Raises NotRestored where the newest whole journal is of an older driver than has begun one there."""
+    if found >= wanted:
+        return
+    place = store.storage.describe(unit_journal.FOLDER)
+    torn = [name for name in store.storage.names(unit_journal.FOLDER) if name.startswith(f"{wanted:08}-")]
+    only = f", and has one of driver {found} only" if found else ""
+    why = f": {store.storage.describe(f'{unit_journal.FOLDER}/{torn[-1]}')} is not whole" if torn else ""
+    raise NotRestored(f"{place} has lost the journal of driver {wanted} of the job{only}{why}", WAYS_ON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +142,8 @@ def take_over(store: CheckpointStore, pipelines: Iterable[str]) -> Authority:
                 waiting += apart[pipeline].values()
     if problems:
         raise NotRestored(
-            "the job cannot go on from its checkpoints:\n  " + "\n  ".join(problems),
+            f"the job cannot go on from its checkpoints in {store.storage.describe('records')}:\n  "
+            + "\n  ".join(problems),
             WAYS_ON,
         )
     for pipeline, others in apart.items():
@@ -149,7 +164,7 @@ def take_over(store: CheckpointStore, pipelines: Iterable[str]) -> Authority:
 def kept_journal(store: CheckpointStore, found: Contents, incarnation: int) -> unit_journal.Journal:
     """What the drivers before this one have left in the journal. Raises NotRestored where it is lost."""
     of_driver, kept = unit_journal.newest(store.storage, incarnation)
-    _require_journal(store.storage.describe(unit_journal.FOLDER), of_driver, _writer(found))
+    _require_journal(store, of_driver, _writer(found))
     return kept
 
 

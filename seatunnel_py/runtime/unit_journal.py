@@ -1,7 +1,8 @@
 """The durable journal of a job: what each unit took, before what it made is shown (I39), which splits were found while
 the job runs, before anybody reads of them (I41), and which set-up units are done, once for all drivers.
 
-Rules. (1) Files are append only. Each line has a number, and a checksum over the file's name, that number and itself.
+Rules. (1) Files are append only. Each line has a number, and a checksum over the file's name, the job's lineage, that
+number and itself.
 A line that its driver had not written to its end when it died ends the file; anything else that is wrong is refused.
 (2) Entries that are asked for while the disk is busy go to it together. (3) A driver begins a file with what still
 counts of the one before, and says when that is complete; until then the older file is the one that counts. So an
@@ -27,7 +28,7 @@ from seatunnel_py.protocol.items import Taken
 from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.runtime.checkpoint_store import WAYS_ON, StoreError
 from seatunnel_py.runtime.reading import Round, splits_of, splits_plain
-from seatunnel_py.runtime.sealed import is_old
+from seatunnel_py.runtime.sealed import bond_of
 
 FOLDER = "journal"
 ROTATE_BYTES, GROWTH_MAX = 4 * 2**20, 4  # a file shorter than both, or than so many times what it began with, is left
@@ -177,6 +178,7 @@ class JournalFile:
         self.journal = newest(storage, incarnation)[1]
         self._storage = storage
         self._incarnation = incarnation
+        self._lineage = bond_of(storage, incarnation).lineage
         self._generation = 0
         self._number = self._appends = self._bytes = self._begun_with = 0
         self._marks = dict(self.journal.marks)
@@ -218,7 +220,9 @@ class JournalFile:
     def _append(self, lines: Iterable[Mapping[str, Any]]) -> int:
         """How many bytes they take. What arrived although nobody heard so may stand there twice, which says the
         same."""
-        encoded = [_encoded(self._name, number, line) for number, line in enumerate(lines, self._number + 1)]
+        encoded = [
+            _encoded(self._name + self._lineage, number, line) for number, line in enumerate(lines, self._number + 1)
+        ]
         if encoded:
             self._storage.append(f"{FOLDER}/{self._name}", b"".join(encoded))
             self._number += len(encoded)
@@ -226,13 +230,14 @@ class JournalFile:
         return sum(map(len, encoded))
 
 
-def _encoded(name: str, number: int, line: Mapping[str, Any]) -> bytes:
+def _encoded(whose: str, number: int, line: Mapping[str, Any]) -> bytes:
+    """``whose``: the name of its file, and the lineage of the job."""
     body = b"%d %s" % (number, json.dumps(line, separators=(",", ":")).encode())
-    return b"%08x %s\n" % (_checksum(name, body), body)
+    return b"%08x %s\n" % (_checksum(whose, body), body)
 
 
-def _checksum(name: str, body: bytes) -> int:
-    return crc32(body, crc32(name.encode()))
+def _checksum(whose: str, body: bytes) -> int:
+    return crc32(body, crc32(whose.encode()))
 
 
 def newest(storage: Storage, incarnation: int) -> tuple[int, Journal]:
@@ -241,7 +246,9 @@ def newest(storage: Storage, incarnation: int) -> tuple[int, Journal]:
     for name, data in _before(storage, incarnation):
         number = int(name.split("-")[0])
         try:
-            lines = list(_old_lines(data) if _is_old(data, storage, number) else _lines(name, data))
+            bond = bond_of(storage, number)
+            old = bond.old and data[9:10] == b"{"  # its lines have no numbers
+            lines = list(_old_lines(data) if old else _lines(name + bond.lineage, data))
             if not any(_COMPLETE in line for line in lines):
                 continue
             journal = Journal()
@@ -266,14 +273,15 @@ def _before(storage: Storage, incarnation: int) -> list[tuple[str, bytes]]:
     return found
 
 
-def _lines(name: str, data: bytes) -> Iterator[dict[str, Any]]:
-    """All whole lines, each once. Raises ValueError where one is damaged, missing, or of another file."""
+def _lines(whose: str, data: bytes) -> Iterator[dict[str, Any]]:
+    """All whole lines, each once. Raises ValueError where one is damaged, missing, of another file, or of another
+    job."""
     *whole, torn = data.split(b"\n")
     seen: list[bytes] = []
     for at, line in enumerate(whole, 1):
         head, _, body = line.partition(b" ")
         number, _, text = body.partition(b" ")
-        if head != b"%08x" % _checksum(name, body) or not number.isdigit():
+        if head != b"%08x" % _checksum(whose, body) or not number.isdigit():
             raise ValueError(f"the checksum of line {at} is wrong")
         if int(number) <= len(seen) and seen[int(number) - 1] == line:
             continue  # it arrived twice
@@ -282,13 +290,8 @@ def _lines(name: str, data: bytes) -> Iterator[dict[str, Any]]:
         seen.append(line)
         yield json.loads(text)
     head, _, body = torn[:-1].partition(b" ")
-    if head and head == b"%08x" % _checksum(name, body):
+    if head and head == b"%08x" % _checksum(whose, body):
         raise ValueError("its last line is whole, and does not end as one")
-
-
-def _is_old(data: bytes, storage: Storage, incarnation: int) -> bool:
-    """Whether an old release wrote it, whose lines have no numbers; a younger file is none of its form."""
-    return data[9:10] == b"{" and is_old(storage, incarnation)
 
 
 def _old_lines(data: bytes) -> Iterator[dict[str, Any]]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -180,16 +181,52 @@ def old(storage: Storage, number: int = 1) -> None:
 
 
 def test_a_store_of_an_old_release_is_gone_on_from(storage: Storage) -> None:
-    store = stored(storage)
+    stored(storage)
     for name in storage.names("records"):
         put(storage, f"records/{name}", unsealed(f"records/{name}", storage.get(f"records/{name}") or b""))
     for name in storage.names("claims"):
         put(storage, f"claims/{name}", unsealed(f"claims/{name}", storage.get(f"claims/{name}") or b""))
+    for name in storage.names("journal"):
+        put(storage, f"journal/{name}", without_lineage(name, storage.get(f"journal/{name}") or b""))
     for name in storage.names("incarnations"):
         put(storage, f"incarnations/{name}", LINEAGE.encode())
 
-    authority = take_over(store, ["x"])
+    authority = take_over(CheckpointStore(storage), ["x"])
     assert (authority.lineage, authority.records) == (LINEAGE, {"x": record(1005, 2)})
+
+
+def without_lineage(name: str, journal: bytes) -> bytes:
+    """As a release wrote it that named no lineage."""
+    bodies = [line.partition(b" ")[2] for line in journal.splitlines()]
+    return b"".join(b"%08x %s\n" % (crc32(body, crc32(name.encode())), body) for body in bodies)
+
+
+def test_a_store_whose_seals_name_no_lineage_is_gone_on_from(storage: Storage) -> None:
+    stored(storage)
+    for folder in ("records", "claims", "incarnations"):
+        for name in storage.names(folder):
+            body = unsealed(f"{folder}/{name}", storage.get(f"{folder}/{name}") or b"")
+            put(storage, f"{folder}/{name}", sealed(f"{folder}/{name}", body))
+    for name in storage.names("journal"):
+        put(storage, f"journal/{name}", without_lineage(name, storage.get(f"journal/{name}") or b""))
+
+    assert take_over(CheckpointStore(storage), ["x"]).records == {"x": record(1005, 2)}
+
+
+@pytest.mark.parametrize("folder", ["records", "claims", "journal"])
+def test_p4_f1_a_file_of_another_job_is_refused_by_name(storage: Storage, folder: str) -> None:
+    """Put under the same name: it was gone on from, and rows came twice."""
+    stored(storage)
+    [*_, name] = storage.names(folder)
+    foreign = InMemory()
+    stored(foreign)
+    data = foreign.get(f"{folder}/{name}")
+    assert data not in (None, storage.get(f"{folder}/{name}"))
+    put(storage, f"{folder}/{name}", data or b"")
+
+    why = "the checksum of line 1 is wrong" if folder == "journal" else "it is of another job"
+    with pytest.raises(StoreError, match=f"{folder}/{name}.* is damaged: {why}"):
+        take_over(CheckpointStore(storage), ["x", "pipeline"])
 
 
 def test_p4_f1_a_claim_of_the_old_form_under_another_number_is_refused(storage: Storage) -> None:
@@ -281,7 +318,7 @@ def test_what_machines_share_is_sealed_too(tmp_path: Path) -> None:
         (b"", "it is empty"),
         (sealed("b", b"body"), "it holds what belongs under b"),
         (sealed("a", b"body")[:-1], "it has 3 bytes, and its first line says 4"),
-        (sealed("a", b"body").replace(b" 1 a", b" 2 a"), "its version 2 is not known to this release"),
+        (sealed("a", b"body").replace(b" 1 a", b" 3 a"), "its version 3 is not known to this release"),
         (sealed("a", b"body")[:-1] + b"Y", "its checksum is wrong"),
         (b"{}", "it does not begin as what a holds"),
     ],

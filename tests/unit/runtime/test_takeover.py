@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -84,12 +85,13 @@ def test_the_claim_is_durable_before_anything_is_done(tmp_path: Path) -> None:
 def test_what_an_overtaken_driver_still_wrote_is_not_gone_on_from(tmp_path: Path) -> None:
     """It lay in the store before the fence was seen; the driver that took over had not read it (I34)."""
     old, _ = driver(tmp_path)
+    shutil.copytree(tmp_path, elsewhere_at := tmp_path.with_name("elsewhere"))  # where nobody is fenced off
+    elsewhere = CheckpointStore(LocalStorage(elsewhere_at))
     old.write(1, {"x": record(1, 1)})
     driver(tmp_path)
-    elsewhere, _ = driver(tmp_path / "elsewhere")  # where nobody is fenced off
     elsewhere.write(1, {"x": record(2, 1)})
     elsewhere.write(1, {"x": record(3, 1)})
-    (tmp_path / "elsewhere" / "records" / "00000001-00000002").rename(tmp_path / "records" / "00000001-00000002")
+    (elsewhere_at / "records" / "00000001-00000002").rename(tmp_path / "records" / "00000001-00000002")
 
     with pytest.raises(FencedOff):
         old.write(1, {"x": record(3, 1)})
@@ -232,10 +234,12 @@ def test_a_store_that_knows_less_than_the_machine_is_not_gone_on_from(tmp_path: 
     assert seen is not None
 
     with pytest.raises(NotRestored, match=r"two knows nothing of the job, .* that one was one"):
-        seen.require(CheckpointStore(LocalStorage(tmp_path / "two")), "two")
+        seen.require(CheckpointStore(LocalStorage(tmp_path / "two")), "two", shared=False)
     with pytest.raises(NotRestored, match=r"one knows only driver 1 of the job, of which driver 2 has run here"):
-        seen.require(store, "one")
+        seen.require(store, "one", shared=False)
     driver(tmp_path / "one")
-    seen.require(store, "one")
-    seen.require(driver(tmp_path / "anew")[0], "one")
+    seen.require(store, "one", shared=False)
+    seen.require(anew := driver(tmp_path / "anew")[0], "one", shared=True)
+    with pytest.raises(NotRestored, match="one is of another job: its lineage is"):
+        seen.require(anew, "one", shared=False)
     assert Seen.of(None) is None and Seen.of({"steps": {}}) is None, "not begun here, or by an older version"
