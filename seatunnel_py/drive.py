@@ -158,7 +158,7 @@ class _Run:
         """The next incarnation; of a job that begins with a savepoint, from there."""
         plan = self.place.read(PLAN)
         if seen := Seen.of(plan):
-            seen.require(self.store, self._where, shared=self.shared is not None)
+            seen.require(self.store, self._where)
         elif plan is None and self.shared is None:
             require_no_records(self.store, f"{self.place.path / PLAN}.json")
         began_with = self.asked.get("savepoint")

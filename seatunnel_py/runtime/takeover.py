@@ -52,16 +52,15 @@ class Seen:
         except (KeyError, TypeError, ValueError) as error:
             raise NotRestored(f"plan.json does not say which store the job had: {worded(error)}", WAYS_ON) from error
 
-    def require(self, store: CheckpointStore, where: str, *, shared: bool) -> None:
-        """Raises NotRestored where the store knows less, or is another job's; a ``shared`` one may have been begun anew
-        by another machine."""
+    def require(self, store: CheckpointStore, where: str) -> None:
+        """Raises NotRestored where the store knows less, or is another job's. One that another machine has begun anew
+        looks the same: a person has to say so."""
         owner, lineage = store.owner()
         if lineage not in ("", self.lineage):
-            if shared:
-                return
             raise NotRestored(
                 f"{where} is of another job: its lineage is {lineage}, and that of the job here is {self.lineage}",
-                WAYS_ON,
+                "give the store back that the job had, or checkpoint.location its old value; where the job was begun "
+                "anew with --fresh on another machine, remove SEATUNNEL_HOME/jobs/ID here, and go on",
             )
         if owner >= self.driver:
             _require_journal(store, unit_journal.newest(store.storage, owner + 1)[0], self.driver)

@@ -227,19 +227,21 @@ def test_of_several_at_once_one_wins_each_number(tmp_path: Path) -> None:
 
 
 def test_a_store_that_knows_less_than_the_machine_is_not_gone_on_from(tmp_path: Path) -> None:
-    """Emptied, an older copy, or another place: what has arrived would be read again. Begun anew elsewhere: another
-    job, of which this machine knows nothing."""
+    """Emptied, an older copy, or another place: what has arrived would be read again. Begun anew elsewhere: a
+    person has to say so, for the store of another job looks the same."""
     store, first = driver(tmp_path / "one")
     seen = Seen.of({SEEN: {"lineage": first.lineage, "driver": 2, "where": "one"}})
     assert seen is not None
 
     with pytest.raises(NotRestored, match=r"two knows nothing of the job, .* that one was one"):
-        seen.require(CheckpointStore(LocalStorage(tmp_path / "two")), "two", shared=False)
+        seen.require(CheckpointStore(LocalStorage(tmp_path / "two")), "two")
     with pytest.raises(NotRestored, match=r"one knows only driver 1 of the job, of which driver 2 has run here"):
-        seen.require(store, "one", shared=False)
+        seen.require(store, "one")
     driver(tmp_path / "one")
-    seen.require(store, "one", shared=False)
-    seen.require(anew := driver(tmp_path / "anew")[0], "one", shared=True)
-    with pytest.raises(NotRestored, match="one is of another job: its lineage is"):
-        seen.require(anew, "one", shared=False)
+    seen.require(store, "one")
+    with pytest.raises(
+        NotRestored, match=r"one is of another job: its lineage is .*, and that of the job here is"
+    ) as it:
+        seen.require(driver(tmp_path / "anew")[0], "one")
+    assert "begun anew with --fresh on another machine" in (it.value.remedy or "")
     assert Seen.of(None) is None and Seen.of({"steps": {}}) is None, "not begun here, or by an older version"
