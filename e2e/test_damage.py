@@ -139,4 +139,4 @@ def test_p4_f1_checkpoints_of_another_job(fan_out: Scenario, folder: str) -> Non
     shutil.rmtree(place)
     shutil.copytree(fan_out.kept[1].home / place.relative_to(fan_out.place.home), place)
 
-    assert re.search("is of another job|is wrong|is of a driver|is lost", refused(fan_out, 0))
+    assert re.search("is of another job|is wrong|is of a driver|is lost|has lost the journal", refused(fan_out, 0))
