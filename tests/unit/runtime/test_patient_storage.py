@@ -120,4 +120,4 @@ def test_a_record_that_arrived_although_nobody_heard_so_is_written(tmp_path: Pat
     store.claim(1, {})
 
     assert len(clock) == 1
-    assert LocalStorage(tmp_path).get("claims/00000001") == sealed("claims/00000001", b"{}")
+    assert LocalStorage(tmp_path).get("claims/00000001") == sealed("claims/00000001", b"{}", "lineage")

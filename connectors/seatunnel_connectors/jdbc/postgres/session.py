@@ -317,9 +317,8 @@ _OURS = "inline_code_block"  # in a context: of what a job runs only our own gua
 
 def relation_of(error: Exception) -> str:
     """The table whose constraint a statement broke; empty where the server names none."""
-    if isinstance(error, psycopg.Error):
-        return error.diag.table_name or ""
-    return _details(error).get("PG_DIAG_TABLE_NAME", "")
+    named = error.diag.table_name if isinstance(error, psycopg.Error) else None
+    return named or _details(error).get("PG_DIAG_TABLE_NAME", "")
 
 
 def _details(error: Exception) -> dict[str, str]:

@@ -44,7 +44,8 @@ class ServerError(psycopg.Error):
         super().__init__(fields.get("M", "an error without a message"))
         self.sqlstate = fields.get("C")
         parts = {"PG_DIAG_MESSAGE_PRIMARY": str(self), "PG_DIAG_MESSAGE_DETAIL": fields.get("D", "")}
-        self.details = [*parts.items(), ("PG_DIAG_CONTEXT", fields.get("W", ""))]
+        parts |= {"PG_DIAG_CONTEXT": fields.get("W", ""), "PG_DIAG_TABLE_NAME": fields.get("t", "")}
+        self.details = [*parts.items()]
 
 
 class Stream:
