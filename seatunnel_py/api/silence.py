@@ -13,6 +13,14 @@ IDLE_SECONDS = 30  # without traffic, until the other end is asked whether it is
 PROBE_SECONDS = 10  # between such questions
 PROBES = 3  # without an answer: the connection is lost
 UNANSWERED_SECONDS = 60  # that data may go unacknowledged
+LIBPQ = {
+    "keepalives": 1,
+    "keepalives_idle": IDLE_SECONDS,
+    "keepalives_interval": PROBE_SECONDS,
+    "keepalives_count": PROBES,
+    "tcp_user_timeout": UNANSWERED_SECONDS * 1000,
+}
+"""The limits as parameters of libpq."""
 T = TypeVar("T")
 
 

@@ -50,11 +50,7 @@ def _limits(url: sa.URL, seconds: int) -> Mapping[str, Any]:
     """How long the client waits for the server, as far as the client knows such limits."""
     match url.drivername:
         case "postgresql+psycopg":
-            return {
-                "connect_timeout": CONNECT_SECONDS, "keepalives_idle": silence.IDLE_SECONDS,
-                "keepalives_interval": silence.PROBE_SECONDS, "keepalives_count": silence.PROBES,
-                "tcp_user_timeout": silence.UNANSWERED_SECONDS * 1000,
-            }  # fmt: skip
+            return {"connect_timeout": CONNECT_SECONDS, **silence.LIBPQ}
         case "mysql+pymysql" | "mariadb+pymysql":
             return {"connect_timeout": CONNECT_SECONDS, "read_timeout": seconds, "write_timeout": seconds}
         case _:

@@ -31,7 +31,6 @@ from seatunnel_py.api import (
     lock_timeout,
     silence,
 )
-from seatunnel_py.api.silence import IDLE_SECONDS, PROBE_SECONDS, PROBES, UNANSWERED_SECONDS
 
 CLIENT_CHECK_SECONDS = 5
 Statements = psycopg.Connection[tuple[Any, ...]]
@@ -99,8 +98,7 @@ def _conninfo(address: Address) -> str:
     words: dict[str, Any] = {
         "host": address.host, "port": address.port, "dbname": address.database or address.user or "postgres",
         "connect_timeout": address.connect_seconds, "application_name": "seatunnel", "client_encoding": "UTF8",
-        "keepalives": 1, "keepalives_idle": IDLE_SECONDS, "keepalives_interval": PROBE_SECONDS,
-        "keepalives_count": PROBES, "tcp_user_timeout": UNANSWERED_SECONDS * 1000,
+        **silence.LIBPQ,
     }  # fmt: skip
     if "hosts" in given:
         places = [place.rpartition(":") for place in given["hosts"].split(",")]
