@@ -33,17 +33,19 @@ def begin(home: Path, *more: str, here: bool = False) -> subprocess.Popen[str]:
 
 
 def through(process: subprocess.Popen[str], hole: BlackHole, arrived: Callable[[], int], everything: int) -> float:
-    """Open the hole in the midst of the rows, and close it; returns when. It closes early where the
-    job ends."""
+    """Open the hole in the midst of the rows, and close it; returns when. It stays open for its whole time, also where
+    the job ends meanwhile."""
     wait_alive(process, "the first rows", lambda: arrived() > 0, START_SECONDS_MAX)
     hole.swallow()
     assert arrived() < everything, "all rows were there before the hole"
-    until = time.monotonic() + HOLE_SECONDS
-    while time.monotonic() < until and process.poll() is None:
+    opened = time.monotonic()
+    ended = None
+    while (seconds := time.monotonic() - opened) < HOLE_SECONDS:
+        if ended is None and process.poll() is not None:
+            ended = seconds
         time.sleep(0.1)
-    early = ", for the job has ended" if process.poll() is not None else ""
-    print(f"the hole was open for {HOLE_SECONDS - (until - time.monotonic()):.0f} s{early}")
     hole.heal()
+    print(f"the hole was open for {seconds:.0f} s" + (f"; the job ended after {ended:.0f} s of it" if ended else ""))
     return time.monotonic()
 
 

@@ -11,6 +11,7 @@ No setting of the job stands on the command line: everybody on the machine can r
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import secrets
 import shutil
@@ -127,10 +128,8 @@ def _said_version(program: str) -> str:
 
 def start_jvm(request: JvmRequest) -> Jvm:
     """Start a JVM with Spark on its class path and wait until pyspark can connect to it."""
-    import pyspark
-
     java = find_java()
-    spark_home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
+    spark_home = Path(os.environ.get("SPARK_HOME") or _directory_of_pyspark())
     jars = sorted(str(path) for path in (spark_home / "jars").glob("*.jar"))
     # Jobs with queries load many classes more: they have an archive of their own.
     kind = "quick" if request.quick else "catalyst"
@@ -145,8 +144,22 @@ def start_jvm(request: JvmRequest) -> Jvm:
             process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=environment, start_new_session=True
             )
+        _import_pyspark()
         port, secret = _await(process, handshake, request.log)
     return Jvm(process, port, secret)
+
+
+def _directory_of_pyspark() -> Path:
+    """Found without importing it: the JVM starts first."""
+    spec = importlib.util.find_spec("pyspark")
+    if spec is None or spec.origin is None:
+        raise EngineError("pyspark is not installed", "install seatunnel-py anew with its dependencies")
+    return Path(spec.origin).parent
+
+
+def _import_pyspark() -> None:
+    """Takes a quarter of a second, while the JVM boots on another core."""
+    import pyspark  # noqa: F401
 
 
 def _fingerprint(java: Java, jars: list[str]) -> str:
