@@ -75,10 +75,10 @@ RECIPES: Mapping[str, Damaged] = {
         Damaged(
             _recipe("postgres shadow", PostgresTable("shadow"), source=_LARGE, env=f"parallelism = 2, {PER_SPLIT}")
         ),
-        Damaged(_recipe("postgres prepared", PostgresTable("prepared"), env="parallelism = 1"), 0.4, anew=True),
-        Damaged(_recipe("mariadb", MariadbTable()), 0.4, anew=True),
-        Damaged(_recipe("mariadb staged", MariadbTable(once=True)), 0.4, anew=True),
-        Damaged(_recipe("mariadb shadow", MariadbTable(shadow=True)), 0.4, anew=True),
+        Damaged(_recipe("postgres prepared", PostgresTable("prepared"), env="parallelism = 1"), 0.2, anew=True),
+        Damaged(_recipe("mariadb", MariadbTable()), 0.2, anew=True),
+        Damaged(_recipe("mariadb staged", MariadbTable(once=True)), 0.2, anew=True),
+        Damaged(_recipe("mariadb shadow", MariadbTable(shadow=True)), 0.2, anew=True),
         Damaged(_recipe("kafka", KafkaTopic()), 0.1, anew=True),
     )
 }

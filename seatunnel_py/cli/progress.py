@@ -14,7 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from seatunnel_py.cli.numbers import count, percent, seconds, size
+from seatunnel_py.cli.numbers import count, percent, seconds, size, tables
 from seatunnel_py.cli.safe_console import make_safe
 from seatunnel_py.cli.terminal import say
 from seatunnel_py.errors import first_line
@@ -78,7 +78,7 @@ class _Moving:
     bytes: int = 0
 
     def cells(self, now: float) -> tuple[str, ...]:
-        rate = f"{count(self.rows / max(now - self.since, 1e-6))} rows/s"
+        rate = _rate(self.rows, now - self.since)
         done = percent(self.before + self.rows, self.expected)
         return f"{count(self.rows)} rows", done, rate, size(self.bytes)
 
@@ -198,11 +198,11 @@ class _View:
         elapsed = max(time.monotonic() - self.started, 1e-6)
         ended = sum(number for state, number in self.states.items() if state.ended)
         failed = self.states[TableState.FAILED] + self.states[TableState.ISOLATED]
-        text = f"{ended}/{self.tables} tables"
+        text = f"{ended}/{tables(self.tables)}"
         if failed:
             text += f" ({failed} failed)"
         parts = [text, f"{count(self.rows)} rows", self._percent()]
-        parts += [f"{count(self.rows / elapsed)} rows/s", size(self.bytes), self._left(elapsed)]
+        parts += [_rate(self.rows, elapsed), size(self.bytes), self._left(elapsed)]
         return "  ".join(filter(None, parts))
 
     def _percent(self) -> str:
@@ -257,13 +257,19 @@ class _Plain:
             say(line.plain, err=True)
         now = time.monotonic()
         if isinstance(event, JobStarted):
-            self._tell(f"job {event.job_id}: {len(event.tables)} table{'s' * (len(event.tables) != 1)}")
+            self._last = now
+            self._tell(f"job {event.job_id}: {tables(len(event.tables))}")
         elif now - self._last > PLAIN_EVERY_SECONDS and self._view.tables:
             self._last = now
             self._tell(self._view.summary)
 
     def _tell(self, text: str) -> None:
         say(text, err=True)
+
+
+def _rate(rows: int, elapsed: float) -> str:
+    """Nothing before the first rows: no rate is measured yet."""
+    return f"{count(rows / max(elapsed, 1e-6))} rows/s" if rows else ""
 
 
 def _said(event: NothingMoved | ChangesAnnounced | RequestAnswered | StoreAway) -> Text:

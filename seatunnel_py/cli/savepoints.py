@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.cli.known import Where
+from seatunnel_py.cli.numbers import tables
 from seatunnel_py.cli.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError
 
@@ -24,7 +25,7 @@ def listing(where: Where, *, as_json: bool) -> int:
         say("there is no savepoint; `seatunnel jobs savepoint JOB` takes one of a running job")
     for one in found:
         taken = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(one["taken"]))
-        say(f"{one['name']:40} {taken}  job {one['job_id']}, {one['tables']} tables  {one['damaged']}".rstrip())
+        say(f"{one['name']:40} {taken}  job {one['job_id']}, {tables(one['tables'])}  {one['damaged']}".rstrip())
     return ExitCode.SUCCESS
 
 

@@ -91,7 +91,7 @@ def _summary_lines(
         of = "all" if times == paths else f"{times} of {paths}"
         yield f"  guarantee  {of}: {guarantee}{f': {why}' if why else ''}"
     for (action, target), times in effects.items():
-        yield f"  effect     {action} {target} (for {times} tables)"
+        yield f"  effect     {action} {target} (for {_counted(times, 'table')})"
 
 
 def _counted(number: int, word: str, words: str = "") -> str:

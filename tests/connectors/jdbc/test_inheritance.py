@@ -9,7 +9,7 @@ import pytest
 from seatunnel_py import app
 from seatunnel_py.plan import explain
 from tests.connectors.jdbc.conftest import PostgresPlace
-from tests.connectors.jdbc.test_rows_there import ALL, run
+from tests.connectors.jdbc.test_rows_there import ALL, run, there
 from tests.connectors.jdbc.test_target_names import job
 
 
@@ -78,3 +78,19 @@ def test_an_heir_that_nobody_reads_is_named(family: PostgresPlace, tmp_path: Pat
         (3,),
         (4,),
     ]
+
+
+def test_a_target_is_emptied_without_its_heirs(family: PostgresPlace, tmp_path: Path) -> None:
+    """DROP_DATA is about the target table: rows of tables that inherit from it are neither counted nor removed."""
+    family.db.execute(
+        "CREATE TABLE b.log (id int, v text, extra int); INSERT INTO b.log VALUES (90, 'old');"
+        "CREATE TABLE b.heir () INHERITS (b.log); INSERT INTO b.heir VALUES (91, 'heir'), (92, 'heir')"
+    )
+    sink = family.sink(table="b.log", enable_upsert=False, data_save_mode="DROP_DATA")
+
+    receipt = run(tmp_path, job(tmp_path, family.source(table_path="a.grandchild"), ("Jdbc", sink)))
+
+    assert receipt.exit_code == 0, receipt
+    assert there(receipt) == {"grandchild": "replaced (1 row there)"}
+    assert family.rows("SELECT id FROM ONLY b.log") == [(4,)]
+    assert family.rows("SELECT id FROM b.heir ORDER BY id") == [(91,), (92,)]

@@ -353,7 +353,7 @@ def _effects(
             finish += ddl.indexes(load.schema, load.into, table, names, key, load.table) if index else []
             finish += [*ddl.comments(load.schema, load.into, table, names), *extra]
     if chosen.truncate:
-        statement = f"TRUNCATE TABLE {relation}"
+        statement = f"TRUNCATE TABLE {target.own_rows}"
         effects.append(Effect("truncate table", shown, statement, destructive=True))
         before.append(ddl.only_if(load.schema, load.table, f"pg_relation_filenode(c.oid) = {target.file}", statement))
     if chosen.custom:

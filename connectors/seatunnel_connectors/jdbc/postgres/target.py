@@ -87,6 +87,12 @@ class Target:
     def has_rows(self) -> bool:
         return self.counted > 0
 
+    @property
+    def own_rows(self) -> str:
+        """The table without the rows of tables that inherit from it: those are not this target's. In statements."""
+        relation = quote(self.schema, self.table)
+        return f"ONLY {relation}" if self.kind == "r" else relation
+
 
 def look(db: Statements, schema: str, table: str) -> Target:
     """What stands at that name now."""
@@ -102,7 +108,7 @@ def look(db: Statements, schema: str, table: str) -> Target:
 def _more(db: Statements, seen: Target) -> Target:
     found = catalog.FoundTable(seen.oid, seen.schema, seen.table, seen.kind, -1, 0, 0, True)
     catalog.fill_columns(db, [found])
-    counted = counting(quote(seen.schema, seen.table)).replace("%", "%%")  # a name may hold one
+    counted = counting(seen.own_rows).replace("%", "%%")  # a name may hold one
     row = db.execute(_MORE.format(counted).encode(), {"oid": seen.oid}).fetchone()
     assert row is not None
     counted, estimate, filled, generated, dependents, changes_rows, checks = row
