@@ -20,7 +20,7 @@ from e2e.damage.cases import Outcome, Verdict, case
 from e2e.damage.recipes import RECIPES, SCENARIOS
 from e2e.damage.scenarios import scenario
 
-CHUNK = 100
+CHUNK = 400
 """Cases of one process: whatever a restore leaves behind in it ends with it."""
 SHARED = Path("/dev/shm")
 
