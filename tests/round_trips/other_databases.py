@@ -103,12 +103,13 @@ class Mariadb(Database):
 
 
 def _compared(kind: str) -> str:
-    """The value column as it is compared: a number without the zeros that a column only shows, all else by bytes."""
+    """The value column as it is compared: a number without the zeros that a column only shows and with all digits that
+    a FLOAT has beside the six that are shown, all else by bytes."""
     if kind.startswith(("tinyint", "smallint", "mediumint", "int", "bigint")) or "zerofill" in kind or kind == "bit(1)":
         return "CAST(v + 0 AS CHAR)"
     if kind.startswith(("char", "varchar", "enum", "set")) or "text" in kind:
         return "CAST(CONVERT(v USING utf8mb4) AS BINARY)"  # the text, in whatever character set
-    return "CAST(v AS CHAR)" if kind.startswith(("float", "double")) else "CAST(v AS BINARY)"
+    return "CAST(CAST(v AS DOUBLE) AS CHAR)" if kind.startswith(("float", "double")) else "CAST(v AS BINARY)"
 
 
 def _value(text: str | None, kind: Kind) -> Any:

@@ -159,3 +159,18 @@ def test_rows_without_a_counterpart_are_set_aside_where_the_job_allows_it(maria:
     assert [row for one in good for row in one.data["id"].to_pylist()] == [1, 5]  # type: ignore[union-attr]
     assert isinstance(rejected, Rejected) and rejected.end and rejected.end.value == {"after": 5}
     assert len(rejected.reasons) == 3 and "column 't' holds 25:00:00" in rejected.reasons[1]
+
+
+def test_digits_that_a_column_only_shows_are_named(maria: MariadbPlace) -> None:
+    """The number is the same; ``float(7,3)`` shows 1234.567 where ``float`` shows 1234.57."""
+    maria.run(
+        "CREATE TABLE a.t (id int PRIMARY KEY, f float(7,3), d double(12,2), plain float)",
+        "INSERT INTO a.t VALUES (1, 1234.567, 1234567890.10, 1234.567), (2, 0.5, -0.01, 0.1), (3, NULL, NULL, NULL)",
+    )
+
+    [copied] = copy_tables(maria.source(table_path="a.t"), maria.sink(table="made"))
+
+    exact = "SELECT id, CAST(f AS DOUBLE), CAST(d AS DOUBLE), CAST(plain AS DOUBLE) FROM {} ORDER BY id"
+    assert maria.rows(exact.format("b.made")) == maria.rows(exact.format("a.t"))
+    named = conversions_of(copied.table.schema, copied.setup.conversions)
+    assert {("f", "float(7,3)"), ("d", "double(12,2)")} <= {(one.column, one.source) for one in named}

@@ -55,7 +55,9 @@ def read_as(name: str, full: str, options: JdbcSourceOptions, *, zero_dates_are_
     if data in ("decimal", "numeric", "dec", "fixed"):
         return Reading(decimal(first or 10, numbers(full)[1]), "CAST({0} AS CHAR)", _zerofill(full))
     if data in ("float", "double", "real"):
-        return Reading(DataType(Kind.FLOAT if data == "float" else Kind.DOUBLE), said=_zerofill(full))
+        # The digits of ``float(7,3)`` are how the server shows a number; a target without them shows it otherwise.
+        said = full if numbers(full) != (0, 0) else _zerofill(full)
+        return Reading(DataType(Kind.FLOAT if data == "float" else Kind.DOUBLE), said=said)
     if data in _TEXTS:
         return Reading(DataType(Kind.STRING), said=full if data in ("enum", "set") else "")
     if data in _AS_TEXT:
