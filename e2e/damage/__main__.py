@@ -76,7 +76,9 @@ def campaign(count: int, journal: Path, only: str, jobs: int) -> int:
 
 def chunk(recipe: str, store: str, seeds: range, journal: Path) -> None:
     """Cases of one scenario, in this process."""
-    root = Path(tempfile.mkdtemp(prefix="damage-", dir=SHARED if SHARED.is_dir() else None))
+    if SHARED.is_dir():
+        tempfile.tempdir = str(SHARED)  # the servers' files too: a database is put back for each case
+    root = Path(tempfile.mkdtemp(prefix="damage-"))
     lane = Lane()
     try:
         one = scenario(recipe, store, root, lane)
