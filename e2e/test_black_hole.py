@@ -73,7 +73,8 @@ def test_postgresql_falls_silent(tmp_path: Path, databases: Databases, end: str,
 
 @only_long
 def test_a_unit_that_hangs_in_native_code_is_lost_with_its_worker(tmp_path: Path, databases: Databases) -> None:
-    """P4-F5: a connection of ADBC cannot be cut from another thread. Spark ends the process, and gives another one."""
+    """P4-F5: a connection of ADBC cannot be cut from another thread. Spark ends the process, and gives another one. A
+    hole of 60 s would end just when a unit is given up by default."""
     out = tmp_path / "out"
     with databases.connect(databases.source) as db:
         db.execute("CREATE TABLE orders (id bigint PRIMARY KEY, v text)")
@@ -82,7 +83,7 @@ def test_a_unit_that_hangs_in_native_code_is_lost_with_its_worker(tmp_path: Path
         url = behind(databases.server.jdbc_url(databases.source), databases.server.port, hole)
         write_job(
             tmp_path,
-            f"""{ENV}
+            f"""{ENV if SHORT else ENV.replace("env {", "env { unit.stall-seconds = 30,", 1)}
             source {{ Jdbc {{ url = "{url}", user = postgres, partition_column = id, partition_num = 20,
                               table_path = "{databases.source}.public.orders" }} }}
             sink {{ LocalFile {{ path = "{out}", file_format_type = json }} }}""",
