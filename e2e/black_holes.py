@@ -39,13 +39,14 @@ def through(process: subprocess.Popen[str], hole: BlackHole, arrived: Callable[[
     hole.swallow()
     assert arrived() < everything, "all rows were there before the hole"
     opened = time.monotonic()
-    ended = None
+    ended_after = None
     while (seconds := time.monotonic() - opened) < HOLE_SECONDS:
-        if ended is None and process.poll() is not None:
-            ended = seconds
+        if ended_after is None and process.poll() is not None:
+            ended_after = seconds
         time.sleep(0.1)
     hole.heal()
-    print(f"the hole was open for {seconds:.0f} s" + (f"; the job ended after {ended:.0f} s of it" if ended else ""))
+    ending = "" if ended_after is None else f"; the job ended after {ended_after:.0f} s of it"
+    print(f"the hole was open for {seconds:.0f} s{ending}")
     return time.monotonic()
 
 

@@ -195,7 +195,7 @@ class _View:
 
     @property
     def summary(self) -> str:
-        elapsed = max(time.monotonic() - self.started, 1e-6)
+        elapsed = time.monotonic() - self.started
         ended = sum(number for state, number in self.states.items() if state.ended)
         failed = self.states[TableState.FAILED] + self.states[TableState.ISOLATED]
         text = f"{ended}/{tables(self.tables)}"

@@ -144,7 +144,8 @@ def start_jvm(request: JvmRequest) -> Jvm:
             process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=environment, start_new_session=True
             )
-        _import_pyspark()
+        import pyspark  # noqa: F401 - takes a quarter of a second, while the JVM boots on another core
+
         port, secret = _await(process, handshake, request.log)
     return Jvm(process, port, secret)
 
@@ -155,11 +156,6 @@ def _directory_of_pyspark() -> Path:
     if spec is None or spec.origin is None:
         raise EngineError("pyspark is not installed", "install seatunnel-py anew with its dependencies")
     return Path(spec.origin).parent
-
-
-def _import_pyspark() -> None:
-    """Takes a quarter of a second, while the JVM boots on another core."""
-    import pyspark  # noqa: F401
 
 
 def _fingerprint(java: Java, jars: list[str]) -> str:
