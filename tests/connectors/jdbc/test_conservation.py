@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 
+import psycopg
 import pyarrow as pa
 import pytest
 
+from seatunnel_connectors.jdbc.postgres import staged
 from seatunnel_py.api import (
+    BadRows,
     Batch,
     CommitContext,
     FatalError,
@@ -165,6 +168,57 @@ def test_a_shadow_of_postgresql_that_has_lost_rows_does_not_take_the_targets_pla
     assert "no row of this run is visible in b.new" in lost.value.remedy
     assert pg.rows("SELECT to_regclass('b.new')") == [(None,)]
     assert pg.rows("SELECT count(*) FROM b.seatunnel_ledger") == [(0,)]
+
+
+@pytest.mark.postgres
+def test_a_row_that_was_added_to_a_shadow_is_named_even_where_it_breaks_the_key(pg: PostgresPlace) -> None:
+    shadow = Shadow(pg)
+    pieces = [shadow.stage("u1", 1, 2), shadow.stage("u2", 3, 4)]
+    pg.db.execute(f"INSERT INTO b.\"{shadow.into}\" VALUES (1, 'x')".encode())
+
+    with pytest.raises(NoWayOn, match="4 rows were staged in .*, and 5 rows were found there"):
+        shadow.commit(*pieces)
+
+
+@pytest.mark.postgres
+def test_a_key_that_is_there_twice_in_a_shadow_is_refused_by_the_key(pg: PostgresPlace) -> None:
+    shadow = Shadow(pg)
+    pieces = [shadow.stage("u1", 1, 2), shadow.stage("u2", 3, 2)]
+
+    with pytest.raises(BadRows, match=r"Key \(id\)=\(2\) is duplicated"):
+        shadow.commit(*pieces)
+
+
+@pytest.mark.postgres
+def test_a_deleted_row_that_an_older_snapshot_still_sees_is_lost(pg: PostgresPlace) -> None:
+    """Building the key indexes such a row, so that the index alone counts it."""
+    shadow = Shadow(pg)
+    pieces = [shadow.stage("u1", 1, 2), shadow.stage("u2", 3, 4)]
+    with psycopg.connect(pg.url.removeprefix("jdbc:"), user="postgres") as other:
+        other.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        other.execute("SELECT 1")
+        pg.db.execute(f'DELETE FROM b."{shadow.into}" WHERE id = 3'.encode())
+
+        with pytest.raises(NoWayOn, match="4 rows were staged in .*, and 3 of them were found there"):
+            shadow.commit(*pieces)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("rows", [1, 5000])
+def test_building_the_key_of_a_shadow_counts_its_rows(
+    pg: PostgresPlace, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are read once: the commit of a new table waits for no count of its own."""
+
+    def never(*_: object) -> int:
+        raise AssertionError("the rows were counted once more")
+
+    monkeypatch.setattr(staged, "count", never)
+    shadow = Shadow(pg)
+
+    shadow.commit(shadow.stage("u1", *range(rows)))
+
+    assert pg.rows("SELECT count(*) FROM b.new") == [(rows,)]
 
 
 @pytest.mark.mariadb

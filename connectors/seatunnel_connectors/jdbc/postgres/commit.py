@@ -1,6 +1,5 @@
-"""Finishing: the key and indexes of a shadow are made last, then it takes the target's name; what units have staged is
-added to the target; all in the transaction that writes the ledger. Where units write to the target itself only the
-ledger is left to be written."""
+"""Finishing: a shadow takes the target's name, or what units have staged is added to the target, in the transaction
+that writes the ledger. Where units write to the target itself only the ledger is left to be written."""
 
 from __future__ import annotations
 
@@ -11,18 +10,14 @@ from typing import cast
 import psycopg
 
 from seatunnel_connectors.jdbc import crash_points
-from seatunnel_connectors.jdbc.postgres import ddl, prepared, staged, sweeping
+from seatunnel_connectors.jdbc.postgres import prepared, shadow, staged, sweeping
 from seatunnel_connectors.jdbc.postgres.bookkeeping import fenced_off, keep
 from seatunnel_connectors.jdbc.postgres.entries import entry_of
 from seatunnel_connectors.jdbc.postgres.ledger import LEDGER, Books
-from seatunnel_connectors.jdbc.postgres.merge import on_conflict
 from seatunnel_connectors.jdbc.postgres.plan import PREPARED, SHADOW, STAGED, TABLE, Load, load_of
-from seatunnel_connectors.jdbc.postgres.session import Statements, explained, literal, quote, statements
+from seatunnel_connectors.jdbc.postgres.session import Statements, explained, statements
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import CommitContext, Committer, FatalError, NoWayOn, Piece, SinkCommit, TableSchema
-
-# For building indexes: enough that a few million keys are sorted in memory.
-_MEMORY = "SET LOCAL maintenance_work_mem = '256MB'; SET LOCAL max_parallel_maintenance_workers = 2"
 
 
 class PostgresCommitter(Committer):
@@ -90,8 +85,7 @@ class PostgresCommitter(Committer):
             self._drop_all(db, load, books)
         if load.how == SHADOW and final:
             self._nothing_else(db, load, books)
-            self._all_in_shadow(db, load, books)
-            self._finish(db, load)
+            shadow.finish(db, load, self._staged_rows(db, books))
             db.execute(books.forget_pieces().encode())
 
     def _drop_all(self, db: Statements, load: Load, books: Books) -> None:
@@ -183,65 +177,10 @@ class PostgresCommitter(Committer):
                 load.begin_anew,
             )
 
-    def _all_in_shadow(self, db: Statements, load: Load, books: Books) -> None:
-        """LOST where the shadow holds other rows than its units have written. Counting sets what building the indexes
-        would have to set, so that it costs little."""
+    def _staged_rows(self, db: Statements, books: Books) -> int:
         row = db.execute(books.staged_rows().encode()).fetchone()
         assert row is not None
-        there = db.execute("SELECT to_regclass(%s) IS NOT NULL", [quote(load.schema, load.into)]).fetchone()
-        found = staged.count(db, load, load.into) if there == (True,) else 0
-        if there != (True,) or found != row[0]:
-            raise staged.lost(load, load.into, row[0], found)
-
-    def _finish(self, db: Statements, load: Load) -> None:
-        """Key and indexes, then the name. Whoever made a table of that name in the meantime keeps it: the rows are
-        then added to it."""
-        shadow = quote(load.schema, load.into)
-        # Two sinks of one run may want the same name at the same time.
-        db.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{load.schema}.{load.table}"])
-        taken = db.execute(
-            "SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
-            "WHERE n.nspname = %s AND c.relname = %s",
-            [load.schema, load.table],
-        ).fetchone()
-        if taken is not None:
-            self._add(db, load)
-            return
-        db.execute(_MEMORY.encode())
-        pkey = ddl.cut(load.into, "_pkey")
-        if load.key:
-            db.execute(
-                f"ALTER TABLE {shadow} ADD CONSTRAINT {quote(pkey)} PRIMARY KEY ({ddl.listed(load.key)})".encode()
-            )
-        for statement in load.finish:
-            db.execute(statement.encode())
-        last = [
-            f"ALTER TABLE {shadow} RESET (autovacuum_enabled)",
-            f"ALTER TABLE {shadow} RENAME TO {quote(load.table)}",
-        ]
-        db.execute("; ".join(last).encode())
-        if load.key:
-            self._name_key(db, load, pkey)
-
-    def _name_key(self, db: Statements, load: Load, pkey: str) -> None:
-        """The key gets the name that CREATE TABLE would have given it, where that is free."""
-        wanted = ddl.cut(load.table, "_pkey")
-        free = db.execute(f"SELECT to_regclass({literal(quote(load.schema, wanted))}) IS NULL".encode()).fetchone()
-        if free and free[0]:
-            db.execute(
-                f"ALTER TABLE {quote(load.schema, load.table)} "
-                f"RENAME CONSTRAINT {quote(pkey)} TO {quote(wanted)}".encode()
-            )
-
-    def _add(self, db: Statements, load: Load) -> None:
-        """Another sink of this run (several upstream tables, one target) was first with the name."""
-        names = ddl.listed(column.name for column in load.columns)
-        conflict = on_conflict(load) if load.key and load.upsert else ""
-        shadow = quote(load.schema, load.into)
-        db.execute(
-            f"INSERT INTO {quote(load.schema, load.table)} AS t ({names}) SELECT {names} FROM {shadow}{conflict}; "
-            f"DROP TABLE {shadow}".encode()
-        )
+        return int(row[0])
 
 
 def _make(db: Statements, ends: Iterable[tuple[Load, CommitContext, Sequence[Piece]]]) -> None:
