@@ -21,6 +21,7 @@ All are picklable: they travel from workers to the driver as they are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from seatunnel_py.redaction import masked_text
@@ -159,12 +160,23 @@ class FatalError(PluginError):
 class BadRows(FatalError):
     """Some of the rows are at fault and not the table (a value that does not fit, a rule that is broken): where the job
     allows bad rows, the engine finds them and sets them aside. ``row``, where it is known, is the number of the first
-    bad one from 0, in a transform's batch, or among all rows that a writer was given: it saves the search."""
+    bad one from 0, in a transform's batch, or among all rows that a writer was given: it saves the search.
+    ``others``: bad rows behind it and their messages, where the writer went on and all rows between have passed."""
 
-    def __init__(self, message: str, remedy: str = "", row: int | None = None) -> None:
+    def __init__(
+        self, message: str, remedy: str = "", row: int | None = None, others: Sequence[tuple[int, str]] = ()
+    ) -> None:
         super().__init__(message, remedy)
         self.row = row
-        self.args = (self.message, self.remedy, row)
+        self.others = tuple((at, masked_text(text)) for at, text in others)
+        self.args = (self.message, self.remedy, row, self.others)
+
+    def shifted(self, rows: int) -> BadRows:
+        """The same of rows that have ``rows`` others before them."""
+        if self.row is None:
+            return self
+        others = [(row + rows, message) for row, message in self.others]
+        return BadRows(self.message, self.remedy, self.row + rows, others)
 
 
 class NoWayOn(FatalError):

@@ -2,8 +2,8 @@
 
 Rules. (1) Rows are numbered in their order, and tried in it. (2) What is found is complete: the rows that are left
 pass, alone and, after ``conflicts``, together. (3) Of two rows that exclude one another the later one is bad.
-(4) Trials are bounded: about 2 k (log2(n / k) + 2) for k bad rows of n, or k + 1 where a refusal names its row; more
-bad rows than are allowed end the search.
+(4) Trials are bounded: about 2 k (log2(n / k) + 2) for k bad rows of n, or k + 1 where a refusal names its row, fewer
+where it names several; more bad rows than are allowed end the search.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Fault:
     """Why a row is bad: which step refused it, in its own words. ``at``: which of the rows that were tried it is, where
-    that is known; those before it have passed."""
+    that is known; those before it have passed. ``others``: further bad rows in their order, with the words, where all
+    rows between have passed."""
 
     step: str
     error: str
     at: int | None = None
+    others: tuple[tuple[int, str], ...] = ()
 
 
 Refusal = Callable[[Sequence[int]], Fault | None]
@@ -44,7 +46,7 @@ def faults(rows: int, refused: Refusal, most: int) -> dict[int, Fault]:
 
 def conflicts(rows: Sequence[int], refused: Refusal, most: int) -> dict[int, Fault]:
     """The rows that pass by themselves but not behind the rows before them, such as a second row of one key. Each costs
-    log2(n) trials of all the rows before it. Raises TooManyFaults."""
+    log2(n) trials of all the rows before it, unless a refusal names it. Raises TooManyFaults."""
     search = _Search(refused, most)
     search.together(rows)
     return search.found
@@ -61,9 +63,8 @@ class _Search:
             if fault.at is None and len(rows) > 1:
                 self._halves(rows)
                 return
-            at = fault.at or 0
-            self._add(rows[at], fault)
-            rows = rows[at + 1 :]
+            last = self._add(rows, fault.at or 0, fault)
+            rows = rows[last + 1 :]
 
     def _halves(self, rows: Sequence[int]) -> None:
         before, middle = len(self.found), len(rows) // 2
@@ -83,10 +84,16 @@ class _Search:
                     passing = middle + 1
                 else:
                     bad, fault = middle if reason.at is None else reason.at, reason
-            self._add(left.pop(bad), fault)
-            passing = bad
+            last = self._add(left, bad, fault)
+            before = len(left)
+            left = [row for row in left if row not in self.found]
+            passing = last + 1 - (before - len(left))
 
-    def _add(self, row: int, fault: Fault) -> None:
-        self.found[row] = Fault(fault.step, fault.error)
-        if len(self.found) > self._most:
-            raise TooManyFaults(self.found)
+    def _add(self, rows: Sequence[int], at: int, fault: Fault) -> int:
+        """The bad rows of one refusal; the place of the last one."""
+        bad = [(at, fault.error), *fault.others]
+        for place, error in bad:
+            self.found[rows[place]] = Fault(fault.step, error)
+            if len(self.found) > self._most:
+                raise TooManyFaults(self.found)
+        return bad[-1][0]

@@ -152,12 +152,13 @@ def _fault(trial: Flow, error: Exception, rows: Sequence[int]) -> Fault:
     in its batch, a writer among all."""
     if not isinstance(error, BadRows):
         return Fault(trial.step, str(error))
-    at, steps = error.row, trial.chain.transforms
-    if at is not None and trial.step in {bound.step for bound in steps}:
-        at += trial.before
+    steps = trial.chain.transforms
+    if trial.step in {bound.step for bound in steps}:
+        error = error.shifted(trial.before)
+    bad = [] if error.row is None else [(error.row, error.message), *error.others]
     alike = all(isinstance(bound, ChainTransform) and bound.cardinality is Cardinality.ONE_TO_ONE for bound in steps)
-    known = at is not None and at < len(rows) and alike and len(trial.chain.sinks) == 1
-    return Fault(trial.step, error.message, at if known else None)
+    known = bad and bad[-1][0] < len(rows) and alike and len(trial.chain.sinks) == 1
+    return Fault(trial.step, error.message, error.row, error.others) if known else Fault(trial.step, error.message)
 
 
 def _head(chain: Chain) -> str:

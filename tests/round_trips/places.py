@@ -126,7 +126,7 @@ class Topics(Place):
 
     def sink(self) -> str:
         topic = f"round{self.rounds}.${{table_name}}"
-        return f'Kafka {{ {self.connection()}, topic = "{topic}", format = {self.format}, semantics = AT_LEAST_ONCE }}'
+        return f'Kafka {{ {self.connection()}, topic = "{topic}", format = {self.format}, semantics = EXACTLY_ONCE }}'
 
     def source(self, types: Mapping[str, str]) -> str:
         configs = [{**self.config(table, dtype), "format": self.format} for table, dtype in types.items()]

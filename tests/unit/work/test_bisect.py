@@ -17,23 +17,38 @@ ANY_NUMBER = 10**9
 class Target:
     """Refuses rows that are bad, and a row whose key came before; counts how often it was asked."""
 
-    def __init__(self, bad: frozenset[int] = frozenset(), keys: Sequence[int] = (), *, names_row: bool = False) -> None:
+    def __init__(
+        self,
+        bad: frozenset[int] = frozenset(),
+        keys: Sequence[int] = (),
+        *,
+        names_row: bool = False,
+        names_all: int = 0,
+    ) -> None:
         self.bad = bad
         self.keys = keys
-        self.names_row = names_row
+        self.names_row = names_row or bool(names_all)
+        self.names_all = names_all
         self.trials = 0
 
     def __call__(self, rows: Sequence[int]) -> Fault | None:
+        """A target that names all bad rows does so block by block: it does not look at the blocks behind."""
         self.trials += 1
         seen: set[int] = set()
+        refused: list[tuple[int, str]] = []
         for at, row in enumerate(rows):
+            if refused and (not self.names_all or at % self.names_all == 0):
+                break
             if row in self.bad:
-                return Fault("sink", f"{row} is bad", at if self.names_row else None)
-            if self.keys and self.keys[row] in seen:
-                return Fault("sink", f"{row} is there", at if self.names_row else None)
-            if self.keys:
+                refused.append((at, f"{row} is bad"))
+            elif self.keys and self.keys[row] in seen:
+                refused.append((at, f"{row} is there"))
+            elif self.keys:
                 seen.add(self.keys[row])
-        return None
+        if not refused:
+            return None
+        (at, words), *others = refused
+        return Fault("sink", words, at if self.names_row else None, tuple(others))
 
 
 @given(st.integers(0, 3000).flatmap(lambda n: st.tuples(st.just(n), st.frozensets(st.integers(0, max(0, n - 1))))))
@@ -62,10 +77,30 @@ def test_a_refusal_that_names_its_row_saves_the_search(rows: int, bad: frozenset
     assert target.trials <= len(found) + 1
 
 
-@given(st.lists(st.integers(0, 20), max_size=60), st.booleans())
-def test_of_rows_that_exclude_one_another_the_first_stays(keys: list[int], names_row: bool) -> None:
+@given(st.integers(1, 3000), st.frozensets(st.integers(0, 2999)), st.integers(1, 1000))
+def test_a_refusal_that_names_all_its_rows_costs_one_trial(rows: int, bad: frozenset[int], block: int) -> None:
+    """One for each block, at most, and none for each bad row."""
+    target = Target(bad, names_all=block)
+
+    found = faults(rows, target, ANY_NUMBER)
+
+    wanted = sorted(row for row in bad if row < rows)
+    assert list(found.items()) == [(row, Fault("sink", f"{row} is bad")) for row in wanted]
+    assert target.trials <= min(len(wanted), rows // block + 1) + 1
+
+
+def test_thousands_of_rows_whose_keys_are_there_cost_a_few_trials() -> None:
+    """A topic that holds every row twice, into a table with a key."""
+    target = Target(keys=[*range(10_000), *range(10_000)], names_all=20_000)
+
+    assert list(conflicts(range(20_000), target, ANY_NUMBER)) == [*range(10_000, 20_000)]
+    assert target.trials == 2
+
+
+@given(st.lists(st.integers(0, 20), max_size=60), st.booleans(), st.integers(0, 30))
+def test_of_rows_that_exclude_one_another_the_first_stays(keys: list[int], names_row: bool, names_all: int) -> None:
     """What is left passes together, and no row went that was the first of its key."""
-    target = Target(keys=keys, names_row=names_row)
+    target = Target(keys=keys, names_row=names_row, names_all=names_all)
 
     found = conflicts(range(len(keys)), target, ANY_NUMBER)
 
@@ -73,10 +108,12 @@ def test_of_rows_that_exclude_one_another_the_first_stays(keys: list[int], names
     assert target([row for row in range(len(keys)) if row not in found]) is None
 
 
-@given(st.lists(st.integers(0, 30), max_size=60), st.frozensets(st.integers(0, 59)), st.booleans())
-def test_both_searches_together_leave_what_passes(keys: list[int], bad: frozenset[int], names_row: bool) -> None:
+@given(st.lists(st.integers(0, 30), max_size=60), st.frozensets(st.integers(0, 59)), st.booleans(), st.integers(0, 30))
+def test_both_searches_together_leave_what_passes(
+    keys: list[int], bad: frozenset[int], names_row: bool, names_all: int
+) -> None:
     """Bad rows of both kinds: a second row of a key is bad, unless the first one was."""
-    target = Target(bad, keys, names_row=names_row)
+    target = Target(bad, keys, names_row=names_row, names_all=names_all)
 
     found = faults(len(keys), target, ANY_NUMBER)
     found |= conflicts([row for row in range(len(keys)) if row not in found], target, ANY_NUMBER)

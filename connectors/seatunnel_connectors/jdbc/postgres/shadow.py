@@ -65,9 +65,7 @@ def _add_key(db: Statements, load: Load, pkey: str, rows: int) -> None:
     relation = quote(load.schema, load.into)
     db.execute(b"SAVEPOINT key")
     try:
-        db.execute(
-            f"ALTER TABLE {relation} ADD CONSTRAINT {quote(pkey)} PRIMARY KEY ({ddl.listed(load.key)})".encode()
-        )
+        db.execute(f"ALTER TABLE {relation} ADD CONSTRAINT {quote(pkey)} PRIMARY KEY ({ddl.listed(load.key)})".encode())
     except psycopg.errors.IntegrityError:
         db.execute(b"ROLLBACK TO SAVEPOINT key")
         _expect(db, load, rows)
@@ -92,8 +90,7 @@ def _name_key(db: Statements, load: Load, pkey: str) -> None:
     free = db.execute(f"SELECT to_regclass({literal(quote(load.schema, wanted))}) IS NULL".encode()).fetchone()
     if free and free[0]:
         db.execute(
-            f"ALTER TABLE {quote(load.schema, load.table)} "
-            f"RENAME CONSTRAINT {quote(pkey)} TO {quote(wanted)}".encode()
+            f"ALTER TABLE {quote(load.schema, load.table)} RENAME CONSTRAINT {quote(pkey)} TO {quote(wanted)}".encode()
         )
 
 

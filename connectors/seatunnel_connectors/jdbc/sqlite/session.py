@@ -6,11 +6,12 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
+from operator import length_hint
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote as url_quote
 
-from seatunnel_connectors.jdbc.statements.flavor import Row, Session
+from seatunnel_connectors.jdbc.statements.flavor import Row, RowsRefusedError, Session
 from seatunnel_connectors.jdbc.url import Address, report_unknown
 from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow, lock_timeout
 
@@ -52,7 +53,22 @@ class SqliteSession(Session):
         return self.db.execute(sql, values).rowcount
 
     def run_many(self, sql: str, rows: Sequence[Row]) -> int:
-        return self.db.executemany(sql, rows).rowcount
+        """A row that is refused takes only its own statement back: the rows behind it are tried in the same go, so that
+        thousands of bad rows are found by one."""
+        left, done, bad = iter(rows), 0, []
+        first: sqlite3.Error | None = None
+        while True:
+            try:
+                done += self.db.executemany(sql, left).rowcount
+                break
+            except sqlite3.Error as error:
+                if not _is_about_a_row(error) or not self.db.in_transaction:  # ON CONFLICT ROLLBACK ends it
+                    raise
+                first = first or error
+                bad.append((len(rows) - length_hint(left) - 1, str(error)))
+        if first is not None:
+            raise RowsRefusedError(bad, _remedy(first)) from first
+        return done
 
     def begin(self) -> None:
         self.db.execute("BEGIN IMMEDIATE")
@@ -98,16 +114,23 @@ def explained(what: str) -> Iterator[None]:
 
 
 def failure(error: sqlite3.Error, what: str) -> PluginError:
-    code = getattr(error, "sqlite_errorname", "") or ""
-    if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_IOERR")):
+    if _code(error).startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_IOERR")):
         return RetriableError(f"{what}: {error}", "end whatever else writes to the file")
-    remedy = ""
-    if code.startswith(("SQLITE_CONSTRAINT_PRIMARYKEY", "SQLITE_CONSTRAINT_UNIQUE")):
-        remedy = "set primary_keys and enable_upsert = true, or remove the duplicates"
-    if code == "SQLITE_FULL":
-        remedy = "make room on its disk"
-    bad = code.startswith(("SQLITE_CONSTRAINT", "SQLITE_MISMATCH", "SQLITE_TOOBIG"))
-    return (BadRows if bad else FatalError)(f"{what}: {error}", remedy)
+    return (BadRows if _is_about_a_row(error) else FatalError)(f"{what}: {error}", _remedy(error))
+
+
+def _code(error: sqlite3.Error) -> str:
+    return getattr(error, "sqlite_errorname", "") or ""
+
+
+def _is_about_a_row(error: sqlite3.Error) -> bool:
+    return _code(error).startswith(("SQLITE_CONSTRAINT", "SQLITE_MISMATCH", "SQLITE_TOOBIG"))
+
+
+def _remedy(error: sqlite3.Error) -> str:
+    if _code(error).startswith(("SQLITE_CONSTRAINT_PRIMARYKEY", "SQLITE_CONSTRAINT_UNIQUE")):
+        return "set primary_keys and enable_upsert = true, or remove the duplicates"
+    return "make room on its disk" if _code(error) == "SQLITE_FULL" else ""
 
 
 def quote(*names: str) -> str:

@@ -14,9 +14,23 @@ import pyarrow as pa
 from seatunnel_connectors.jdbc.statements.load import Load
 from seatunnel_connectors.jdbc.target import TargetColumn
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Column, Detail, DetailKind, Kind, NameRules, TablePath, TableSchema, TargetPlace
+from seatunnel_py.api import BadRows, Column, Detail, DetailKind, Kind, NameRules, TablePath, TableSchema, TargetPlace
 
 Row = Sequence[Any]
+
+
+class RowsRefusedError(Exception):
+    """The database has refused some rows of a statement: their places, in order, with its words. The others passed."""
+
+    def __init__(self, rows: Sequence[tuple[int, str]], remedy: str) -> None:
+        super().__init__(rows[0][1])
+        self.rows = rows
+        self.remedy = remedy
+
+    def bad_rows(self, what: str, before: int) -> BadRows:
+        """The same for the engine: ``before`` rows came before the statement's first one."""
+        (first, text), *others = [(row + before, f"{what}: {text}") for row, text in self.rows]
+        return BadRows(text, self.remedy, first, others)
 
 
 class Session(ABC):
@@ -32,7 +46,8 @@ class Session(ABC):
 
     @abstractmethod
     def run_many(self, sql: str, rows: Sequence[Row]) -> int:
-        """Run a statement once for each row, as fast as the driver can; returns the affected rows, -1: unknown."""
+        """Run a statement once for each row, as fast as the driver can; returns the affected rows, -1: unknown.
+        RowsRefusedError where the driver tells which ones the database has refused."""
 
     @abstractmethod
     def begin(self) -> None:

@@ -14,7 +14,7 @@ from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.held import Held
 from seatunnel_connectors.jdbc.parameters import Parameterised, bind
 from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES, Books
-from seatunnel_connectors.jdbc.statements.flavor import Flavor, Row, Session
+from seatunnel_connectors.jdbc.statements.flavor import Flavor, Row, RowsRefusedError, Session
 from seatunnel_connectors.jdbc.statements.load import Load
 from seatunnel_connectors.jdbc.statements.write import StatementWriter
 from seatunnel_connectors.jdbc.url import Address
@@ -49,7 +49,10 @@ class QueryWriter(Writer):
     def write(self, batch: Batch) -> None:
         rows = _values(self.flavor, self.table, self.statement, batch.data, self.what)
         with self.flavor.explained(self.what):
-            self.session.run_many(self.statement.sql, rows)
+            try:
+                self.session.run_many(self.statement.sql, rows)
+            except RowsRefusedError as refused:
+                raise refused.bad_rows(self.what, self.rows) from refused.__cause__
         self.rows += batch.rows
         self.bytes += batch.data.nbytes
 

@@ -13,7 +13,7 @@ from seatunnel_connectors.jdbc.fit import fit_of, judged
 from seatunnel_connectors.jdbc.held import Held
 from seatunnel_connectors.jdbc.recorded import Recorded
 from seatunnel_connectors.jdbc.statements.books import Books
-from seatunnel_connectors.jdbc.statements.flavor import Flavor, Row, Session
+from seatunnel_connectors.jdbc.statements.flavor import Flavor, Row, RowsRefusedError, Session
 from seatunnel_connectors.jdbc.statements.keys import refuse_equal_rows
 from seatunnel_connectors.jdbc.statements.load import SHADOW, Load
 from seatunnel_connectors.jdbc.statements.staged import Staged
@@ -52,6 +52,7 @@ class StatementWriter(Writer):
         self.what = f"writing table {load.table}"
         self.books = Books(flavor, load.database, load.token, str(request.table.path)) if load.books else None
         self.rows = self.bytes = self.merged = self.read = 0
+        self.before = 0  # rows of this unit in front of the statement at work
         self.end: Position | None = None
         self.recorded: Recorded | None = None
         self.unit = load.unit(context)
@@ -108,7 +109,11 @@ class StatementWriter(Writer):
             for start in range(0, data.num_rows, BLOCK_ROWS):
                 block = data.slice(start, BLOCK_ROWS)
                 part = None if batch.kinds is None else batch.kinds.slice(start, block.num_rows)
-                self._block(block, part)
+                self.before = before + start
+                try:
+                    self._block(block, part)
+                except RowsRefusedError as error:
+                    raise error.bad_rows(self.what, self.before) from error.__cause__
         if refused is not None:
             self.flush()
             raise refused
@@ -149,6 +154,7 @@ class StatementWriter(Writer):
             return
         for kind, start, length in runs(kinds):
             self._of_one_kind(RowKind(kind), data.slice(start, length))
+            self.before += length
 
     def _of_one_kind(self, kind: RowKind, data: pa.RecordBatch) -> None:
         if kind is RowKind.DELETE and self.load.versioned_by:
