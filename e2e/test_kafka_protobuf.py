@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from e2e.kafka_support import send
 from e2e.support import seatunnel, write_job
+from tests.connectors.kafka.sink_support import records
 from tests.servers.kafka import KafkaServer
 
 ROWS = 5_000
@@ -63,3 +65,33 @@ def test_a_wrong_column_is_told_by_the_plan(tmp_path: Path) -> None:
     plan = seatunnel(tmp_path, "plan", "job.conf")
     assert plan.code != 0
     assert "column 'nam': the message shop.v1.Order has no such field; did you mean 'name'?" in plan.err
+
+
+@pytest.mark.spark
+def test_looking_for_bad_rows_sends_no_row(tmp_path: Path, kafka: KafkaServer) -> None:
+    """A topic keeps what was sent: only rows of the attempt that met the bad one may come twice, and none that are tried
+    to find it."""
+    rows = 100_000
+    (tmp_path / "in.csv").write_text("".join(f"{n},{-1 if n == rows - 1 else n}\n" for n in range(rows)))
+    message = """
+        format = protobuf, protobuf_message_name = Count
+        protobuf_schema = "syntax = \\"proto3\\"; message Count { uint64 id = 1; uint32 count = 2; }" """
+    write_job(
+        tmp_path,
+        f"""
+        env {{ error.max-rows = 1 }}
+        source {{ LocalFile {{
+            path = "{tmp_path}/in.csv", file_format_type = csv, schema {{ fields {{ id = bigint, count = bigint }} }}
+        }} }}
+        sink {{ Kafka {{
+            bootstrap.servers = "{kafka.dsn}", topic = counts, semantics = AT_LEAST_ONCE, {message}
+        }} }}""",
+    )
+
+    run = seatunnel(tmp_path, "run", "job.conf", "--json")
+
+    assert run.code == 0, run.err + run.out
+    table = run.receipt["tables"][0]
+    assert (table["rows_written"], table["rows_rejected"]) == (rows - 1, 1)
+    sent = Counter(record.value for record in records(kafka.dsn, "counts"))
+    assert len(sent) == rows - 1 and sent.total() < 1.25 * rows

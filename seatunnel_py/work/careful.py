@@ -218,7 +218,7 @@ class _Trial(_Rest):
 
     def _context(self, bound: ChainSink) -> WriteContext:
         context = super()._context(bound)
-        return replace(context, data_id=f"{context.data_id}?")
+        return replace(context, data_id=f"{context.data_id}?", trial=True)
 
     def _emit(self, batch: Batch) -> None:
         """A channel takes any row."""

@@ -120,7 +120,7 @@ class KafkaSink(Sink):
         encoder = Encoder(self.options, self.table, int(str(context.setup["partitions"])), self.message)
         if self.options.exactly_once:
             return StagingWriter(place_of(context, self.table.path), context, encoder)
-        return SendingWriter(self.target, self.cluster, encoder)
+        return SendingWriter(self.target, self.cluster, encoder, trial=context.trial)
 
     def committer(self) -> Committer:
         options = self.options

@@ -10,7 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_connectors.jdbc.statements import write
 from seatunnel_py.api import (
+    BadRows,
     Batch,
     CommitContext,
     FatalError,
@@ -185,6 +187,45 @@ def test_updates_and_deletes_by_key(options: dict[str, Any], files: Files) -> No
 
     assert (piece.rows, piece.merged) == (6, 1)
     assert files.rows("b", "SELECT * FROM t ORDER BY id") == [(1, "c"), (3, "d")]
+
+
+@pytest.mark.parametrize("blocks", [1, 3, 20_000])
+def test_all_rows_that_the_database_refuses_are_named_by_their_places(
+    files: Files, blocks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Among all rows of the unit, whatever blocks and kinds they came in, up to the end of the block."""
+    monkeypatch.setattr(write, "BLOCK_ROWS", blocks)
+    options = {"primary_keys": ["id"], "enable_upsert": False}
+    sink, _ = make_sink(files.sink(table="t", **options), SCHEMA)
+    setup = sink.plan_setup()
+    sink.setup(setup)
+    writer = sink.open(WriteContext("j", "l", "s", "x", setup=setup.data))
+    writer.write(batch([("+I", 1, "a"), ("-U", 1, "a"), ("+U", 1, "b")]))
+
+    with pytest.raises(BadRows, match="UNIQUE constraint failed: t.id") as refused:
+        writer.write(
+            batch([("-U", 1, "b"), ("+I", 2, "a"), ("+I", 1, "a"), ("+I", 3, "a"), ("+I", 2, "a"), ("+I", 3, "b")])
+        )
+
+    named = [refused.value.row, *(row for row, _ in refused.value.others)]
+    assert named == {1: [5], 3: [5], 20_000: [5, 7, 8]}[blocks]
+    assert refused.value.message.startswith("writing table t: ")
+    assert all(message.startswith("writing table t: ") for _, message in refused.value.others)
+
+
+def test_a_table_that_ends_the_transaction_names_only_the_first_row(files: Files) -> None:
+    """`ON CONFLICT ROLLBACK`: there is nothing that the rows behind it could be tried in."""
+    files.run("b", "CREATE TABLE t (id INTEGER PRIMARY KEY ON CONFLICT ROLLBACK, s TEXT)")
+    sink, _ = make_sink(files.sink(table="t", enable_upsert=False, data_save_mode="APPEND_DATA"), SCHEMA)
+    setup = sink.plan_setup()
+    sink.setup(setup)
+    writer = sink.open(WriteContext("j", "l", "s", "x", setup=setup.data))
+
+    with pytest.raises(BadRows, match="UNIQUE constraint failed"):
+        writer.write(batch([("+I", 1, "a"), ("+I", 1, "b"), ("+I", 2, "a")]))
+    writer.abort()
+
+    assert files.rows("b", "SELECT * FROM t") == []
 
 
 def test_a_second_attempt_at_committed_rows_applies_nothing(files: Files) -> None:
