@@ -109,8 +109,8 @@ class WriteContext:
     """Who writes. ``data_id`` names the rows (split and start position): two attempts at the same rows have the same
     one; ``vertex`` is whose rows they are. ``incarnation``, ``epoch`` and ``attempt`` are the fence, and part of every
     staged name. ``staging`` is a location (URL) that workers and driver share, for pieces that the target itself cannot
-    hold: it outlives the driver, and a committer empties what its sink put there. ``trial``: the rows are tried, to find
-    the bad ones among them, and never staged; a writer that cannot take rows back does all but send them."""
+    hold: it outlives the driver, and a committer empties what its sink put there. ``trial``: the rows are tried, to
+    find the bad ones among them, and never staged; a writer that cannot take rows back does all but send them."""
 
     job_id: str
     lineage: str
