@@ -6,7 +6,6 @@ it has opened is closed with the rest.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from itertools import count
@@ -24,13 +23,12 @@ def _nothing(_: Any) -> None:
 
 
 class Asides:
-    """``tries``: how often what is under way has failed, by name; ``under_way``: what that is, and since when."""
+    """``under_way``: what is being done, and since when. Names are for people: several calls may have one."""
 
     def __init__(self, life: PipelineLife) -> None:
         self._life = life
         self.under_way: dict[int, tuple[str, float]] = {}
         self._numbers = count()
-        self.tries: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return len(self.under_way)
@@ -52,33 +50,32 @@ class Asides:
         *,
         late: Then = _nothing,
         retried: bool = True,
+        tries: int = 0,
     ) -> None:
         """``start`` something that calls one of two back; where trying again may help it is tried as often as a unit
-        is. ``late`` gets what comes back behind the pipeline's end."""
+        is. ``late`` gets what comes back behind the pipeline's end; ``tries``: how often this has failed before."""
         life = self._life
         number = next(self._numbers)
         self.under_way[number] = what, life.now()
 
         def done(value: Any) -> None:
             del self.under_way[number]
-            self.tries.pop(what, None)
             (late if life.is_over else then)(value)
             life.close_if_idle()
 
         def not_done(failure: UnitFailure) -> None:
             del self.under_way[number]
-            delay = life.settings.retry.delay(failure, self.tries[what]) if retried else None
+            delay = life.settings.retry.delay(failure, tries) if retried else None
             if life.is_over or delay is None or failure.kind is not FailureKind.RETRIABLE:
                 if not life.is_over:
                     failed(failure)
                 life.close_if_idle()
                 return
-            self.tries[what] += 1
-            life.retrying(what, self.tries[what], delay, failure)
-            life.after(("aside", what), delay, again)
+            life.retrying(what, tries + 1, delay, failure)
+            life.after(("aside", number), delay, again)
 
         def again() -> None:
             if not life.is_over:
-                self.begin(what, start, then, failed, late=late)
+                self.begin(what, start, then, failed, late=late, tries=tries + 1)
 
         start(done, not_done)

@@ -25,7 +25,7 @@ from seatunnel_py.errors import BEGIN_ANEW, FatalError, NoWayOn, RetriableError,
 from seatunnel_py.plan import asked, present
 from seatunnel_py.plan.conversions import conversions_of
 from seatunnel_py.plan.flow_graph import SinkNode, SourceNode
-from seatunnel_py.plan.pipelines import Pipeline, Vertex
+from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.items import StagedPiece
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime import crash_points
@@ -58,6 +58,11 @@ class Prepared:
     def with_round(self, vertex: str, found: Round) -> Prepared:
         """More was found."""
         return replace(self, rounds={**self.rounds, vertex: (*self.rounds[vertex], found)})
+
+    def with_source(self, vertex: str, opened: Reopened) -> Prepared:
+        """With the source of this vertex opened again."""
+        enumerators = {**self.enumerators, vertex: opened.enumerator}
+        return replace(self, enumerators=enumerators, rounds={**self.rounds, vertex: opened.rounds})
 
     def to_plain(self) -> dict[str, Any]:
         plain: dict[str, Any] = {
@@ -187,17 +192,21 @@ def _renewed(known: tuple[Round, ...], enumerator: Enumerator, node: SourceNode)
     return tuple(Round(asked.renewed_by(node.step, enumerator, one.splits), one.state) for one in known)
 
 
-def reopen(vertex: Vertex, before: Prepared) -> Prepared:
-    """The source of this vertex again, its splits under what is valid now."""
-    source = vertex.source
-    assert source is not None, f"{vertex.id} reads no source"
+@dataclass(frozen=True, slots=True)
+class Reopened:
+    """A source that was opened again, and all its splits under what is valid now."""
+
+    enumerator: Enumerator
+    rounds: tuple[Round, ...]
+
+
+def reopen(source: SourceNode, before: Enumerator, known: tuple[Round, ...]) -> Reopened:
+    """The source again, with the state of its last round."""
     with suppress(Exception):  # what it held is gone
-        before.enumerators[vertex.id].close()
-    known = before.rounds[vertex.id]
+        before.close()
     enumerator = asked.enumerator_of(source.step, source.source, source.table, known[-1].state)
-    opened = replace(before, enumerators={**before.enumerators, vertex.id: enumerator})
     try:
-        return replace(opened, rounds={**before.rounds, vertex.id: _renewed(known, enumerator, source)})
+        return Reopened(enumerator, _renewed(known, enumerator, source))
     except BaseException:
         with suppress(Exception):  # why it failed is what people need to know
             enumerator.close()

@@ -5,7 +5,9 @@ from then on, before anybody reads of it (I41). (3) An enumerator hears where th
 gone back to (I40), and only the latest word: one that is slow is not told what is old by now. (4) What may pass is
 asked again after the next pause; anything else that keeps splits from being found ends the pipeline, for it would go on
 without them. (5) What a reader reports is heard, and what follows is durable, before its unit counts: no checkpoint is
-without it, and a unit that is repeated reports again. An enumerator that fails at it fails the unit.
+without it, and a unit that is repeated reports again. An enumerator that fails at it fails the unit. (6) A source is
+opened again when its enumerator is at nothing (1), which keeps what it has found meanwhile; that another call fails
+before is no wonder then, and ends nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from seatunnel_py.plan import asked
 from seatunnel_py.plan.flow_graph import SourceNode
 from seatunnel_py.protocol.coordinator_events import PlanGrew
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.runtime.effects import Prepared, as_failure
+from seatunnel_py.runtime import effects
+from seatunnel_py.runtime.effects import Prepared, Reopened, as_failure
 from seatunnel_py.runtime.reading import Round, deal
 from seatunnel_py.runtime.unit_journal import found_line
 from seatunnel_py.work.unit import FailureKind, UnitFailure, UnitResult
@@ -59,6 +62,7 @@ class Enumerating:
         self._untold: dict[str, Positions] = {}
         self._sources = {one.id: one.source for one in life.pipeline.vertices if one.source is not None}
         self._unheard: dict[str, deque[Reported]] = defaultdict(deque)
+        self._reopen: dict[str, Callable[[], None]] = {}
         self._stood: dict[int, Mapping[str, Positions]] = {}
 
     def begin(self, record: CheckpointRecord | None) -> None:
@@ -73,10 +77,15 @@ class Enumerating:
     def _enumerators(self) -> Mapping[str, Enumerator]:
         return self._life.prepared.enumerators
 
-    def grown(self, vertex: str, prepared: Prepared) -> None:
+    def reopen(self, vertex: str, then: Callable[[], None]) -> None:
+        """Open the source of this vertex again; ``then`` is called when its readers know the splits as they are now."""
+        self._reopen[vertex] = then
+        self._next(vertex)
+
+    def _grown(self, vertex: str, prepared: Prepared) -> None:
         """This vertex has more splits, or the same under what is valid now: whoever reads it learns of that."""
         life = self._life
-        life.prepared = replace(prepared, left_out=life.prepared.left_out)  # who left while it was looked for
+        life.prepared = prepared
         life.hear(PlanGrew(life.now(), life.plan))
         own = [run for run in life.subtasks.values() if run.vertex.id == vertex]
         for run, splits in zip(own, deal(prepared.rounds[vertex], len(own)), strict=True):
@@ -123,7 +132,12 @@ class Enumerating:
         if vertex in self._busy or self._life.is_over:
             return
         enumerator = self._enumerators[vertex]
-        if vertex in self._untold:
+        if vertex in self._reopen:
+            self._busy.add(vertex)
+            opening = partial(effects.reopen, self._sources[vertex], enumerator, self._life.prepared.rounds[vertex])
+            opened = partial(self._opened, vertex)
+            self._life.aside("renew", opening, opened, self._life.give_up, late=partial(self._keep_open, vertex))
+        elif vertex in self._untold:
             tell = partial(_tell, self._sources[vertex], enumerator, self._untold.pop(vertex))
             self._busy.add(vertex)
             self._life.aside(
@@ -168,6 +182,14 @@ class Enumerating:
 
     # ---------------------------------------------------------------- answers
 
+    def _keep_open(self, vertex: str, opened: Reopened) -> None:
+        self._life.prepared = self._life.prepared.with_source(vertex, opened)
+
+    def _opened(self, vertex: str, opened: Reopened) -> None:
+        self._grown(vertex, self._life.prepared.with_source(vertex, opened))
+        self._reopen.pop(vertex)()
+        self._free(vertex)
+
     def _told(self, vertex: str, _: None) -> None:
         self._free(vertex)
 
@@ -209,7 +231,7 @@ class Enumerating:
 
         def durable() -> None:
             if not self._life.is_over:
-                self.grown(vertex, self._life.prepared.with_round(vertex, found))
+                self._grown(vertex, self._life.prepared.with_round(vertex, found))
             then()
 
         line = found_line(self._life.key, vertex, len(self._life.prepared.rounds[vertex]), found)
@@ -217,7 +239,7 @@ class Enumerating:
         self._life.world.log([line], durable, overtaken)
 
     def _not_found(self, vertex: str, failure: UnitFailure) -> None:
-        if failure.kind is not FailureKind.RETRIABLE:
+        if failure.kind is not FailureKind.RETRIABLE and vertex not in self._reopen:
             self._life.give_up(failure)
             return
         self._life.retrying("discover", 1, 0.0, failure)

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 
 from seatunnel_py.errors import GenerationLost
 from seatunnel_py.protocol.coordinator_events import CancelRequested
-from seatunnel_py.runtime import effects
-from seatunnel_py.runtime.effects import Prepared
 from seatunnel_py.runtime.events import ANEW
 from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.work.unit import Unit, UnitFailure
@@ -89,12 +87,10 @@ class Renewing:
         else:
             self._waiting[name] = [run]
             life.retrying("renew", unit.id.attempt + 1, 0.0, failure)
-            opening = partial(effects.reopen, run.vertex, life.prepared)
-            life.aside("renew", opening, partial(self._opened, name), life.give_up, late=life.opened)
+            life.enumerating.reopen(name, partial(self._opened, name))
         return True
 
-    def _opened(self, name: str, prepared: Prepared) -> None:
-        self._life.enumerating.grown(name, prepared)
+    def _opened(self, name: str) -> None:
         for run in self._waiting.pop(name):
             self._again(run)
 

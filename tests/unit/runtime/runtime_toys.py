@@ -177,6 +177,17 @@ def forked(name: str, source: ToySource, sinks: Sequence[ToySink], parallelism: 
     return Pipeline(f"p-{name}", name, (head, *behind))
 
 
+def union(name: str, sources: Sequence[ToySource], sink: ToySink) -> Pipeline:
+    """Sources whose rows one sink reads, each behind a channel."""
+    channels = [Channel(f"c-{name}{at}", f"{name}{at}", f"{name}>", TablePath.parse(name)) for at in range(len(sources))]
+    heads = [
+        Vertex(channel.sender, (source_node(name, source),), (), (channel,))
+        for channel, source in zip(channels, sources, strict=True)
+    ]
+    last = Vertex(f"{name}>", (sink_node(sink.name, name, sink),), tuple(channels))
+    return Pipeline(f"p-{name}", name, (*heads, last))
+
+
 def read(unit: Unit) -> range:
     """The rows of its split that a unit reads: up to its budget, or as far as another life did."""
     assert unit.split is not None and unit.split.rows is not None

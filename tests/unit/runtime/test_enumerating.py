@@ -33,7 +33,7 @@ from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.runtime.unit_journal import JournalFile
-from seatunnel_py.work.unit import Budget, Unit
+from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitFailure, UnitResult
 
 X = TablePath.parse("x")
 INTERVAL = 0.02
@@ -49,6 +49,9 @@ class Outside:
     looks: int = 0
     fail: Callable[[str], None] = lambda what: None
     forgetful: bool = False
+    snapshots: bool = False
+    generation: int = 0
+    closed: list[str] = field(default_factory=list)
     busy: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, *names: str, rows: int = 25) -> None:
@@ -60,6 +63,8 @@ class GrowingEnumerator(Enumerator):
 
     def __init__(self, outside: Outside, state: Plain) -> None:
         self._outside = outside
+        outside.generation += 1
+        self._generation = f"g{outside.generation}" if outside.snapshots else ""
         self._known = 0 if outside.forgetful or not isinstance(state, int) else state
 
     def discover(self) -> Iterable[Split]:
@@ -68,7 +73,14 @@ class GrowingEnumerator(Enumerator):
             self._outside.fail("discover")
             found = self._outside.splits[self._known :]
             self._known += 0 if self._outside.forgetful else len(found)
-            return found
+            return self.renew(found)
+
+    def renew(self, splits: Sequence[Split]) -> Sequence[Split]:
+        return [replace(split, generation=self._generation) for split in splits]
+
+    def close(self) -> None:
+        with self._alone():
+            self._outside.closed.append(self._generation)
 
     def snapshot(self) -> Plain:
         return self._known
@@ -102,7 +114,9 @@ def unbounded(pipeline: Pipeline) -> Pipeline:
 class Job:
     """A stream that runs in a thread; ``rows`` is what its units have read, by split."""
 
-    def __init__(self, place: Path, outside: Outside, *, fork: bool = False, parallelism: int = 1) -> None:
+    def __init__(
+        self, place: Path, outside: Outside, *, fork: bool = False, parallelism: int = 1, per_split: bool = False
+    ) -> None:
         source = Growing((), outside=outside)
         sinks = [ToySink("one", Target()), ToySink("two", Target())]
         shape = forked("x", source, sinks, parallelism) if fork else straight("x", source, sinks[0], parallelism)
@@ -112,7 +126,7 @@ class Job:
         self.events: list[JobEvent] = []
         settings = Settings(
             RetryPolicy(3, 0.01), Budget(10, 1.0), exchange="mem:", restarts=Backoff(3, 0.001, longest=0.01),
-            checkpoint=CheckpointSettings(interval=0.05, alignment_timeout=None),
+            checkpoint=CheckpointSettings(interval=0.05, alignment_timeout=None), per_split=per_split,
         )  # fmt: skip
         self.driver = driver_of(pipelines, self.engine, settings, Clock(), self.events.append, place)
         self.thread = threading.Thread(target=self.driver.run, daemon=True)
@@ -408,3 +422,35 @@ def test_what_cannot_be_read_twice_comes_out_of_its_segments(
 
     assert "a" not in again.rows, "nothing of it is read again"
     assert len(got) == 2 and all(segments[:4] == first for segments in got.values())
+
+
+def test_a_source_is_opened_again_when_its_enumerator_is_at_nothing(tmp_path: Path) -> None:
+    """B6, B5: a unit's snapshot is gone while new splits are looked for; they stay, and are read under the new one."""
+    outside = Outside(snapshots=True)
+    outside.add("a")
+    looking, may_end = threading.Event(), threading.Event()
+
+    def slow(what: str) -> None:
+        if what == "discover" and outside.looks == 2:
+            looking.set()
+            assert may_end.wait(SECONDS_MAX)
+
+    outside.fail = slow
+    job = Job(tmp_path, outside, per_split=True)
+
+    def script(unit: Unit) -> UnitResult | None:
+        return None if unit.split is not None and unit.split.generation == "g1" else job.engine.work(unit)
+
+    job.engine.script = script
+    with job:
+        assert looking.wait(SECONDS_MAX)
+        outside.add("b")
+        [held] = job.engine.held
+        lost = UnitFailure(FailureKind.FATAL, "g1 is gone", error_type="seatunnel_py.errors.GenerationLost")
+        job.engine._say(held, UnitResult(held, done=False, failure=lost))
+        wait_until(lambda: any(isinstance(one, UnitRetried) and one.unit == "renew" for one in job.events))
+        may_end.set()
+        wait_until(lambda: {"a", "b"} <= job.rows.keys())
+    read_under = {(unit.split.id, unit.split.generation) for unit in job.engine.submitted if unit.split is not None}
+    assert read_under == {("a", "g1"), ("a", "g2"), ("b", "g2")}
+    assert outside.closed == ["g1", "g2"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from runtime_toys import Clock, ScriptedEngine, Target, ToyCommitter, ToySink, ToySource, driver_of, straight
+from runtime_toys import Clock, ScriptedEngine, Target, ToyCommitter, ToySink, ToySource, driver_of, straight, union
 
 from seatunnel_py.api import (
     CommitContext,
@@ -137,6 +139,45 @@ def test_splits_that_may_be_of_different_moments_go_on_where_they_stood(tmp_path
 
     assert (job.end().state, job.source.state.told.count("open"), job.rows) == (TableState.DONE, 2, 2 * ROWS)
     assert job.epochs == [0] and not job.anew
+
+
+def test_each_of_two_sources_that_are_away_together_is_opened_again(tmp_path: Path) -> None:
+    """B4 of the machine's study: calls of one name that failed together waited on one timer, and one of them never came
+    again. B5: the splits of both are read under what is valid for each."""
+    sources = [OneMoment((ROWS, ROWS), Target()) for _ in range(2)]
+    refusals = {id(source): iter([True, False]) for source in sources}
+
+    def opening(source: OneMoment, what: str) -> None:
+        if what == "open" and source.state.told.count("open") > 1 and next(refusals[id(source)], False):
+            raise RetriableError("it does not listen yet")
+
+    for source in sources:
+        source.state.act = partial(opening, source)
+    pipeline = union("x", sources, ToySink("out"))
+
+    def script(unit: Unit) -> UnitResult:
+        if unit.split is not None and unit.split.generation == "g1":
+            lost = UnitFailure(FailureKind.FATAL, "g1 is gone", error_type="seatunnel_py.errors.GenerationLost")
+            return UnitResult(unit.id, done=False, failure=lost)
+        return engine.work(unit)
+
+    engine = ScriptedEngine([pipeline], script)
+    restarts = Backoff(RETRIES, 0.001, longest=0.002)
+    settings = Settings(RetryPolicy(4, 0.01), Budget(10, 1.0), exchange="mem:", restarts=restarts, per_split=True)
+    driver = driver_of([pipeline], engine, settings, Clock(), lambda _: None, tmp_path)
+
+    thread = threading.Thread(target=driver.run, daemon=True)
+    thread.start()
+    thread.join(20)
+    hangs = thread.is_alive()
+    engine.stop()
+
+    assert not hangs and [source.state.told.count("open") for source in sources] == [3, 3]
+    heads = [unit for unit in engine.submitted if unit.split is not None and unit.split.generation != "g1"]
+    assert {(unit.id.vertex, unit.split.id, unit.split.generation) for unit in heads if unit.split} == {
+        (head, split, "g3") for head in ("x0", "x1") for split in ("s0", "s1")
+    }
+    assert all(source.state.told[-1] == "close" for source in sources)
 
 
 def test_a_table_of_one_moment_begins_anew_in_the_same_run(tmp_path: Path) -> None:
