@@ -42,9 +42,9 @@ from seatunnel_py.protocol.trigger import Run, TriggerKind, TriggerRequest, Trig
 
 TRIGGER = "trigger"
 EXPIRE = "expire "
-AGAIN = frozenset({TriggerKind.SAVEPOINT, TriggerKind.OPERATION})
-"""Asked for again after an abort (CK6). A stop is not: its sources may be silent already, which takes a restart (LC5);
-nor the final one: the coordinator asks for it as long as it is due."""
+AGAIN = frozenset({TriggerKind.SAVEPOINT, TriggerKind.STOP, TriggerKind.OPERATION})
+"""Asked for again after an abort (CK6); a stop after a restart, for its sources may be silent already (LC5). The final
+one is not: the coordinator asks for it as long as it is due."""
 OURS = frozenset({TriggerKind.PERIODIC, TriggerKind.FINAL})
 FOR_OTHERS = frozenset({Reason.RESTARTING, Reason.SUBSUMED})
 ACTIVE = frozenset({PipelineState.RUNNING, PipelineState.FINISHING, PipelineState.STOPPING})

@@ -219,7 +219,8 @@ def _ended(life: PipelineLife, command: order.PipelineEnded) -> None:
         return
     if command.reason is not Reason.CANCELLED and life.failure is None:
         life.failure = _why_ended(life, command.reason)
-    life.change(life.ending or life.failed_state, life.failure)
+    wished = life.ending if command.reason is Reason.CANCELLED else None  # else it has failed before it could stop
+    life.change(wished or life.failed_state, life.failure)
     life.end(life.leftovers.withdraw if command.reason is Reason.FENCED else life.leftovers.close)
 
 

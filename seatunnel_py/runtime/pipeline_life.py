@@ -284,9 +284,11 @@ class PipelineLife:
         return TableState.ISOLATED if self.settings.isolates else TableState.FAILED
 
     def stop(self, failure: UnitFailure, *, keep: bool) -> None:
-        """A person wants this pipeline to end: behind a savepoint where ``keep``, else at once. One that is at its last
-        commit is left to it: nobody can call that back, and its end is near."""
-        if self.state is TableState.COMMITTING or self.state.ended:
+        """A person wants this pipeline to end: behind a savepoint where ``keep``, else at once. One whose last commit
+        is under way is left to it: nobody can call that back, and its end is near. One that waits for the next try of
+        it ends: the next driver commits."""
+        last = self.newest is not None and self.newest.kind is RecordKind.FINAL
+        if self.state.ended or (last and self.aside):
             return
         self.ending = TableState.STOPPED
         if self._over is not None:

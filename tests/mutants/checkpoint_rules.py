@@ -13,12 +13,27 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a restart is looked at before concurrency",
         "trigger.py",
-        "    Check(Reason.CONCURRENCY, True, ALL, lambda view, settings: view.crowded or view.pending >= settings.concurrency),\n"
-        "    Check(Reason.NOT_RUNNING, False, ALL, lambda view, _: not (view.active and view.all_running)),\n",
+        "    Check(Reason.CONCURRENCY, True, ALL, lambda view, settings: view.crowded or view.pending >= settings.concurrency),\n",
         "    Check(Reason.NOT_RUNNING, False, ALL, lambda view, _: not (view.active and view.all_running)),\n"
         "    Check(Reason.CONCURRENCY, True, ALL, lambda view, settings: view.crowded or view.pending >= settings.concurrency),\n",
         "TR1, O4.3",
         TRIGGER,
+    ),
+    Mutant(
+        "what a person asks of a pipeline that starts is refused",
+        "trigger.py",
+        "    Check(Reason.NOT_RUNNING, True, ASKED,",
+        "    Check(Reason.NOT_RUNNING, False, ASKED,",
+        "TR3, B1",
+        TRIGGER,
+    ),
+    Mutant(
+        "a stop that was given up for a restart is forgotten",
+        "checkpoints.py",
+        "AGAIN = frozenset({TriggerKind.SAVEPOINT, TriggerKind.STOP, TriggerKind.OPERATION})",
+        "AGAIN = frozenset({TriggerKind.SAVEPOINT, TriggerKind.OPERATION})",
+        "CK6, B1",
+        COORDINATOR,
     ),
     Mutant(
         "a full queue refuses the final checkpoint",

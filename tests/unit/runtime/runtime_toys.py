@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -177,9 +177,19 @@ def forked(name: str, source: ToySource, sinks: Sequence[ToySink], parallelism: 
     return Pipeline(f"p-{name}", name, (head, *behind))
 
 
+def unbounded(pipeline: Pipeline) -> Pipeline:
+    """The same with a source that never ends."""
+    head = pipeline.vertices[0]
+    assert head.source is not None
+    source = replace(head.source, capabilities=SourceCapabilities(bounded=False))
+    return replace(pipeline, vertices=(replace(head, nodes=(source, *head.nodes[1:])), *pipeline.vertices[1:]))
+
+
 def union(name: str, sources: Sequence[ToySource], sink: ToySink) -> Pipeline:
     """Sources whose rows one sink reads, each behind a channel."""
-    channels = [Channel(f"c-{name}{at}", f"{name}{at}", f"{name}>", TablePath.parse(name)) for at in range(len(sources))]
+    channels = [
+        Channel(f"c-{name}{at}", f"{name}{at}", f"{name}>", TablePath.parse(name)) for at in range(len(sources))
+    ]
     heads = [
         Vertex(channel.sender, (source_node(name, source),), (), (channel,))
         for channel, source in zip(channels, sources, strict=True)

@@ -19,6 +19,7 @@ from runtime_toys import (
     forked,
     sink_node,
     straight,
+    unbounded,
 )
 
 from seatunnel_py.api import FatalError, Piece, RetriableError, TablePath
@@ -276,6 +277,57 @@ def test_a_stop_while_committing_lets_the_commit_end(error: Exception | None) ->
     assert job.end() == {"x": FAILED if error else DONE}
     assert "abort" not in target.told
     assert job.receipt().exit_code == (ExitCode.INTERRUPTED if error else ExitCode.SUCCESS)
+
+
+def test_a_stop_while_the_last_commit_is_tried_again_lets_that_try_end() -> None:
+    """B3 of the machine's study: the table was STOPPED, and its rows were there."""
+    tries, second, may_end = iter([1, 2]), threading.Event(), threading.Event()
+
+    def act(what: str) -> None:
+        if what == "commit":
+            if next(tries) == 1:
+                raise RetriableError("no answer")
+            second.set()
+            assert may_end.wait(SECONDS_MAX)
+
+    job = Job([straight("x", sink=ToySink("out", Target(act)))])
+    job.start()
+    assert second.wait(SECONDS_MAX)
+    job.driver.stop()
+    job.driver.post(may_end.set)
+
+    assert job.end() == {"x": DONE}
+
+
+def test_a_stop_between_two_tries_of_the_last_commit_does_not_wait_for_the_next() -> None:
+    """A target that is away must not keep a terminal; the job can be gone on with."""
+    target = Target(raising("commit", RetriableError("no answer")))
+    job = Job([straight("x", sink=ToySink("out", target))], retry=3600.0)
+    job.start()
+    job.wait_for(lambda event: isinstance(event, UnitRetried) and event.unit == "commit")
+    job.driver.stop()
+
+    assert job.end() == {"x": STOPPED}
+    assert job.driver.resumable and "abort" not in target.told
+
+
+def test_a_table_that_fails_before_it_could_stop_has_failed() -> None:
+    """B9 of the machine's study: it was shown as STOPPED."""
+    held = threading.Event()
+
+    def script(unit: Unit) -> UnitResult | None:
+        held.set()
+        return None
+
+    job = Job([unbounded(straight("x"))])
+    job.engine.script = script
+    job.start()
+    assert held.wait(SECONDS_MAX)
+    job.driver.stop()  # a stream ends behind a savepoint, which waits for its unit
+    [unit] = job.engine.held
+    job.driver.post(lambda: job.engine._say(unit, failed(unit)))
+
+    assert job.end() == {"x": FAILED}
 
 
 def test_a_commit_that_fails_leaves_its_pieces_untouched() -> None:

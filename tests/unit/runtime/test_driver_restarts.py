@@ -7,7 +7,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, failed, forked, straight
+from runtime_toys import (
+    Clock,
+    ScriptedEngine,
+    Target,
+    ToySink,
+    ToySource,
+    driver_of,
+    failed,
+    forked,
+    straight,
+    unbounded,
+)
 
 from seatunnel_py.api import Setup
 from seatunnel_py.api.capabilities import Determinism
@@ -41,14 +52,6 @@ def indeterminate(pipeline: Pipeline) -> Pipeline:
     source = head.source
     assert source is not None
     other = replace(source, capabilities=replace(source.capabilities, determinism=Determinism.INDETERMINATE))
-    return replace(pipeline, vertices=(replace(head, nodes=(other, *head.nodes[1:])), *behind))
-
-
-def unbounded(pipeline: Pipeline) -> Pipeline:
-    head, *behind = pipeline.vertices
-    source = head.source
-    assert source is not None
-    other = replace(source, capabilities=replace(source.capabilities, bounded=False))
     return replace(pipeline, vertices=(replace(head, nodes=(other, *head.nodes[1:])), *behind))
 
 

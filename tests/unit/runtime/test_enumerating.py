@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, forked, read, straight
+from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, forked, read, straight, unbounded
 from test_driver_late import SECONDS_MAX, wait_until
 
 from seatunnel_py.api import (
@@ -102,13 +102,6 @@ class Growing(ToySource):
     def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
         self.outside.states.append(state)
         return GrowingEnumerator(self.outside, state)
-
-
-def unbounded(pipeline: Pipeline) -> Pipeline:
-    head = pipeline.vertices[0]
-    assert head.source is not None
-    source = replace(head.source, capabilities=SourceCapabilities(bounded=False))
-    return replace(pipeline, vertices=(replace(head, nodes=(source, *head.nodes[1:])), *pipeline.vertices[1:]))
 
 
 class Job:
