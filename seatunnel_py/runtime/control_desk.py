@@ -2,7 +2,8 @@
 
 Rules. (1) Files are touched by a thread of its own: a target that hangs keeps nobody from being heard. (2) A savepoint
 is answered when the record of every pipeline is durable and its rows are committed; a pipeline that has ended stands
-where it ended. What a pipeline refuses for now it is asked again, until the request's time is up. (3) An end that was
+where it ended. What a pipeline refuses for now it is asked again, until the request's time is up. Rows that a target
+refuses for good would be in no savepoint: it is refused at once. (3) An end that was
 asked of a run that is dead is refused: whoever started this one wants it to run. (4) A driver does not end before it
 has answered. (5) Storages of other machines are looked at less often: that may cost money.
 """
@@ -171,7 +172,7 @@ class Desk:
             self._not_kept(one, taken(one.request.name, found.place))
         else:
             one.aside = False
-            if one.request.wish is Wish.STOP:
+            if one.request.wish is Wish.STOP and not any(map(_refused_commit, self._lives.values())):
                 self._driver.stop_waiting(ExitCode.TERMINATED)
             self.look()
 
@@ -191,11 +192,12 @@ class Desk:
     def look(self) -> None:
         """Something may have become true."""
         for one in list(self._open.values()):
-            if one.aside:
+            if one.aside or one.request.id in self._answered:
                 continue
             waiting = self._cancelled(one) if one.request.wish is Wish.CANCEL else self._saved(one)
             if waiting and self._driver.now() > one.until:
-                self._give_up(one, waiting)
+                text = f"not within {one.request.seconds:.0f} s: {_named(waiting)}"
+                self._give_up(one, text, "ask again with a longer --timeout", waiting)
             elif waiting:
                 self._tell(one, waiting)
 
@@ -212,6 +214,11 @@ class Desk:
     def _saved(self, one: _Open) -> dict[str, str]:
         """Whose checkpoint is missing, and why; the savepoint is kept where nobody's is."""
         waiting: dict[str, str] = {}
+        if refused := {life.pipeline.name: why for life in self._lives.values() if (why := _refused_commit(life))}:
+            text = f"a savepoint would lose rows: {_named(refused)}"
+            remedy = "cancel the job, mend the target and go on with --restore latest; then ask again"
+            self._give_up(one, text, remedy, refused)
+            return {}
         for key, life in self._lives.items():
             if key not in one.found:
                 self._ask(one, key, life)
@@ -256,12 +263,11 @@ class Desk:
             raise error
         self._answer(Answer(one.request.id, False, error.message, error.remedy))
 
-    def _give_up(self, one: _Open, waiting: Mapping[str, str]) -> None:
+    def _give_up(self, one: _Open, text: str, remedy: str, about: Mapping[str, str]) -> None:
         for life in self._lives.values():
             if one.request.wish is Wish.STOP and not life.state.ended:
                 life.ending = None
-        text = f"not within {one.request.seconds:.0f} s: {_named(waiting)}"
-        self._answer(Answer(one.request.id, False, text, "ask again with a longer --timeout", dict(waiting)))
+        self._answer(Answer(one.request.id, False, text, remedy, dict(about)))
 
     # ---------------------------------------------------------------- answers
 
@@ -334,6 +340,15 @@ def _not_to_be_had(lives: list[PipelineLife], request: Request) -> Answer | None
         text = f"{', '.join(request.tables)} ends together with {', '.join(others[:NAMED_MAX])}"
         return Answer(request.id, False, text, "name them, too: they share a pipeline")
     return None
+
+
+def _refused_commit(life: PipelineLife) -> str:
+    """Which of its commits a target has refused for good, or nothing."""
+    if life.coordinator is None:
+        return ""
+    commits = life.coordinator.shared.commits
+    refused = [one.checkpoint for one in commits.waiting if one.scope in commits.refused]
+    return f"its target has refused the commit of checkpoint {refused[0]}" if refused else ""
 
 
 def _named(waiting: Mapping[str, str]) -> str:

@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runtime_toys import Target, ToySink, ToySource, straight
+from runtime_toys import Target, ToySink, ToySource, forked, straight
 from test_driver_late import Job, wait_until
+from test_left_out import SeenAs
 
-from seatunnel_py.api import RetriableError
+from seatunnel_py.api import FatalError, RetriableError
+from seatunnel_py.api.sink import Visible
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime import control_desk
 from seatunnel_py.runtime.control import Answer, Control, Request, Wish
 from seatunnel_py.runtime.control_desk import Desk
-from seatunnel_py.runtime.events import RequestAnswered
+from seatunnel_py.runtime.events import RequestAnswered, SinkLeftOut
 from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.savepoint import Kept
@@ -27,11 +29,13 @@ from seatunnel_py.work.unit import Unit
 class Asked:
     """A job that is asked for something. Units of table x are held back until ``go``."""
 
-    def __init__(self, place: Path, pipelines: list[Pipeline], hold: Callable[[Unit], bool]) -> None:
+    def __init__(
+        self, place: Path, pipelines: list[Pipeline], hold: Callable[[Unit], bool], interval: float | None = None
+    ) -> None:
         self.control = Control(LocalStorage(place))
         self.records: dict[str, Mapping[str, CheckpointRecord]] = {}
         self.told: dict[str, Kept] = {}
-        self.job = Job(pipelines, place)
+        self.job = Job(pipelines, place, interval=interval)
         self.job.driver.hears_at(Desk(self.control, "this run", self))
         self.job.engine.script = lambda unit: None if hold(unit) else self.job.engine.work(unit)
 
@@ -210,6 +214,35 @@ def test_a_savepoint_that_takes_too_long_says_who_keeps_it_waiting(tmp_path: Pat
 
     assert not answer.done and "x: its checkpoint is under way" in answer.text
     assert asked.states()["x"] is TableState.DONE
+
+
+@pytest.mark.parametrize("wish", [Wish.SAVEPOINT, Wish.STOP])
+def test_rows_that_a_target_refuses_are_in_no_savepoint(tmp_path: Path, wish: Wish) -> None:
+    """B2 of the machine's study: it waited until its time was up, and never said why. The job goes on."""
+    refusing = Target()
+
+    def act(what: str) -> None:
+        if what == "commit":
+            raise FatalError("it takes no commit")
+
+    refusing.act = act
+    sinks = [SeenAs("out0", refusing, Visible.COMMITTED), SeenAs("out1", Target(), Visible.COMMITTED)]
+    pipeline = forked("x", ToySource((1_000_000,)), sinks)
+
+    def left_out(_: Unit) -> bool:
+        return any(isinstance(one, SinkLeftOut) for one in asked.job.events)
+
+    asked = Asked(tmp_path, [pipeline], left_out, interval=0.01)
+    asked.job.thread.start()
+    wait_until(lambda: asked.job.engine.held)
+    asked.ask(wish, seconds=20.0)
+    answer = asked.answer()
+    state, stopped_by = asked.states()["x"], asked.job.driver.stopped_by
+    asked.job.driver.stop()
+    asked.job.end()
+
+    assert not answer.done and not asked.records and stopped_by == 0 and not state.ended
+    assert "a savepoint would lose rows: x: its target has refused the commit of checkpoint" in answer.text
 
 
 def test_a_request_is_answered_once(tmp_path: Path) -> None:

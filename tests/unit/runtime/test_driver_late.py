@@ -14,6 +14,7 @@ from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driv
 from seatunnel_py.api import RetriableError
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.backoff import Backoff
+from seatunnel_py.protocol.trigger import CheckpointSettings
 from seatunnel_py.runtime.attempts import RetryPolicy
 from seatunnel_py.runtime.events import JobEvent, UnitRetried
 from seatunnel_py.runtime.local_storage import LocalStorage
@@ -27,11 +28,18 @@ SECONDS_MAX = 20
 class Job:
     """A driver in a thread of its own, over pipelines whose units a script ends."""
 
-    def __init__(self, pipelines: list[Pipeline], place: Path, retry: float = 0.01) -> None:
+    def __init__(
+        self, pipelines: list[Pipeline], place: Path, retry: float = 0.01, interval: float | None = None
+    ) -> None:
         self.engine = ScriptedEngine(pipelines)
         self.events: list[JobEvent] = []
-        restarts = Backoff(3, retry / 8, longest=retry)
-        settings = Settings(RetryPolicy(3, retry), Budget(10, 1.0), exchange="mem:", restarts=restarts)
+        settings = Settings(
+            RetryPolicy(3, retry),
+            Budget(10, 1.0),
+            exchange="mem:",
+            checkpoint=CheckpointSettings(interval=interval),
+            restarts=Backoff(3, retry / 8, longest=retry),
+        )
         self.driver = driver_of(pipelines, self.engine, settings, Clock(), self.events.append, place)
         self.thread = threading.Thread(target=self.driver.run, daemon=True)
 
