@@ -187,6 +187,11 @@ class Desk:
                 if newest is not None and newest.kind is RecordKind.SAVEPOINT and newest.name == one.request.name:
                     one.found[pipeline] = newest
 
+    def begins_anew(self, pipeline: str) -> None:
+        """Another life of a pipeline takes the place of one that answers nothing any more: it is asked instead."""
+        for one in self._open.values():
+            one.asked.discard(pipeline)
+
     # ---------------------------------------------------------------- what follows
 
     def look(self) -> None:

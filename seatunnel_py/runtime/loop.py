@@ -125,6 +125,8 @@ class Driver(EngineCalls):
         strays, known = before.leftovers.staged, before.left_out.known_bad
         past = self._past(key, shared.newest, epochs=shared.epochs, strays=strays, known_bad=known)
         self._take(key, before.pipeline, claim, past).replaces(before)
+        if self._desk is not None:
+            self._desk.begins_anew(key)
         self._lives[key].begin()
 
     # ---------------------------------------------------------------- from outside
@@ -240,7 +242,8 @@ class Driver(EngineCalls):
             if life.coordinator is not None and not life.state.ended:
                 life.failure = as_failure(error)
                 life.hear(PersistFailed(self.now(), 0, fenced=True))
-        self._admission.skip_all()
+        for life in self._admission.skip_all():
+            life.give_up(as_failure(error))
 
     # ---------------------------------------------------------------- events
 

@@ -16,6 +16,7 @@ from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime import unit_journal
+from seatunnel_py.runtime.admission import OPEN_MAX
 from seatunnel_py.runtime.checkpoint_store import CheckpointStore, StoreError
 from seatunnel_py.runtime.events import TableChanged
 from seatunnel_py.runtime.local_storage import LocalStorage
@@ -60,6 +61,21 @@ def test_an_overtaken_driver_commits_nothing(tmp_path: Path) -> None:
     assert ended(job) in ([TableState.FAILED], [TableState.STOPPED])
     assert "commit" not in target.told
     assert source.told == ["discover", "close"]
+
+
+def test_tables_that_wait_when_a_driver_is_overtaken_end_too(tmp_path: Path) -> None:
+    """B11 of the machine's study: they stayed PENDING, and whoever cancelled them waited for ever."""
+    names = [f"t{number}" for number in range(OPEN_MAX + 20)]
+    job = Job([straight(name) for name in names], tmp_path)
+    job.engine.script = lambda unit: None
+    job.thread.start()
+    job.engine.wait_for_units(1)
+    take_over(CheckpointStore(LocalStorage(tmp_path / "checkpoints")), names)
+    job.driver.post(job.driver._look_for_another)
+    job.end()
+
+    assert set(ended(job)) == {TableState.ISOLATED} and len(ended(job)) == len(names)
+    assert job.driver.closed == {f"p-{name}" for name in names}
 
 
 def test_an_overtaken_driver_takes_nothing_back(tmp_path: Path) -> None:

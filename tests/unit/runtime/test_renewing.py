@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+import pytest
 from runtime_toys import Clock, ScriptedEngine, Target, ToyCommitter, ToySink, ToySource, driver_of, straight, union
 
 from seatunnel_py.api import (
@@ -27,10 +28,17 @@ from seatunnel_py.api import (
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.errors import ExitCode
 from seatunnel_py.protocol.backoff import Backoff
+from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.trigger import CheckpointSettings
+from seatunnel_py.runtime import control_desk
 from seatunnel_py.runtime.attempts import RetryPolicy
+from seatunnel_py.runtime.control import Control, Request, Wish
+from seatunnel_py.runtime.control_desk import Desk
 from seatunnel_py.runtime.events import ANEW, JobEvent, UnitRetried
+from seatunnel_py.runtime.local_storage import LocalStorage
+from seatunnel_py.runtime.pipeline_life import PipelineLife
 from seatunnel_py.runtime.receipt import TableReceipt, TableState
+from seatunnel_py.runtime.savepoint import Kept
 from seatunnel_py.runtime.settings import Settings
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitFailure, UnitResult
 
@@ -76,6 +84,20 @@ class _ShadowCommitter(ToyCommitter):
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         super().abort(pieces, context)
         self._state.committed.clear()
+
+
+class Keeping:
+    """A place of savepoints: ``records`` is the one that it keeps."""
+
+    def __init__(self) -> None:
+        self.records: Mapping[str, CheckpointRecord] = {}
+
+    def kept(self, name: str) -> Kept | None:
+        return None
+
+    def keep(self, name: str, request: str, records: Mapping[str, CheckpointRecord], absent: tuple[str, ...]) -> Kept:
+        self.records = records
+        return Kept(name, request, {key: one.checkpoint for key, one in records.items()}, absent)
 
 
 class Run:
@@ -284,6 +306,32 @@ def test_a_job_that_is_to_stop_does_not_begin_anew(tmp_path: Path) -> None:
 
     assert table.state is TableState.STOPPED and job.epochs == [0]
     assert job.source.state.told == ["open", "close"]
+
+
+def test_a_savepoint_that_is_asked_of_a_life_that_ends_is_asked_of_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B12 of the machine's study: an ended coordinator says nothing, and the request was never answered."""
+    monkeypatch.setattr(control_desk, "POLL_SECONDS", 0.01)
+    job = Run(tmp_path, Shadow("out"), ["g1"], rows=20_000)
+    control, kept = Control(LocalStorage(tmp_path / "control")), Keeping()
+    desk = Desk(control, "this run", kept)
+    job.driver.hears_at(desk)
+    begin = job.driver._begin_anew
+
+    def asked_between(before: PipelineLife, fenced: BaseException | None) -> None:
+        request = Request("r", Wish.SAVEPOINT, run="this run", name="sp", seconds=20.0)
+        control.ask(request)
+        desk._begin(request)  # its name is looked up, and the ended life is asked
+        desk._looked_up(desk._open["r"], None)
+        begin(before, fenced)
+
+    job.driver._begin_anew = asked_between  # type: ignore[method-assign]
+    job.end()
+
+    answer = control.answered("r")
+    assert answer is not None and answer.done, answer
+    assert kept.records["x"].kind is RecordKind.SAVEPOINT, "it was answered by the end of the job"
 
 
 def test_a_driver_that_was_overtaken_does_not_begin_anew(tmp_path: Path) -> None:
