@@ -11,15 +11,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
-import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bench import ours, pairs, pg, start, tables_200
 from bench.pg_to_pg import Bench
+from tests.servers.commits import compiled, installed
 from tests.servers.postgres import PostgresServer
 
-COMMITS = ours.ROOT / ".cache" / "commits"
 BAR = 0.97
 NOW, BEFORE = "now", "before"
 Sides = Mapping[str, Sequence[str]]
@@ -35,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", default="one,tables,start", help="parts, divided by commas")
     wanted = parser.parse_args(arguments)
     compiled(ours.ROOT)
-    sides = {NOW: ours.PLAIN, BEFORE: (str(installed(wanted.commit)),)}
+    sides = {NOW: ours.PLAIN, BEFORE: (str(installed(wanted.commit) / "seatunnel"),)}
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(pg.server())
         places = {side: stack.enter_context(ours.home(command)) for side, command in sides.items()}
@@ -43,28 +42,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             measures = MEASURES[part](server, wanted)
             for title, figures in measures.items():
                 compare(title, figures, sides, places, wanted.pairs)
-
-
-def installed(commit: str) -> Path:
-    """The command of an older commit, installed when it is asked for the first time."""
-    sha = _output("git", "rev-parse", "--verify", f"{commit}^{{commit}}")
-    tree = COMMITS / sha
-    if not tree.exists():
-        _output("git", "worktree", "prune")
-        _output("git", "worktree", "add", "--detach", str(tree), sha)
-    subprocess.run(["make", "setup"], cwd=tree, check=True)
-    compiled(tree)
-    return tree / ".venv" / "bin" / "seatunnel"
-
-
-def compiled(tree: Path) -> None:
-    """No side compiles its modules at every start, as one does whose files have changed since it was installed."""
-    packages = ("seatunnel_py", "connectors", "plugins")
-    subprocess.run([tree / ".venv" / "bin" / "python", "-m", "compileall", "-q", *packages], cwd=tree, check=True)
-
-
-def _output(*command: str) -> str:
-    return subprocess.run(command, cwd=ours.ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
 @contextlib.contextmanager
