@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 
 from tests.round_trips.pairs import Pairs, pairs
-from tests.round_trips.rounds import Outcome, run_round
+from tests.round_trips.rounds import ROUTES, Outcome, run_round
 
 FINDINGS_SHOWN_MAX = 20
 FIRST_ROWS_MAX = 40
@@ -26,6 +26,7 @@ def main() -> int:
     parser.add_argument("--values", type=int, default=200_000, help="values for each pair (200,000)")
     parser.add_argument("--rows", type=int, default=10_000, help="values of each type in a round, at most")
     parser.add_argument("--pair", action="append", choices=Pairs.names(), help="only this pair; may be repeated")
+    parser.add_argument("--route", choices=ROUTES, default="plain", help="what the rows go through on their way")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--causes", action="store_true", help="also print why values were refused or converted")
     given = parser.parse_args()
@@ -41,7 +42,8 @@ def main() -> int:
                 rows = min(given.rows, rows)
                 try:
                     target = made.place(database, place)
-                    total.add(run_round(source, target, Path(home), random, rows, source.kinds, total.refused))
+                    refused, route = total.refused, ROUTES[given.route]
+                    total.add(run_round(source, target, Path(home), random, rows, source.kinds, refused, route))
                 except AssertionError as error:
                     print(f"{name}: {error}", flush=True)
                     failed = True

@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from e2e.support import IN_PROCESS, start
+from e2e.support import IN_PROCESS, SEATUNNEL, start
 from seatunnel_connectors.jdbc.sqlite.types import AS_BYTES, AS_REAL, AS_TEXT
 from tests.round_trips.databases import Database, Texts
 from tests.round_trips.kinds import Kind
@@ -28,6 +28,22 @@ FEW = 50
 """A kind that a pair refuses gets one of so many values: a row that is set aside costs as much as a thousand."""
 REFUSED_SHARE_MAX = 0.05
 """Of a kind's values, to count as refused: a search for hundreds of bad rows among thousands takes minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """How rows go from source to sink: ``transform`` is a block of the job file, ``program`` the command line."""
+
+    transform: str = ""
+    program: Sequence[str] = tuple(IN_PROCESS)
+
+
+PLAIN = Route()
+ROUTES = {
+    "plain": PLAIN,
+    "query": Route('Sql { table_match_regex = ".*", query = "select * from dual" }', tuple(SEATUNNEL)),
+}
+"""A query runs in Spark, whose own types its rows take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +92,7 @@ def run_round(
     count: int,
     kinds: Sequence[Kind],
     few: Set[int] = frozenset(),
+    route: Route = PLAIN,
 ) -> Outcome:
     """Every kind with ``count`` values there and back. Kinds that the pair refused before get few."""
     database.reset()
@@ -85,10 +102,12 @@ def run_round(
         table = f"t{at}"
         rows = max(2, count // FEW) if at in few else count
         filled[table] = (kind, database.fill(table, kind, [*kind.values(random, rows - 1), None]))
-    return there_and_back(database, place, home, filled)
+    return there_and_back(database, place, home, filled, route)
 
 
-def there_and_back(database: Database, place: Place, home: Path, filled: Mapping[str, tuple[Kind, Texts]]) -> Outcome:
+def there_and_back(
+    database: Database, place: Place, home: Path, filled: Mapping[str, tuple[Kind, Texts]], route: Route
+) -> Outcome:
     """The two jobs of a round, or the one where the place is the database itself."""
     pair = f"{type(database).__name__.lower()} {place.name}"
     if place.is_home:
@@ -98,10 +117,12 @@ def there_and_back(database: Database, place: Place, home: Path, filled: Mapping
     source, sink = database.source(list(filled)), place.sink()
     if isinstance(place, Messages):
         types = {
-            table: dtype for table, dtype in planned(home, source, sink).types.items() if Messages.has_field_for(dtype)
+            table: dtype
+            for table, dtype in planned(home, source, sink, route).types.items()
+            if Messages.has_field_for(dtype)
         }
         source, sink = place.by_type(database, types), place.sinks(types)
-    there = run_job(home, "there", source, sink)
+    there = run_job(home, "there", source, sink, route)
     if isinstance(place, Messages):  # the product refuses the whole job by name, so these tables are left out of it
         there.causes |= {table: "Protobuf has no type for it" for table in filled if table not in types}
     back = Leg()
@@ -110,7 +131,7 @@ def there_and_back(database: Database, place: Place, home: Path, filled: Mapping
         for table in arrived:
             database.like(table, filled[table][0])
         if arrived:
-            back = run_job(home, "back", place.source(arrived), database.sink())
+            back = run_job(home, "back", place.source(arrived), database.sink(), route)
     outcome = Outcome()
     for table, (kind, before) in filled.items():
         after = database.texts(table)
@@ -174,11 +195,11 @@ def _loses(conversion: Mapping[str, Any], kind: Kind, value: str | None) -> bool
     return kind.words == "money"
 
 
-def run_job(home: Path, name: str, source: str, sink: str) -> Leg:
+def run_job(home: Path, name: str, source: str, sink: str, route: Route) -> Leg:
     """`plan` and `run` of one job. Rows that do not fit are set aside, tables that cannot be read are isolated."""
-    leg = planned(home, source, sink, name)
+    leg = planned(home, source, sink, route, name)
     path = home / f"{name}.conf"
-    receipt = command(home, "run", str(path), "--json")
+    receipt = command(home, "run", str(path), "--json", program=route.program)
     if "tables" not in receipt:
         raise AssertionError(f"the job was refused: {json.dumps(receipt)[:3000]}")
     for table in receipt["tables"]:
@@ -189,13 +210,14 @@ def run_job(home: Path, name: str, source: str, sink: str) -> Leg:
     return leg
 
 
-def planned(home: Path, source: str, sink: str, name: str = "look") -> Leg:
+def planned(home: Path, source: str, sink: str, route: Route, name: str = "look") -> Leg:
     """What `plan` says of a job: the type of each table's value and its conversions."""
     path = home / f"{name}.conf"
     env = 'job.mode = "BATCH", parallelism = 1, error.max-rows = 100000000, error.max-ratio = 1.0'
-    path.write_text(f"env {{ {env} }}\nsource {{ {source} }}\nsink {{ {sink} }}\n")
+    transform = f"transform {{ {route.transform} }}\n" if route.transform else ""
+    path.write_text(f"env {{ {env} }}\nsource {{ {source} }}\n{transform}sink {{ {sink} }}\n")
     leg = Leg()
-    plan = command(home, "plan", str(path), "--json")
+    plan = command(home, "plan", str(path), "--json", program=route.program)
     for line in plan.get("pipelines", ()):
         for one in line["sinks"]:
             table = _short(one["table"])
@@ -213,9 +235,9 @@ def _short(table: str) -> str:
     return table.rpartition(".")[2].rpartition("/")[2]
 
 
-def command(home: Path, *arguments: str) -> dict[str, Any]:
-    """What a command line prints with ``--json``; units run in its own process."""
-    process = start(home, *arguments, program=IN_PROCESS)
+def command(home: Path, *arguments: str, program: Sequence[str] = PLAIN.program) -> dict[str, Any]:
+    """What a command line prints with ``--json``."""
+    process = start(home, *arguments, program=program)
     try:
         out, err = process.communicate(timeout=JOB_SECONDS_MAX)
     except subprocess.TimeoutExpired:

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from tests.round_trips.pairs import pairs
-from tests.round_trips.rounds import command, run_round
+from tests.round_trips.rounds import ROUTES, command, run_round
 from tests.servers.process import ServerMissing
 
 SHORT = ("postgres:itself", "postgres:parquet", "postgres:json", "sqlite:there")
@@ -28,6 +28,21 @@ def test_no_value_changes_without_a_word(pair: str, tmp_path: Path) -> None:
         pytest.skip(str(missing))
     assert not outcome.findings
     assert outcome.counts["refused"] <= REFUSED_MAX * outcome.counts.total(), outcome.causes
+
+
+@pytest.mark.spark
+def test_no_value_changes_in_a_query_without_a_word(tmp_path: Path) -> None:
+    """Some of the types: each costs a job in Spark."""
+    try:
+        with pairs(tmp_path) as made:
+            database = made.database("sqlite")
+            random = Random("query")
+            kinds = random.sample(database.kinds, 12)
+            place = made.place("sqlite", "there")
+            outcome = run_round(database, place, tmp_path, random, ROWS, kinds, route=ROUTES["query"])
+    except ServerMissing as missing:
+        pytest.skip(str(missing))
+    assert outcome.counts["equal"] > 0 and not outcome.findings
 
 
 def test_plan_and_receipt_name_the_same_conversions(tmp_path: Path) -> None:
