@@ -124,7 +124,7 @@ def _planned(job: Job, analyst: SqlAnalyst | None) -> Plan:
     from seatunnel_py.plan import flows, guarantee, isolated, pipelines, retry, selection, targets
 
     graph = flows.build(job, analyst)
-    job = replace(job, notes=(*job.notes, *graph.left_out_notes(), *targets.check(graph)))
+    job = replace(job, notes=(*job.notes, *graph.notes(), *targets.check(graph)))
     retry.check(graph)
     divided = pipelines.divide(graph)
     unread = pipelines.unread(graph, divided)

@@ -17,12 +17,14 @@ from seatunnel_py.api.schema import TablePath, TableSchema
 @dataclass(frozen=True, slots=True)
 class SourceTable:
     """A table as the source found it. ``rows`` and ``bytes`` are estimates (None: unknown) for packing and for
-    people; ``hints`` is plain data that the source wants to see again in its enumerator and readers."""
+    people; ``hints`` is plain data that the source wants to see again in its enumerator and readers. ``notes`` tell
+    people what of the table does not come along though nothing is refused: `plan` and the receipt show them."""
 
     schema: TableSchema
     rows: int | None = None
     bytes: int | None = None
     hints: Mapping[str, Plain] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from seatunnel_py.plan.sql import Analysis
 from seatunnel_py.plan.steps import Step
 from seatunnel_py.redaction import redacted_text
 
-LEFT_OUT_SHOWN_MAX = 5
+SHOWN_MAX = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +120,13 @@ class FlowGraph:
     def inputs(self, node_id: str) -> Sequence[Edge]:
         return self._into.get(node_id, ())
 
-    def left_out_notes(self) -> Iterator[str]:
-        """How many tables were left out, and why."""
-        groups: dict[tuple[str, str], list[str]] = {}
-        for step, one in self.left_out:
-            groups.setdefault((step, one.why), []).append(str(one.path))
-        for (step, why), names in groups.items():
-            shown = ", ".join(names[:LEFT_OUT_SHOWN_MAX]) + (", …" if len(names) > LEFT_OUT_SHOWN_MAX else "")
-            yield f"{step} leaves out {len(names)} ({why}): {shown}"
+    def notes(self) -> Iterator[str]:
+        """How many tables were left out, and why; and what sources say of tables that are read."""
+        for (step, why), names in _grouped((step, one.why, one.path) for step, one in self.left_out):
+            yield f"{step} leaves out {len(names)} ({why}): {_shown(names)}"
+        said = ((node.step.id, note, node.table.schema.path) for node in self.sources() for note in node.table.notes)
+        for (step, note), names in _grouped(said):
+            yield f"{step}: {note}: {_shown(names)}"
 
     def sources(self) -> Iterator[SourceNode]:
         return (node for node in self.nodes.values() if isinstance(node, SourceNode))
@@ -140,3 +139,15 @@ class FlowGraph:
             found[current := waiting.popleft()] = None
             waiting += [edge.sender for edge in self.inputs(current) if edge.sender not in found]
         return found
+
+
+def _grouped(found: Iterable[tuple[str, str, TablePath]]) -> Iterable[tuple[tuple[str, str], list[str]]]:
+    """Tables by step and text: a thousand of them are one note."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for step, text, path in found:
+        groups.setdefault((step, text), []).append(str(path))
+    return groups.items()
+
+
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN_MAX]) + (", …" if len(names) > SHOWN_MAX else "")

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, model_validator
 
+from seatunnel_connectors.surplus_fields import SurplusFields
 from seatunnel_connectors.table_config import SchemaOptions
 from seatunnel_connectors.value_text import compile_pattern
 from seatunnel_py.api import Options, SourceOptions, exactly_one, option, required_when, together
@@ -54,13 +55,6 @@ class CompressCodec(StrEnum):
     BROTLI = "brotli"
     SNAPPY = "snappy"
     ZLIB = "zlib"
-
-
-class SurplusFields(StrEnum):
-    """Fields of a row beyond its columns, in text and csv."""
-
-    REFUSE = "refuse"
-    DROP = "drop"
 
 
 class SyncMode(StrEnum):

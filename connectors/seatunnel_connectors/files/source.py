@@ -89,7 +89,9 @@ class FileSource(Source):
         schema = replace(schema, path=entry.path)
         schema = schema.with_columns(tuple(columns[name] for name in wanted))
         hints: dict[str, Plain] = {"partitions": list(trailing)}
-        return SourceTable(schema, bytes=sum(document.entry.size for document in documents), hints=hints)
+        size = sum(document.entry.size for document in documents)
+        notes = entry.options.surplus_fields.notes(entry.options.file_format_type)
+        return SourceTable(schema, bytes=size, hints=hints, notes=notes)
 
     def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
         wanted = {table.schema.path for table in tables}

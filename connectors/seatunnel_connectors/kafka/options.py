@@ -11,6 +11,7 @@ from pydantic import model_validator
 
 from seatunnel_connectors.kafka.debezium_values import DecimalForm, Declared, TimeUnit
 from seatunnel_connectors.kafka.settings import KafkaSettings
+from seatunnel_connectors.surplus_fields import SurplusFields
 from seatunnel_connectors.table_config import SchemaOptions, table_path
 from seatunnel_py.api import Options, SourceOptions, TablePath, exactly_one, option, required_when
 from seatunnel_py.api.linear_regex import name_pattern
@@ -47,13 +48,6 @@ class MessageFormat(StrEnum):
 NOT_YET = (MessageFormat.COMPATIBLE_DEBEZIUM_JSON,)
 WITHOUT_SCHEMA = (MessageFormat.JSON, MessageFormat.TEXT, MessageFormat.NATIVE, MessageFormat.PROTOBUF)
 """What needs no columns in the job file: there is one for the text, or the format has its own."""
-
-
-class SurplusFields(StrEnum):
-    """Fields of a record beyond the columns, in text and csv."""
-
-    REFUSE = "refuse"
-    DROP = "drop"
 
 
 class OnBadMessage(StrEnum):

@@ -62,7 +62,10 @@ class KafkaSource(Source):
     reset: StartMode | None = None
 
     def tables(self) -> Sequence[SourceTable]:
-        return [SourceTable(self._schema(entry)) for entry in self.entries]
+        return [
+            SourceTable(self._schema(entry), notes=entry.options.surplus_fields.notes(entry.options.format))
+            for entry in self.entries
+        ]
 
     def _schema(self, entry: KafkaTable) -> TableSchema:
         columns = None if entry.options.has_schema else default_columns(entry.options, entry.message)

@@ -31,7 +31,8 @@ from seatunnel_connectors.files.formats.csv_blocks import ArrowCsv
 from seatunnel_connectors.files.formats.csv_fields import Head, Lined, csv_reader
 from seatunnel_connectors.files.formats.sorting import NONE, Framing, Sorted, fitting, read_sorted, without
 from seatunnel_connectors.files.lines import Block, Cutter, cut_at, cut_points, cut_quoted, is_cuttable
-from seatunnel_connectors.files.options import FileFormat, FileReadOptions, SurplusFields
+from seatunnel_connectors.files.options import FileFormat, FileReadOptions
+from seatunnel_connectors.surplus_fields import SurplusFields
 from seatunnel_connectors.value_text import DEFAULT_PATTERNS, MisfitError, TextRules, text_column
 from seatunnel_connectors.value_text.stand_ins import stand_in
 from seatunnel_py.api import BadRows, Column, DataType, FatalError, Kind, to_arrow

@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 from files_support import rows
 
+from seatunnel_py import app
 from seatunnel_py.api import BadRows
+from seatunnel_py.cli.receipt_view import receipt_text
+from seatunnel_py.plan import explain
+from seatunnel_py.runtime.home import Home
 
 SCHEMA = {"fields": {"c": "string", "a": "int"}}
 
@@ -25,3 +29,27 @@ def test_without_a_header_fields_are_dropped_only_where_the_job_file_says_so(tmp
     with pytest.raises(BadRows, match="line 1: the row has 3 fields for 2 columns"):
         rows(**options)
     assert [row["a"] for row in rows(**options, surplus_fields="drop")] == [1, 2]
+
+
+def test_plan_and_receipt_say_that_fields_are_dropped(tmp_path: Path) -> None:
+    """Nothing is refused, so that no count would tell."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "f.csv").write_text("y,1,z\nw,2,z\n")
+    job = tmp_path / "job.conf"
+    job.write_text(
+        f"""source {{ LocalFile {{ path = "{tmp_path}/in", file_format_type = csv, surplus_fields = drop
+             schema {{ fields {{ c = string, a = int }} }} }} }}
+            sink {{ Console {{}} }}"""
+    )
+    what = "fields beyond the columns of a row are dropped, and not counted (surplus_fields = drop)"
+    note = f"LocalFile-source-1: {what}: default.default.default"
+
+    found = app.plan(job)
+    plan = explain.describe(found.job, found.graph, found.pipelines, look=False)
+    home = Home(tmp_path / "home")
+    receipt = app.run(job, app.RunOptions({}, local=True), home, lambda event: None, lambda driver: None)
+
+    assert plan["notes"] == [note] and note in explain.text(plan)
+    assert receipt.to_plain()["notes"] == [note] and note in receipt_text(receipt, home)
+    job.write_text(job.read_text().replace("format_type = csv", "format_type = json"))
+    assert not app.plan(job).job.notes
