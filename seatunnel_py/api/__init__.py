@@ -55,7 +55,7 @@ from seatunnel_py.api.schema import (
     schema_from_arrow,
 )
 from seatunnel_py.api.shorthand import Shorthand
-from seatunnel_py.api.shown import shown_values
+from seatunnel_py.api.shown import shown_rows, shown_values
 from seatunnel_py.api.sink import (
     CommitContext,
     Committer,
@@ -200,6 +200,7 @@ __all__ = [
     "private_output",
     "required_when",
     "schema_from_arrow",
+    "shown_rows",
     "shown_values",
     "stored_as",
     "terminal_text",

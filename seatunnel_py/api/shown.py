@@ -69,6 +69,13 @@ def shown_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
     return list(array.to_pylist())
 
 
+def shown_rows(data: pa.RecordBatch) -> list[dict[str, Any]]:
+    """The rows of a batch, with values as ``shown_values`` gives them."""
+    names = data.schema.names
+    rows = zip(*map(shown_values, data.columns), strict=True) if names else [()] * data.num_rows
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
 def _pairs(entries: Any) -> list[Any]:
     return list(zip(shown_values(entries.field(0)), shown_values(entries.field(1)), strict=True))
 

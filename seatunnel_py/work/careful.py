@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from seatunnel_py.api.batch import Batch, Element, Position, Rejected
 from seatunnel_py.api.capabilities import Cardinality
+from seatunnel_py.api.shown import shown_rows
 from seatunnel_py.api.sink import WriteContext
 from seatunnel_py.errors import BadRows, FatalError
 from seatunnel_py.work import quarantine
@@ -170,8 +171,8 @@ def _followed(known: Decision, spool: Spool) -> dict[int, Fault] | None:
     """The decision of an earlier attempt, if it was about the rows that were read now."""
     found: dict[int, Fault] = {}
     for bad in known.bad:
-        now = [row for batch, _ in spool.batches(bad.rows) for row in batch.data.to_pylist()]
-        if repr(now) != repr(bad.batch.data.to_pylist()):
+        now = [row for batch, _ in spool.batches(bad.rows) for row in shown_rows(batch.data)]
+        if repr(now) != repr(shown_rows(bad.batch.data)):
             return None
         found |= dict(zip(bad.rows, bad.faults, strict=True))
     return found

@@ -24,6 +24,7 @@ from seatunnel_py.api import (
     WriteContext,
     Writer,
     failpoint,
+    shown_rows,
 )
 
 BEFORE = failpoint("assert.commit.before", "Rows of a commit are not counted.")
@@ -83,7 +84,7 @@ class AssertWriter(Writer):
 
 
 def _failure(table: TableSchema, batch: Batch, at: int, check: FieldCheck) -> FatalError:
-    (row,) = batch.data.slice(at, 1).to_pylist()
+    (row,) = shown_rows(batch.data.slice(at, 1))
     kind = RowKind(batch.kinds[at].as_py() if batch.kinds is not None else 0)
     shown = row_text([row[name] for name in table.names], [column.dtype for column in table.columns])
     if len(shown) > ROW_CHARACTERS_MAX:

@@ -14,7 +14,7 @@ from seatunnel_connectors.json_values import from_json, json_text
 from seatunnel_connectors.row_text import text_of
 from seatunnel_connectors.table_config import check_columns
 from seatunnel_connectors.value_text.decimals import WIDE
-from seatunnel_py.api import Column, DataType, Kind, TableSchema, to_arrow
+from seatunnel_py.api import Column, DataType, Kind, TableSchema, shown_values, to_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -133,7 +133,7 @@ class LengthCheck(FieldCheck):
             lengths = pc.utf8_length(values).fill_null(0)
         else:
             dtype = self.column.dtype
-            texts = ("" if value is None else text_of(value, dtype) for value in values.to_pylist())
+            texts = ("" if value is None else text_of(value, dtype) for value in shown_values(values))
             lengths = pa.array([len(text) for text in texts], pa.int32())
         return (pc.less if self.least else pc.greater)(lengths.cast(pa.float64()), self.bound)
 
@@ -150,8 +150,8 @@ class EqualCheck(FieldCheck):
 
         arrow = to_arrow(self.column.dtype)
         if self.column.dtype.kind in NESTED:
-            wanted = _comparable(pa.array([self.wanted], arrow)[0].as_py())
-            found = (value is not None and _comparable(value) != wanted for value in values.to_pylist())
+            (wanted,) = map(_comparable, shown_values(pa.array([self.wanted], arrow)))
+            found = (value is not None and _comparable(value) != wanted for value in shown_values(values))
             return pa.array(list(found), pa.bool_())
         return pc.not_equal(values, pa.scalar(self.wanted, arrow)).fill_null(False)
 

@@ -31,6 +31,7 @@ from seatunnel_py.api import (
     exactly_one,
     option,
     required_when,
+    shown_rows,
 )
 
 if TYPE_CHECKING:
@@ -114,9 +115,9 @@ class DataValidator(Transform):
         if self.errors is not None:
             yield self._routed(kept(batch, bad), [mask.filter(bad) for mask in masks])
 
-    def _reasons(self, row: dict[str, Any], masks: list[pa.BooleanArray], at: int) -> list[dict[str, str]]:
+    def _reasons(self, batch: Batch, masks: list[pa.BooleanArray], at: int) -> list[dict[str, str]]:
         return [
-            {"field_name": check.column.name, "error_message": check.message(row[check.column.name])}
+            {"field_name": check.column.name, "error_message": check.message(_value(batch, check.column.name, at))}
             for check, mask in zip(self.checks, masks, strict=True)
             if mask[at].as_py()
         ]
@@ -127,8 +128,8 @@ class DataValidator(Transform):
 
     def _failure(self, batch: Batch, masks: list[pa.BooleanArray], bad: pa.BooleanArray) -> BadRows:
         at = bad.index(True).as_py()
-        (row,) = batch.data.slice(at, 1).to_pylist()
-        reasons = "; ".join(reason["error_message"] for reason in self._reasons(row, masks, at))
+        (row,) = shown_rows(batch.data.slice(at, 1))
+        reasons = "; ".join(reason["error_message"] for reason in self._reasons(batch, masks, at))
         shown = self._json(row)[:SHOWN_CHARACTERS_MAX]
         return BadRows(
             f"DataValidator: table {batch.table}: {bad.true_count} of {batch.rows} rows break a rule; "
@@ -141,9 +142,9 @@ class DataValidator(Transform):
         import pyarrow as pa
 
         assert self.errors is not None
-        rows = batch.data.to_pylist()
+        rows = shown_rows(batch.data)
         source = self.table.path.full_name
-        found = [json_text(self._reasons(row, masks, at)) for at, row in enumerate(rows)]
+        found = [json_text(self._reasons(batch, masks, at)) for at in range(batch.rows)]
         now = datetime.now(UTC).astimezone().replace(tzinfo=None)
         columns = [[source] * len(rows), [source] * len(rows), [self._json(row) for row in rows], found]
         arrays = [
@@ -152,6 +153,10 @@ class DataValidator(Transform):
         ]
         data = pa.RecordBatch.from_arrays(arrays, schema=self.errors.arrow())
         return replace(batch, table=self.errors.path, data=data, kinds=None, absent=None, metadata={})
+
+
+def _value(batch: Batch, name: str, at: int) -> pa.Array:
+    return batch.data.column(name).slice(at, 1)
 
 
 class DataValidatorFactory(TransformFactory[DataValidatorOptions]):

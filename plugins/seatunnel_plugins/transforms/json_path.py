@@ -30,6 +30,7 @@ from seatunnel_py.api import (
     TransformFactory,
     TransformOptions,
     option,
+    shown_values,
     to_arrow,
 )
 
@@ -104,7 +105,7 @@ class JsonPathTransform(Transform):
     ) -> Mapping[str, list[Any]]:
         """Values by output field. Every document is parsed once; what cannot be read counts against each path."""
         found: dict[str, list[Any]] = {one.field: [None] * batch.rows for one in extractions}
-        for row, value in enumerate(batch.data.column(source.name).to_pylist()):
+        for row, value in enumerate(shown_values(batch.data.column(source.name))):
             if value is None:
                 continue
             document, trouble = _document(value, source.dtype)

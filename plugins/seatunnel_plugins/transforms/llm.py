@@ -37,6 +37,7 @@ from seatunnel_py.api import (
     TransformFactory,
     option,
     parse_type,
+    shown_rows,
 )
 
 ADDRESSES = {
@@ -73,7 +74,7 @@ class Llm(Transform):
         return self.result
 
     def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
-        rows = batch.data.select([one.name for one in self.shown]).to_pylist()
+        rows = shown_rows(batch.data.select([one.name for one in self.shown]))
         data = [{one.name: json_data(row[one.name], one.dtype) for one in self.shown} for row in rows]
         values = in_chunks("LLM", self.options, data, self.options.process_batch_size, self._answers)
         yield from with_values(batch, self.result, {self.options.output_column_name: values})

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.row_text import text_of
 from seatunnel_connectors.value_text import decimal_text, iso_text
-from seatunnel_py.api import Column, DataType, Kind
-from seatunnel_py.api.types import TEMPORAL
+from seatunnel_py.api import Column, DataType, Kind, shown_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,8 +23,7 @@ def is_scalar(column: Column) -> bool:
 
 
 def as_text(values: pa.Array, column: Column) -> pa.StringArray:
-    """The values as Java's ``String.valueOf`` writes them; null stays null. A moment that Python has not (in another
-    year, or in nanoseconds) is written in ISO 8601."""
+    """The values as Java's ``String.valueOf`` writes them; null stays null."""
     import pyarrow as pa
 
     kind = column.dtype.kind
@@ -37,13 +35,8 @@ def as_text(values: pa.Array, column: Column) -> pa.StringArray:
         return iso_text(values)
     if kind is Kind.DECIMAL:
         return decimal_text(values)
-    if kind in TEMPORAL and column.dtype.unit:
-        return iso_text(values, "T")
     dtype = column.dtype
-    try:
-        texts = [None if value is None else text_of(value, dtype) for value in values.to_pylist()]
-    except OverflowError:
-        return iso_text(values, "T")
+    texts = (None if value is None else text_of(value, dtype) for value in shown_values(values))
     return pa.array(texts, pa.string())
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_connectors.row_text import text_of
 from seatunnel_plugins.transforms.java_regex import JavaPattern
 from seatunnel_plugins.transforms.texts import as_text, is_scalar
-from seatunnel_py.api import Column, Kind, Options, option, required_when
+from seatunnel_py.api import BadRows, Column, Kind, Options, option, required_when, shown_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,10 +68,10 @@ class Rule(ABC):
         """A mask of the values that break the rule, without nulls."""
 
     @abstractmethod
-    def reason(self, value: Any) -> str:
-        """Why this value breaks it."""
+    def reason(self, value: pa.Array) -> str:
+        """Why this one value breaks it."""
 
-    def message(self, value: Any) -> str:
+    def message(self, value: pa.Array) -> str:
         return self.custom or self.reason(value)
 
 
@@ -102,7 +102,7 @@ class NotNull(Rule):
     def broken(self, values: pa.Array) -> pa.BooleanArray:
         return values.is_null()
 
-    def reason(self, value: Any) -> str:
+    def reason(self, value: pa.Array) -> str:
         return f"Field '{self.column.name}' cannot be null"
 
 
@@ -154,12 +154,12 @@ class Range(Rule):
         exact = bound.quantize(Decimal(1).scaleb(-scale), context=Context(prec=2 * DIGITS_MAX))
         return values.cast(wide), pa.scalar(exact, wide)
 
-    def reason(self, value: Any) -> str:
+    def reason(self, value: pa.Array) -> str:
         left = "(" if self.least is None or not self.least_allowed else "["
         right = ")" if self.most is None or not self.most_allowed else "]"
         least = "-∞" if self.least is None else f"{self.least:f}"
         most = "∞" if self.most is None else f"{self.most:f}"
-        shown = text_of(value, self.column.dtype)
+        shown = text_of(value[0].as_py(), self.column.dtype)
         return f"Field '{self.column.name}' value {shown} is not within range {left}{least}, {most}{right}"
 
 
@@ -196,17 +196,13 @@ class Length(Rule):
                 return pc.list_value_length(values)
             case Kind.MAP:
                 return pa.array(
-                    [None if entries is None else len(entries) for entries in values.to_pylist()], pa.int32()
+                    [None if entries is None else len(entries) for entries in shown_values(values)], pa.int32()
                 )
             case _:
                 return pc.utf8_length(as_text(values, self.column))
 
-    def reason(self, value: Any) -> str:
-        import pyarrow as pa
-
-        from seatunnel_py.api import to_arrow
-
-        (length,) = self._lengths(pa.array([value], to_arrow(self.column.dtype))).to_pylist()
+    def reason(self, value: pa.Array) -> str:
+        (length,) = self._lengths(value).to_pylist()
         if self.least == self.most:
             return f"Field '{self.column.name}' has length {length}, expected {self.least}"
         if length < self.least:
@@ -229,7 +225,7 @@ class Regex(Rule):
         whole = self.pattern.bounded.fullmatch
         return pa.array([text is not None and whole(text) is None for text in texts.to_pylist()], pa.bool_())
 
-    def reason(self, value: Any) -> str:
+    def reason(self, value: pa.Array) -> str:
         return f"Field '{self.column.name}' does not match pattern '{self.pattern.pattern}'"
 
 
@@ -241,11 +237,33 @@ class Udf(Rule):
     def broken(self, values: pa.Array) -> pa.BooleanArray:
         import pyarrow as pa
 
-        found = (value is not None and self.function(value) is not None for value in values.to_pylist())
+        found = (value is not None and self.function(value) is not None for value in self._given(values))
         return pa.array(list(found), pa.bool_())
 
-    def reason(self, value: Any) -> str:
-        return f"Field '{self.column.name}': {self.function(value)}"
+    def _given(self, values: pa.Array) -> list[Any]:
+        """What the function gets: BadRows names the first value that Python has not."""
+        try:
+            return list(values.to_pylist())
+        except OverflowError:
+            row = next(row for row in range(len(values)) if not _is_in_python(values[row]))
+            shown = text_of(shown_values(values.slice(row, 1))[0], self.column.dtype)
+            raise BadRows(
+                f"DataValidator: {self.column.name} = {shown}: no function of Python can be given it, whose years are "
+                "1 to 9999",
+                "leave the rule out, or filter such rows out before it",
+                row,
+            ) from None
+
+    def reason(self, value: pa.Array) -> str:
+        return f"Field '{self.column.name}': {self.function(*self._given(value))}"
+
+
+def _is_in_python(value: pa.Scalar) -> bool:
+    try:
+        value.as_py()
+    except OverflowError:
+        return False
+    return True
 
 
 def _function(name: str) -> Callable[[Any], str | None]:
