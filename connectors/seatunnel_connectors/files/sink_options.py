@@ -195,11 +195,10 @@ class FileWriteOptions(Options):
     def marks(self) -> dict[str, str | None]:
         """What separates and quotes the fields of text and csv, by the names of the options."""
         is_csv = self.file_format_type is WriteFormat.CSV
-        quotes = is_csv and self.csv_string_quote_mode is not QuoteMode.NONE
         return {
             "field_delimiter": self.field_delimiter or ("," if is_csv else "\x01"),
             "row_delimiter": self.row_delimiter,
-            "quote_char": self.quote_char if quotes else None,
+            "quote_char": self.quote_char if is_csv else None,
         }
 
     @property

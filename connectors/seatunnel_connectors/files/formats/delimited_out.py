@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+UNQUOTED = "set csv_string_quote_mode = MINIMAL, or an empty quote_char here and for the reader"
+
+
 class DelimitedWriter(TextWriter):
     """Fields between delimiters, as they are: a value that holds a delimiter would tear its row, so it is refused."""
 
@@ -89,6 +92,7 @@ class CsvWriter(DelimitedWriter):
         if not self.options.enable_header_write:
             return ""
         if not self.quote:
+            self._refuse_misread_names()
             return super().head()
         special = re.compile(self._special())
         q = self.quote
@@ -118,12 +122,45 @@ class CsvWriter(DelimitedWriter):
             doubled = pc.replace_substring(texts, self.quote, self.quote * 2)
             inside = pc.binary_join_element_wise(self.quote, doubled, self.quote, "")
             texts = pc.if_else(special, inside, texts)
-        if len(self.columns) == 1 and not self.options.null_format:
+        if len(self.columns) == 1:
             # A line with nothing on it is no record to many readers: an only value that is empty is quoted.
-            texts = pc.fill_null(texts, "")
+            texts = texts if self.options.null_format else pc.fill_null(texts, "")
             texts = pc.if_else(pc.equal(texts, ""), self.quote * 2, texts)
         return texts
 
     def check(self, text: bytes, fields: list[Any], rows: int) -> None:
         if not self.quote:
             super().check(text, fields, rows)
+            self._refuse_misread(fields)
+
+    def _refuse_misread_names(self) -> None:
+        quote = self.options.quote_char
+        if quote and (wrong := next((one.name for one in self.columns if one.name.startswith(quote)), "")):
+            raise FatalError(
+                f"the name of the column {wrong!r} begins with {quote}, and nothing is quoted here", UNQUOTED
+            )
+
+    def _refuse_misread(self, fields: list[Any]) -> None:
+        """Without quotes: what the same options read as something else."""
+        import pyarrow.compute as pc
+
+        quote = self.options.quote_char
+        for column, texts in zip(self.columns, fields, strict=True):
+            if quote and pc.any(pc.starts_with(texts, quote)).as_py():
+                raise BadRows(
+                    f"column {column.name!r}: a value begins with {quote}, as quoted values do for readers, "
+                    "and nothing is quoted here",
+                    UNQUOTED,
+                )
+        if len(fields) == 1 and _has_empty(fields[0], nulls=not self.options.null_format):
+            raise BadRows(
+                f"column {self.columns[0].name!r}: an only value that is empty leaves a line with nothing on it, "
+                "which readers of csv pass over",
+                "set csv_string_quote_mode = MINIMAL, or choose the format text",
+            )
+
+
+def _has_empty(texts: Any, *, nulls: bool) -> bool:
+    import pyarrow.compute as pc
+
+    return bool(nulls and texts.null_count) or bool(pc.any(pc.equal(texts, "")).as_py())
