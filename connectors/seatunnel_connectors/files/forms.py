@@ -18,6 +18,7 @@ _DELIMITED = (WriteFormat.TEXT, WriteFormat.CSV)
 _CELLS = (WriteFormat.XML, WriteFormat.EXCEL)
 _DOCUMENTS = (WriteFormat.JSON, *CHANGE_FORMATS)
 ORC_DIGITS = 38
+SHEET_NAME_MAX, SHEET_COLUMNS_MAX = 31, 16_384
 
 
 def written(options: FileWriteOptions, table: TableSchema) -> tuple[Column, ...]:
@@ -27,7 +28,7 @@ def written(options: FileWriteOptions, table: TableSchema) -> tuple[Column, ...]
 
 
 def check_forms(options: FileWriteOptions, table: TableSchema) -> None:
-    """Raise ValueError for a column that the format cannot hold."""
+    """Raise ValueError for a column that the format cannot hold, or a sheet that it cannot name."""
     columns, form = written(options, table), options.file_format_type
     if form in _DELIMITED:
         check_depth(columns)
@@ -35,6 +36,22 @@ def check_forms(options: FileWriteOptions, table: TableSchema) -> None:
         check_keys(columns)
     elif form is WriteFormat.ORC:
         check_digits(columns, ORC_DIGITS, "ORC")
+    if form is WriteFormat.EXCEL:
+        _check_sheet(options.sheet_name or "", len(columns))
+
+
+def _check_sheet(name: str, columns: int) -> None:
+    """Once the placeholders are filled in."""
+    if len(name.encode("utf-16-le")) > 2 * SHEET_NAME_MAX:
+        raise ValueError(f"sheet_name: {name!r} is longer than the {SHEET_NAME_MAX} characters that Excel takes")
+    odd = [letter for letter in name if letter in "[]:*?/\\" or not letter.isprintable()]
+    if odd or name.strip("'") != name or name.casefold() == "history":
+        why = (
+            f"no sheet's name may hold {odd[0]!r}" if odd else "Excel keeps it, or apostrophes at its ends, for itself"
+        )
+        raise ValueError(f"sheet_name: {name!r}: {why}")
+    if columns > SHEET_COLUMNS_MAX:
+        raise ValueError(f"a sheet holds {SHEET_COLUMNS_MAX:,} columns, and the table has {columns:,}")
 
 
 def conversions(options: FileWriteOptions, table: TableSchema) -> tuple[Conversion, ...]:

@@ -43,7 +43,7 @@ def find_files(storage: LocalStorage, options: FileReadOptions) -> list[FileEntr
     if single is not None:
         found = [single] if single.size else []
     elif storage.is_directory(root):
-        found = [entry for entry in storage.walk(root) if _is_wanted(root, entry, options)]
+        found = [_readable(entry) for entry in storage.walk(root) if _is_wanted(root, entry, options)]
     else:
         raise MissingPathError(f"there is no file or directory {root}", "correct the option path")
     if options.sync_mode is SyncMode.UPDATE:
@@ -51,6 +51,21 @@ def find_files(storage: LocalStorage, options: FileReadOptions) -> list[FileEntr
     if options.sort_files_by_modification_time:  # newest first: where no schema is given, its columns are the table's
         found.sort(key=lambda entry: (-entry.mtime_ns, entry.path))
     return found
+
+
+def _readable(entry: FileEntry) -> FileEntry:
+    """The file. What has a name that cannot be read by is refused, for it would be left out without a word."""
+    if not entry.is_there:
+        raise FatalError(
+            f"the link {entry.path} leads nowhere", "remove it, or restore the file; file_filter_pattern leaves it out"
+        )
+    try:
+        entry.path.encode()
+    except UnicodeEncodeError:
+        raise FatalError(
+            f"the name of the file {entry.path!r} is not UTF-8", "rename it; file_filter_pattern leaves it out"
+        ) from None
+    return entry
 
 
 def _is_wanted(root: str, entry: FileEntry, options: FileReadOptions) -> bool:

@@ -12,7 +12,7 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -32,16 +32,19 @@ FINAL_ERRORS = (
     NotADirectoryError,
     FileExistsError,
 )
+FINAL_NUMBERS = frozenset({errno.EROFS, errno.ELOOP, errno.ENAMETOOLONG})
 """What another try does not mend."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """A file as it was found. Size and time of change together are its identity."""
+    """A file as it was found. Size and time of change together are its identity. A link that leads nowhere is none:
+    it ``is_there`` no more."""
 
     path: str
     size: int
     mtime_ns: int
+    is_there: bool = True
 
     @property
     def generation(self) -> str:
@@ -85,6 +88,8 @@ def outside(action: str, path: str) -> Iterator[None]:
     except FINAL_ERRORS as error:
         raise FatalError(f"cannot {action} {path}: {error.strerror or error}") from error
     except OSError as error:
+        if error.errno in FINAL_NUMBERS:
+            raise FatalError(f"cannot {action} {path}: {error.strerror or error}") from error
         remedy = "make room on its disk" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
         raise RetriableError(f"cannot {action} {path}: {error.strerror or error}", remedy) from error
 
@@ -118,20 +123,21 @@ class LocalStorage:
         return os.path.lexists(path)
 
     def walk(self, root: str) -> list[FileEntry]:
-        """Every plain file below ``root``, by path; a directory that leads back to one above it is left out."""
-        return sorted(self.files(root), key=lambda entry: entry.path)
+        """Every plain file below ``root``, and every link that leads nowhere, by path; a directory that leads back to
+        one above it is left out."""
+        return sorted(self._found(root), key=lambda entry: entry.path)
 
     def files(self, root: str) -> Iterator[FileEntry]:
-        """The same one by one, in no order; what vanishes meanwhile is left out."""
+        """The plain files one by one, in no order; what vanishes meanwhile is left out."""
+        return (entry for entry in self._found(root) if entry.is_there)
+
+    def _found(self, root: str) -> Iterator[FileEntry]:
         with outside("list", root):
             for folder, folders, names in os.walk(root, followlinks=True, onerror=_raise):
                 folders[:] = [name for name in folders if not _leads_back(Path(folder, name))]
                 for name in names:
-                    path = Path(folder, name)
-                    with suppress(FileNotFoundError):
-                        status = path.stat()
-                        if stat.S_ISREG(status.st_mode):
-                            yield FileEntry(str(path), status.st_size, status.st_mtime_ns)
+                    if (entry := _entry(Path(folder, name))) is not None:
+                        yield entry
 
     def open_input(self, path: str) -> pa.NativeFile:
         """The file for reading at any place."""
@@ -207,15 +213,27 @@ def _folds_case(place: Path) -> bool:
 
 
 def _raise(error: OSError) -> None:
-    raise error
+    with outside("list", str(error.filename)):
+        raise error
+
+
+def _entry(path: Path) -> FileEntry | None:
+    """A plain file, or a link that leads nowhere; None: neither, or it has vanished."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        if not isinstance(error, FileNotFoundError) and error.errno != errno.ELOOP:
+            raise
+        return FileEntry(str(path), 1, 0, is_there=False) if path.is_symlink() else None
+    return FileEntry(str(path), status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
 
 def _leads_back(folder: Path) -> bool:
-    """A link to a directory that it lies in would be walked for ever."""
+    """A link to a directory that it lies in, or that other links have led through to it, would be walked for ever."""
     if not folder.is_symlink():
         return False
-    target = folder.resolve()
-    return target == folder.parent.resolve() or target in folder.parent.resolve().parents
+    target, place = folder.resolve(), folder.parent
+    return target in place.resolve().parents or any(target == above.resolve() for above in (place, *place.parents))
 
 
 def _existing(path: str) -> Path:

@@ -231,10 +231,11 @@ class FileWriter(Writer):
         return part
 
     def _finish(self, directory: str) -> None:
-        part = self.parts.pop(directory)
+        part = self.parts[directory]  # abort has to find it where this fails
         with outside("write", part.temp), part.file:
             part.writer.end()
             self.plan.storage.sync(part.file)
+        del self.parts[directory]
         self.files.append(
             {
                 "temp": part.temp,
