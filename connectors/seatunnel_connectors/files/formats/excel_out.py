@@ -7,6 +7,7 @@ text, and is read back by the same rules.
 from __future__ import annotations
 
 import math
+import tempfile
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_connectors.files.formats.writing import Counted, FormatWriter
@@ -39,8 +40,10 @@ class ExcelWriter(FormatWriter):
     def begin(self, file: Counted) -> None:
         import xlsxwriter
 
+        # The library leaves its unfinished files where they are when it fails.
+        self.aside = tempfile.TemporaryDirectory(prefix="seatunnel-excel-")
         settings = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-        self.book = xlsxwriter.Workbook(file, settings)
+        self.book = xlsxwriter.Workbook(file, settings | {"tmpdir": self.aside.name})
         self.sheet = self.book.add_worksheet(self.options.sheet_name or "Sheet1")
         self.row = 0
         if self._head_rows:
@@ -94,7 +97,8 @@ class ExcelWriter(FormatWriter):
         return cells if marker is None else [marker if cell is None else cell for cell in cells]
 
     def end(self) -> None:
-        self.book.close()
+        with self.aside:
+            self.book.close()
 
 
 def _exact(value: int | None) -> int | str | None:
