@@ -98,6 +98,7 @@ def sink_of(step: Step, options: Any, table: TableSchema, job: Job) -> tuple[Sin
     factory: Any = step.factory
     context = step.context(job)
     sink = _one(step, "create", _told(step, "create", lambda: factory.create(options, table, context)), Sink)
+    _one(step, "target", _told(step, "target", lambda: sink.target), str)
     able = _told(step, "capabilities", lambda: factory.capabilities(options, table, context))
     _one(step, "capabilities", able, SinkCapabilities)
     two_phase = able.guarantee is Guarantee.TWO_PHASE_COMMIT

@@ -35,11 +35,11 @@ def failing_code(error: BaseException) -> FailingCode | None:
 
 def described(error: BaseException, plugin: str = "", method: str = "") -> str:
     """The exception in a line: which method of which plugin failed, why, and where. ``method`` is what was called,
-    where the caller knows it."""
+    where the caller knows it. None of the plugin's lines has run where its method cannot be called as it has to be."""
     code = failing_code(error)
     text = worded(error)
     if code is None and not method:
-        return text
+        return f"at a step of the plugin {plugin}: {text}" if plugin else text
     called = method or (code.method if code else "")
     if plugin:
         called = f"{called.rpartition('.')[2]} of the plugin {plugin}"

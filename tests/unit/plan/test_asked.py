@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from typing import Any
 
@@ -14,6 +14,7 @@ from seatunnel_example import (
     CountdownEnumerator,
     CountdownFactory,
     CountdownOptions,
+    Lines,
     LinesFactory,
     LinesOptions,
 )
@@ -255,3 +256,26 @@ def test_two_phases_without_a_committer_are_refused() -> None:
         BrokenPluginError, match="TwoPhase is broken: capabilities promises two-phase commit, but Lines"
     ):
         asked.sink_of(step, step.options, Countdown(1, 1).tables()[0].schema, job)
+
+
+class NamesNoTarget(Lines):
+    @property
+    def target(self) -> str:
+        raise KeyError("directory")
+
+
+class WithoutTarget(LinesFactory):
+    name = "WithoutTarget"
+
+    def create(self, options: LinesOptions, table: TableSchema, context: StepContext) -> NamesNoTarget:
+        made = super().create(options, table, context)
+        return NamesNoTarget(**{one.name: getattr(made, one.name) for one in fields(Lines)})
+
+
+def test_a_target_that_cannot_be_named_names_the_plugin() -> None:
+    """The command ended with a bare KeyError."""
+    entry = PluginEntry(PluginKind.SINK, "WithoutTarget", "tests", factory=WithoutTarget)
+    text = "source { FakeSource { schema { fields { id = int } } } }\nsink { WithoutTarget { directory = x } }"
+    job = understand(loads(text), Registry((*installed().entries(), entry)))
+    with pytest.raises(PlanError, match="target of the plugin WithoutTarget failed: KeyError: 'directory' .test_asked"):
+        flows.build(job, None)

@@ -55,6 +55,7 @@ def test_an_exception_of_other_code_has_no_place() -> None:
 
     assert failing_code(error) is None
     assert described(error).startswith("JSONDecodeError: Expecting")
+    assert described(error, "Bad").startswith("at a step of the plugin Bad: JSONDecodeError: Expecting")
     assert described(error, "Bad", "commit").startswith("commit of the plugin Bad failed: JSONDecodeError: Expecting")
 
 
