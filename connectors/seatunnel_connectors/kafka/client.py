@@ -125,5 +125,8 @@ def _remedy(error: KafkaError) -> str:
         KafkaError.CLUSTER_AUTHORIZATION_FAILED: "grant the user access to the cluster",
         KafkaError._AUTHENTICATION: "check user, password and mechanism in kafka.config",
         KafkaError.SASL_AUTHENTICATION_FAILED: "check user, password and mechanism in kafka.config",
+        KafkaError.MSG_SIZE_TOO_LARGE: "raise max.message.bytes of the topic, or leave columns out of its records",
+        KafkaError.INVALID_RECORD: "records of a compacted topic need keys: give partition_key_fields",
+        KafkaError.TOPIC_EXCEPTION: "give the topic another name",
         KafkaError._SSL: "check the certificates in kafka.config",
     }.get(error.code(), "")

@@ -21,14 +21,21 @@ from seatunnel_connectors.kafka.encode_native import native_records
 from seatunnel_connectors.kafka.forms import check_forms
 from seatunnel_connectors.kafka.protobuf_fields import links_of
 from seatunnel_connectors.kafka.protobuf_schema import MessageSchema, message_schema
-from seatunnel_connectors.kafka.sink_options import FIELD_TOPIC, KafkaSinkOptions, ValueFormat
+from seatunnel_connectors.kafka.record_sizes import HEADER, record_sizes
+from seatunnel_connectors.kafka.sink_options import (
+    FIELD_TOPIC,
+    IS_LEDGER,
+    NO_TOPIC,
+    TOPIC,
+    KafkaSinkOptions,
+    ValueFormat,
+)
 from seatunnel_connectors.value_text import TextRules, column_text
 from seatunnel_py.api import BadRows, Batch, Column, TableSchema
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-HEADER = "header."
 _RULES = TextRules()
 _CSV_MARKS = '"\n\r'
 
@@ -77,10 +84,7 @@ class Encoder:
         import pyarrow.compute as pc
 
         limit = self.options.message_bytes_max
-        size = pc.binary_length(records.column("value"))
-        if "key" in records.schema.names:
-            size = pc.add(size, pc.binary_length(records.column("key")))
-        largest = pc.max(size).as_py() or 0
+        largest = pc.max(record_sizes(records)).as_py() or 0
         if largest > limit:
             raise BadRows(
                 f"a row of {self.table.path} makes a record of {largest} bytes, more than the producer sends ({limit})",
@@ -163,7 +167,18 @@ class Encoder:
                 f"the field {self.options.topic_field!r}, which names the topic, is null in a row of {batch.table}",
                 "filter such rows out, or give the sink one topic",
             )
+        self._check_names(topics.unique().to_pylist())
         return topics
+
+    def _check_names(self, topics: Sequence[str]) -> None:
+        """The broker would refuse the first, with all that is committed together; the second would be harmed."""
+        for topic in topics:
+            if not TOPIC.fullmatch(topic) or topic == self.options.ledger_topic:
+                why = NO_TOPIC if topic != self.options.ledger_topic else IS_LEDGER
+                raise BadRows(
+                    f"a row of {self.table.path} names the topic {topic!r}: {why}",
+                    "correct the field, or filter such rows out",
+                )
 
     def _assigned(self, values: Any) -> Any:
         """The first text that a message holds chooses; the others share the partitions that are left."""

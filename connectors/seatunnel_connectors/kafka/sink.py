@@ -13,6 +13,7 @@ from seatunnel_connectors.kafka.sink_options import KafkaSinkOptions
 from seatunnel_connectors.kafka.sink_staging import place_of
 from seatunnel_connectors.kafka.sink_topics import (
     LEDGER_PARTITIONS,
+    check_keys,
     check_ledger,
     create,
     partitions_of,
@@ -68,6 +69,8 @@ class KafkaSink(Sink):
         effects: list[Effect] = []
         count = self._partitions(effects)
         data: dict[str, Plain] = {"partitions": count}
+        if count and not self.options.gives_keys:
+            check_keys(self.target, self.cluster, self.options.topic)
         there = self._present(count)
         stored = conversions(self.options, self.table, self.message)
         if not self.options.exactly_once:

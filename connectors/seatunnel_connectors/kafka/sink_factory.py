@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from seatunnel_connectors.kafka.protobuf_schema import PROTOBUF_EXTRA
 from seatunnel_connectors.kafka.shorthand import brokers_and_topic
-from seatunnel_connectors.kafka.sink_options import TOPIC, KafkaSinkOptions, Semantics, ValueFormat
+from seatunnel_connectors.kafka.sink_options import IS_LEDGER, NO_TOPIC, TOPIC, KafkaSinkOptions, Semantics, ValueFormat
 from seatunnel_py.api import (
     Guarantee,
     Plain,
@@ -65,7 +65,7 @@ class KafkaSinkFactory(SinkFactory[KafkaSinkOptions]):
         message = message_of(options)
         check_fields(options, table, message)
         if not options.topic_field and not TOPIC.fullmatch(options.topic):
-            raise ValueError(
-                f"topic: Kafka takes no topic {options.topic!r}: up to 249 of the letters A-Z and a-z, digits and . _ -"
-            )
+            raise ValueError(f"topic: Kafka takes no topic {options.topic!r}: {NO_TOPIC}")
+        if options.topic == options.ledger_topic:
+            raise ValueError(f"topic: no rows may go to {options.topic!r}: {IS_LEDGER}")
         return KafkaSink(options, table, message)

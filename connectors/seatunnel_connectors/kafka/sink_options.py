@@ -15,6 +15,8 @@ from seatunnel_py.api.option_rules import Rule
 
 MESSAGE_BYTES_MAX = 1_000_000  # the client's own limit
 TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
+NO_TOPIC = "a name is up to 249 of the letters A-Z and a-z, digits and . _ -"
+IS_LEDGER = "it is the ledger, which holds what was committed and nothing else"
 FIELD_TOPIC = re.compile(r"\$\{([^}]*)\}")
 
 
@@ -91,6 +93,11 @@ class KafkaSinkOptions(SinkOptions):
         """The field that names each row's topic, if one does."""
         match = FIELD_TOPIC.fullmatch(self.topic)
         return match[1] if match else ""
+
+    @property
+    def gives_keys(self) -> bool:
+        """Whether records may have keys."""
+        return bool(self.partition_key_fields) or self.format is ValueFormat.NATIVE
 
     @property
     def message_bytes_max(self) -> int:

@@ -15,7 +15,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from seatunnel_connectors.kafka import client
 from seatunnel_connectors.kafka.client import Cluster
-from seatunnel_connectors.kafka.encode import HEADER
+from seatunnel_connectors.kafka.record_sizes import HEADER
 from seatunnel_py.api import PluginError, RetriableError
 
 if TYPE_CHECKING:

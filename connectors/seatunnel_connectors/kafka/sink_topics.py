@@ -77,6 +77,17 @@ def check_ledger(what: str, cluster: Cluster, topic: str) -> None:
         )
 
 
+def check_keys(what: str, cluster: Cluster, topic: str) -> None:
+    """FatalError where a topic keeps one record a key: it takes none without."""
+    with explained(f"{what}: looking at its settings"), cluster.admin() as admin:
+        policy = _config(admin, ResourceType.TOPIC, topic, "cleanup.policy")
+    if policy is not None and "compact" in policy:
+        raise FatalError(
+            f"{what} has cleanup.policy = {policy}: it takes no records without keys",
+            "give partition_key_fields, or take another topic",
+        )
+
+
 def transaction_timeout(what: str, cluster: Cluster) -> int:
     """Milliseconds: what the job file asks for, else as long as the brokers allow."""
     wanted = dict(cluster.given).get("transaction.timeout.ms")

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, suppress
 from seatunnel_connectors.kafka import crash_points
 from seatunnel_connectors.kafka.client import Cluster
 from seatunnel_connectors.kafka.encode import Encoder
+from seatunnel_connectors.kafka.record_sizes import total_size
 from seatunnel_connectors.kafka.sink_sender import Sender
 from seatunnel_connectors.kafka.sink_staging import FileInMaking, StagingPlace
 from seatunnel_py.api import Batch, Piece, WriteContext, Writer, borrow
@@ -28,7 +29,7 @@ class SendingWriter(Writer):
 
     def write(self, batch: Batch) -> None:
         records = self._encoder.encode(batch)
-        self._bytes += records.nbytes
+        self._bytes += total_size(records)
         if not self._trial:  # a topic keeps what was sent
             self._sender.send(records, self._encoder.options.topic)
 
@@ -51,12 +52,14 @@ class StagingWriter(Writer):
     def __init__(self, place: StagingPlace, context: WriteContext, encoder: Encoder) -> None:
         self._place, self._context, self._encoder = place, context, encoder
         self._file: FileInMaking | None = None
+        self._bytes = 0
 
     def write(self, batch: Batch) -> None:
         records = self._encoder.encode(batch)
         if self._file is None:
             self._file = self._place.begin(self._context, records.schema)
         self._file.add(records)
+        self._bytes += total_size(records)
 
     def stage(self) -> Piece:
         if self._file is None:
@@ -64,7 +67,7 @@ class StagingWriter(Writer):
         staged = self._file.finish()
         self._file = None
         crash_points.STAGED.hit()
-        return Piece(staged.records, staged.size, data=staged.to_plain())
+        return Piece(staged.records, self._bytes, data=staged.to_plain())
 
     def abort(self) -> None:
         if self._file is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,57 @@ def test_a_field_names_the_topic(kafka: KafkaServer, topic: str, tmp_path: Path)
         job.stage("1@0", people((4, "d", None, None)))
 
 
+@pytest.mark.parametrize("name", ["two words", "", "..", "seatunnel_ledger"])
+def test_a_field_that_names_no_topic_is_a_bad_row(kafka: KafkaServer, topic: str, tmp_path: Path, name: str) -> None:
+    """The broker refused it in the commit, with the rows of everybody; the ledger would have held rows."""
+    job = Job(kafka.dsn, "${place}", tmp_path, lineage=topic, job_id=topic, table=PEOPLE).started()
+    with pytest.raises(BadRows, match="a row of .*people names the topic"):
+        job.stage("0@0", people((1, "a", None, f"{topic}-x"), (2, "b", None, name)))
+
+
+@pytest.mark.parametrize("semantics", ["NON", "EXACTLY_ONCE"])
+def test_bytes_are_those_of_keys_values_and_headers(
+    kafka: KafkaServer, topic: str, tmp_path: Path, semantics: str
+) -> None:
+    """Counted were those of Arrow's memory, or of the file that rows wait in."""
+    options = {"partition_key_fields": ["id"], "kafka_headers_fields": ["place", "name"], "semantics": semantics}
+    job = Job(kafka.dsn, topic, tmp_path, options=options, lineage=topic, job_id=topic, table=PEOPLE).started()
+    piece = job.stage("0@0", people((1, "Änn", None, None), (2, None, None, "here")))
+    job.commit(1, piece)
+
+    found = records(kafka.dsn, topic)
+    sizes = [
+        len(one.key or b"") + len(one.value) + sum(len(name) + len(text) for name, text in one.headers) for one in found
+    ]
+    assert len(found) == 2 and piece.bytes == sum(sizes)
+
+
+@pytest.mark.parametrize("semantics", ["NON", "EXACTLY_ONCE"])
+def test_a_compacted_topic_wants_keys(kafka: KafkaServer, topic: str, tmp_path: Path, semantics: str) -> None:
+    """The broker refused the records, when all had been read."""
+    create(kafka.dsn, topic, **{"cleanup.policy": "compact"})
+    job = Job(kafka.dsn, topic, tmp_path, options={"semantics": semantics}, table=PEOPLE)
+    with pytest.raises(FatalError, match="cleanup.policy = compact: it takes no records without keys") as error:
+        job.started()
+    assert "partition_key_fields" in error.value.remedy
+    replace(job, options={"semantics": semantics, "partition_key_fields": ["id"]}).started()
+
+
+def test_headers_count_where_a_record_is_too_large(kafka: KafkaServer, topic: str, tmp_path: Path) -> None:
+    options = {"kafka.config": {"max.request.size": "5000"}, "kafka_headers_fields": ["name"]}
+    job = Job(kafka.dsn, topic, tmp_path, options=options, table=PEOPLE).started()
+    with pytest.raises(BadRows, match="5000"):
+        job.stage("0@0", people((1, "a" * 6000, None, "")))
+
+
+def test_a_record_that_the_topic_does_not_take_says_what_helps(kafka: KafkaServer, topic: str, tmp_path: Path) -> None:
+    create(kafka.dsn, topic, **{"max.message.bytes": "2000"})
+    job = Job(kafka.dsn, topic, tmp_path, options={"semantics": "NON"}, table=PEOPLE).started()
+    with pytest.raises(FatalError, match="MSG_SIZE_TOO_LARGE") as error:
+        job.stage("0@0", people((1, "".join(map(str, range(2000))), None, "")))
+    assert "max.message.bytes of the topic" in error.value.remedy
+
+
 def test_content_chooses_the_partition(kafka: KafkaServer, topic: str, tmp_path: Path) -> None:
     """The first text that a record holds; others share what is left."""
     create(kafka.dsn, topic, partitions=4)
@@ -165,6 +217,8 @@ def test_a_commit_that_will_not_be_through_in_time_is_foreseen() -> None:
     ("options", "problem"),
     [
         ({"topic": "${nothing}"}, "there is no field 'nothing'"),
+        ({"topic": "seatunnel_ledger"}, "it is the ledger"),
+        ({"ledger.topic": "t"}, "it is the ledger"),
         ({"topic": "pre-${name}"}, "a field stands for the whole name"),
         ({"partition_key_fields": ["ids"]}, "there is no field 'ids'"),
         ({"kafka_headers_fields": ["id", "name", "born", "place"]}, "no value"),
