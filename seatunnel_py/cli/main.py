@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from contextlib import nullcontext
 from copy import copy as shallow_copy
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +17,7 @@ from seatunnel_py.cli.arguments import AsJson, JobArgument, Variables, variables
 from seatunnel_py.cli.files import keep_whole
 from seatunnel_py.cli.groups import jobs_app, quarantine_app, state_app
 from seatunnel_py.cli.patience import patience
-from seatunnel_py.cli.terminal import say
+from seatunnel_py.cli.terminal import documents_alone, say
 from seatunnel_py.errors import JobFileError, Problem, SeaTunnelError
 
 app = typer.Typer(
@@ -326,7 +327,7 @@ def main() -> None:
     debugging.take(sys.argv)
     as_json = "--json" in sys.argv
     try:
-        with patience():
+        with patience(), documents_alone() if as_json else nullcontext():
             _with_one_command("".join(sys.argv[1:2]))(color=False if os.environ.get("NO_COLOR") else None)
     except JobFileError as error:
         from seatunnel_py.cli.problems import tell_plain, tell_problems

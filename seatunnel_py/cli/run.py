@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import signal
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -84,9 +83,7 @@ def performed(
     keep_small()
     stopper = _Stopper()
     try:
-        # What a step prints, such as the rows of Console, goes beside the JSON that a machine reads.
-        beside = redirect_stdout(sys.stderr) if as_json else nullcontext()
-        with _signals(stopper), progress(quiet=as_json or quiet) as listen, beside:
+        with _signals(stopper), progress(quiet=as_json or quiet) as listen:
             receipt = perform(listen, stopper.arm)
     except KeyboardInterrupt:
         if as_json:

@@ -7,13 +7,29 @@ written. ``say_json`` escapes by JSON's own rules, so that it is read back uncha
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO
 
 import typer
 
 from seatunnel_py.terminal_text import json_text, terminal_text
+
+_alone: list[TextIO] = []
+"""Where documents go while everything else goes to stderr."""
+
+
+@contextmanager
+def documents_alone() -> Iterator[None]:
+    """Around a command that prints JSON for a machine: what plugins print, such as the rows of Console, goes beside."""
+    _alone.append(sys.stdout)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _alone.pop()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,4 +64,4 @@ def say_json(plain: Any, default: Callable[[Any], Any] | None = None) -> None:
 
 def say_document(text: str, *, nl: bool = True) -> None:
     """A text in JSON or HOCON, in which only strings hold what may not be printed."""
-    typer.echo(json_text(text), nl=nl)
+    typer.echo(json_text(text), file=_alone[-1] if _alone else None, nl=nl)

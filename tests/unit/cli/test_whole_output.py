@@ -67,3 +67,32 @@ def test_json_stands_alone_on_stdout(tmp_path: Path) -> None:
 
     assert json.loads(done.stdout)["totals"]["rows_read"] == 2
     assert done.stderr.count("rowIndex=") == 2
+
+
+NOISY = """
+print("imported")
+from seatunnel_example import CountdownFactory
+
+class Noisy(CountdownFactory):
+    name = "Noisy"
+
+    def create(self, options, context):
+        print("created")
+        return super().create(options, context)
+"""
+
+
+@pytest.mark.parametrize("command", [["run", "--here"], ["plan"], ["check"], ["discover"], ["test-connection"]])
+def test_what_plugins_print_stands_beside_json(tmp_path: Path, command: list[str]) -> None:
+    """`check` and `plan` printed JSON that no program could read."""
+    (tmp_path / "noisy.py").write_text(NOISY)
+    (tmp_path / "noisy-1.0.dist-info").mkdir()
+    (tmp_path / "noisy-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: noisy\nVersion: 1.0\n")
+    points = "[seatunnel_py.sources]\nNoisy = noisy:Noisy\n"
+    (tmp_path / "noisy-1.0.dist-info" / "entry_points.txt").write_text(points)
+    (tmp_path / "job.conf").write_text("source { Noisy { start = 2 } }\nsink { Console {} }")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    words = [sys.executable, "-m", "seatunnel_py", *command, "job.conf", "--json"]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+
+    assert done.stderr.startswith("imported\n") and json.loads(done.stdout)
