@@ -53,7 +53,7 @@ class Stream:
 
     def until_more(self, process: subprocess.Popen[str], least: int = 1) -> None:
         before = self.count()
-        wait_alive(process, "more rows", lambda: self.count() >= before + least)
+        wait_alive(process, "more rows", lambda: self.count() >= before + least, seconds=120)
 
     def until_all(self, process: subprocess.Popen[str]) -> None:
         wait_alive(process, "all rows", lambda: self.count() >= ROWS, seconds=120)

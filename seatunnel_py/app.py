@@ -160,17 +160,21 @@ def run(
 
     Raises SeaTunnelError for what is found before any table starts; afterwards tables fail, not the call.
     """
+    from seatunnel_py.runtime.living import silent_driver
     from seatunnel_py.runtime.storages import require_place
 
     job = check(path, options.variables)
     location = job.file.env.checkpoint_location
+    silent = None
+    if options.job_id and (options.fresh or options.restore == LATEST):
+        silent = silent_driver(home, options.job_id, location, listen, fresh=options.fresh)
     if location and options.job_id and options.restore != LATEST:
         require_place(location, options.job_id, fresh=options.fresh)
     restored = restored_from(home, options, job.file.env)
     if options.restore == LATEST and options.job_id:
         _require_variables(home.place(options.job_id), job, options.variables)
     latest = options.restore == LATEST
-    place = claim(job, home, options.job_id, fresh=options.fresh, restore=latest, savepoint=restored)
+    place = claim(job, home, options.job_id, fresh=options.fresh, restore=latest, savepoint=restored, silent=silent)
     try:
         with Session((job,), place.path, local=options.local, began=PROCESS_STARTED) as session:
             return session.run(job, place, listen, on_driver, options.only, accept_changes=options.accept_changes)
@@ -216,8 +220,10 @@ def claim(
     fresh: bool = False,
     restore: bool = False,
     savepoint: str | None = None,
+    silent: str | None = None,
 ) -> JobPlace:
-    """A job id and its directory, with what is started there written down."""
+    """A job id and its directory, with what is started there written down. ``silent``: the driver that may be taken
+    over."""
     about: dict[str, Any] = {"job_file": job.file.path, "job_name": job.name, "config": job.file.redacted()}
     about |= {"error_location": job.file.env.error_location, "fresh": fresh}
     about |= {"variables": sorted(job.file.given)}
@@ -225,7 +231,7 @@ def claim(
         about["savepoint"] = savepoint
     if job.file.env.checkpoint_location:
         about["checkpoint_location"] = redacted_text(job.file.env.checkpoint_location)
-    return home.claim(job_id, fresh=fresh, about=about, restore=restore)
+    return home.claim(job_id, fresh=fresh, about=about, restore=restore, silent=silent)
 
 
 class Session:

@@ -59,11 +59,13 @@ def replay(
 ) -> Receipt:
     """Deliver what the quarantine of a job holds. Raises NothingToDo where that is nothing."""
     from seatunnel_py.runtime import quarantine, replaying
+    from seatunnel_py.runtime.living import silent_driver
 
     path = options.path or home.job(job_id).job_file
     job = replaying.appending(app.check(path, options.variables))
     name, files, again = _claimed(home, job_id, options.table)
-    place = app.claim(job, home, name, fresh=not again, restore=again)
+    silent = silent_driver(home, name, job.file.env.checkpoint_location, listen) if again else None
+    place = app.claim(job, home, name, fresh=not again, restore=again, silent=silent)
     with app.Session((job,), place.path, local=options.local, began=app.PROCESS_STARTED) as session:
         pick = partial(replaying.replayed, files=_by_entrance(files))
         receipt = session.run(job, place, listen, on_driver, pick=pick)

@@ -22,6 +22,7 @@ from seatunnel_py.runtime.events import (
     ANEW,
     ChangesAnnounced,
     CheckpointDone,
+    DriverAsked,
     JobEnded,
     JobEvent,
     JobStarted,
@@ -138,7 +139,7 @@ class _View:
                 return Text(f"{event.name}: {_restarted(event)}", "yellow")
             case TargetSwept():
                 return Text("\n".join(f"{event.name}: {one}" for one in event.sentences), "cyan")
-            case NothingMoved() | ChangesAnnounced() | RequestAnswered() | StoreAway():
+            case NothingMoved() | ChangesAnnounced() | DriverAsked() | RequestAnswered() | StoreAway():
                 return _said(event)
             case UnitGivenUp() | SinkLeftOut():
                 return self._gave_up(event)
@@ -272,13 +273,15 @@ def _rate(rows: int, elapsed: float) -> str:
     return f"{count(rows / max(elapsed, 1e-6))} rows/s" if rows else ""
 
 
-def _said(event: NothingMoved | ChangesAnnounced | RequestAnswered | StoreAway) -> Text:
+def _said(event: NothingMoved | ChangesAnnounced | DriverAsked | RequestAnswered | StoreAway) -> Text:
     """What concerns the whole job."""
     match event:
         case NothingMoved():
             return Text("\n".join([f"nothing has moved for {event.seconds:.0f} s:", *event.waits]), "yellow")
         case ChangesAnnounced():
             return Text("\n".join(event.changes), "cyan")
+        case DriverAsked():
+            return Text(event.text, "yellow")
         case RequestAnswered():
             return Text(f"{event.wish}: {event.text}", "green" if event.done else "yellow")
         case StoreAway(message=""):

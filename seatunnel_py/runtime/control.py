@@ -4,8 +4,9 @@ machine, and its ``checkpoint.location`` for all others.
 Rules. (1) A request is created if absent, under its id: asked twice it is one. (2) So is its answer: what was said
 stands. (3) Only the driver performs anything. Whoever asked may die meanwhile; it is performed all the same. (4) A
 request names the run that it was asked of: what a dead driver left open is answered by the next one, in another run.
-(5) A question (EXPLAIN) changes nothing and is nobody's business later: whoever asked removes it. (6) Requests and
-answers are sealed (``sealed.py``). A damaged request is not performed; it is answered with what is wrong with it.
+(5) A question (EXPLAIN, LIVES) changes nothing and is nobody's business later: whoever asked removes it. (6) Requests
+and answers are sealed (``sealed.py``). A damaged request, or one of a version that knows more, is not performed; it is
+answered with what is wrong with it.
 
 ::
 
@@ -23,7 +24,7 @@ from enum import StrEnum
 from typing import Any
 
 from seatunnel_py.api.storage import Storage
-from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.errors import SeaTunnelError, worded
 from seatunnel_py.runtime.sealed import sealed, unsealed
 
 FOLDER = "control"
@@ -35,12 +36,13 @@ class ControlDamagedError(SeaTunnelError):
 
 class Wish(StrEnum):
     """STOP is a savepoint behind which the job ends; CANCEL ends it, or some of its tables, at once; EXPLAIN asks what
-    it is at."""
+    it is at, LIVES only whether this run works."""
 
     SAVEPOINT = "savepoint"
     STOP = "stop"
     CANCEL = "cancel"
     EXPLAIN = "explain"
+    LIVES = "lives"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,12 @@ class Control:
             return None
         if plain is None:
             return None
-        return Request(**{**plain, "wish": Wish(plain["wish"]), "tables": tuple(plain["tables"])})
+        try:
+            return Request(**{**plain, "wish": Wish(plain["wish"]), "tables": tuple(plain["tables"])})
+        except (KeyError, TypeError, ValueError) as error:
+            why = f"nothing was done: this driver does not know what is asked: {worded(error)}"
+            self.answer(Answer(request, False, why, "ask with the version of seatunnel-py that runs the job"))
+            return None
 
     def tell(self, request: str, text: str) -> None:
         """How far it has come."""

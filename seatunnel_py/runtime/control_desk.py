@@ -71,7 +71,7 @@ class Desk:
         control: Control,
         run: str,
         keeper: Keeper,
-        show: Callable[[], None] = lambda: None,
+        show: Callable[[], object] = lambda: None,
         count: Callable[[Mapping[str, Any]], None] = lambda counters: None,
     ) -> None:
         self._control = control
@@ -143,8 +143,14 @@ class Desk:
         self.look()
 
     def _begin(self, request: Request) -> None:
-        if request.wish is Wish.EXPLAIN and self._watch is not None:
+        if request.wish is Wish.LIVES:
             self._answered.add(request.id)  # no event: nothing happens by it
+            ours = request.run in ("", self._run)
+            text = "it works" if ours else "another driver has the job now"
+            self._aside(partial(self._control.answer, Answer(request.id, ours, text)), lambda _: None)
+            return
+        if request.wish is Wish.EXPLAIN and self._watch is not None:
+            self._answered.add(request.id)
             self._watch.explain(partial(self._explained, request.id))
             return
         if request.wish is not Wish.SAVEPOINT and request.run != self._run:

@@ -165,6 +165,14 @@ class ChangesAnnounced:
 
 
 @dataclass(frozen=True, slots=True)
+class DriverAsked:
+    """The job that is to be gone on with has a driver, which is asked whether it works, or has not answered."""
+
+    text: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class TargetSwept:
     """The job begins anew: what its earlier lineages had left in a target is removed, and what stays is said."""
 
@@ -214,6 +222,7 @@ JobEvent: TypeAlias = (
     | CheckpointDone
     | NothingMoved
     | ChangesAnnounced
+    | DriverAsked
     | TargetSwept
     | RequestAnswered
     | StoreAway

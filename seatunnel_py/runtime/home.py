@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,7 +24,7 @@ from typing import Any
 
 from seatunnel_py.api.private_files import make_private
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.runtime.job_place import JobPlace, how_it_ended, write_json
+from seatunnel_py.runtime.job_place import JobPlace, how_it_ended, who_drives, write_json
 
 COPIES = "copies"  # where the job files lie that commands have made
 HOME_VARIABLE = "SEATUNNEL_HOME"
@@ -55,9 +56,18 @@ class Home:
         """Where a job of this id lies, if there is one."""
         return JobPlace(job_id, self.path / "jobs" / job_id)
 
-    def claim(self, job_id: str | None, *, fresh: bool, about: dict[str, Any], restore: bool = False) -> JobPlace:
+    def claim(
+        self,
+        job_id: str | None,
+        *,
+        fresh: bool,
+        about: dict[str, Any],
+        restore: bool = False,
+        silent: str | None = None,
+    ) -> JobPlace:
         """Take a job id (a new random one when None). One that was used before is a JobIdError, unless it is begun
-        anew (``fresh``) or gone on with (``restore``)."""
+        anew (``fresh``) or gone on with (``restore``); so is one whose driver lives, unless that is the ``silent`` one
+        (``living.py``)."""
         chosen = job_id if job_id is not None else f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
         jobs = self.path / "jobs"
         place = JobPlace(chosen, jobs / chosen, secrets.token_hex(8))
@@ -72,9 +82,11 @@ class Home:
                 if not restore:
                     raise self._taken(place) from None
             place = replace(place, before=place.last_claim)
-            place.hold()
+            if not place.hold() and (silent is None or silent != (place.before or {}).get("driver", "")):
+                raise self._taken(place)
             place.exchange.mkdir(mode=0o700, exist_ok=True)
             started = {"job_id": chosen, "driver": place.driver, "started": time.time()}
+            started |= {"pid": os.getpid(), "host": socket.gethostname()}
             write_json(place.path / "job.json", {**started, **about})
         return place
 
@@ -91,14 +103,20 @@ class Home:
     def _taken(self, place: JobPlace) -> JobIdError:
         if place.running:
             return JobIdError(
-                f"the job {place.job_id!r} is running",
-                "let it end, use another `--job-id`, or take it over with `--restore latest`",
+                f"the job {place.job_id!r} is running{who_drives(place.last_claim)}",
+                f"let it end, end it with `seatunnel jobs cancel {place.job_id}`, or use another `--job-id`; one that "
+                "hangs is taken over by `--restore latest`",
             )
         state = how_it_ended(place.last_claim, place.receipt)
         remedy = "`--fresh` forgets it and starts anew, beside rows that are visible already"
         if not self.finished(place.job_id):
             remedy = f"`--restore latest` goes on where it stood; {remedy}"
         return JobIdError(f"the job {place.job_id!r} {state}", f"{remedy}; `--job-id` with another name keeps both")
+
+    def require_no_driver(self, place: JobPlace) -> None:
+        """Raises JobIdError where a driver of the job lives on this machine."""
+        if place.running:
+            raise self._taken(place)
 
     def finished(self, job_id: str) -> bool:
         """Whether a job of this id has ended with everything done."""

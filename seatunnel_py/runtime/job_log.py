@@ -24,6 +24,7 @@ from seatunnel_py.redaction import redacted_plain
 from seatunnel_py.runtime.events import (
     ChangesAnnounced,
     CheckpointDone,
+    DriverAsked,
     JobEnded,
     JobEvent,
     JobStarted,
@@ -135,7 +136,7 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
         case TargetSwept():
             swept: dict[str, Any] = {"pipeline": event.pipeline, "table": event.name, "swept": event.sentences}
             return "INFO", "target_swept", swept
-        case NothingMoved() | ChangesAnnounced() | RequestAnswered() | StoreAway():
+        case NothingMoved() | ChangesAnnounced() | DriverAsked() | RequestAnswered() | StoreAway():
             return _line_of_job(event)
         case JobEnded(receipt):
             plain = receipt.to_plain()
@@ -144,7 +145,7 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
 
 
 def _line_of_job(
-    event: NothingMoved | ChangesAnnounced | RequestAnswered | StoreAway,
+    event: NothingMoved | ChangesAnnounced | DriverAsked | RequestAnswered | StoreAway,
 ) -> tuple[str, str, dict[str, Any]]:
     """The same, of what concerns no single table."""
     match event:
@@ -152,6 +153,8 @@ def _line_of_job(
             return "WARNING", "nothing_moved", {"seconds": round(event.seconds, 1), "waits": event.waits}
         case ChangesAnnounced():
             return "INFO", "changes_announced", {"changes": event.changes}
+        case DriverAsked():
+            return "INFO", "driver_asked", {"message": event.text}
         case StoreAway():
             about = {"message": event.message, "seconds": round(event.seconds, 1)}
             return ("WARNING", "store_away", about) if event.message else ("INFO", "store_back", about)

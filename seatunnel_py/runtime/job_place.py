@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -102,17 +103,19 @@ class JobPlace:
             return (self.path / "receipt.json").stat().st_mtime
         return 0.0
 
-    def hold(self) -> None:
-        """Show that a driver lives. One that takes a job over from a living driver cannot yet: it tries again later."""
+    def hold(self) -> bool:
+        """Show that a driver lives. One that takes a job over from a living driver cannot yet (False): it tries again
+        later."""
         if self.path in _locks:
-            return
+            return True
         descriptor = os.open(self.path / "lock", os.O_WRONLY | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(descriptor)
-            return
+            return False
         _locks[self.path] = descriptor
+        return True
 
     def end(self, receipt: Receipt) -> None:
         """Write the receipt: from now on the job has ended."""
@@ -223,6 +226,15 @@ def how_it_ended(about: Mapping[str, Any] | None, receipt: Mapping[str, Any] | N
     if receipt is not None:
         return "has ended"
     return "was started, and its driver " + ("failed" if (about or {}).get("failed") else "was killed")
+
+
+def who_drives(about: Mapping[str, Any] | None) -> str:
+    """Which process it is, and since when, to be put behind "its driver"; empty where an older version has not said
+    it."""
+    if not about or "pid" not in about:
+        return ""
+    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(about["started"]))
+    return f" (process {about['pid']} on {about['host']}, since {since})"
 
 
 @contextmanager

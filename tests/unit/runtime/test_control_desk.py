@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from seatunnel_py.runtime.events import RequestAnswered, SinkLeftOut
 from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.receipt import TableState
 from seatunnel_py.runtime.savepoint import Kept
+from seatunnel_py.runtime.sealed import sealed
 from seatunnel_py.work.unit import Unit
 
 
@@ -288,3 +291,27 @@ def test_a_place_that_cannot_be_read_is_told_once(tmp_path: Path, monkeypatch: p
 
     told = [event for event in asked.job.events if isinstance(event, RequestAnswered) and not event.done]
     assert [event.text for event in told] == ["cannot be heard: it is away"]
+
+
+def test_a_question_of_a_newer_version_is_answered_and_keeps_no_other_from_being_heard(tmp_path: Path) -> None:
+    control = Control(LocalStorage(tmp_path))
+    for name, plain in {"new": {"wish": "dance"}, "more": {"pace": 3}}.items():
+        text = json.dumps({**asdict(Request(name, Wish.CANCEL, "run")), **plain}).encode()
+        LocalStorage(tmp_path).create(f"control/{name}.request", sealed(f"control/{name}.request", text))
+    control.ask(Request("known", Wish.CANCEL, "run"))
+
+    assert [one.id for one in control.open()] == ["known"]
+    for name in ("new", "more"):
+        answer = control.answered(name)
+        assert answer is not None and not answer.done and "does not know what is asked" in answer.text
+
+
+@pytest.mark.parametrize(("run", "works"), [("this run", True), ("", True), ("an older run", False)])
+def test_a_driver_says_that_it_works_for_itself_only(tmp_path: Path, run: str, works: bool) -> None:
+    """Although its target takes no rows: the answer is the loop's."""
+    asked = Asked(tmp_path, two(Target()), of_x)
+    begun(asked)
+    asked.ask(Wish.LIVES, run=run)
+    assert asked.answer().done is works
+    asked.go()
+    asked.job.end()

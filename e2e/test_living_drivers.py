@@ -1,0 +1,140 @@
+"""A driver that works keeps its job: whoever wants to go on with it, or to begin it anew, is told who it is. One that
+hangs is taken over."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from e2e.support import IN_PROCESS, finish, kill9, seatunnel, start, wait_alive, wait_for, write_job
+
+JOB = """
+    env {{ job.mode = STREAMING, checkpoint.interval = 500 {more} }}
+    source {{ FakeSource {{ row.num = 100000, split.num = 1000, split.read-interval = 100,
+                            schema {{ table = "shop.events", fields {{ id = bigint }} }} }} }}
+    sink {{ LocalFile {{ path = "{out}", file_format_type = csv }} }}
+"""
+
+
+class Machines:
+    """Two homes. With a ``store`` that they share each can go on with what the other one began."""
+
+    def __init__(self, place: Path, store: str = "") -> None:
+        self.out = place / "out"
+        self.homes = [place / "one", place / "two"]
+        self.processes: list[subprocess.Popen[str]] = []
+        for home in self.homes:
+            home.mkdir()
+            more = f', checkpoint.location = "{store}"' if store else ""
+            write_job(home, JOB.format(more=more, out=self.out))
+
+    def begin(self, *more: str, home: int = 0) -> subprocess.Popen[str]:
+        found = start(self.homes[home], "run", "job.conf", "--job-id", "job", *more, program=IN_PROCESS)
+        self.processes.append(found)
+        return found
+
+    def run(self, *more: str, home: int = 0) -> subprocess.Popen[str]:
+        """Until rows of it are committed."""
+        found, before = self.begin(*more, home=home), len(self.files())
+        wait_alive(found, "rows", lambda: len(self.files()) >= before + 2)
+        return found
+
+    def files(self) -> list[Path]:
+        return list(self.out.glob("*.csv"))
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[Machines]:
+    yield from ended(Machines(tmp_path))
+
+
+@pytest.fixture
+def sharing(tmp_path: Path) -> Iterator[Machines]:
+    yield from ended(Machines(tmp_path, f"file://{tmp_path}/store"))
+
+
+def ended(machines: Machines) -> Iterator[Machines]:
+    yield machines
+    for process in machines.processes:
+        if process.poll() is None:
+            kill9(process.pid)
+        process.communicate()
+
+
+def test_a_job_whose_driver_works_is_not_taken_over(alone: Machines) -> None:
+    """P1: `jobs restore` of a running job ended it. Whoever is refused leaves it as it was."""
+    home, first = alone.homes[0], alone.run()
+    ways = [["jobs", "restore", "job"], ["run", "job.conf", "--job-id", "job", "--restore", "latest"]]
+
+    for words in ways:
+        refused = seatunnel(home, *words)
+        assert refused.code == 1, refused.out
+        who = (
+            rf"its driver \(process {first.pid} on {re.escape(socket.gethostname())}, since 20..-..-.. ..:..:..\) works"
+        )
+        assert re.search(f"the job 'job' is running: {who}", refused.err), refused.err
+        assert "`seatunnel jobs savepoint job --stop`" in refused.err and "`seatunnel jobs cancel job`" in refused.err
+    anew = seatunnel(home, "run", "job.conf", "--job-id", "job", "--fresh")
+    assert anew.code == 1 and f"is running (process {first.pid} on" in anew.err
+
+    before = len(alone.files())
+    wait_alive(first, "more rows", lambda: len(alone.files()) > before)
+    assert list((home / ".seatunnel/jobs/job/control").iterdir()) == [], "the question is left behind"
+    assert seatunnel(home, "jobs", "savepoint", "job", "--stop").code == 0
+    assert finish(first).code == 143
+    alone.run("--restore", "latest")
+
+
+def test_a_driver_that_hangs_is_taken_over(alone: Machines) -> None:
+    first = alone.run()
+    first.send_signal(signal.SIGSTOP)
+
+    second = alone.run("--restore", "latest")
+
+    first.send_signal(signal.SIGCONT)
+    overtaken = finish(first)
+    assert overtaken.code == 1 and "taken over" in overtaken.out + overtaken.err
+    assert seatunnel(alone.homes[0], "jobs", "cancel", "job").code == 0
+    told = finish(second)
+    assert told.code == 143 and f"process {first.pid} on" in told.err and "does not answer" in told.err
+
+
+def test_of_two_that_go_on_with_a_dead_job_at_once_one_does(alone: Machines) -> None:
+    """The second one finds the first one, which is still starting."""
+    first = alone.run()
+    kill9(first.pid)
+
+    both = [alone.begin("--restore", "latest") for _ in range(2)]
+    wait_for("the end of one", lambda: any(one.poll() is not None for one in both))
+    (refused,) = [one for one in both if one.poll() is not None]
+    (lives,) = [one for one in both if one is not refused]
+
+    told = finish(refused)
+    assert told.code == 1 and "'job' is running" in told.err and f"process {lives.pid} on" in told.err
+    before = len(alone.files())
+    wait_alive(lives, "more rows", lambda: len(alone.files()) > before)
+
+
+@pytest.mark.parametrize("words", [("--restore", "latest"), ("--fresh",)])
+def test_a_job_whose_driver_works_on_another_machine_is_not_taken_over(
+    sharing: Machines, words: tuple[str, ...]
+) -> None:
+    """P1: --fresh emptied the store that they share. Once it is dead its job can be gone on with anywhere."""
+    first = sharing.run()
+
+    refused = finish(sharing.begin(*words, home=1))
+    assert refused.code == 1 and f"its driver (process {first.pid} on" in refused.err
+    assert "`seatunnel jobs cancel job --file JOB_FILE`" in refused.err
+    here = finish(sharing.begin("--fresh"))
+    assert here.code == 1 and "is running" in here.err
+    before = len(sharing.files())
+    wait_alive(first, "more rows", lambda: len(sharing.files()) > before)
+
+    kill9(first.pid)
+    sharing.run(*words, home=1)
