@@ -42,7 +42,8 @@ def show(name: str, *, as_json: bool) -> int:
     if name.lower() not in known:
         near = difflib.get_close_matches(name.lower(), known, n=1)
         remedy = f"did you mean {known[near[0]]!r}? " if near else ""
-        raise SeaTunnelError(f"there is no plugin {name!r}", f"{remedy}`seatunnel plugins list` shows all of them")
+        ways = "; ".join(("`seatunnel plugins list` shows all of them", *registry.broken))
+        raise SeaTunnelError(f"there is no plugin {name!r}", f"{remedy}{ways}")
     found: list[dict[str, Any]] = []
     for entry in registry.entries():
         if entry.name.lower() == name.lower():

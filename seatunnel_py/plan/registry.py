@@ -43,18 +43,16 @@ _REFUSED = {
 
 
 class UnknownPluginError(SeaTunnelError):
-    """No plugin of that name; ``suggestion`` is the nearest one that is there."""
+    """No plugin of that name; ``suggestion`` is the nearest one that is there. ``reasons``: why one of that name may
+    be installed all the same, a sentence each."""
 
-    def __init__(self, kind: PluginKind, name: str, known: tuple[str, ...], misplaced: str = "") -> None:
+    def __init__(self, kind: PluginKind, name: str, known: tuple[str, ...], reasons: tuple[str, ...] = ()) -> None:
         near = difflib.get_close_matches(name.lower(), [other.lower() for other in known], n=1, cutoff=0.6)
         self.suggestion = next((other for other in known if near and other.lower() == near[0]), "")
-        super().__init__(
-            f"there is no {kind.value} plugin {name!r}",
-            _REFUSED.get(name.lower())
-            or misplaced
-            or f"known {kind.value}s: {', '.join(sorted(known)) or 'none'}; `seatunnel plugins list` shows them",
-        )
-        self.args = (kind, name, known, misplaced)
+        names = f"known {kind.value}s: {', '.join(sorted(known)) or 'none'}; `seatunnel plugins list` shows them"
+        remedy = _REFUSED.get(name.lower()) or "; ".join((*reasons, names))
+        super().__init__(f"there is no {kind.value} plugin {name!r}", remedy)
+        self.args = (kind, name, known, reasons)
 
 
 class BrokenPluginError(SeaTunnelError):
@@ -101,8 +99,8 @@ class Registry:
         if distribution:
             found = [one for one in found if _canonical(one.distribution) == _canonical(distribution)]
         if not found:
-            misplaced = _misplaced_entry(kind, bare) or "; ".join(self.broken)
-            raise UnknownPluginError(kind, name, self.names(kind), misplaced)
+            misplaced = _misplaced_entry(kind, bare)
+            raise UnknownPluginError(kind, name, self.names(kind), (misplaced,) if misplaced else self.broken)
         if len(found) > 1:
             raise BrokenPluginError(
                 f"two plugins are called {bare!r} ({kind.value}): "
@@ -130,9 +128,7 @@ def _misplaced_entry(kind: PluginKind, name: str) -> str:
     for point in (point for group in points.groups for point in points.select(group=group)):
         if point.name.lower() == name.lower() and point.group.startswith(f"{PROJECT}.") and point.group != kind.group:
             if _canonical(distribution_of(point)) == DISTRIBUTION:
-                return (
-                    f"{point.name} is a {groups[point.group].value}; `seatunnel plugins list` shows the {kind.value}s"
-                )
+                return f"{point.name} is a {groups[point.group].value}"
             unknown = "" if point.group in groups else ", which is no group of plugins"
             return (
                 f"{distribution_of(point)} names {point.name!r} in the entry points {point.group!r}{unknown}; "

@@ -84,7 +84,7 @@ def test_an_entry_point_in_another_group_is_pointed_out(monkeypatch: pytest.Monk
         Registry((COUNTDOWN,)).factory(SOURCE, "bad")
 
     assert "'seatunnel_py.source', which is no group of plugins" in unknown.value.remedy
-    assert "stands in 'seatunnel_py.sources'" in unknown.value.remedy
+    assert "stands in 'seatunnel_py.sources'; known sources: Countdown; " in unknown.value.remedy
 
 
 def test_one_distribution_that_is_seen_twice_is_one() -> None:
@@ -239,7 +239,9 @@ def test_broken_hooks_stop_no_job_and_are_told(monkeypatch: pytest.MonkeyPatch) 
         found = installed()
         job = understand(loads("source { Countdown { start = 3 } }\nsink { Console {} }"), found)
         with pytest.raises(UnknownPluginError) as unknown:
-            found.factory(SOURCE, "Twice")
+            found.factory(SOURCE, "Countdwn")
+        with pytest.raises(JobFileError, match="did you mean 'Countdown'"):
+            understand(loads("source { Countdwn { start = 3 } }\nsink { Console {} }"), found)
     finally:
         monkeypatch.undo()
         installed_plugins.hooks.cache_clear()
@@ -250,7 +252,9 @@ def test_broken_hooks_stop_no_job_and_are_told(monkeypatch: pytest.MonkeyPatch) 
         "the hooks of acme fail",
     ]
     assert "no_such_module" in job.notes[0] and "no plugins today" in job.notes[1]
-    assert "no plugins today" in unknown.value.remedy
+    assert "no plugins today" in unknown.value.remedy and "no_such_module" in unknown.value.remedy
+    assert "known sources: " in unknown.value.remedy and "Countdown, " in unknown.value.remedy
+    assert unknown.value.suggestion == "Countdown"
 
 
 class Undefined(SourceOptions):
