@@ -14,6 +14,9 @@ from seatunnel_py.plan.sql_parse import PEER, SqlError, at, parse_query
 _OF_PYTHON = re.compile(r"from the Python worker:.*?^ValueError: ([^\n]+)", re.DOTALL | re.MULTILINE)
 # An error that came through the JVM bare: the class of the exception, then Spark's code in brackets.
 _CODED = re.compile(r"(?:Exception|Error): (\[[A-Z][A-Z0-9_.]+\])")
+# The SQL standard's classes of what values bring about. It comes again with the same rows, whatever the text quotes of
+# them: a value may say "cancelled".
+_OF_VALUES = re.compile(r"SQLSTATE: (?:21|22|23|P0)[0-9A-Z]{3}\b")
 _LOST = (
     "Python worker exited unexpectedly",
     "crashed unexpectedly",
@@ -56,10 +59,12 @@ def first_sentence(error: Exception) -> str:
 def condition(error: Exception) -> str:
     """Spark's name for what is wrong, such as ``CAST_INVALID_INPUT``; empty where it is not the query's fault."""
     text = str(error)
-    if any(mark in text for mark in _LOST):
-        return ""
     found = _CODED.search(text)
     name = _call(error, "getCondition") or (found[1].strip("[]") if found else "")
+    if name and _OF_VALUES.search(text):
+        return str(name)
+    if any(mark in text for mark in _LOST):
+        return ""
     return "" if name.startswith("INTERNAL_ERROR") else str(name)
 
 

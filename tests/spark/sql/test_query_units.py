@@ -180,6 +180,27 @@ def test_a_bad_value_fails_the_unit_in_words(analyst: Analyst, sessions: QuerySe
     assert kept(tmp_path) == []
 
 
+@pytest.mark.parametrize("word", ["cancelled", "java.io.EOFException", "ExecutorLostFailure SQLSTATE: 08000"])
+@pytest.mark.parametrize("wrong", ["cast(concat('{}', id) as int)", "raise_error(concat('{}', id))"])
+def test_a_bad_value_that_reads_like_a_lost_worker_fails_the_unit_at_once(
+    analyst: Analyst, sessions: QuerySessions, tmp_path: Path, word: str, wrong: str
+) -> None:
+    """It was tried four times, and the receipt named a worker that was lost. Behind a shuffle as well."""
+    made = f"cast({wrong.format(word)} as string) as x"
+    found: Analysis = analyst.analyse(f"select id, {made} from o", {"o": TABLE}, "spark")
+    narrow = ChainSql("Sql-1", TABLE, "o", found.query, TABLE.with_columns(found.columns))
+    within = chain(Numbers(), narrow, sinks=(ChainSink("sink", PATH, Kept(str(tmp_path))),))
+    found = analyst.analyse(f"select {made}, count(*) as c from o group by 1", {"o": TABLE}, "spark")
+    head = ChainQuery("Sql-1", found.query, (("a", "o", TABLE),), replace(TABLE, columns=found.columns))
+    over = Chain("q", "job", "lineage", 1, head, output=ChainChannel("q", str(tmp_path)))
+    slices = tuple(replace(item, channel="a") for item in written(tmp_path, kinds=False))
+
+    for whole, one in ((within, unit()), (over, Unit(UnitId("q", 0), slices=slices))):
+        result = run_query_unit(sessions, whole, one, str(tmp_path))
+        assert result.failure is not None and result.failure.kind is FailureKind.FATAL
+        assert word.partition(" ")[0] in result.failure.message
+
+
 def test_a_unit_of_a_channel(analyst: Analyst, sessions: QuerySessions, tmp_path: Path) -> None:
     """Slices instead of a split; what nobody takes goes to the output channel as slices."""
     slices = written(tmp_path)
