@@ -44,5 +44,8 @@ def test_a_killed_worker_costs_only_its_unfinished_units(tmp_path: Path, databas
 
     assert run.code == 0, run.err + run.out
     assert sum(table["attempts"] for table in run.receipt["tables"]) >= 1
+    repeated = run.receipt["repeated"]
+    assert repeated and all("the worker was lost: " in one["cause"] for one in repeated), repeated
+    assert sum(one["attempts"] for one in repeated) == sum(table["attempts"] for table in run.receipt["tables"])
     assert databases.rows(databases.target, "big") == databases.rows(databases.source, "big")
     assert sorted(databases.rows(databases.target, "small")) == sorted(databases.rows(databases.source, "small"))

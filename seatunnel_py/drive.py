@@ -31,6 +31,7 @@ from seatunnel_py.runtime.loop import Driver
 from seatunnel_py.runtime.patient_storage import PatientStorage
 from seatunnel_py.runtime.ports import Engine
 from seatunnel_py.runtime.receipt import Receipt, Seconds, TableReceipt, TableState
+from seatunnel_py.runtime.repeats import Repeats
 from seatunnel_py.runtime.savepoint_places import SavepointKeeper, SavepointPlaces
 from seatunnel_py.runtime.segment_retention import sweep
 from seatunnel_py.runtime.settings import Settings, settings_of
@@ -69,7 +70,13 @@ def drive(
     job, pipelines = work.job, work.pipelines
     run = _Run(job, pipelines, place, others=bool(work.isolated))
     run.publish(work.plan)
-    driver = run.driver(pipelines, engine, tell)
+    repeats = Repeats()
+
+    def hear(event: JobEvent) -> None:
+        repeats.saw(event)
+        tell(event)
+
+    driver = run.driver(pipelines, engine, hear)
     driver.hears_at(run.desk(work.plan))
     apart = tuple(_receipt(one) for one in work.isolated)
     started = time.time()
@@ -95,7 +102,9 @@ def drive(
     )  # fmt: skip
     seconds = _seconds(driver, began, started, ended)
     which = run.authority.incarnation, place.driver
-    receipt = Receipt(place.job_id, job.name, tables, seconds, notes, driver.stopped_by, *which)
+    receipt = Receipt(
+        place.job_id, job.name, tables, seconds, notes, driver.stopped_by, *which, repeated=repeats.told()
+    )
     receipt = run.tell_end(receipt)
     tell(JobEnded(receipt, ended))
     return receipt, driver.resumable or bool(apart)

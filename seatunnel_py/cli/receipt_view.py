@@ -12,13 +12,14 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from seatunnel_py.cli.numbers import count, seconds, size, tables
+from seatunnel_py.cli.numbers import count, counted, seconds, size, tables
 from seatunnel_py.cli.safe_console import drawn, text_console
 from seatunnel_py.errors import first_line
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.receipt import FAILED_AGAIN, Receipt, TableReceipt, TableState, TargetReceipt, stand_text
 
 LINES_MAX = 40  # a thousand tables are summed up; those that failed are always named
+CAUSES_MAX = 5  # of repeated attempts
 PIPED_WIDTH = 160  # a file has no width; this keeps a line a line
 WIDTH_MAX = 10_000
 _COLOURS = {
@@ -45,6 +46,8 @@ def receipt_text(receipt: Receipt, home: Home) -> str:
         console.print(cause, soft_wrap=True)
     for line in _this_run(receipt):
         console.print(line, soft_wrap=True)
+    for line in _repeated(receipt):
+        console.print(line, style="yellow", soft_wrap=True)
     if not receipt.total("rows_read") and all(table.state is TableState.DONE for table in receipt.tables):
         console.print("0 rows were read: the sources are empty, or their filters match nothing", style="yellow")
     for note in receipt.notes:
@@ -132,6 +135,17 @@ def _this_run(receipt: Receipt) -> Iterator[str]:
         yield f"this run read {count(now)} of these {count(total)} rows, the runs before it {count(total - now)}"
     if kept:
         yield f"{tables(kept)} {'was' if kept == 1 else 'were'} done before this run, and kept"
+
+
+def _repeated(receipt: Receipt) -> Iterator[str]:
+    """What the run did again, and why: it may have taken its time, and tells of a machine or a server that ails."""
+    for one in receipt.repeated[:CAUSES_MAX]:
+        of = one.tables[0] if len(one.tables) == 1 else tables(len(one.tables))
+        attempts = f"{counted(one.attempts, 'attempt')} of {of} {'was' if one.attempts == 1 else 'were'} repeated"
+        yield f"{attempts}: {one.cause}"
+    if others := receipt.repeated[CAUSES_MAX:]:
+        more = sum(one.attempts for one in others)
+        yield f"{counted(more, 'more attempt')} of {counted(len(others), 'other cause')}: `seatunnel jobs show` has all"
 
 
 def _state(into: TargetReceipt, table: TableReceipt) -> str:

@@ -118,9 +118,18 @@ class Seconds:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeated:
+    """So many ``attempts`` of this run were made again for this cause, of these tables."""
+
+    cause: str
+    attempts: int
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """``driver`` counts the drivers that the job has had; ``run`` names this one as job.json does: a receipt counts for
-    its own driver only."""
+    its own driver only. ``repeated``: what it did again, by cause."""
 
     job_id: str
     job_name: str
@@ -131,6 +140,7 @@ class Receipt:
     driver: int = 0
     run: str = ""
     failed_again: int = 0
+    repeated: tuple[Repeated, ...] = ()
 
     @property
     def exit_code(self) -> int:
