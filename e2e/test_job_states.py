@@ -60,6 +60,9 @@ def test_a_killed_driver_is_killed_also_where_one_before_it_was_stopped(stream: 
     first = stream.run()
     seatunnel(stream.home, "jobs", "cancel", "job")
     assert finish(first).code == 143
+    late = seatunnel(stream.home, "jobs", "cancel", "job")
+    assert late.code == 1 and "no driver of the job 'job' lives: it has ended: STOPPED" in late.err
+    assert "--restore latest` goes on with it" in late.err
     stopped = stream.ask("show", "job")
     assert (stopped["state"], stopped["receipt"]["state"], stopped["receipt"]["driver"]) == ("STOPPED", "STOPPED", 1)
 
@@ -71,7 +74,11 @@ def test_a_killed_driver_is_killed_also_where_one_before_it_was_stopped(stream: 
     assert job["state"] == "KILLED" and job["rows_read"] > job["rows_read_this_run"] > 0
     killed = stream.ask("show", "job")
     assert (killed["state"], killed["receipt"]) == ("KILLED", None)
+    assert [table["state"] for table in killed["counters"]["tables"]] == ["KILLED"], "nothing of it runs"
+    assert "it was cancelled" in killed["timeline"]["failures"][0]["cause"]
+    assert killed["timeline"]["failures"][0]["checkpoint"] > 0, "of the driver that was stopped"
     text = seatunnel(stream.home, "jobs", "show", "job").out
+    assert "RUNNING" not in text
     assert text.startswith("job  KILLED") and "--restore latest` goes on with it" in text
     taken = seatunnel(stream.home, "run", "job.conf", "--job-id", "job")
     assert "was started, and its driver was killed" in taken.err

@@ -81,10 +81,16 @@ def _run_of(job: KnownJob) -> str:
     far = job.location is not None and not ended
     if about is None or not (job.here or far):
         raise SeaTunnelError(
-            f"no driver of the job {job.job_id!r} lives: it {how_it_ended(about, receipt)}",
-            "" if ended else f"`seatunnel run JOB --job-id {job.job_id} --restore latest` goes on with it",
+            f"no driver of the job {job.job_id!r} lives: it {how_it_ended(about, receipt)}", _way_on(job, receipt)
         )
     return str(about["driver"])
+
+
+def _way_on(job: KnownJob, receipt: dict[str, Any] | None) -> str:
+    """What can be done with a job that no driver runs. One that has failed may have no way on, which its causes say."""
+    if receipt is None or receipt["state"] == "STOPPED":
+        return f"`seatunnel run JOB --job-id {job.job_id} --restore latest` goes on with it"
+    return "" if receipt["state"] == "SUCCESS" else f"`seatunnel jobs show {job.job_id}` says why, and what to do"
 
 
 def _asked(job: KnownJob, request: Request, *, quiet: bool) -> Answer:

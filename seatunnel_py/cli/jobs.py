@@ -14,7 +14,7 @@ from seatunnel_py.cli.timeline_view import timeline_plain, timeline_text
 from seatunnel_py.errors import ExitCode, SeaTunnelError, first_line
 from seatunnel_py.runtime import timeline
 from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import stand_text
+from seatunnel_py.runtime.receipt import TableState, stand_text
 
 STANDINGS_MAX = 10  # tables under way that are explained on a terminal
 
@@ -102,21 +102,32 @@ def show(job_id: str, where: Where, last: int | None, *, as_json: bool) -> int:
     alive = job.here or standing is not None
     about["state"] = "RUNNING" if alive else about["state"]
     failures = timeline.read(job.place.events, alive=alive, kept=last)
+    counters = None if receipt else _so_far_of(job, about["state"], alive=alive)
     if as_json:
         plain = {"job": job.about, "state": about["state"], "receipt": receipt, "standing": standing}
-        plain |= {"counters": None if receipt else job.counters}
+        plain |= {"counters": counters}
         plain |= {"timeline": timeline_plain(failures), "store_away": job.away}
         say_json(plain)
         return ExitCode.SUCCESS
     say("  ".join([about["job_id"], about["state"], about["job_name"], about["job_file"], *_so_far(about)]))
     if job.away:
         say(f"only what this machine knows: {job.away}")
-    for line in (*_arrived(receipt or job.counters), *_stands(job, standing, silence), *timeline_text(failures)):
+    for line in (*_arrived(receipt or counters), *_stands(job, standing, silence), *timeline_text(failures)):
         say(line)
     if job.place.events.exists():
         say(f"events: {job.place.events}")
         say(f"log: {job.place.log}")
     return ExitCode.SUCCESS
+
+
+def _so_far_of(job: KnownJob, state: str, *, alive: bool) -> dict[str, Any] | None:
+    """How far its driver has come. A table that was under way when that died does not run any more."""
+    counters = job.counters
+    if counters is None or alive:
+        return counters
+    ended = {one.value for one in TableState if one.ended}
+    tables = [table if table["state"] in ended else {**table, "state": state} for table in counters["tables"]]
+    return {**counters, "tables": tables}
 
 
 def _so_far(about: Mapping[str, Any]) -> Iterator[str]:

@@ -30,7 +30,8 @@ class JobStarted:
 
 @dataclass(frozen=True, slots=True)
 class TableChanged:
-    """A pipeline went into another state. ``failure`` says why, where it went wrong; ``tables`` share its fate."""
+    """A pipeline went into another state. ``failure`` says why, where it went wrong; ``tables`` share its fate;
+    ``good``: its last checkpoint that is good, None: it has none."""
 
     pipeline: str
     name: str
@@ -38,6 +39,7 @@ class TableChanged:
     at: float
     failure: UnitFailure | None = None
     tables: tuple[str, ...] = ()
+    good: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,8 @@ def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
             return "INFO", "job_started", {"name": event.job_name, "tables": event.tables, "rows": event.rows}
         case TableChanged():
             about = {"pipeline": event.pipeline, "table": event.name, "state": event.state.value}
-            more = {"tables": event.tables} if len(event.tables) > 1 else {}
+            more: dict[str, Any] = {"tables": event.tables} if len(event.tables) > 1 else {}
+            more |= {"checkpoint": event.good} if event.failure else {}
             level = _GRAVE.get(event.state, "ERROR" if event.failure else "INFO")
             return level, "table_changed", {**about, **more, **_cause(event.failure)}
         case RowsMoved():

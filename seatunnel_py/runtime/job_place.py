@@ -224,7 +224,7 @@ _WAYS_ON = {
 def how_it_ended(about: Mapping[str, Any] | None, receipt: Mapping[str, Any] | None) -> str:
     """What became of the driver of a job that no driver runs now; the end of a sentence about the job."""
     if receipt is not None:
-        return "has ended"
+        return f"has ended: {receipt['state']}"
     return "was started, and its driver " + ("failed" if (about or {}).get("failed") else "was killed")
 
 

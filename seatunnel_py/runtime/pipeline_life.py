@@ -395,4 +395,4 @@ class PipelineLife:
 
     def tell_state(self, failure: UnitFailure | None) -> None:
         tables = tuple(map(str, self.pipeline.tables))
-        self.tell(TableChanged(self.id, self.pipeline.name, self.state, self.now(), failure, tables))
+        self.tell(TableChanged(self.id, self.pipeline.name, self.state, self.now(), failure, tables, self.good))
