@@ -137,4 +137,8 @@ def test_a_job_whose_driver_works_on_another_machine_is_not_taken_over(
     wait_alive(first, "more rows", lambda: len(sharing.files()) > before)
 
     kill9(first.pid)
+    outside = seatunnel(sharing.homes[1], "jobs", "cancel", "../store/job", "--file", "job.conf")
+    assert outside.code == 1 and "'../store/job' is no job id" in outside.err
+    late = seatunnel(sharing.homes[1], "jobs", "cancel", "job", "--file", "job.conf", "--timeout", "1")
+    assert late.code == 1 and "`seatunnel jobs show job --file JOB_FILE`" in late.err
     sharing.run(*words, home=1)

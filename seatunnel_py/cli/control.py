@@ -110,7 +110,7 @@ def _asked(job: KnownJob, request: Request, *, quiet: bool) -> Answer:
             raise SeaTunnelError(
                 f"nobody has answered within {request.seconds:.0f} s{': its driver has died' * died}",
                 f"the request {request.id} stays, and is answered when the job goes on; `seatunnel jobs show "
-                f"{job.job_id}` says what it is at",
+                f"{job.job_id}{'' if local else ' --file JOB_FILE'}` says what it is at",
             )
         time.sleep(LOOK_SECONDS)
     return answer

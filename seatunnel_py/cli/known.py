@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.errors import JobFileError, SeaTunnelError
 from seatunnel_py.runtime.control import Control
-from seatunnel_py.runtime.home import Home, JobIdError
+from seatunnel_py.runtime.home import Home, JobIdError, require_job_id
 from seatunnel_py.runtime.job_place import JobPlace
 from seatunnel_py.runtime.local_storage import LocalStorage
 
@@ -140,6 +140,7 @@ def known(job_id: str, where: Where, *, stored: bool = False) -> KnownJob:
     home = Home.of_environment()
     location = where.location()
     if location is not None:
+        require_job_id(job_id, known=lambda: True)  # it becomes a part of a path
         found = KnownJob(home.place(job_id), location)
         if found.about is None:
             raise JobIdError(f"there is no job {job_id!r} in the checkpoint.location of {where.file}", _OTHERS)
