@@ -9,6 +9,7 @@ import pytest
 from seatunnel_py import app
 from seatunnel_py.plan import explain
 from tests.connectors.jdbc.conftest import PostgresPlace
+from tests.connectors.jdbc.exactly_once import Target
 from tests.connectors.jdbc.test_rows_there import ALL, run, there
 from tests.connectors.jdbc.test_target_names import job
 
@@ -94,3 +95,35 @@ def test_a_target_is_emptied_without_its_heirs(family: PostgresPlace, tmp_path: 
     assert there(receipt) == {"grandchild": "replaced (1 row there)"}
     assert family.rows("SELECT id FROM ONLY b.log") == [(4,)]
     assert family.rows("SELECT id FROM b.heir ORDER BY id") == [(91,), (92,)]
+
+
+@pytest.mark.parametrize("upsert", [True, False], ids=["upsert", "insert"])
+@pytest.mark.parametrize("recipe", ["staged", "direct"])
+def test_changes_and_removals_leave_rows_of_heirs_alone(pg: PostgresPlace, recipe: str, upsert: bool) -> None:
+    """An heir may hold the same keys: they are not the target's."""
+    pg.db.execute(
+        "SET search_path = b; CREATE TABLE b.t (id bigint PRIMARY KEY, s text); CREATE TABLE b.heir () INHERITS (b.t);"
+        "INSERT INTO b.t VALUES (1, 'own'), (2, 'own'); INSERT INTO b.heir VALUES (1, 'heir'), (2, 'heir')"
+    )
+    target = Target(pg.rows, lambda sql: pg.db.execute(sql.encode()), pg.sink(table="b.t"))
+    target.plan(recipe=recipe, primary_keys=["id"], enable_upsert=upsert)
+
+    target.commit(1, target.stage("u1", ("+U", 1, "new"), ("-D", 2, "own"), ("+I", 3, "new")))
+
+    assert pg.rows("SELECT * FROM ONLY b.t ORDER BY id") == [(1, "new"), (3, "new")]
+    assert pg.rows("SELECT * FROM b.heir ORDER BY id") == [(1, "heir"), (2, "heir")]
+
+
+def test_changes_and_removals_reach_every_partition(pg: PostgresPlace) -> None:
+    pg.db.execute(
+        "SET search_path = b; CREATE TABLE b.t (id bigint PRIMARY KEY, s text) PARTITION BY HASH (id);"
+        "CREATE TABLE b.t0 PARTITION OF b.t FOR VALUES WITH (MODULUS 2, REMAINDER 0);"
+        "CREATE TABLE b.t1 PARTITION OF b.t FOR VALUES WITH (MODULUS 2, REMAINDER 1);"
+        "INSERT INTO b.t SELECT n, 'own' FROM generate_series(1, 4) n"
+    )
+    target = Target(pg.rows, lambda sql: pg.db.execute(sql.encode()), pg.sink(table="b.t"))
+    target.plan(primary_keys=["id"])
+
+    target.commit(1, target.stage("u1", ("+U", 1, "new"), ("-D", 2, "own"), ("+U", 3, "new"), ("-D", 4, "own")))
+
+    assert target.rows == [(1, "new"), (3, "new")]

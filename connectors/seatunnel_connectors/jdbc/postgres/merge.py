@@ -63,7 +63,7 @@ class Staging:
     def delete(self) -> str:
         """Rows whose last word is a delete."""
         return f"""
-            DELETE FROM {self._into} t USING ({self._last()}) s
+            DELETE FROM {self._own_rows} t USING ({self._last()}) s
             WHERE s.{KIND} = {RowKind.DELETE.value} AND {self._same_key()}
         """
 
@@ -87,7 +87,7 @@ class Staging:
             for column, value in zip(self.load.columns, self._value_list("s"), strict=True)
         )
         return f"""
-            UPDATE {self._into} t SET {updates} FROM ({self._last()}) s
+            UPDATE {self._own_rows} t SET {updates} FROM ({self._last()}) s
             WHERE s.{KIND} = {RowKind.UPDATE_AFTER.value} AND NOT s.fresh AND {self._same_key()}
         """
 
@@ -121,6 +121,11 @@ class Staging:
     @property
     def _into(self) -> str:
         return quote(self.load.schema, self.load.table if self.rows else self.load.into)
+
+    @property
+    def _own_rows(self) -> str:
+        """For changes and removals: rows of tables that inherit from the target are not its own."""
+        return f"ONLY {self._into}" if self.load.plain else self._into
 
     @property
     def _names(self) -> str:

@@ -14,7 +14,7 @@ from seatunnel_connectors.jdbc.fit import checked_columns, conversions
 from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, Recipe
 from seatunnel_connectors.jdbc.postgres import ddl, details, ledger
 from seatunnel_connectors.jdbc.postgres.session import quote
-from seatunnel_connectors.jdbc.postgres.target import Target
+from seatunnel_connectors.jdbc.postgres.target import PLAIN, Target
 from seatunnel_connectors.jdbc.postgres.types import created_type, native_of, target_column
 from seatunnel_connectors.jdbc.postgres.wire import direct_type
 from seatunnel_connectors.jdbc.siblings import prepared_by_sibling
@@ -77,6 +77,7 @@ class Load:
     comes, ``at_end`` that staged rows wait for the last checkpoint, ``booked`` that there was a ledger before. ``make``
     makes the target, in the transaction of its first unit. ``versioned_by``: see ``versions``. ``checks``: the target's
     constraints on columns of the load, by name. ``checked``: the columns whose values are tested (``jdbc.fit``).
+    ``plain``: the target is no partitioned table, so rows of tables that inherit from it are not its own.
     """
 
     how: str
@@ -97,6 +98,7 @@ class Load:
     versioned_by: str = ""
     checks: tuple[tuple[str, str], ...] = ()
     checked: tuple[tuple[str, str, int], ...] = ()
+    plain: bool = False
 
     @property
     def shown(self) -> str:
@@ -163,6 +165,7 @@ def plan(request: SinkRequest, target: Target) -> Setup:
         columns=_columns(table, names, target, chosen, key), checks=() if chosen.create else _checks(target, names),
         fresh=chosen.create or chosen.truncate or not target.has_rows, at_end=request.mode is JobMode.BATCH,
         booked=target.has_books, versioned_by=versions.versioned_by(options, names),
+        plain=chosen.create or target.kind == PLAIN,
         checked=tuple((one.name, str(one.dtype), one.digits) for one in checked_columns(table, columns, names)),
     )  # fmt: skip
     carried, left = divided(options, table, lambda one: details.can_be_made(one, names), unique_keys=True)

@@ -10,6 +10,9 @@ from seatunnel_connectors.jdbc.postgres.session import Statements, quote
 from seatunnel_connectors.jdbc.postgres.types import Native, digits_of, length_of, read_as
 from seatunnel_connectors.jdbc.target import TargetColumn, counting
 
+PLAIN = "r"
+"""The kind of a table without partitions in pg_class."""
+
 _LOOK = """
     SELECT s.name, n.oid IS NOT NULL,
            CASE WHEN n.oid IS NULL THEN has_database_privilege(current_database(), 'CREATE')
@@ -91,7 +94,7 @@ class Target:
     def own_rows(self) -> str:
         """The table without the rows of tables that inherit from it: those are not this target's. In statements."""
         relation = quote(self.schema, self.table)
-        return f"ONLY {relation}" if self.kind == "r" else relation
+        return f"ONLY {relation}" if self.kind == PLAIN else relation
 
 
 def look(db: Statements, schema: str, table: str) -> Target:
@@ -125,5 +128,5 @@ def _more(db: Statements, seen: Target) -> Target:
         {column.name: column.shown for column in found.columns},
         tuple(key for _, key, _ in found.keys), tuple(dependents), seen.prepared_max,
         tuple(Check(name, expression, tuple(names)) for name, expression, names in checks or ()),
-        bool(changes_rows) or seen.kind != "r",
+        bool(changes_rows) or seen.kind != PLAIN,
     )  # fmt: skip
