@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -47,6 +47,19 @@ def divided(text: str) -> list[str]:
                 f'{text!r} has a quote that nothing closes: a name that holds one is written in quotes, as "we""ird"'
             )
         at = end + 1
+
+
+def globbed(names: Iterable[str], *, whole: bool = False) -> str:
+    """A pattern of the dotted names that one of these means, with ``*`` for anything. Unless they are ``whole``, a
+    schema or database in front may be left out of them."""
+    plain = (".".join(divided(name)) for name in names)
+    patterns = "|".join(".*".join(map(as_pattern, name.split("*"))) for name in plain)
+    return patterns if whole else f"(?:.*[.])?({patterns})"
+
+
+def as_pattern(text: str) -> str:
+    """A text as people write it in a job file's patterns: ``[.]`` for a dot."""
+    return "[.]".join(map(re.escape, text.split(".")))
 
 
 def _unquoted(match: re.Match[str]) -> str:

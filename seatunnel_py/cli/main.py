@@ -222,7 +222,13 @@ def test_connection(
     epilog="Example: seatunnel discover Jdbc -o url=jdbc:sqlite:shop.db -o table_path=main.o.* -o use_regex=true"
 )
 def discover(
-    subject: Subject, option: PluginOptions = None, variable: Variables = None, as_json: AsJson = False
+    subject: Subject,
+    option: PluginOptions = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="not this table; * for anything; may be repeated")
+    ] = None,
+    variable: Variables = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show the tables that a source finds.
 
@@ -232,7 +238,8 @@ def discover(
     from seatunnel_py.cli import discover as command
     from seatunnel_py.cli.asking import question_of
 
-    raise typer.Exit(command.discover(question_of(subject, variables_of(variable), option), as_json=as_json))
+    question = question_of(subject, variables_of(variable), option)
+    raise typer.Exit(command.discover(question, exclude or (), as_json=as_json))
 
 
 @app.command(name="test", epilog="Example: seatunnel test configs/checks --junit report.xml")

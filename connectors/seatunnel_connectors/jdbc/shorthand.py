@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from seatunnel_connectors.jdbc.options import DataSaveMode
 from seatunnel_connectors.jdbc.url import DIALECTS, parse_url
 from seatunnel_py.api import Plain, Shorthand
-from seatunnel_py.api.names import divided
+from seatunnel_py.api.names import as_pattern, dotted, globbed
 
 _NAMES_A_SCHEMA = frozenset({"currentschema", "search_path", "options"})
 """Parameters by which an address says which schema its tables go to."""
-_DATABASE = r"(?:.*[.])?"  # names of tables are asked for with or without what stands before them
 
 
 def reading(end: Shorthand, everything: Mapping[str, Plain]) -> Mapping[str, Plain] | None:
@@ -30,7 +28,7 @@ def reading(end: Shorthand, everything: Mapping[str, Plain]) -> Mapping[str, Pla
         chosen["kinds"] = list(end.kinds)
     if end.tables:
         return {**connection, **_tables(end.tables, database), **chosen}
-    all_of = {"table_path": f"{_literal(database)}[.].*"} if database else {}
+    all_of = {"table_path": f"{as_pattern(database)}[.].*"} if database else {}
     return {**connection, **everything, **all_of, **chosen}
 
 
@@ -75,13 +73,6 @@ def _tables(names: Sequence[str], database: str) -> dict[str, Plain]:
 
 def _patterns(names: Sequence[str], database: str) -> str:
     """One pattern for all of them."""
-    plain = [".".join(divided(name)) for name in names]
-    if database:
-        plain = [name if "." in name else f"{database}.{name}" for name in plain]
-    patterns = "|".join(".*".join(_literal(part) for part in name.split("*")) for name in plain)
-    return patterns if database else f"{_DATABASE}({patterns})"
-
-
-def _literal(text: str) -> str:
-    """As people write it in job files: ``[.]`` for a dot."""
-    return "".join(f"[{one}]" if one == "." else re.escape(one) for one in text)
+    if not database:
+        return globbed(names)
+    return globbed((name if "." in name else dotted(database, name) for name in names), whole=True)

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from seatunnel_py.cli.main import app
-from seatunnel_py.errors import JobFileError
+from seatunnel_py.errors import JobFileError, SeaTunnelError
 
 RUNNER = CliRunner()
 
@@ -48,6 +48,20 @@ def test_options_say_which_tables(shop: Path) -> None:
     code, said = ask("discover", "Jdbc", "-o", f"url=jdbc:sqlite:{shop}", "-o", "table_path=visits")
 
     assert code == 0 and "1 table\n" in said and "visits" in said and "orders" not in said
+
+
+@pytest.mark.parametrize("name", ["visits", "main.v*", "*.visits", "VISITS"])
+def test_tables_are_left_out_by_name_as_in_copy(shop: Path, name: str) -> None:
+    code, said = ask("discover", "Jdbc", "-o", f"url=jdbc:sqlite:{shop}", "--exclude", name)
+
+    left_out = "2 tables" not in said
+    assert code == 0 and left_out == (name != "VISITS")
+    assert "left out: 1 (excluded)" in said or not left_out
+
+
+def test_a_quote_that_stays_open_is_named(shop: Path) -> None:
+    with pytest.raises(SeaTunnelError, match="--exclude: .*nothing closes"):
+        ask("discover", "Jdbc", "-o", f"url=jdbc:sqlite:{shop}", "--exclude", '"visits')
 
 
 def test_both_ends_of_a_job_are_asked(shop: Path) -> None:
