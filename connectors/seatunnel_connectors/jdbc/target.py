@@ -163,6 +163,14 @@ def decide(options: JdbcSinkOptions, shown: str, *, exists: bool, has_rows: bool
     )
 
 
+def no_table(shown: str, kind: str) -> FatalError:
+    """For a target's name at which something else stands: what is promised of rows holds for tables only."""
+    return FatalError(
+        f"the sink table {shown} is {kind}, and rows are written to tables only",
+        "set table to the name of a table; `query` runs a statement of your own for each row, also into a view",
+    )
+
+
 COUNTED_MAX = 100_000
 """Rows of a target that are counted; beyond that its statistics answer."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,7 +16,7 @@ from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetT
 from seatunnel_connectors.jdbc.statements.load import load_of
 from seatunnel_connectors.jdbc.statements.sink import StatementSink
 from seatunnel_connectors.jdbc.statements.write import StatementWriter
-from seatunnel_connectors.jdbc.target import TargetColumn, words_given
+from seatunnel_connectors.jdbc.target import TargetColumn, no_table, words_given
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import Column, NameRules, TablePath, WriteContext, Writer
 
@@ -61,6 +61,8 @@ class GenericFlavor(Flavor):
         books = inspector.has_table(LEDGER, schema=schema) and inspector.has_table(PIECES, schema=schema)
         if not inspector.has_table(table, schema=schema):
             return TargetTable(database, table, exists=False, has_books=books)
+        if kind := _kind_of(inspector, table, schema):
+            raise no_table(".".join(filter(None, (database, table))), kind)
         columns = {}
         for found in inspector.get_columns(table, schema=schema):
             native = found["type"]
@@ -87,6 +89,18 @@ class GenericFlavor(Flavor):
 
     def values(self, array: pa.Array, column: Column, shown: str = "") -> list[Any]:
         return types.to_values(array, column)
+
+
+def _kind_of(inspector: sa.Inspector, table: str, schema: str | None) -> str:
+    """What stands at the name, where the database says that it is no table."""
+    for kind, names in (
+        ("a view", inspector.get_view_names),
+        ("a materialized view", inspector.get_materialized_view_names),
+    ):
+        with suppress(NotImplementedError):  # a dialect that knows none
+            if table in names(schema=schema):
+                return kind
+    return ""
 
 
 class GenericSink(StatementSink):

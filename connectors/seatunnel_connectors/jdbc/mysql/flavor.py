@@ -18,7 +18,7 @@ from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session, TargetTable
 from seatunnel_connectors.jdbc.statements.load import Load
 from seatunnel_connectors.jdbc.table_options import mysql_ending
-from seatunnel_connectors.jdbc.target import TargetColumn, counting
+from seatunnel_connectors.jdbc.target import TargetColumn, counting, no_table
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.jdbc.versions import COMPARED
 from seatunnel_py.api import Column, Detail, Kind, NameRules, TablePath, TableSchema, TargetPlace
@@ -26,6 +26,7 @@ from seatunnel_py.api.types import ANY_DIGITS
 
 STILL_SECONDS = 20
 """Between two statements of a commit nothing but the driver itself takes time."""
+TABLES = ("BASE TABLE", "SYSTEM VERSIONED")
 _AS_DECLARED = JdbcSourceOptions.model_construct(int_type_narrowing=False, handle_blob_as_string=False)
 
 
@@ -74,9 +75,9 @@ class MysqlFlavor(Flavor):
 
     def look(self, session: Session, database: str, table: str) -> TargetTable:
         names = {
-            name: (comment, engine, rows)
-            for name, comment, engine, rows in session.ask(
-                "SELECT table_name, table_comment, engine, table_rows FROM information_schema.tables "
+            name: (comment, engine, rows, kind)
+            for name, comment, engine, rows, kind in session.ask(
+                "SELECT table_name, table_comment, engine, table_rows, table_type FROM information_schema.tables "
                 "WHERE table_schema = %s AND table_name IN (%s, %s, %s)",
                 (database, table, LEDGER, PIECES),
             )
@@ -88,6 +89,9 @@ class MysqlFlavor(Flavor):
             return TargetTable(
                 database, table, exists=False, has_books=books, database_exists=bool(known), features=features
             )
+        comment, engine, rows, kind = names[table]
+        if _text(kind) not in TABLES:
+            raise no_table(f"{database}.{table}", f"a {_text(kind).lower()}")
         found = session.ask(
             "SELECT column_name, data_type, column_type, is_nullable, column_default, extra, collation_name "
             "FROM information_schema.columns WHERE table_schema = %s AND table_name = %s ORDER BY ordinal_position",
@@ -110,7 +114,6 @@ class MysqlFlavor(Flavor):
             "AND event_manipulation = 'INSERT' AND action_timing = 'BEFORE' LIMIT 1",
             (database, table),
         )
-        comment, engine, rows = names[table]
         return TargetTable(
             database, table, True, counted, columns, tuple(tuple(key) for key in keys.values()), has_books=books,
             comment=comment, lasting="" if takes_back(session, engine) else engine,

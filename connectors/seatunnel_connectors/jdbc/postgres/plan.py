@@ -202,10 +202,8 @@ def _problems(
             except (ValueError, KeyError):
                 problems.append(f"column {column.name!r}: PostgreSQL has no type for {column.dtype}")
         return problems
-    if target.kind not in ("r", "p", "f", "v"):
-        problems.append("it is not a table that can be written to")
     problems += misfits(request.table, target.columns, names)
-    if key and request.options.enable_upsert and target.kind in ("r", "p"):
+    if key and request.options.enable_upsert:
         wanted = {names[column] for column in key}
         if not any(set(unique) == wanted for unique in target.keys):
             problems.append(

@@ -8,10 +8,16 @@ from seatunnel_connectors.jdbc.postgres import catalog
 from seatunnel_connectors.jdbc.postgres.ledger import LEDGER, PIECES
 from seatunnel_connectors.jdbc.postgres.session import Statements, quote
 from seatunnel_connectors.jdbc.postgres.types import Native, digits_of, length_of, read_as
-from seatunnel_connectors.jdbc.target import TargetColumn, counting
+from seatunnel_connectors.jdbc.target import TargetColumn, counting, no_table
 
 PLAIN = "r"
 """The kind of a table without partitions in pg_class."""
+
+_TABLES = (PLAIN, "p")
+_OTHERS = {
+    "v": "a view", "m": "a materialized view", "f": "a foreign table", "S": "a sequence", "i": "an index",
+    "I": "an index", "c": "a composite type",
+}  # fmt: skip
 
 _LOOK = """
     SELECT s.name, n.oid IS NOT NULL,
@@ -98,13 +104,15 @@ class Target:
 
 
 def look(db: Statements, schema: str, table: str) -> Target:
-    """What stands at that name now."""
+    """What stands at that name now. FatalError where that is no table."""
     names = {"schema": schema, "table": table, "ledger": LEDGER, "pieces": PIECES}
     row = db.execute(_LOOK, names).fetchone()
     assert row is not None
     seen = Target(
         row[0], table, row[1], row[2], bool(row[3]), row[4] or 0, row[5] or 0, row[6] or "", prepared_max=row[7]
     )
+    if seen.exists and seen.kind not in _TABLES:
+        raise no_table(f"{seen.schema}.{table}", _OTHERS.get(seen.kind, f"a relation of the kind {seen.kind!r}"))
     return _more(db, seen) if seen.exists else seen
 
 

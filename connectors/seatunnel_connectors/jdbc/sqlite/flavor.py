@@ -16,7 +16,7 @@ from seatunnel_connectors.jdbc.sqlite.session import explained, quote, sessions
 from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES
 from seatunnel_connectors.jdbc.statements.flavor import KEY, OTHERS, Flavor, Session, TargetTable
 from seatunnel_connectors.jdbc.statements.load import Load
-from seatunnel_connectors.jdbc.target import TargetColumn, counting
+from seatunnel_connectors.jdbc.target import TargetColumn, counting, no_table
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.jdbc.versions import COMPARED, on_conflict
 from seatunnel_py.api import Column, Kind, NameRules, TablePath, TargetPlace
@@ -60,9 +60,12 @@ class SqliteFlavor(Flavor):
         return self.names
 
     def look(self, session: Session, database: str, table: str) -> TargetTable:
-        names = {row[0].lower() for row in session.ask("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        found = session.ask("SELECT lower(name), type FROM sqlite_master WHERE type IN ('table', 'view', 'index')")
+        names = {name for name, kind in found if kind == "table"}
         books = LEDGER in names and PIECES in names
         if table.lower() not in names:
+            if other := dict(found).get(table.lower()):
+                raise no_table(table, f"{'an' if other == 'index' else 'a'} {other}")
             return TargetTable("", table, exists=False, has_books=books)
         columns, keys = describe(session, table)
         counted = session.ask(counting(quote(table)))[0][0]
