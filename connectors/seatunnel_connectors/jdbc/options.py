@@ -8,6 +8,7 @@ from typing import ClassVar
 from pydantic import ValidationInfo, field_validator
 
 from seatunnel_connectors.jdbc import table_options
+from seatunnel_connectors.jdbc.condition import condition_of
 from seatunnel_connectors.jdbc.url import DIALECTS, parse_url
 from seatunnel_py.api import (
     Naming,
@@ -87,6 +88,12 @@ class TableKind(StrEnum):
     PARTITION = "partition"
 
 
+def _is_condition(text: str | None) -> str | None:
+    if text is not None:
+        condition_of(text)
+    return text
+
+
 class TableOptions(Options):
     """One entry of ``table_list``."""
 
@@ -102,6 +109,8 @@ class TableOptions(Options):
     use_regex: bool = option(False)
 
     rules: ClassVar[tuple[Rule, ...]] = (at_least_one("table_path", "query"),)
+
+    _where_is_one = field_validator("where_condition")(_is_condition)
 
 
 class JdbcSourceOptions(SourceOptions):
@@ -200,12 +209,7 @@ class JdbcSourceOptions(SourceOptions):
             name_pattern(pattern)
         return patterns
 
-    @field_validator("where_condition")
-    @classmethod
-    def _where_begins_so(cls, text: str | None) -> str | None:
-        if text and not text.lstrip().lower().startswith("where"):
-            raise ValueError("must begin with 'where'")
-        return text
+    _where_is_one = field_validator("where_condition")(_is_condition)
 
 
 class MultiTableConfig(Options):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from seatunnel_connectors.jdbc.condition import condition_of
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableOptions
 
 
@@ -83,5 +84,4 @@ def _statement(query: str | None) -> str | None:
 
 
 def _condition(where: str | None) -> str:
-    text = (where or "").strip()
-    return text[5:].strip() if text[:5].lower() == "where" else text
+    return "" if where is None else condition_of(where)
