@@ -12,7 +12,7 @@ import pymysql
 
 from seatunnel_connectors.jdbc.findings import Findings, Found
 from seatunnel_connectors.jdbc.kinds import Choice
-from seatunnel_connectors.jdbc.mysql import types
+from seatunnel_connectors.jdbc.mysql import spelling, types
 from seatunnel_connectors.jdbc.mysql.details import details_of
 from seatunnel_connectors.jdbc.mysql.session import MysqlSession, failure, quote
 from seatunnel_connectors.jdbc.mysql.shadow import without_mark
@@ -55,6 +55,7 @@ class Describer:
         self.address = address
         self.options = options
         self.found = Findings()
+        self.small = spelling.rule(session) == spelling.SMALL
         self.zero_dates_are_null = "null" in address.parameters.get("zerodatetimebehavior", "").lower()
         self.tables: dict[Name, tuple[int | None, int | None, str]] = {}
         self.details: Mapping[Name, list[Detail]] = {}
@@ -114,7 +115,8 @@ class Describer:
             if (problem := f"{request.label}: {error}") not in self.found.problems:
                 self.found.wrong(problem)
             return None
-        return path.schema or path.database or self.address.database, path.table
+        database = path.schema or path.database or self.address.database
+        return (database.lower(), path.table.lower()) if self.small else (database, path.table)
 
     # -------------------------------------------------- requests
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from seatunnel_connectors.jdbc.mysql import created, identity, leniency, types, wire
+from seatunnel_connectors.jdbc.mysql import created, identity, leniency, spelling, types, wire
 from seatunnel_connectors.jdbc.mysql.details import can_be_made
 from seatunnel_connectors.jdbc.mysql.session import explained, quote, sessions
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
@@ -70,10 +70,10 @@ class MysqlFlavor(Flavor):
         return TargetPlace(("mysql", address.host, address.port), (database, table))
 
     def name_rules(self, session: Session) -> NameRules:
-        sensitive = int(session.ask("SELECT @@lower_case_table_names")[0][0]) == 0
-        return replace(self.names, folds_case=not sensitive)
+        return replace(self.names, folds_case=spelling.rule(session) != 0)
 
     def look(self, session: Session, database: str, table: str) -> TargetTable:
+        database, table = spelling.stored(session, database, table)
         names = {
             name: (comment, engine, rows, kind)
             for name, comment, engine, rows, kind in session.ask(

@@ -87,7 +87,7 @@ class MysqlSink(StatementSink):
             return f"another table in its place would lose {', '.join(target.ties)}"
         if not key_is_proved(tuple(key), self.request.table):
             return f"the source does not prove that rows differ in ({', '.join(key)})"
-        if shared(self._key(target.database, target.table), self._upstream):
+        if shared(self._key(*self._place()), self._upstream):
             return "other tables of this job are written to it as well"
         if not (target.has_books or target.may_create) or not options.is_exactly_once:
             return "there is no ledger"
