@@ -107,6 +107,7 @@ class DetailKind(StrEnum):
     INDEX = "index"
     PARTITIONING = "partitioning"
     INHERITANCE = "inheritance"
+    COMMENT = "comment"
 
 
 @dataclass(frozen=True, slots=True)

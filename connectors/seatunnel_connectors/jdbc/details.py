@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
 
 from seatunnel_connectors.jdbc.options import CarryOver, JdbcSinkOptions
 from seatunnel_py.api import ConstraintType, Detail, DetailKind, TableSchema
@@ -15,8 +16,20 @@ _ASKED_AS = {
 }
 
 
+class CommentPlace(StrEnum):
+    """Where a comment stands; databases have room for some, or for none."""
+
+    TABLE = "table"
+    COLUMN = "column"
+
+
 def divided(
-    options: JdbcSinkOptions, table: TableSchema, can_be_made: Callable[[Detail], bool], *, unique_keys: bool
+    options: JdbcSinkOptions,
+    table: TableSchema,
+    can_be_made: Callable[[Detail], bool],
+    keeps_comment: Callable[[str, CommentPlace], bool],
+    *,
+    unique_keys: bool,
 ) -> tuple[tuple[Detail, ...], tuple[Detail, ...]]:
     """The details to make, and those that the made table does not have. ``unique_keys``: the sink makes them anyway."""
     asked = set[DetailKind]().union(*(_ASKED_AS[one] for one in options.carry_over))
@@ -36,7 +49,16 @@ def divided(
     ]  # fmt: skip
     known = {one.name for one in table.details if one.kind is DetailKind.UNIQUE_KEY}
     others = [] if unique_keys and options.create_index else _unique_keys(table)
-    return made, (*left, *(one for one in others if one.name not in known))
+    return made, (*left, *(one for one in others if one.name not in known), *_comments(table, keeps_comment))
+
+
+def _comments(table: TableSchema, keeps: Callable[[str, CommentPlace], bool]) -> Iterator[Detail]:
+    """Comments for which the target has no room."""
+    if table.comment and not keeps(table.comment, CommentPlace.TABLE):
+        yield Detail(DetailKind.COMMENT, table.path.table)
+    for column in table.columns:
+        if column.comment and not keeps(column.comment, CommentPlace.COLUMN):
+            yield Detail(DetailKind.COMMENT, column.name, (column.name,))
 
 
 def _unique_keys(table: TableSchema) -> Sequence[Detail]:

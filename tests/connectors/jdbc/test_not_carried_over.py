@@ -135,3 +135,39 @@ def test_mariadb_to_mariadb(maria: MariadbPlace, tmp_path: Path, carry: bool) ->
         assert maria.rows("SELECT n, note, at IS NOT NULL FROM b.o WHERE id = 9") == [(5, "it's", 1)]
         with pytest.raises(Exception, match="Duplicate entry"):
             maria.run("INSERT INTO b.o (id, code) VALUES (10, 'y')")
+
+
+@pytest.mark.mariadb
+@pytest.mark.parametrize("recipe", ["", "staged", "shadow"])
+def test_comments_without_room_are_named(pg: PostgresPlace, maria: MariadbPlace, tmp_path: Path, recipe: str) -> None:
+    """They were cut, and characters beyond the first 65,536 became question marks."""
+    comments = {"fits": "é" * 1024, "long": "x" * 1025, "wide": "😀"}
+    kept, cut = f"kept{recipe}", f"cut{recipe}"  # what is planned for one name in this process is not forgotten at once
+    columns = ", ".join(f"{name} int" for name in comments)
+    pg.db.execute(
+        f"CREATE TABLE a.{kept} (id int PRIMARY KEY, {columns}); CREATE TABLE a.{cut} (id int PRIMARY KEY)".encode()
+    )
+    for name, text in comments.items():
+        pg.db.execute(f"COMMENT ON COLUMN a.{kept}.{name} IS '{text}'".encode())
+    pg.db.execute(f"COMMENT ON TABLE a.{kept} IS '{'é' * 2048}'; COMMENT ON TABLE a.{cut} IS '{'x' * 2049}'".encode())
+    once = {"is_exactly_once": True, "exactly_once_recipe": recipe} if recipe else {}
+    path = job(tmp_path, pg.source(table_path=r"a[.].*", use_regex=True), ("Jdbc", maria.sink(**once)))
+
+    sinks, _ = planned(path)
+    run(tmp_path, path)
+
+    left = {(one["kind"], one["name"]) for sink in sinks.values() for one in sink.get("not_carried_over", ())}
+    assert left == {("comment", "long"), ("comment", "wide"), ("comment", cut)}
+    found = f"SELECT table_name, table_comment FROM information_schema.tables WHERE table_schema = 'b' AND table_name IN ('{kept}', '{cut}')"
+    assert dict(maria.rows(found)) == {kept: "é" * 2048, cut: ""}
+    found = f"SELECT column_name, column_comment FROM information_schema.columns WHERE table_schema = 'b' AND table_name = '{kept}'"
+    assert dict(maria.rows(found)) == {"id": "", "fits": "é" * 1024, "long": "", "wide": ""}
+
+
+def test_sqlite_keeps_no_comments_and_says_so(pg: PostgresPlace, tmp_path: Path) -> None:
+    pg.db.execute("CREATE TABLE a.t (id int); COMMENT ON TABLE a.t IS 'x'; COMMENT ON COLUMN a.t.id IS 'y'")
+    sink = {"url": f"jdbc:sqlite:{tmp_path}/shop.db", "generate_sink_sql": True}
+
+    _, text = planned(job(tmp_path, pg.source(table_path="a.t"), ("Jdbc", sink)))
+
+    assert "not carried over: 2 comments (t, id)" in text

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from seatunnel_connectors.jdbc.mysql import created, identity, leniency, spelling, types, wire
+from seatunnel_connectors.jdbc.details import CommentPlace
+from seatunnel_connectors.jdbc.mysql import comments, created, identity, leniency, spelling, types, wire
 from seatunnel_connectors.jdbc.mysql.details import can_be_made
 from seatunnel_connectors.jdbc.mysql.session import explained, quote, sessions
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
@@ -198,10 +199,15 @@ class MysqlFlavor(Flavor):
         return can_be_made(detail, names)
 
     def table_ending(self, table: TableSchema, wanted: Mapping[str, str]) -> str:
-        return mysql_ending(wanted) + (f" COMMENT={_literal(table.comment[:2048])}" if table.comment else "")
+        comment = comments.of_table(table)
+        return mysql_ending(wanted) + (f" COMMENT={_literal(comment)}" if comment else "")
+
+    def keeps_comment(self, text: str, place: CommentPlace) -> bool:
+        return comments.keeps(text, place)
 
     def comment(self, column: Column) -> str:
-        return f" COMMENT {_literal(column.comment[:1024])}" if column.comment else ""
+        kept = column.comment and comments.keeps(column.comment, CommentPlace.COLUMN)
+        return f" COMMENT {_literal(column.comment)}" if kept else ""
 
     def text_type(self, length: int) -> str:
         return f"VARCHAR({length}) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"

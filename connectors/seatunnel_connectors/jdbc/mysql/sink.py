@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from seatunnel_connectors.jdbc.mysql import locks, shadow
+from seatunnel_connectors.jdbc.mysql import comments, locks, shadow
 from seatunnel_connectors.jdbc.mysql.commit import MysqlCommitter
 from seatunnel_connectors.jdbc.mysql.flavor import takes_back
 from seatunnel_connectors.jdbc.mysql.session import quote
@@ -95,7 +95,7 @@ class MysqlSink(StatementSink):
 
     def _as_shadow(self, load: Load, target: TargetTable, chosen: Plan) -> Load:
         replaces = RECREATED if chosen.drop else EMPTIED if chosen.truncate else ""
-        comment = target.comment if chosen.truncate else self.request.table.comment[: shadow.COMMENT_MAX]
+        comment = target.comment if chosen.truncate else comments.of_table(self.request.table)
         return replace(load, replaces=replaces, comment=comment)
 
     def _effects(

@@ -168,7 +168,9 @@ def plan(request: SinkRequest, target: Target) -> Setup:
         plain=chosen.create or target.kind == PLAIN,
         checked=tuple((one.name, str(one.dtype), one.digits) for one in checked_columns(table, columns, names)),
     )  # fmt: skip
-    carried, left = divided(options, table, lambda one: details.can_be_made(one, names), unique_keys=True)
+    carried, left = divided(
+        options, table, lambda one: details.can_be_made(one, names), lambda *_: True, unique_keys=True
+    )
     effects, load = _effects(request, target, chosen, load, names, key, carried)
     load = replace(load, at_end=load.at_end and how != PREPARED)
     visible = Visible.STAGED if how == TABLE else Visible.FINAL if load.at_end else Visible.COMMITTED

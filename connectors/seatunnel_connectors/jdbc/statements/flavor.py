@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from seatunnel_connectors.jdbc.details import CommentPlace
 from seatunnel_connectors.jdbc.statements.load import Load
 from seatunnel_connectors.jdbc.target import TargetColumn
 from seatunnel_connectors.jdbc.url import Address
@@ -275,6 +276,10 @@ class Flavor(ABC):
     def can_be_made(self, detail: Detail, names: Mapping[str, str]) -> bool:
         """Whether a detail of the source's definition can be carried over into a table whose columns have these
         names: a default, or an index as a line of CREATE TABLE with a place for its quoted name."""
+        return False
+
+    def keeps_comment(self, text: str, place: CommentPlace) -> bool:
+        """Whether a table that is made keeps this comment as it is."""
         return False
 
     def comment(self, column: Column) -> str:

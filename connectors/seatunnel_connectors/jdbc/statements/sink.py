@@ -176,8 +176,9 @@ class StatementSink(TableSink):
         """What of the source's definition a made table gets, and what not."""
         request = self.request
         return divided(
-            request.options, request.table, lambda one: self.flavor.can_be_made(one, names), unique_keys=False
-        )
+            request.options, request.table, lambda one: self.flavor.can_be_made(one, names), self.flavor.keeps_comment,
+            unique_keys=False,
+        )  # fmt: skip
 
     def _required(
         self, target: TargetTable, chosen: Plan, key: Sequence[str], names: Mapping[str, str]
