@@ -36,7 +36,7 @@ class Hints:
     the column that ranges are made of, ``ordered`` says that reading in its order costs nothing and that it is
     unique, so that a reader can go on after a key. ``pages`` is the size on disk for splits by place; ``sampled``
     says that the relation can be sampled by blocks. ``fulls`` are the columns' types in the database's own words, with
-    their modifiers.
+    their modifiers. ``guess`` is how many rows to plan for where nobody has counted or sampled any (0: no idea).
     """
 
     relation: str
@@ -48,6 +48,7 @@ class Hints:
     sampled: bool = False
     count: bool = False
     fulls: tuple[str, ...] = ()
+    guess: int = 0
     partition: Partition = field(default_factory=Partition)
 
     @property
@@ -67,6 +68,7 @@ class Hints:
             "sampled": self.sampled,
             "count": self.count,
             "fulls": list(self.fulls),
+            "guess": self.guess,
             "partition": [part.column, part.number, part.lower, part.upper, part.limits],
         }
 
@@ -81,6 +83,20 @@ def hints_of(table: SourceTable) -> Hints:
     return Hints(**data)
 
 
+def rows_planned(table: SourceTable) -> int | None:
+    """How many rows to plan splits and units for."""
+    guess = table.hints.get("guess")
+    return table.rows if table.rows is not None or not guess else int(str(guess))
+
+
+def _as_measured(found: Found) -> Found:
+    """What people are told of rows: of those that a condition chooses nobody knows the number."""
+    if not isinstance(found, SourceTable) or not hints_of(found).where:
+        return found
+    guess = rows_planned(found) or 0
+    return replace(found, rows=None, hints={**found.hints, "guess": guess})
+
+
 @dataclass(frozen=True, slots=True)
 class JdbcSource(Source, NativeSource):
     """One Jdbc entry of a job file."""
@@ -90,7 +106,8 @@ class JdbcSource(Source, NativeSource):
     parallelism: int = 1
 
     def tables(self) -> Sequence[Found]:
-        return dialect_of(self.address).describe(self.address, requests_of(self.options), self.options)
+        found = dialect_of(self.address).describe(self.address, requests_of(self.options), self.options)
+        return [_as_measured(one) for one in found]
 
     def enumerator(self, tables: Sequence[SourceTable], state: Plain) -> Enumerator:
         return JdbcEnumerator(self, tables)
@@ -149,7 +166,7 @@ class JdbcEnumerator(Enumerator):
 
     def _divide(self, table: SourceTable) -> list[Split]:
         hints = hints_of(table)
-        rows = self._snapshot().count(table) if hints.count else table.rows
+        rows = self._snapshot().count(table) if hints.count else rows_planned(table)
         parts = hints.partition.number
         if not self.source.options.concurrent_read:
             parts = 1

@@ -6,6 +6,7 @@ import difflib
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pymysql
@@ -198,10 +199,9 @@ class Describer:
         columns, expressions = self._columns(path, heads)
         primary, constraints = self._constraints(name, {column.name for column in columns}, proved=False)
         schema = TableSchema(path, columns, primary, constraints)
-        rows = self._estimate(request.query or "")
-        return [
-            SourceTable(schema, rows, None, self._hints(request, schema, expressions, relation, whole=False).to_plain())
-        ]
+        hints = self._hints(request, schema, expressions, relation, whole=False)
+        hints = replace(hints, guess=self._estimate(request.query or "") or 0)
+        return [SourceTable(schema, None, None, hints.to_plain())]
 
     def _failed_query(self, request: TableRequest, path: TablePath, error: pymysql.Error) -> None:
         """A statement that is wrong is the job file's; one that is refused or held up is its table's."""

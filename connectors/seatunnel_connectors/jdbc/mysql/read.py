@@ -17,7 +17,7 @@ from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW, Snapshot
 from seatunnel_connectors.jdbc.mysql import types, wire
 from seatunnel_connectors.jdbc.mysql.session import explained, literal, quote, reading_url, sessions
 from seatunnel_connectors.jdbc.set_aside import elements
-from seatunnel_connectors.jdbc.source import Hints, hints_of, range_of
+from seatunnel_connectors.jdbc.source import Hints, hints_of, range_of, rows_planned
 from seatunnel_connectors.jdbc.splits import Probe, as_plain
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import Batch, FatalError, Position, Rejected, RetriableError, SourceTable, Split
@@ -53,9 +53,10 @@ def read(
 
 def rows_within(size: int, most: int, table: SourceTable) -> int:
     """How many rows of the table are about so large, and not more than ``most``."""
-    if not table.rows or not table.bytes:
+    rows = rows_planned(table)
+    if not rows or not table.bytes:
         return most
-    return max(1, min(most, size * table.rows // table.bytes))
+    return max(1, min(most, size * rows // table.bytes))
 
 
 def _select(hints: Hints, split: Split, after: Position | None, page: int) -> str:
@@ -166,7 +167,7 @@ class _KeyProbe(Probe):
     def quantiles(self, parts: int, *, exact: bool) -> list[Any]:
         """One step through the index per split, by the rows that a split should hold."""
         where = f"({self.hints.where}\n) AND " if self.hints.where else ""
-        rows = self.table.rows or int(self.snapshot.ask(f"SELECT count(*) FROM {self.hints.source}")[0][0])
+        rows = rows_planned(self.table) or int(self.snapshot.ask(f"SELECT count(*) FROM {self.hints.source}")[0][0])
         step = max(1, rows // parts)
         found: list[Any] = []
         while len(found) < parts * 2:

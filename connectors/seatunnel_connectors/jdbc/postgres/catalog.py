@@ -37,7 +37,8 @@ class FoundColumn:
 class FoundTable:
     """A relation as the catalog knows it. ``keys`` are (name, columns, primary) of its full unique indexes, the
     primary key first; ``pages`` counts blocks now, not when it was last analysed. ``inherited``: other tables may
-    inherit from it (partitions do not count), ``alone``: it is read without their rows (``families``)."""
+    inherit from it (partitions do not count), ``alone``: it is read without their rows (``families``). ``sized``: the
+    size is that of now."""
 
     oid: int
     schema: str
@@ -55,6 +56,7 @@ class FoundTable:
     inherited: bool = False
     alone: bool = False
     details: list[Detail] = field(default_factory=list)
+    sized: bool = True
 
     @property
     def pages(self) -> int:
@@ -62,14 +64,19 @@ class FoundTable:
 
     @property
     def rows(self) -> int | None:
-        """An estimate: the density at the last ANALYZE times the size now; without one, a guess by width."""
+        """An estimate: the density at the last VACUUM or ANALYZE times the size now. None: nobody has looked yet."""
         if self.kind in ("v", "f"):
             return int(self.rows_then) if self.rows_then > 0 else None
         if not self.size:
-            return 0
+            return 0 if self.sized else None
         if self.rows_then > 0 and self.pages_then > 0:
             return max(1, int(self.rows_then / self.pages_then * self.pages))
-        return max(1, self.size // (28 + 12 * len(self.columns)))
+        return int(self.rows_then) if self.kind == "p" and self.rows_then > 0 else None
+
+    @property
+    def guess(self) -> int:
+        """How many rows of this width the size could hold."""
+        return max(1, self.size // (28 + 12 * len(self.columns))) if self.size else 0
 
 
 _TABLES = """
@@ -141,14 +148,15 @@ _TYPES = """
 def find_tables(db: Statements, names: Sequence[tuple[str, str]] | None) -> dict[tuple[str, str], FoundTable]:
     """The tables of those names; None: all that do not belong to the database itself. To look at a size waits for
     whoever locks a table: where one does, sizes are those of the last VACUUM or ANALYZE."""
+    sized = True
     try:
         found = _rows_of_tables(db, names, _SIZES)
     except psycopg.errors.LockNotAvailable:
-        found = _rows_of_tables(db, names, _SIZES_THEN)
+        found, sized = _rows_of_tables(db, names, _SIZES_THEN), False
     tables = [
         FoundTable(
             oid, schema, name, kind, rows, pages, int(size), readable, usable, comment or "",
-            partition=part, inherited=inherited,
+            partition=part, inherited=inherited, sized=sized,
         )
         for oid, schema, name, kind, rows, pages, size, readable, usable, comment, part, inherited in found
     ]  # fmt: skip

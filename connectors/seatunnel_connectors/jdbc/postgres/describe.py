@@ -50,6 +50,18 @@ class _Found:
     table: FoundTable | None
     query: str | None = None
     rows: int | None = None
+    guess: int = 0
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of a table on disk; None: nobody has looked."""
+        known = self.table is not None and not self.query and (self.table.sized or self.table.size)
+        return self.table.size if self.table and known else None
+
+    @property
+    def planned(self) -> int | None:
+        """How many rows to plan for."""
+        return self.rows if self.rows is not None else self.guess or None
 
 
 @dataclass(slots=True)
@@ -119,7 +131,7 @@ class Describer:
             )  # fmt: skip
         elif not table.columns:
             self.found.fails(path, "it has no columns", "leave it out of the pattern, or give it a column")
-        return _Found(request, path, table.columns, table, rows=table.rows)
+        return _Found(request, path, table.columns, table, rows=table.rows, guess=table.guess)
 
     def _path(self, request: TableRequest) -> TablePath | None:
         try:
@@ -183,7 +195,7 @@ class Describer:
             table = None
             name = catalog.name_of(self.db, found.table_oid) if found.table_oid else None
             path = TablePath(self.database, *name) if name else self._unnamed()
-        return _Found(request, path, found.columns, table, request.query, found.rows)
+        return _Found(request, path, found.columns, table, request.query, guess=found.rows or 0)
 
     def _failed_query(self, request: TableRequest, path: TablePath, error: psycopg.Error) -> None:
         """A statement that is wrong is the job file's; one that is refused or held up is its table's."""
@@ -217,13 +229,16 @@ class Describer:
         large = [
             (one.table.schema, one.table.name, key)
             for one, (schema, _) in made
-            if one.table and not one.query and (one.rows or 0) >= ROWS_WORTH_DIVIDING and (key := _leading_key(schema))
+            if one.table
+            and not one.query
+            and (one.planned or 0) >= ROWS_WORTH_DIVIDING
+            and (key := _leading_key(schema))
         ]
         order = catalog.correlations(self.db, large)
         places = self.db.info.server_version >= PLACES_SINCE
         return [
             SourceTable(
-                schema, one.rows, one.table.size if one.table and not one.query else None,
+                schema, one.rows, one.size,
                 self._hints(one, schema, columns, order.get, places).to_plain(),
             )
             for one, (schema, columns) in made
@@ -262,7 +277,7 @@ class Describer:
             for name, key, is_primary in keys
             if not is_primary
         )
-        options = {NATIVE_OF: "postgres"} | ({"estimated_rows": str(one.rows)} if one.rows is not None else {})
+        options = {NATIVE_OF: "postgres"} | ({"estimated_rows": str(one.planned)} if one.planned is not None else {})
         comment = one.table.comment if one.table else ""
         details = tuple(one.table.details) if one.table and not one.query else ()
         return TableSchema(
@@ -296,6 +311,7 @@ class Describer:
             sampled=table is not None and table.kind in ("r", "m", "p"),
             count=one.request.count,
             fulls=tuple(found.full for found in one.columns),
+            guess=one.guess,
             partition=one.request.partition,
         )
 

@@ -14,7 +14,7 @@ from seatunnel_connectors.jdbc.postgres.copy_types import selected
 from seatunnel_connectors.jdbc.postgres.session import Rows, explained, literal, quote, rows
 from seatunnel_connectors.jdbc.postgres.snapshot import check_snapshot, join_snapshot, unchanged
 from seatunnel_connectors.jdbc.set_aside import elements
-from seatunnel_connectors.jdbc.source import Hints, hints_of, range_of
+from seatunnel_connectors.jdbc.source import Hints, hints_of, range_of, rows_planned
 from seatunnel_connectors.jdbc.splits import as_plain
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import Batch, Position, Rejected, SourceTable, Split
@@ -120,13 +120,14 @@ def places(table: SourceTable, parts: int, generation: str) -> list[Split]:
     pages = hints_of(table).pages
     step = max(1, math.ceil(pages / parts))
     firsts = list(range(0, pages, step))
+    rows = rows_planned(table)
     count = len(firsts)
     return [
         Split(
             f"{table.schema.path}#{at}",
             table.schema.path,
             {"first": first, "until": first + step if at + 1 < count else None, "snapshot": generation},
-            None if table.rows is None else max(1, table.rows // count),
+            None if rows is None else max(1, rows // count),
             None if table.bytes is None else table.bytes // count,
             generation=generation,
         )

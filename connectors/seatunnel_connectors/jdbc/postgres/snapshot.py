@@ -21,7 +21,7 @@ import psycopg
 
 from seatunnel_connectors.jdbc.dialect import Snapshot
 from seatunnel_connectors.jdbc.postgres.session import Statements, connect, explained, literal, quote
-from seatunnel_connectors.jdbc.source import hints_of
+from seatunnel_connectors.jdbc.source import hints_of, rows_planned
 from seatunnel_connectors.jdbc.splits import Probe
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import GenerationLost, SourceTable
@@ -179,7 +179,7 @@ class _KeyProbe(Probe):
 
     def quantiles(self, parts: int, *, exact: bool) -> list[Any]:
         """Sampled from whole blocks, about a thousand rows a split; exact where sampling is not allowed."""
-        source, rows_known = self.hints.relation, self.table.rows or 0
+        source, rows_known = self.hints.relation, rows_planned(self.table) or 0
         wanted = parts * 1000
         if not exact and rows_known > wanted and self.hints.sampled:
             percent = max(0.01, min(100.0, 100.0 * wanted / rows_known))

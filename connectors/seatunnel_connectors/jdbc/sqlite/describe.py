@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from seatunnel_connectors.jdbc.findings import Findings, Found
@@ -16,6 +17,7 @@ from seatunnel_connectors.jdbc.splits import DIVISIBLE
 from seatunnel_connectors.jdbc.sqlite import types
 from seatunnel_connectors.jdbc.sqlite.flavor import describe
 from seatunnel_connectors.jdbc.sqlite.session import SqliteSession, literal, quote
+from seatunnel_connectors.jdbc.target import COUNTED_MAX
 from seatunnel_py.api import (
     Column,
     ConstraintKey,
@@ -110,11 +112,11 @@ class Describer:
         low, high = self._row_ids(name, row_id(found)) if has_row_id else (None, None)
         span = high - low + 1 if low is not None and high is not None else 0
         rows = self._rows(name, span)
-        options = {"estimated_rows": str(rows)} | ({"rowid_low": str(low)} if span else {})
+        options = {"estimated_rows": str(span if rows is None else rows)} | ({"rowid_low": str(low)} if span else {})
         key = PrimaryKey(primary, "", proved=True) if is_primary else None
         schema = TableSchema(path, columns, key, constraints, options=options)
         hints = self._hints(request, schema, quote(name), span)
-        return SourceTable(schema, rows, None, hints.to_plain())
+        return SourceTable(schema, rows, None, replace(hints, guess=span).to_plain())
 
     def _row_ids(self, name: str, row: str) -> tuple[int | None, int | None]:
         """Smallest and largest, in two questions: only alone is each answered by the index."""
@@ -122,13 +124,13 @@ class Describer:
         high = self.session.ask(f"SELECT max({row}) FROM {quote(name)}")[0][0]
         return low, high
 
-    def _rows(self, name: str, span: int) -> int:
-        """From the last ANALYZE, else the span of row ids, else counted."""
+    def _rows(self, name: str, span: int) -> int | None:
+        """From the last ANALYZE, else counted; None where that would take long, since row ids have gaps."""
         if "sqlite_stat1" in self.known or self.session.ask("SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat1'"):
             found = self.session.ask("SELECT max(CAST(stat AS INTEGER)) FROM sqlite_stat1 WHERE tbl = ?", (name,))
             if found and found[0][0]:
                 return min(int(found[0][0]), span) if span else int(found[0][0])
-        return span or int(self.session.ask(f"SELECT count(*) FROM {quote(name)}")[0][0])
+        return None if span > COUNTED_MAX else int(self.session.ask(f"SELECT count(*) FROM {quote(name)}")[0][0])
 
     def _query(self, request: TableRequest) -> SourceTable:
         relation = f"(\n{request.query}\n) AS q"

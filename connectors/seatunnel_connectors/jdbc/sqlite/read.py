@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from seatunnel_connectors.jdbc.dialect import Snapshot
 from seatunnel_connectors.jdbc.set_aside import elements
-from seatunnel_connectors.jdbc.source import hints_of, range_of
+from seatunnel_connectors.jdbc.source import hints_of, range_of, rows_planned
 from seatunnel_connectors.jdbc.splits import Probe, as_plain, even_bounds
 from seatunnel_connectors.jdbc.sqlite.describe import row_id
 from seatunnel_connectors.jdbc.sqlite.session import explained, literal, quote, sessions
@@ -133,7 +133,8 @@ def row_id_ranges(table: SourceTable, parts: int) -> list[Split]:
     low = int(table.schema.options["rowid_low"])
     bounds = even_bounds(low, low + hints_of(table).pages - 1, parts)
     edges = [None, *bounds, None]
-    share = None if table.rows is None else max(1, table.rows // (len(edges) - 1))
+    rows = rows_planned(table)
+    share = None if rows is None else max(1, rows // (len(edges) - 1))
     return [
         Split(f"{table.schema.path}#{at}", table.schema.path, {"first": edges[at], "until": edges[at + 1]}, share)
         for at in range(len(edges) - 1)
