@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from seatunnel_connectors.jdbc.target import TargetColumn, verdict_of
 from seatunnel_py.api import (
@@ -109,11 +110,15 @@ def judged(
 
 
 class Fit:
-    """Applies the tests of one load to its batches. ``table`` is the upstream's with the types that come out."""
+    """Applies the tests of one load to its batches. ``table`` is the upstream's with the types that come out.
+    ``whole`` are columns without which a row is none of the target's: no null finds its row again."""
 
-    def __init__(self, table: TableSchema, checked: Sequence[CheckedColumn], shown: str) -> None:
+    def __init__(
+        self, table: TableSchema, checked: Sequence[CheckedColumn], shown: str, whole: Sequence[str] = ()
+    ) -> None:
         self.shown = shown
         places = {column.name: at for at, column in enumerate(table.columns)}
+        self.whole = [(places[name], name) for name in whole]
         self.columns = [(places[one.name], table.columns[places[one.name]], one) for one in checked]
         types = {one.name: one.dtype for one in checked}
         self.table = replace(
@@ -124,6 +129,8 @@ class Fit:
     def apply(self, data: pa.RecordBatch, before: int = 0) -> pa.RecordBatch:
         """The batch with every tested column in the target's type. BadRows names the first value that does not fit, by
         its row in the unit: ``before`` rows of it came in earlier batches."""
+        for at, name in self.whole:
+            self._refuse_null(data.column(at), name, before)
         for at, column, checked in self.columns:
             try:
                 array = convert(data.column(at), column.dtype, checked.dtype, checked.digits)
@@ -136,9 +143,19 @@ class Fit:
             data = data.set_column(at, data.schema.field(at).with_type(array.type), array)
         return data
 
+    def _refuse_null(self, array: pa.Array, name: str, before: int) -> None:
+        if array.null_count:
+            raise BadRows(
+                f"writing table {self.shown}: the row has no value in column {name!r}, by which the target knows its "
+                "rows",
+                "fill the column in a transform, set primary_keys to columns that always have a value, or set "
+                "enable_upsert = false",
+                before + pc.index(pc.is_null(array), value=True).as_py(),
+            )
 
-def fit_of(table: TableSchema, plain: Sequence[Sequence[Plain]], shown: str) -> Fit:
+
+def fit_of(table: TableSchema, plain: Sequence[Sequence[Plain]], shown: str, whole: Sequence[str] = ()) -> Fit:
     """Read back what ``CheckedColumn.to_plain`` wrote. A column that the rows have lost is reported by their places."""
     known = set(table.names)
     checked = [CheckedColumn(str(name), parse_type(str(dtype)), int(str(digits))) for name, dtype, digits in plain]
-    return Fit(table, [one for one in checked if one.name in known], shown)
+    return Fit(table, [one for one in checked if one.name in known], shown, [one for one in whole if one in known])

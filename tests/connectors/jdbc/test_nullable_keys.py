@@ -60,3 +60,53 @@ def test_mariadb_and_sqlite_too(maria: MariadbPlace, tmp_path: Path) -> None:
     )
     assert receipt.exit_code == 0, receipt.tables[0].cause
     assert maria.rows("SELECT * FROM b.back ORDER BY v") == ROWS
+
+
+TAKES_NULLS = "k int UNIQUE, v int"
+
+
+@pytest.mark.parametrize("recipe", ["", "direct", "staged"])
+@pytest.mark.parametrize("kind", ["postgres", "mariadb", "sqlite"])
+def test_a_row_without_its_key_is_refused(
+    pg: PostgresPlace, request: pytest.FixtureRequest, tmp_path: Path, kind: str, recipe: str
+) -> None:
+    """It came once more with each run, or took the place of the others without a key."""
+    pg.db.execute(f"CREATE TABLE a.un ({TAKES_NULLS}); INSERT INTO a.un VALUES (null, 1), (null, 2), (3, 3)".encode())
+    more = {"primary_keys": ["k"], **({"is_exactly_once": True, "exactly_once_recipe": recipe} if recipe else {})}
+    if kind == "postgres":
+        pg.db.execute(f"CREATE TABLE b.un ({TAKES_NULLS})".encode())
+        rows, sink = (lambda: pg.rows("SELECT * FROM b.un")), pg.sink(table="b.un", **more)
+    elif kind == "mariadb":
+        maria: MariadbPlace = request.getfixturevalue("maria")
+        maria.run(f"CREATE TABLE b.un ({TAKES_NULLS})")
+        rows, sink = (lambda: maria.rows("SELECT * FROM b.un")), maria.sink(table="un", **more)
+    else:
+        db = sqlite3.connect(tmp_path / "shop.db")
+        request.addfinalizer(db.close)
+        db.execute(f"CREATE TABLE un ({TAKES_NULLS})")
+        rows = lambda: db.execute("SELECT * FROM un").fetchall()  # noqa: E731
+        sink = {"url": f"jdbc:sqlite:{tmp_path}/shop.db", "generate_sink_sql": True, "table": "un", **more}
+
+    receipt = run(tmp_path, job(tmp_path, pg.source(table_path="a.un"), ("Jdbc", sink)))
+
+    assert receipt.exit_code == 1 and rows() == []
+    assert "has no value in column 'k', by which the target knows its rows" in str(receipt.tables[0].cause)
+    pg.db.execute("DELETE FROM a.un WHERE k IS NULL")
+    assert run(tmp_path, job(tmp_path, pg.source(table_path="a.un"), ("Jdbc", sink))).exit_code == 0
+    assert rows() == [(3, 3)]
+
+
+@pytest.mark.mariadb
+@pytest.mark.parametrize("upsert", [True, False])
+def test_a_database_makes_up_no_key(pg: PostgresPlace, maria: MariadbPlace, tmp_path: Path, upsert: bool) -> None:
+    """A null became the next number of AUTO_INCREMENT, or of a row id."""
+    pg.db.execute("CREATE TABLE a.un (k int, v int); INSERT INTO a.un VALUES (7, 7), (null, 1)")
+    maria.run("CREATE TABLE b.un (k int AUTO_INCREMENT PRIMARY KEY, v int)")
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as db:
+        db.execute("CREATE TABLE un (k INTEGER PRIMARY KEY, v int)")
+    database = {"url": f"jdbc:sqlite:{tmp_path}/shop.db", "generate_sink_sql": True, "table": "un"}
+    for sink in (maria.sink(table="un"), database):
+        more = {"primary_keys": ["k"]} if upsert else {"enable_upsert": False}
+        receipt = run(tmp_path, job(tmp_path, pg.source(table_path="a.un"), ("Jdbc", {**sink, **more})))
+        assert receipt.exit_code == 1 and "has no value in column 'k'" in str(receipt.tables[0].cause)
+    assert maria.rows("SELECT * FROM b.un") == []

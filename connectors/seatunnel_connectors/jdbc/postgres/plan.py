@@ -106,6 +106,11 @@ class Load:
         return f"{self.schema}.{self.table}"
 
     @property
+    def whole(self) -> tuple[str, ...]:
+        """Columns of the rows in which none may have a null: rows are inserted or updated by them."""
+        return tuple(one.source for one in self.columns if self.upsert and one.name in self.key)
+
+    @property
     def begin_anew(self) -> str:
         """The way on from a loss."""
         visible = self.how != SHADOW and not (self.how == STAGED and self.at_end)

@@ -41,7 +41,7 @@ class PostgresWriter(Writer):
         with explained(f"connecting to write table {self.shown}"):
             self.held = Held(rows(address))
         self.connection: Rows = self.held.connection
-        self.fit = fit_of(table, self.load.checked, self.shown)
+        self.fit = fit_of(table, self.load.checked, self.shown, self.load.whole)
         self.blocks = Blocks(self.connection, self.load, self.fit.table, context.data_id)
         self.record = UnitRecord(self.load, str(table.path), context, self.connection.run, self._ask)
         try:

@@ -30,7 +30,7 @@ class Load:
     the target is empty when the first unit comes.
     ``types`` are the types of ``names``, and ``rewritten`` the columns that ``fit.Fit`` tests or converts. ``inexact``
     are columns of ``key`` whose texts the target may take for equal though they differ. ``other_keys``: the target has
-    unique keys beside ``key``, and the database updates by any of them."""
+    unique keys beside ``key``, and the database updates by any of them. ``whole``: see ``fit.Fit``."""
 
     database: str
     table: str
@@ -56,6 +56,7 @@ class Load:
     rewritten: tuple[tuple[Plain, ...], ...] = ()
     inexact: tuple[str, ...] = ()
     other_keys: bool = False
+    whole: tuple[str, ...] = ()
 
     @property
     def shows_early(self) -> bool:
@@ -90,6 +91,6 @@ class Load:
 def load_of(data: Any) -> Load:
     """Read back what ``Load.to_plain`` wrote."""
     fields = {key: value for key, value in dict(data).items() if key != "version"}
-    for name in ("names", "key", "renew", "prepare", "sources", "required", "types", "rewritten", "inexact"):
+    for name in ("names", "key", "renew", "prepare", "sources", "required", "types", "rewritten", "inexact", "whole"):
         fields[name] = tuple(fields.get(name, ()))
     return Load(**fields)

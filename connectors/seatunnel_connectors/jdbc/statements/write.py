@@ -41,7 +41,7 @@ class StatementWriter(Writer):
         self.flavor = flavor
         self.table = request.table
         self.load = load
-        self.fit = fit_of(request.table, load.rewritten, load.table)
+        self.fit = fit_of(request.table, load.rewritten, load.table, load.whole)
         places = places_of(f"table {load.table}", load.sources, request.table) if load.sources else None
         in_place = places is None or places == [*range(len(request.table.columns))]
         self.places = None if in_place else places
