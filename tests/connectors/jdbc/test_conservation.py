@@ -23,7 +23,7 @@ from seatunnel_py.api import (
 )
 from seatunnel_py.api.resources import close_all
 from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
-from tests.connectors.jdbc.copying import make_sink
+from tests.connectors.jdbc.copying import copy_tables, make_sink
 from tests.connectors.jdbc.exactly_once import BEFORE, Target, sqlite_target, target
 from tests.connectors.jdbc.test_mysql_shadow import ARROW, Run
 from tests.connectors.jdbc.test_mysql_shadow import SCHEMA as KEYED
@@ -441,3 +441,31 @@ def test_mariadb_goes_on_with_a_table_that_was_only_rebuilt_once_people_say_so(m
     target.commit(2, piece)
 
     assert target.rows == [(number, text) for _, number, text in ROWS]
+
+
+@pytest.mark.parametrize("more", [{"primary_keys": ["id"]}, {"enable_upsert": False}], ids=["upsert", "insert"])
+@pytest.mark.parametrize("partitioned", [False, True])
+def test_a_trigger_that_leaves_a_row_out_fails_the_unit(
+    pg: PostgresPlace, monkeypatch: pytest.MonkeyPatch, more: dict[str, object], partitioned: bool
+) -> None:
+    """Rows that went straight into it were not counted: the table had one less than the receipt."""
+    pg.db.execute(
+        "CREATE TABLE a.t (id int PRIMARY KEY); INSERT INTO a.t VALUES (1), (2);"
+        + (
+            "CREATE TABLE b.t (id int PRIMARY KEY) PARTITION BY HASH (id);"
+            "CREATE TABLE b.p PARTITION OF b.t FOR VALUES WITH (MODULUS 1, REMAINDER 0);"
+            if partitioned
+            else "CREATE TABLE b.t (id int PRIMARY KEY);"
+        )
+        + "CREATE FUNCTION b.f() RETURNS trigger LANGUAGE plpgsql AS "
+        "'BEGIN IF NEW.id = 2 THEN RETURN NULL; END IF; RETURN NEW; END';"
+        "CREATE TRIGGER f BEFORE INSERT ON "
+        + ("b.p" if partitioned else "b.t")
+        + " FOR EACH ROW EXECUTE FUNCTION b.f()"
+    )
+    monkeypatch.setattr("seatunnel_py.work.run.passage_of", lambda unit, chain: None)  # not as PostgreSQL's own bytes
+
+    with pytest.raises(FatalError, match="1 of 2 rows were confirmed by the server"):
+        copy_tables(pg.source(table_path="a.t"), pg.sink(table="b.t", **more))
+
+    assert pg.rows("SELECT * FROM b.t") == []

@@ -97,8 +97,7 @@ def test_a_row_without_its_key_is_refused(
 
 
 @pytest.mark.mariadb
-@pytest.mark.parametrize("upsert", [True, False])
-def test_a_database_makes_up_no_key(pg: PostgresPlace, maria: MariadbPlace, tmp_path: Path, upsert: bool) -> None:
+def test_a_database_makes_up_no_key(pg: PostgresPlace, maria: MariadbPlace, tmp_path: Path) -> None:
     """A null became the next number of AUTO_INCREMENT, or of a row id."""
     pg.db.execute("CREATE TABLE a.un (k int, v int); INSERT INTO a.un VALUES (7, 7), (null, 1)")
     maria.run("CREATE TABLE b.un (k int AUTO_INCREMENT PRIMARY KEY, v int)")
@@ -106,7 +105,7 @@ def test_a_database_makes_up_no_key(pg: PostgresPlace, maria: MariadbPlace, tmp_
         db.execute("CREATE TABLE un (k INTEGER PRIMARY KEY, v int)")
     database = {"url": f"jdbc:sqlite:{tmp_path}/shop.db", "generate_sink_sql": True, "table": "un"}
     for sink in (maria.sink(table="un"), database):
-        more = {"primary_keys": ["k"]} if upsert else {"enable_upsert": False}
+        more = {"primary_keys": ["k"]}
         receipt = run(tmp_path, job(tmp_path, pg.source(table_path="a.un"), ("Jdbc", {**sink, **more})))
         assert receipt.exit_code == 1 and "has no value in column 'k'" in str(receipt.tables[0].cause)
     assert maria.rows("SELECT * FROM b.un") == []

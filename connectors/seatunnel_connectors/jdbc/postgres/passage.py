@@ -54,7 +54,7 @@ def takes_native(form: NativeForm, setup: Mapping[str, Plain]) -> bool:
     """Where each type's bytes are those of the target's column, and no modifier there would round them. Nobody looks
     for nulls in a key then, so the target has to."""
     load = load_of(setup)
-    if any(not column.required for column in load.columns if column.source in load.whole):
+    if load.nulls_in_key and load.whole:
         return False
     if form.name != FORM or [name for name, _ in form.columns] != [column.source for column in load.columns]:
         return False

@@ -78,6 +78,7 @@ class Load:
     makes the target, in the transaction of its first unit. ``versioned_by``: see ``versions``. ``checks``: the target's
     constraints on columns of the load, by name. ``checked``: the columns whose values are tested (``jdbc.fit``).
     ``plain``: the target is no partitioned table, so rows of tables that inherit from it are not its own.
+    ``nulls_in_key``: its key takes nulls. ``triggered``: a trigger may leave rows out, which only an INSERT tells.
     """
 
     how: str
@@ -99,6 +100,8 @@ class Load:
     checks: tuple[tuple[str, str], ...] = ()
     checked: tuple[tuple[str, str, int], ...] = ()
     plain: bool = False
+    nulls_in_key: bool = False
+    triggered: bool = False
 
     @property
     def shown(self) -> str:
@@ -171,6 +174,8 @@ def plan(request: SinkRequest, target: Target) -> Setup:
         fresh=chosen.create or chosen.truncate or not target.has_rows, at_end=request.mode is JobMode.BATCH,
         booked=target.has_books, versioned_by=versions.versioned_by(options, names),
         plain=chosen.create or target.kind == PLAIN,
+        triggered=not chosen.create and target.triggered,
+        nulls_in_key=not chosen.create and any(target.columns[names[column]].nullable for column in key),
         checked=tuple((one.name, str(one.dtype), one.digits) for one in checked_columns(table, columns, names)),
     )  # fmt: skip
     carried, left = divided(

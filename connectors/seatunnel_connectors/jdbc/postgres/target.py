@@ -49,7 +49,10 @@ _MORE = """
            (SELECT json_agg(json_build_array(conname, pg_get_expr(conbin, conrelid),
                             ARRAY(SELECT attname::text FROM pg_attribute
                                   WHERE attrelid = conrelid AND attnum = ANY (conkey))) ORDER BY conname)
-            FROM pg_constraint WHERE conrelid = %(oid)s AND contype = 'c')
+            FROM pg_constraint WHERE conrelid = %(oid)s AND contype = 'c'),
+           EXISTS (SELECT 1 FROM pg_trigger
+                   WHERE NOT tgisinternal AND tgtype & 7 = 7
+                   AND (tgrelid = %(oid)s OR tgrelid IN (SELECT relid FROM pg_partition_tree(%(oid)s))))
 """
 
 
@@ -67,7 +70,8 @@ class Target:
     """``oid`` 0 means that the table does not exist; ``file`` changes when the table is truncated. ``counted`` rows are
     there (up to ``target.COUNTED_MAX``), ``estimate`` by the statistics. ``keys`` are the column lists of its unique
     indexes. ``dependents`` would keep it from being dropped. ``changes_rows``: a trigger or a rule may make another row
-    of one before it is looked at, or somebody else looks at it (a partition, a server)."""
+    of one before it is looked at, or somebody else looks at it (a partition). ``triggered``: a trigger of it, or of a
+    partition, may leave rows out."""
 
     schema: str
     table: str
@@ -87,6 +91,7 @@ class Target:
     prepared_max: int = 0
     checks: tuple[Check, ...] = ()
     changes_rows: bool = False
+    triggered: bool = False
 
     @property
     def exists(self) -> bool:
@@ -122,7 +127,7 @@ def _more(db: Statements, seen: Target) -> Target:
     counted = counting(seen.own_rows).replace("%", "%%")  # a name may hold one
     row = db.execute(_MORE.format(counted).encode(), {"oid": seen.oid}).fetchone()
     assert row is not None
-    counted, estimate, filled, generated, dependents, changes_rows, checks = row
+    counted, estimate, filled, generated, dependents, changes_rows, checks, triggered = row
     columns = {}
     for column in found.columns:
         mapped = read_as(column.native)
@@ -136,5 +141,5 @@ def _more(db: Statements, seen: Target) -> Target:
         {column.name: column.shown for column in found.columns},
         tuple(key for _, key, _ in found.keys), tuple(dependents), seen.prepared_max,
         tuple(Check(name, expression, tuple(names)) for name, expression, names in checks or ()),
-        bool(changes_rows) or seen.kind != PLAIN,
+        bool(changes_rows) or seen.kind != PLAIN, triggered,
     )  # fmt: skip

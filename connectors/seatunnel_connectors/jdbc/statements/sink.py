@@ -23,7 +23,6 @@ from seatunnel_connectors.jdbc.statements.write import StatementWriter
 from seatunnel_connectors.jdbc.target import (
     NO_COLUMNS,
     Plan,
-    TargetColumn,
     check_names,
     column_problems,
     decide,
@@ -145,7 +144,7 @@ class StatementSink(TableSink):
             types=tuple(columns[name].shown for name in names.values()),
             rewritten=tuple(tuple(one.to_plain()) for one in fit.rewritten_columns(table, columns, names)),
             inexact=tuple(names[name] for name in key if columns[names[name]].inexact),
-            whole=tuple(one for one, name in names.items() if self._may_have_no_null(columns[name], one in key, key)),
+            whole=tuple(key) if options.enable_upsert else (),
             other_keys=self._has_other_keys(target, chosen, [names[name] for name in key], names),
         )  # fmt: skip
         fresh = chosen.create or chosen.truncate or not target.has_rows
@@ -190,12 +189,6 @@ class StatementSink(TableSink):
             return tuple(names[one.name] for one in self.request.table.columns if one.name in key or not one.nullable)
         there = () if target.changes_rows else (target.columns[name] for name in names.values())
         return tuple(one.name for one in there if not one.nullable and not one.fills)
-
-    def _may_have_no_null(self, column: TargetColumn, in_key: bool, key: Sequence[str]) -> bool:
-        """Whether a null there would be another row's each time, or a number that the database makes up."""
-        if key and self.request.options.enable_upsert:
-            return in_key
-        return (in_key or not key) and column.fills and not column.nullable
 
     def _as_shadow(self, load: Load, target: TargetTable, chosen: Plan) -> Load:
         """What the end of a shadow needs to know."""
