@@ -38,7 +38,7 @@ class FoundTable:
     """A relation as the catalog knows it. ``keys`` are (name, columns, primary) of its full unique indexes, the
     primary key first; ``pages`` counts blocks now, not when it was last analysed. ``inherited``: other tables may
     inherit from it (partitions do not count), ``alone``: it is read without their rows (``families``). ``sized``: the
-    size is that of now."""
+    size is that of now. ``hides``: policies of row-level security apply to the user."""
 
     oid: int
     schema: str
@@ -57,6 +57,7 @@ class FoundTable:
     alone: bool = False
     details: list[Detail] = field(default_factory=list)
     sized: bool = True
+    hides: bool = False
 
     @property
     def pages(self) -> int:
@@ -84,7 +85,8 @@ _TABLES = """
            {},
            has_any_column_privilege(c.oid, 'SELECT') AND has_schema_privilege(n.oid, 'USAGE'),
            has_schema_privilege(n.oid, 'USAGE'),
-           obj_description(c.oid, 'pg_class'), c.relispartition, c.relkind = 'r' AND c.relhassubclass
+           obj_description(c.oid, 'pg_class'), c.relispartition, c.relkind = 'r' AND c.relhassubclass,
+           c.relrowsecurity AND row_security_active(c.oid)
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND {}
     ORDER BY 2, 3
@@ -156,9 +158,9 @@ def find_tables(db: Statements, names: Sequence[tuple[str, str]] | None) -> dict
     tables = [
         FoundTable(
             oid, schema, name, kind, rows, pages, int(size), readable, usable, comment or "",
-            partition=part, inherited=inherited, sized=sized,
+            partition=part, inherited=inherited, sized=sized, hides=hides,
         )
-        for oid, schema, name, kind, rows, pages, size, readable, usable, comment, part, inherited in found
+        for oid, schema, name, kind, rows, pages, size, readable, usable, comment, part, inherited, hides in found
     ]  # fmt: skip
     return {(table.schema, table.name): table for table in tables}
 

@@ -10,7 +10,7 @@ import psycopg
 from seatunnel_connectors.jdbc.findings import Findings, Found
 from seatunnel_connectors.jdbc.kinds import Choice
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableKind
-from seatunnel_connectors.jdbc.postgres import catalog, families
+from seatunnel_connectors.jdbc.postgres import catalog, families, row_security
 from seatunnel_connectors.jdbc.postgres.catalog import FoundColumn, FoundTable
 from seatunnel_connectors.jdbc.postgres.details import fill_details
 from seatunnel_connectors.jdbc.postgres.session import Statements, failure, literal, quote
@@ -129,6 +129,8 @@ class Describer:
                 path, shown, f"GRANT SELECT ON {quote(path.schema, path.table)} TO {quote(user)};"
                 + ("" if table.usable else f" GRANT USAGE ON SCHEMA {quote(path.schema)} TO {quote(user)};"),
             )  # fmt: skip
+        elif table.hides:
+            self.found.fails(path, *row_security.of_source(path, self.db.info.user))
         elif not table.columns:
             self.found.fails(path, "it has no columns", "leave it out of the pattern, or give it a column")
         return _Found(request, path, table.columns, table, rows=table.rows, guess=table.guess)

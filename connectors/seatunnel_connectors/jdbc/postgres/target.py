@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from seatunnel_connectors.jdbc.postgres import catalog
+from seatunnel_connectors.jdbc.postgres import catalog, row_security
 from seatunnel_connectors.jdbc.postgres.ledger import LEDGER, PIECES
 from seatunnel_connectors.jdbc.postgres.session import Statements, quote
 from seatunnel_connectors.jdbc.postgres.types import Native, digits_of, length_of, read_as
@@ -25,7 +25,8 @@ _LOOK = """
                 ELSE has_schema_privilege(n.oid, 'CREATE') END,
            EXISTS (SELECT 1 FROM pg_class l WHERE l.relnamespace = n.oid AND l.relname = %(ledger)s)
            AND EXISTS (SELECT 1 FROM pg_class l WHERE l.relnamespace = n.oid AND l.relname = %(pieces)s),
-           c.oid, pg_relation_filenode(c.oid), c.relkind::text, current_setting('max_prepared_transactions')::int
+           c.oid, pg_relation_filenode(c.oid), c.relkind::text, current_setting('max_prepared_transactions')::int,
+           coalesce(c.relrowsecurity AND row_security_active(c.oid), false)
     FROM (SELECT coalesce(nullif(%(schema)s, ''), current_schema(), 'public') AS name) s
     LEFT JOIN pg_namespace n ON n.nspname = s.name
     LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = %(table)s
@@ -109,7 +110,7 @@ class Target:
 
 
 def look(db: Statements, schema: str, table: str) -> Target:
-    """What stands at that name now. FatalError where that is no table."""
+    """What stands at that name now. FatalError where that is no table, or one that hides rows."""
     names = {"schema": schema, "table": table, "ledger": LEDGER, "pieces": PIECES}
     row = db.execute(_LOOK, names).fetchone()
     assert row is not None
@@ -118,6 +119,8 @@ def look(db: Statements, schema: str, table: str) -> Target:
     )
     if seen.exists and seen.kind not in _TABLES:
         raise no_table(f"{seen.schema}.{table}", _OTHERS.get(seen.kind, f"a relation of the kind {seen.kind!r}"))
+    if row[8]:
+        raise row_security.of_target(f"{seen.schema}.{table}", db.info.user)
     return _more(db, seen) if seen.exists else seen
 
 
