@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -171,3 +173,24 @@ def test_sqlite_keeps_no_comments_and_says_so(pg: PostgresPlace, tmp_path: Path)
     _, text = planned(job(tmp_path, pg.source(table_path="a.t"), ("Jdbc", sink)))
 
     assert "not carried over: 2 comments (t, id)" in text
+
+
+def test_what_sqlite_defines_is_listed(tmp_path: Path) -> None:
+    """Nothing was: a copy lost its foreign keys without a word."""
+    with closing(sqlite3.connect(tmp_path / "in.db")) as db:
+        db.executescript(
+            "CREATE TABLE c (id INTEGER PRIMARY KEY, k INT, UNIQUE (id, k));"
+            "CREATE TABLE o (id INTEGER PRIMARY KEY AUTOINCREMENT, c INT REFERENCES c, k INT, n INT DEFAULT 5 CHECK (n > 0),"
+            "note TEXT DEFAULT 'check', g INT AS (n * 2), \"check\" TEXT, CONSTRAINT two CHECK (k < 9), "
+            "FOREIGN KEY (c, k) REFERENCES c (id, k)); CREATE INDEX by_k ON o (k); CREATE UNIQUE INDEX some ON o (k) WHERE k > 5"
+        )
+    database = f"jdbc:sqlite:{tmp_path}/in.db"
+    sink = {"url": f"jdbc:sqlite:{tmp_path}/out.db", "generate_sink_sql": True}
+
+    sinks, _ = planned(job(tmp_path, {"url": database, "table_path": "o"}, ("Jdbc", sink)))
+
+    assert {(one["kind"], one["name"]) for one in sinks["o"]["not_carried_over"]} == {
+        ("identity", "id"), ("foreign key", "c to c"), ("foreign key", "c, k to c"), ("default", "n"),
+        ("default", "note"), ("generated column", "g"), ("check", "two"), ("check", "check 1"), ("index", "by_k"),
+        ("index", "some"),
+    }  # fmt: skip

@@ -15,6 +15,7 @@ from seatunnel_connectors.jdbc.request import TableRequest
 from seatunnel_connectors.jdbc.source import Hints
 from seatunnel_connectors.jdbc.splits import DIVISIBLE
 from seatunnel_connectors.jdbc.sqlite import types
+from seatunnel_connectors.jdbc.sqlite.details import details_of
 from seatunnel_connectors.jdbc.sqlite.flavor import describe
 from seatunnel_connectors.jdbc.sqlite.session import SqliteSession, literal, quote
 from seatunnel_connectors.jdbc.target import COUNTED_MAX
@@ -114,7 +115,8 @@ class Describer:
         rows = self._rows(name, span)
         options = {"estimated_rows": str(span if rows is None else rows)} | ({"rowid_low": str(low)} if span else {})
         key = PrimaryKey(primary, "", proved=True) if is_primary else None
-        schema = TableSchema(path, columns, key, constraints, options=options)
+        details = details_of(self.session, name, sql) if kind == "table" else ()
+        schema = TableSchema(path, columns, key, constraints, options=options, details=details)
         hints = self._hints(request, schema, quote(name), span)
         return SourceTable(schema, rows, None, replace(hints, guess=span).to_plain())
 
