@@ -283,7 +283,7 @@ class JdbcSinkOptions(SinkOptions):
     carry_over: tuple[CarryOver, ...] = option(
         (),
         doc="what a table that is made gets of its source's definition where both databases are of one kind: defaults, "
-        "indexes; identity, checks (PostgreSQL); `plan` lists what is not carried over",
+        "indexes, identity, checks (not MySQL's); `plan` lists what is not carried over",
     )
     create_index: bool = option(True, doc="create keys and indexes with an auto-created table")
     compatible_mode: str | None = option(None, doc="accepted; `dialect` and the url say how to talk to a database")

@@ -13,6 +13,8 @@ from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
 from tests.connectors.jdbc.test_rows_there import planned, run
 from tests.connectors.jdbc.test_target_names import job
 
+ZERO_IS_ZERO = "SET SESSION sql_mode = CONCAT(@@sql_mode, ',NO_AUTO_VALUE_ON_ZERO')"
+
 
 @pytest.fixture
 def rich(pg: PostgresPlace) -> PostgresPlace:
@@ -110,31 +112,38 @@ def test_a_unique_key_that_mariadb_does_not_get_is_named(
 @pytest.mark.mariadb
 @pytest.mark.parametrize("carry", [False, True])
 def test_mariadb_to_mariadb(maria: MariadbPlace, tmp_path: Path, carry: bool) -> None:
-    """Listed, and defaults and indexes carried over where that is asked for."""
+    """Listed, and carried over where that is asked for."""
     maria.run(
+        ZERO_IS_ZERO,
         "CREATE TABLE a.c (id int PRIMARY KEY)",
         "CREATE TABLE a.o (id bigint AUTO_INCREMENT PRIMARY KEY, c int, code varchar(20) NOT NULL UNIQUE, n int DEFAULT 5, "
-        "note varchar(30) DEFAULT 'it''s', at datetime DEFAULT current_timestamp(), g int AS (n * 2) STORED, "
+        "note varchar(30) DEFAULT 'it''s' CHECK (note <> '`x` {}'), j json, at datetime DEFAULT current_timestamp(), g int AS (n * 2) STORED, "
         "CONSTRAINT fk FOREIGN KEY (c) REFERENCES a.c (id), CONSTRAINT ck CHECK (n > 0), KEY two (note(5), n DESC))",
         "INSERT INTO a.c VALUES (1)",
-        "INSERT INTO a.o (c, code) VALUES (1, 'x')",
+        "INSERT INTO a.o (id, c, code) VALUES (41, 1, 'x')",
+        "DELETE FROM a.o",
+        "INSERT INTO a.o (id, c, code) VALUES (0, 1, 'x')",
     )
-    more = {"carry_over": ["defaults", "indexes"]} if carry else {}
+    more = {"carry_over": ["defaults", "identity", "checks", "indexes"]} if carry else {}
     path = job(tmp_path, maria.source(table_path="a.o"), ("Jdbc", maria.sink(**more)))
 
     left = {(one["kind"], one["name"]) for one in planned(path)[0]["o"]["not_carried_over"]}
     receipt = run(tmp_path, path)
 
     assert receipt.exit_code == 0, receipt.tables[0].cause
-    never = {("identity", "id"), ("generated column", "g"), ("foreign key", "fk"), ("check", "ck")}
+    never = {("generated column", "g"), ("foreign key", "fk")}
     asked = {
+        ("identity", "id"), ("check", "ck"), ("check", "note"),
         ("default", "n"), ("default", "note"), ("default", "at"), ("index", "fk"), ("index", "two"),
         ("unique key", "code"),
     }  # fmt: skip
     assert left == (never if carry else never | asked)
     if carry:
-        maria.run("INSERT INTO b.o (id, code) VALUES (9, 'y')")
-        assert maria.rows("SELECT n, note, at IS NOT NULL FROM b.o WHERE id = 9") == [(5, "it's", 1)]
+        maria.run("INSERT INTO b.o (code) VALUES ('y')")
+        assert maria.rows("SELECT id, n, note, at IS NOT NULL FROM b.o WHERE id > 0") == [(42, 5, "it's", 1)]
+        for wrong in ("n = 0", "note = '`x` {}'"):
+            with pytest.raises(Exception, match="CONSTRAINT"):
+                maria.run(f"UPDATE b.o SET {wrong}")
         with pytest.raises(Exception, match="Duplicate entry"):
             maria.run("INSERT INTO b.o (id, code) VALUES (10, 'y')")
 
@@ -194,3 +203,33 @@ def test_what_sqlite_defines_is_listed(tmp_path: Path) -> None:
         ("default", "note"), ("generated column", "g"), ("check", "two"), ("check", "check 1"), ("index", "by_k"),
         ("index", "some"),
     }  # fmt: skip
+
+
+@pytest.mark.mariadb
+@pytest.mark.parametrize(
+    "once", [{}, {"is_exactly_once": True, "exactly_once_recipe": "shadow"}], ids=["direct", "shadow"]
+)
+@pytest.mark.parametrize(
+    "more", [{"primary_keys": ["n"]}, {"create_index": False}, {}], ids=["other key", "no key", "key"]
+)
+def test_mariadb_numbers_rows_only_by_a_key(
+    maria: MariadbPlace, tmp_path: Path, more: dict[str, Any], once: dict[str, Any]
+) -> None:
+    maria.run(
+        ZERO_IS_ZERO,
+        "CREATE TABLE a.t (id int AUTO_INCREMENT PRIMARY KEY, n int NOT NULL)",
+        "INSERT INTO a.t VALUES (0, 4), (7, 5)",
+    )
+    if more and once:
+        pytest.skip("the source does not prove that rows differ there")
+    path = job(tmp_path, maria.source(table_path="a.t"), ("Jdbc", maria.sink(carry_over=["identity"], **more, **once)))
+
+    left = planned(path)[0]["t"].get("not_carried_over", ())
+    receipt = run(tmp_path, path)
+
+    assert receipt.exit_code == 0, receipt.tables[0].cause
+    assert {one["kind"] for one in left} == ({"identity"} if more else set())
+    assert maria.rows("SELECT * FROM b.t ORDER BY id") == [(0, 4), (7, 5)]
+    if not more:
+        maria.run("INSERT INTO b.t (n) VALUES (6)")
+        assert maria.rows("SELECT max(id) FROM b.t") == [(8,)]

@@ -1,10 +1,13 @@
 """What else a table's definition says, beside columns and keys: read off information_schema, and part of CREATE TABLE
-where it is carried over: defaults and indexes. AUTO_INCREMENT is not: it belongs to a column's type."""
+where it is carried over: defaults, indexes, AUTO_INCREMENT, and MariaDB's checks. MySQL shows a check's texts escaped
+once more, and its own kind of names in them: its checks are not made again."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from seatunnel_connectors.jdbc.mysql.session import MysqlSession, quote
@@ -12,11 +15,12 @@ from seatunnel_py.api import Detail, DetailKind
 
 DIALECT = "mysql"
 Name = tuple[str, str]
-_MADE = (DetailKind.DEFAULT, DetailKind.INDEX, DetailKind.UNIQUE_KEY)
+_MADE = (DetailKind.DEFAULT, DetailKind.INDEX, DetailKind.UNIQUE_KEY, DetailKind.IDENTITY, DetailKind.CHECK)
+_NAMES = re.compile(r"'(?:''|\\.|[^'\\])*'|`((?:``|[^`])*)`")
 
 
 def details_of(session: MysqlSession, where: str, values: Sequence[Any]) -> Mapping[Name, list[Detail]]:
-    """The details of tables, in three questions; ``where`` chooses them by table_schema and table_name."""
+    """The details of tables, in five questions; ``where`` chooses them by table_schema and table_name."""
     found: dict[Name, list[Detail]] = defaultdict(list)
     maria = "mariadb" in str(session.ask("SELECT VERSION()")[0][0]).lower()
     for database, table, column, default, extra in session.ask(
@@ -30,10 +34,46 @@ def details_of(session: MysqlSession, where: str, values: Sequence[Any]) -> Mapp
         f"WHERE {where} AND constraint_type IN ('CHECK', 'FOREIGN KEY') ORDER BY 1, 2, 3",
         values,
     ):
-        what = DetailKind.CHECK if _text(kind) == "CHECK" else DetailKind.FOREIGN_KEY
-        found[database, table].append(Detail(what, name, (), "", DIALECT))
+        if _text(kind) == "FOREIGN KEY":
+            found[database, table].append(Detail(DetailKind.FOREIGN_KEY, name, (), "", DIALECT))
+        elif not maria:
+            found[database, table].append(Detail(DetailKind.CHECK, name, (), "", DIALECT))
+    if maria:
+        _checks(session, where, values, found)
+    _numbers(session, where, values, found)
     _indexes(session, where, values, found)
     return found
+
+
+def _checks(session: MysqlSession, where: str, values: Sequence[Any], found: dict[Name, list[Detail]]) -> None:
+    of_checks = where.replace("table_schema", "constraint_schema")
+    for database, table, name, clause in session.ask(
+        "SELECT constraint_schema, table_name, constraint_name, check_clause "
+        f"FROM information_schema.check_constraints WHERE {of_checks} ORDER BY 1, 2, 3",
+        values,
+    ):
+        text = _text(clause)
+        if text != f"json_valid({quote(name)})":  # part of a type
+            line = f"CONSTRAINT {{}} CHECK ({text.replace('{', '{{').replace('}', '}}')})"
+            found[database, table].append(Detail(DetailKind.CHECK, name, tuple(_columns_in(text)), line, DIALECT))
+
+
+def _columns_in(clause: str) -> Iterable[str]:
+    """The names in an expression, which the server writes in backticks."""
+    return dict.fromkeys(name.replace("``", "`") for name in _NAMES.findall(clause) if name)
+
+
+def _numbers(session: MysqlSession, where: str, values: Sequence[Any], found: dict[Name, list[Detail]]) -> None:
+    """What AUTO_INCREMENT gives next."""
+    for database, table, following in session.ask(
+        "SELECT table_schema, table_name, auto_increment FROM information_schema.tables "
+        f"WHERE {where} AND auto_increment IS NOT NULL",
+        values,
+    ):
+        found[database, table] = [
+            replace(one, definition=str(following)) if one.kind is DetailKind.IDENTITY else one
+            for one in found[database, table]
+        ]
 
 
 def _indexes(session: MysqlSession, where: str, values: Sequence[Any], found: dict[Name, list[Detail]]) -> None:

@@ -22,7 +22,7 @@ from seatunnel_connectors.jdbc.table_options import mysql_ending
 from seatunnel_connectors.jdbc.target import TargetColumn, counting, no_table
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_connectors.jdbc.versions import COMPARED
-from seatunnel_py.api import Column, Detail, Kind, NameRules, TablePath, TableSchema, TargetPlace
+from seatunnel_py.api import Column, Detail, DetailKind, Kind, NameRules, TablePath, TableSchema, TargetPlace
 from seatunnel_py.api.types import ANY_DIGITS
 
 STILL_SECONDS = 20
@@ -35,6 +35,7 @@ class MysqlFlavor(Flavor):
     names: ClassVar[NameRules] = NameRules(ignored_at_end=" ", length_max=64, unit="characters")
     column_names: ClassVar[NameRules] = replace(names, folds_case=True)
     marker: ClassVar[str] = "%s"
+    counts_up: ClassVar[str] = "AUTO_INCREMENT"
     exact_collations: ClassVar[str] = "utf8mb4_nopad_bin, in MySQL utf8mb4_0900_bin"
     spans_databases: ClassVar[bool] = True
     shared_lock: ClassVar[str] = " LOCK IN SHARE MODE"
@@ -198,9 +199,10 @@ class MysqlFlavor(Flavor):
     def can_be_made(self, detail: Detail, names: Mapping[str, str]) -> bool:
         return can_be_made(detail, names)
 
-    def table_ending(self, table: TableSchema, wanted: Mapping[str, str]) -> str:
+    def table_ending(self, table: TableSchema, wanted: Mapping[str, str], details: Sequence[Detail]) -> str:
         comment = comments.of_table(table)
-        return mysql_ending(wanted) + (f" COMMENT={_literal(comment)}" if comment else "")
+        first = "".join(f" AUTO_INCREMENT={one.definition}" for one in details if one.kind is DetailKind.IDENTITY)
+        return mysql_ending(wanted) + first + (f" COMMENT={_literal(comment)}" if comment else "")
 
     def keeps_comment(self, text: str, place: CommentPlace) -> bool:
         return comments.keeps(text, place)

@@ -119,6 +119,8 @@ class Flavor(ABC):
     """The column of a staging table that grows from row to row."""
     clock: ClassVar[str] = ""
     """The database's seconds since 1970, as an expression; empty: there is none, and its ledger is never swept."""
+    counts_up: ClassVar[str] = ""
+    """What a column's definition says so that the database numbers rows."""
     exact_collations: ClassVar[str] = ""
     """Collations that tell all texts apart, for people; only where ``TargetColumn.inexact`` is known."""
     spans_databases: ClassVar[bool] = False
@@ -258,6 +260,7 @@ class Flavor(ABC):
         """CREATE TABLE and what belongs to it, each without effect where it was done before."""
         lines = []
         defaults = {one.name: one.definition for one in details if one.kind is DetailKind.DEFAULT}
+        counted = {one.name for one in details if one.kind is DetailKind.IDENTITY}
         for column in table.columns:
             in_key = column.name in key
             kind = self.created_type(column, in_key=in_key, alone=in_key and len(key) == 1, features=features)
@@ -266,12 +269,15 @@ class Flavor(ABC):
             if column.name in defaults:
                 kind = re.sub(r" default .*", "", kind, flags=re.I)
                 ending += f" DEFAULT {defaults[column.name]}"
+            ending += f" {self.counts_up}" if column.name in counted else ""
             lines.append(f"{self.quote(names[column.name])} {kind}{ending}{self.comment(column)}")
         if key and indexes:
             lines.append(f"PRIMARY KEY ({', '.join(self.quote(names[name]) for name in key)})")
-        others = (one for one in details if one.kind is not DetailKind.DEFAULT)
+        others = (one for one in details if one.kind not in (DetailKind.DEFAULT, DetailKind.IDENTITY))
         lines += [one.definition.format(self.quote(one.name)) for one in others]
-        return [f"CREATE TABLE IF NOT EXISTS {relation} ({', '.join(lines)}){self.table_ending(table, wanted)}"]
+        return [
+            f"CREATE TABLE IF NOT EXISTS {relation} ({', '.join(lines)}){self.table_ending(table, wanted, details)}"
+        ]
 
     def can_be_made(self, detail: Detail, names: Mapping[str, str]) -> bool:
         """Whether a detail of the source's definition can be carried over into a table whose columns have these
@@ -286,8 +292,9 @@ class Flavor(ABC):
         """What stands behind a column's definition, in a database that keeps comments."""
         return ""
 
-    def table_ending(self, table: TableSchema, wanted: Mapping[str, str]) -> str:
-        """What follows the columns of CREATE TABLE; ``wanted`` are the job file's ``table_options``."""
+    def table_ending(self, table: TableSchema, wanted: Mapping[str, str], details: Sequence[Detail]) -> str:
+        """What follows the columns of CREATE TABLE; ``wanted`` are the job file's ``table_options``, ``details`` what
+        the table gets of its source's definition."""
         return ""
 
     def text_type(self, length: int) -> str:

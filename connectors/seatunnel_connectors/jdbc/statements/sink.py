@@ -12,6 +12,7 @@ from seatunnel_connectors.jdbc.dialect import SinkRequest, TableSink
 from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, Recipe
 from seatunnel_connectors.jdbc.recorded import of_job
 from seatunnel_connectors.jdbc.siblings import mark_prepared, prepared_by_sibling
+from seatunnel_connectors.jdbc.splits import NUMBERS
 from seatunnel_connectors.jdbc.statements.books import PIECES, Books
 from seatunnel_connectors.jdbc.statements.columns import columns_of, conversions
 from seatunnel_connectors.jdbc.statements.committer import StatementCommitter
@@ -38,6 +39,7 @@ from seatunnel_connectors.jdbc.target import (
 from seatunnel_py.api import (
     Committer,
     Detail,
+    DetailKind,
     Effect,
     FatalError,
     JobMode,
@@ -177,9 +179,19 @@ class StatementSink(TableSink):
         """What of the source's definition a made table gets, and what not."""
         request = self.request
         return divided(
-            request.options, request.table, lambda one: self.flavor.can_be_made(one, names), self.flavor.keeps_comment,
+            request.options, request.table, lambda one: self._can_be_made(one, names), self.flavor.keeps_comment,
             unique_keys=False,
         )  # fmt: skip
+
+    def _can_be_made(self, one: Detail, names: Mapping[str, str]) -> bool:
+        """A column that the database numbers has to be an integer, and the first one of a key."""
+        options, table = self.request.options, self.request.table
+        if one.kind is DetailKind.IDENTITY:
+            column = table.column(one.name)
+            number = column is not None and column.dtype.kind in NUMBERS
+            if not (number and options.create_index and key_of(options, table)[:1] == (one.name,)):
+                return False
+        return self.flavor.can_be_made(one, names)
 
     def _required(
         self, target: TargetTable, chosen: Plan, key: Sequence[str], names: Mapping[str, str]
