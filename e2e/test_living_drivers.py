@@ -1,5 +1,5 @@
-"""A driver that works keeps its job: whoever wants to go on with it, or to begin it anew, is told who it is. One that
-hangs is taken over."""
+"""A driver that works keeps its job: `jobs restore` and `--fresh` are refused, and say who it is. One that hangs is taken
+over; `run --restore latest` takes over any, and says so."""
 
 from __future__ import annotations
 
@@ -39,11 +39,19 @@ class Machines:
         self.processes.append(found)
         return found
 
+    def restore(self, home: int = 0) -> subprocess.Popen[str]:
+        words = ("jobs", "restore", "job", "--file", "job.conf")
+        self.processes.append(start(self.homes[home], *words, program=IN_PROCESS))
+        return self.processes[-1]
+
     def run(self, *more: str, home: int = 0) -> subprocess.Popen[str]:
-        """Until rows of it are committed."""
-        found, before = self.begin(*more, home=home), len(self.files())
-        wait_alive(found, "rows", lambda: len(self.files()) >= before + 2)
-        return found
+        return self.commits(self.begin(*more, home=home))
+
+    def commits(self, process: subprocess.Popen[str]) -> subprocess.Popen[str]:
+        """Wait until rows of it are committed."""
+        before = len(self.files())
+        wait_alive(process, "rows", lambda: len(self.files()) >= before + 2)
+        return process
 
     def files(self) -> list[Path]:
         return list(self.out.glob("*.csv"))
@@ -70,16 +78,13 @@ def ended(machines: Machines) -> Iterator[Machines]:
 def test_a_job_whose_driver_works_is_not_taken_over(alone: Machines) -> None:
     """P1: `jobs restore` of a running job ended it. Whoever is refused leaves it as it was."""
     home, first = alone.homes[0], alone.run()
-    ways = [["jobs", "restore", "job"], ["run", "job.conf", "--job-id", "job", "--restore", "latest"]]
+    host = re.escape(socket.gethostname())
 
-    for words in ways:
-        refused = seatunnel(home, *words)
-        assert refused.code == 1, refused.out
-        who = (
-            rf"its driver \(process {first.pid} on {re.escape(socket.gethostname())}, since 20..-..-.. ..:..:..\) works"
-        )
-        assert re.search(f"the job 'job' is running: {who}", refused.err), refused.err
-        assert "`seatunnel jobs savepoint job --stop`" in refused.err and "`seatunnel jobs cancel job`" in refused.err
+    refused = seatunnel(home, "jobs", "restore", "job")
+    assert refused.code == 1, refused.out
+    who = rf"its driver \(process {first.pid} on {host}, since 20..-..-.. ..:..:..\) works"
+    assert re.search(f"the job 'job' is running: {who}", refused.err), refused.err
+    assert "`seatunnel jobs savepoint job --stop`" in refused.err and "`seatunnel jobs cancel job`" in refused.err
     anew = seatunnel(home, "run", "job.conf", "--job-id", "job", "--fresh")
     assert anew.code == 1 and f"is running (process {first.pid} on" in anew.err
 
@@ -91,11 +96,25 @@ def test_a_job_whose_driver_works_is_not_taken_over(alone: Machines) -> None:
     alone.run("--restore", "latest")
 
 
+def test_run_with_restore_takes_a_driver_over_that_works(alone: Machines) -> None:
+    """I34: the first one is fenced. A scheduler that starts it does not wait for a machine that is gone."""
+    first = alone.run()
+
+    second = alone.run("--restore", "latest")
+
+    overtaken = finish(first)
+    assert overtaken.code == 1 and "taken over" in overtaken.out + overtaken.err
+    assert seatunnel(alone.homes[0], "jobs", "cancel", "job").code == 0
+    told = finish(second)
+    assert told.code == 143 and f"the job 'job' is running (process {first.pid} on" in told.err
+    assert "it is taken over, and that driver ends" in told.err
+
+
 def test_a_driver_that_hangs_is_taken_over(alone: Machines) -> None:
     first = alone.run()
     first.send_signal(signal.SIGSTOP)
 
-    second = alone.run("--restore", "latest")
+    second = alone.commits(alone.restore())
 
     first.send_signal(signal.SIGCONT)
     overtaken = finish(first)
@@ -110,7 +129,7 @@ def test_of_two_that_go_on_with_a_dead_job_at_once_one_does(alone: Machines) -> 
     first = alone.run()
     kill9(first.pid)
 
-    both = [alone.begin("--restore", "latest") for _ in range(2)]
+    both = [alone.restore() for _ in range(2)]
     wait_for("the end of one", lambda: any(one.poll() is not None for one in both))
     (refused,) = [one for one in both if one.poll() is not None]
     (lives,) = [one for one in both if one is not refused]
@@ -121,14 +140,12 @@ def test_of_two_that_go_on_with_a_dead_job_at_once_one_does(alone: Machines) -> 
     wait_alive(lives, "more rows", lambda: len(alone.files()) > before)
 
 
-@pytest.mark.parametrize("words", [("--restore", "latest"), ("--fresh",)])
-def test_a_job_whose_driver_works_on_another_machine_is_not_taken_over(
-    sharing: Machines, words: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize("anew", [False, True])
+def test_a_job_whose_driver_works_on_another_machine_is_not_taken_over(sharing: Machines, anew: bool) -> None:
     """P1: --fresh emptied the store that they share. Once it is dead its job can be gone on with anywhere."""
     first = sharing.run()
 
-    refused = finish(sharing.begin(*words, home=1))
+    refused = finish(sharing.begin("--fresh", home=1) if anew else sharing.restore(home=1))
     assert refused.code == 1 and f"its driver (process {first.pid} on" in refused.err
     assert "`seatunnel jobs cancel job --file JOB_FILE`" in refused.err
     here = finish(sharing.begin("--fresh"))
@@ -141,4 +158,4 @@ def test_a_job_whose_driver_works_on_another_machine_is_not_taken_over(
     assert outside.code == 1 and "'../store/job' is no job id" in outside.err
     late = seatunnel(sharing.homes[1], "jobs", "cancel", "job", "--file", "job.conf", "--timeout", "1")
     assert late.code == 1 and "`seatunnel jobs show job --file JOB_FILE`" in late.err
-    sharing.run(*words, home=1)
+    sharing.commits(sharing.begin("--fresh", home=1) if anew else sharing.restore(home=1))

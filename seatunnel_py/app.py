@@ -142,7 +142,8 @@ def _planned(job: Job, analyst: SqlAnalyst | None) -> Plan:
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """How to run, beside what the job file says. ``only`` restricts the job to some of its source tables;
-    ``restore`` is ``latest``, to go on with the job of that id, or a savepoint for a new job to begin with."""
+    ``restore`` is ``latest``, to go on with the job of that id, or a savepoint for a new job to begin with;
+    ``takes_over``: a driver of that job which works is ended by it."""
 
     variables: Mapping[str, str]
     job_id: str | None = None
@@ -151,6 +152,7 @@ class RunOptions:
     only: tuple[str, ...] = ()
     local: bool = False
     accept_changes: bool = False
+    takes_over: bool = True
 
 
 def run(
@@ -160,13 +162,15 @@ def run(
 
     Raises SeaTunnelError for what is found before any table starts; afterwards tables fail, not the call.
     """
-    from seatunnel_py.runtime.living import silent_driver
+    from seatunnel_py.runtime.living import driver_taken_over, silent_driver
     from seatunnel_py.runtime.storages import require_place
 
     job = check(path, options.variables)
     location = job.file.env.checkpoint_location
     silent = None
-    if options.job_id and (options.fresh or options.restore == LATEST):
+    if options.job_id and options.restore == LATEST and options.takes_over:
+        silent = driver_taken_over(home, options.job_id, listen)
+    elif options.job_id and (options.fresh or options.restore == LATEST):
         silent = silent_driver(home, options.job_id, location, listen, fresh=options.fresh)
     if location and options.job_id and options.restore != LATEST:
         require_place(location, options.job_id, fresh=options.fresh)

@@ -112,7 +112,7 @@ def jobs_restore(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let a job go on where it stood, as `run --restore latest` does.
+    """Let a job go on where it stood, as `run --restore latest` does; one whose driver works is left to it.
 
     Variables are not remembered, for one may be a secret: give them again.
     """

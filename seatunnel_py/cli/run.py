@@ -39,6 +39,7 @@ class Request:
     as_json: bool
     accept_changes: bool = False
     here: bool = False
+    takes_over: bool = True
 
 
 def run(request: Request) -> int:
@@ -51,6 +52,7 @@ def run(request: Request) -> int:
         request.only,
         accept_changes=request.accept_changes,
         local=request.here,
+        takes_over=request.takes_over,
     )
     home = Home.of_environment()
     return performed(
@@ -65,9 +67,10 @@ def run(request: Request) -> int:
 def restore(
     job_id: str, file: Path | None, variables: Mapping[str, str], *, accept_changes: bool, as_json: bool
 ) -> int:
-    """Let a job go on where it stood, with the job file that it had, or another one; returns the exit code."""
+    """Let a job go on where it stood, with the job file that it had, or another one, unless its driver works; returns
+    the exit code."""
     path = file or Home.of_environment().job(job_id).job_file
-    return run(Request(path, variables, job_id, False, app.LATEST, (), as_json, accept_changes))
+    return run(Request(path, variables, job_id, False, app.LATEST, (), as_json, accept_changes, takes_over=False))
 
 
 def performed(

@@ -1,6 +1,8 @@
-"""Whether the driver of a job works: asked before another one takes its place, which ends it.
+"""Whether the driver of a job works: asked by commands for people before another one takes its place, which ends it.
 
-Rules. (1) A driver that answers keeps its job: whoever wants to take it over is told who it is, and how to end it.
+Rules. (0) `run --restore latest` asks nothing: a scheduler starts it, and must not wait for a machine that is gone. It
+takes the job over, says so, and the store fences the other driver (I34). (1) A driver that answers `jobs restore` or
+`--fresh` keeps its job: whoever wants to take it over is told who it is, and how to end it.
 (2) One whose process is gone is dead, and one that has left a receipt has ended: neither is asked. (3) One that lives
 and does not answer hangs, or is cut off from what it shares: its job may be taken over, and the store fences it
 (``takeover.py``). (4) One that was started a moment ago cannot answer yet, and is waited for longer. (5) The answer is
@@ -32,6 +34,17 @@ Tell = Callable[[DriverAsked], None]
 
 class DriverLivesError(SeaTunnelError):
     """The job has a driver that works."""
+
+
+def driver_taken_over(home: Home, job_id: str, tell: Tell) -> str | None:
+    """The driver here that lives, and whose job is taken over without a question; None: there is none."""
+    place = home.place(job_id)
+    require_job_id(job_id, known=place.path.exists)
+    if not place.running:
+        return None
+    about = place.last_claim
+    _say(tell, f"the job {job_id!r} is running{who_drives(about)}: it is taken over, and that driver ends")
+    return _driver(about)
 
 
 def silent_driver(home: Home, job_id: str, location: str | None, tell: Tell, *, fresh: bool = False) -> str | None:
