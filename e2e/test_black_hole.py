@@ -19,11 +19,16 @@ from tests.servers.black_hole import BlackHole
 from tests.servers.mariadb import MariadbServer
 
 ROWS = 1500 if SHORT else 3000
-ENV = f"""env {{ parallelism = 1, checkpoint.interval = 300, unit.rows = 100, {RETRIES}, source.consistency = per-split,
-               read_limit.rows_per_second = {300 if SHORT else 600}
-               {"unit.stall-seconds = 3" if SHORT else ""} }}"""
 LOST = "its connection to Jdbc-source-1"
 pytestmark = time_limit
+
+
+def env(stall_seconds: int | None = None) -> str:
+    """``stall_seconds``: where the default would come just when a long hole ends."""
+    seconds = 3 if SHORT else stall_seconds
+    stall = "" if seconds is None else f"unit.stall-seconds = {seconds}"
+    return f"""env {{ parallelism = 1, checkpoint.interval = 300, unit.rows = 100, {RETRIES}, {stall}
+               source.consistency = per-split, read_limit.rows_per_second = {300 if SHORT else 600} }}"""
 
 
 def behind(url: str, port: int, hole: BlackHole) -> str:
@@ -47,7 +52,7 @@ def postgres_job(home: Path, databases: Databases, hole: BlackHole, end: str) ->
     sink = behind(sink, port, hole) if end == "sink" else sink
     write_job(
         home,
-        f"""{ENV}
+        f"""{env()}
         source {{ Jdbc {{ url = "{source}", user = postgres, table_path = "{databases.source}.public.orders",
                           partition_column = id, partition_num = 20 }} }}
         sink {{ Jdbc {{ url = "{sink}", user = postgres, generate_sink_sql = true, is_exactly_once = true,
@@ -83,7 +88,7 @@ def test_a_unit_that_hangs_in_native_code_is_lost_with_its_worker(tmp_path: Path
         url = behind(databases.server.jdbc_url(databases.source), databases.server.port, hole)
         write_job(
             tmp_path,
-            f"""{ENV if SHORT else ENV.replace("env {", "env { unit.stall-seconds = 30,", 1)}
+            f"""{env(stall_seconds=30)}
             source {{ Jdbc {{ url = "{url}", user = postgres, partition_column = id, partition_num = 20,
                               table_path = "{databases.source}.public.orders" }} }}
             sink {{ LocalFile {{ path = "{out}", file_format_type = json }} }}""",
@@ -157,7 +162,7 @@ def test_mariadb_falls_silent(tmp_path: Path, end: str) -> None:
         sink = behind(sink, server.port, hole) if end == "sink" else sink
         write_job(
             tmp_path,
-            f"""{ENV}
+            f"""{env()}
             source {{ Jdbc {{ url = "{source}", user = root, table_path = "a.orders",
                               partition_column = id, partition_num = 20 }} }}
             sink {{ Jdbc {{ url = "{sink}", user = root, generate_sink_sql = true, is_exactly_once = true,
