@@ -140,17 +140,21 @@ def _sink(node: SinkNode, *, look: bool, first: bool) -> dict[str, Any]:
         "target": node.sink.target,
         "effects": [],
     }
-    if look:
-        try:
-            with naming_holders(node.sink.blocked_by), asking(node.id, "plan_setup"):
-                setup = asked.setup_of(node.step, node.sink)
-            plain |= _present(setup, f"holds {setup.present.held}" if setup.present else "")
-            setup = present.checked(node, setup) if first else setup
-            plain.pop("present", None)
-            plain |= _present(setup)
-        except Exception as error:  # noqa: BLE001 - see above
-            return plain | _problem(error)
-        plain["effects"] = [
+    if not look:
+        return plain
+    found: Setup | None = None
+    try:
+        with naming_holders(node.sink.blocked_by), asking(node.id, "plan_setup"):
+            found = asked.setup_of(node.step, node.sink)
+        setup = present.checked(node, found) if first else found
+    except Exception as error:  # noqa: BLE001 - see above
+        return plain | ({} if found is None else _held(found)) | _problem(error)
+    return plain | _present(setup) | _set_up(node, setup)
+
+
+def _set_up(node: SinkNode, setup: Setup) -> dict[str, Any]:
+    plain: dict[str, Any] = {
+        "effects": [
             {
                 "action": effect.action,
                 "target": effect.target,
@@ -158,13 +162,14 @@ def _sink(node: SinkNode, *, look: bool, first: bool) -> dict[str, Any]:
                 "destructive": effect.destructive,
             }
             for effect in setup.effects
+        ],
+        "conversions": [asdict(one) for one in conversions.conversions_of(node.table, setup.conversions)],
+    }
+    if setup.left_behind:
+        plain["not_carried_over"] = [
+            {"kind": one.kind.value, "name": one.name, "columns": list(one.columns), "definition": one.definition}
+            for one in setup.left_behind
         ]
-        if setup.left_behind:
-            plain["not_carried_over"] = [
-                {"kind": one.kind.value, "name": one.name, "columns": list(one.columns), "definition": one.definition}
-                for one in setup.left_behind
-            ]
-        plain["conversions"] = [asdict(one) for one in conversions.conversions_of(node.table, setup.conversions)]
     return plain
 
 
@@ -176,7 +181,13 @@ def _summary(pipelines: Iterable[Pipeline]) -> dict[str, Any]:
     return {"tables": len(sources), "rows_estimate": sum(known) if len(known) == len(rows) else None}
 
 
-def _present(setup: Setup, text: str = "") -> dict[str, Any]:
-    """What is there, for machines and for people; ``text`` as long as nothing becomes of it."""
+def _present(setup: Setup) -> dict[str, Any]:
+    """What is there and what becomes of it, for machines and for people."""
     found = setup.present
-    return {} if found is None else {"present": {**asdict(found), "text": text or found.text}}
+    return {} if found is None else {"present": {**asdict(found), "text": found.text}}
+
+
+def _held(setup: Setup) -> dict[str, Any]:
+    """What is there and stays, for the table is refused."""
+    found = setup.present
+    return {} if found is None else {"present": {**asdict(found), "text": f"holds {found.held}"}}
