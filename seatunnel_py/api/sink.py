@@ -16,6 +16,7 @@ from seatunnel_py.api.batch import Batch, Plain, Position, SchemaChange
 from seatunnel_py.api.names import ALIKE, NameRules, TargetPlace
 from seatunnel_py.api.schema import Detail
 from seatunnel_py.api.types import Conversion
+from seatunnel_py.nouns import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,7 @@ class Present:
         """``about 120,000 rows``."""
         if self.count is None:
             return f"the {self.what}"
-        what = self.what[:-1] if self.count == 1 and not self.bound else self.what
-        return f"{self.bound} {self.count:,} {what}".strip()
+        return f"{self.bound} {counted(self.count, self.what.removesuffix('s'))}".strip()
 
     @property
     def text(self) -> str:

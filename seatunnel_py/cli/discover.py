@@ -14,6 +14,7 @@ from seatunnel_py.cli.numbers import size
 from seatunnel_py.cli.problems import tell_plain
 from seatunnel_py.cli.terminal import Styled, say, say_json
 from seatunnel_py.errors import ExitCode, JobFileError, SeaTunnelError
+from seatunnel_py.nouns import counted
 from seatunnel_py.plan.asked import source_of
 from seatunnel_py.plan.registry import PluginKind
 from seatunnel_py.plan.steps import Job, Step
@@ -38,7 +39,7 @@ def discover(question: Question, exclude: Sequence[str] = (), *, as_json: bool) 
         say_json(plain, default=str)
         return code
     for step, tables, left_out in found:
-        say(f"{step.id} ({step.plugin}): {len(tables)} table{'' if len(tables) == 1 else 's'}")
+        say(f"{step.id} ({step.plugin}): {counted(len(tables), 'table')}")
         for table in tables:
             say(*_parts(table))
         for why, number in Counter(one.why for one in left_out).items():
@@ -106,7 +107,7 @@ def _parts(table: Described) -> Iterator[str | Styled]:
             yield f": {table.remedy}"
         return
     schema = table.schema
-    sizes = [f"about {table.rows:,} rows"] if table.rows is not None else []
+    sizes = [f"about {counted(table.rows, 'row')}"] if table.rows is not None else []
     sizes += [size(table.bytes)] if table.bytes is not None else []
     yield "\n  "
     yield Styled(str(schema.path), bold=True)

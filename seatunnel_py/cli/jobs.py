@@ -8,10 +8,11 @@ from typing import Any
 
 from seatunnel_py.cli.control import explained
 from seatunnel_py.cli.known import KnownJob, Where, known
-from seatunnel_py.cli.numbers import and_more, count, counted, seconds
+from seatunnel_py.cli.numbers import and_more, count, rows, seconds
 from seatunnel_py.cli.terminal import say, say_json
 from seatunnel_py.cli.timeline_view import timeline_plain, timeline_text
 from seatunnel_py.errors import ExitCode, SeaTunnelError, first_line
+from seatunnel_py.nouns import counted
 from seatunnel_py.runtime import timeline
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.receipt import TableState, stand_text
@@ -134,7 +135,7 @@ def _so_far(about: Mapping[str, Any]) -> Iterator[str]:
     if about["seconds"] is not None:
         yield seconds(about["seconds"])
     if about["rows_read"] is not None:
-        yield f"{count(about['rows_read'])} rows read{_now(about['rows_read'], about['rows_read_this_run'])}"
+        yield f"{rows(about['rows_read'])} read{_now(about['rows_read'], about['rows_read_this_run'])}"
 
 
 def _now(total: int, this_run: int | None) -> str:

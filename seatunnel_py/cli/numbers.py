@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from seatunnel_py.nouns import noun
+
 
 def count(number: float) -> str:
     """``950``, ``12,300``, ``4.2 M``."""
@@ -12,14 +14,9 @@ def count(number: float) -> str:
     return f"{number:,.0f}"
 
 
-def counted(number: int, word: str, words: str = "") -> str:
-    """``1 table``, ``12,300 tables``."""
-    return f"{count(number)} {word if number == 1 else words or f'{word}s'}"
-
-
-def tables(number: int) -> str:
-    """``1 table``, ``40 tables``."""
-    return counted(number, "table")
+def rows(number: int) -> str:
+    """``1 row``, ``12,300 rows``, ``42.0 M rows``."""
+    return f"{count(number)} {noun(number, 'row')}"
 
 
 def and_more(total: int, shown: int, what: str = "") -> Iterator[str]:

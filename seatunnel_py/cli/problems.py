@@ -10,6 +10,7 @@ from typing import Any
 from seatunnel_py.cli import debugging
 from seatunnel_py.cli.terminal import Styled, say, say_json
 from seatunnel_py.errors import ExitCode, JobFileError, Problem, SeaTunnelError, TablesFailedError, UnreachableError
+from seatunnel_py.nouns import counted
 from seatunnel_py.runtime.job_changes import ChangesRefused
 
 
@@ -45,8 +46,7 @@ def tell_problems(error: JobFileError) -> int:
     debugging.tell(error)
     for problem in error.problems:
         say(*_parts(problem), err=True)
-    count = len(error.problems)
-    say(f"{count} problem{'s' if count > 1 else ''}; nothing was started", err=True)
+    say(f"{counted(len(error.problems), 'problem')}; nothing was started", err=True)
     return exit_code(error)
 
 

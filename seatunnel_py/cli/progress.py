@@ -14,10 +14,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from seatunnel_py.cli.numbers import count, percent, seconds, size, tables
+from seatunnel_py.cli.numbers import count, percent, rows, seconds, size
 from seatunnel_py.cli.safe_console import make_safe
 from seatunnel_py.cli.terminal import say
 from seatunnel_py.errors import first_line
+from seatunnel_py.nouns import counted
 from seatunnel_py.runtime.events import (
     ANEW,
     ChangesAnnounced,
@@ -81,7 +82,7 @@ class _Moving:
     def cells(self, now: float) -> tuple[str, ...]:
         rate = _rate(self.rows, now - self.since)
         done = percent(self.before + self.rows, self.expected)
-        return f"{count(self.rows)} rows", done, rate, size(self.bytes)
+        return rows(self.rows), done, rate, size(self.bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,10 +200,10 @@ class _View:
         elapsed = time.monotonic() - self.started
         ended = sum(number for state, number in self.states.items() if state.ended)
         failed = self.states[TableState.FAILED] + self.states[TableState.ISOLATED]
-        text = f"{ended}/{tables(self.tables)}"
+        text = f"{ended}/{counted(self.tables, 'table')}"
         if failed:
             text += f" ({failed} failed)"
-        parts = [text, f"{count(self.rows)} rows", self._percent()]
+        parts = [text, rows(self.rows), self._percent()]
         parts += [_rate(self.rows, elapsed), size(self.bytes), self._left(elapsed)]
         return "  ".join(filter(None, parts))
 
@@ -259,7 +260,7 @@ class _Plain:
         now = time.monotonic()
         if isinstance(event, JobStarted):
             self._last = now
-            self._tell(f"job {event.job_id}: {tables(len(event.tables))}")
+            self._tell(f"job {event.job_id}: {counted(len(event.tables), 'table')}")
         elif now - self._last > PLAIN_EVERY_SECONDS and self._view.tables:
             self._last = now
             self._tell(self._view.summary)

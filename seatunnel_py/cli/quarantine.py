@@ -16,6 +16,7 @@ from seatunnel_py.api.shown import literal_text, shown_values
 from seatunnel_py.cli.numbers import count
 from seatunnel_py.cli.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError
+from seatunnel_py.nouns import noun
 from seatunnel_py.runtime import quarantine
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.quarantine import Held
@@ -38,7 +39,8 @@ def listing(job_id: str | None, *, as_json: bool) -> int:
     if not lines:
         say("no bad rows are kept")
     for line in lines:
-        say(f"{line['job_id']:32} {line['table']:40} {count(line['waiting']):>10} rows{_what_of_them(line)}")
+        waiting = f"{count(line['waiting']):>10} {noun(line['waiting'], 'row')}"
+        say(f"{line['job_id']:32} {line['table']:40} {waiting}{_what_of_them(line)}")
     return ExitCode.SUCCESS
 
 

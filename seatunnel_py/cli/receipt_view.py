@@ -12,9 +12,10 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from seatunnel_py.cli.numbers import count, counted, seconds, size, tables
+from seatunnel_py.cli.numbers import count, rows, seconds, size
 from seatunnel_py.cli.safe_console import drawn, text_console
 from seatunnel_py.errors import first_line
+from seatunnel_py.nouns import counted
 from seatunnel_py.runtime.home import Home
 from seatunnel_py.runtime.receipt import FAILED_AGAIN, Receipt, TableReceipt, TableState, TargetReceipt, stand_text
 
@@ -69,7 +70,7 @@ def _heading(receipt: Receipt) -> Text:
 def _table(receipt: Receipt) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_footer=True, pad_edge=False)
     total = receipt.seconds
-    table.add_column("table", footer=tables(len(receipt.tables)), overflow="fold", min_width=12)
+    table.add_column("table", footer=counted(len(receipt.tables), "table"), overflow="fold", min_width=12)
     table.add_column("into", overflow="fold", min_width=16)
     table.add_column("read", justify="right", no_wrap=True, footer=count(receipt.total("rows_read")))
     table.add_column("written", justify="right", no_wrap=True, footer=count(receipt.total("rows_written")))
@@ -117,7 +118,7 @@ def _lines(receipt: Receipt) -> Text:
     hidden = len(receipt.tables) - len(_shown(receipt))
     lines.append(f"… and {hidden} more, done\n" if hidden else "")
     totals = [f"{count(receipt.total(f'rows_{what}'))} {what}" for what in ("read", "written", "filtered", "rejected")]
-    lines.append(f"\n{tables(len(receipt.tables))}: {', '.join(totals)}; {seconds(receipt.seconds.total)}\n")
+    lines.append(f"\n{counted(len(receipt.tables), 'table')}: {', '.join(totals)}; {seconds(receipt.seconds.total)}\n")
     return lines
 
 
@@ -132,15 +133,15 @@ def _this_run(receipt: Receipt) -> Iterator[str]:
     kept = sum(table.kept for table in receipt.tables)
     if kept or any(table.rows_read_before for table in receipt.tables):
         total, now = receipt.total("rows_read"), receipt.total("rows_read_this_run")
-        yield f"this run read {count(now)} of these {count(total)} rows, the runs before it {count(total - now)}"
+        yield f"this run read {count(now)} of these {rows(total)}, the runs before it {count(total - now)}"
     if kept:
-        yield f"{tables(kept)} {'was' if kept == 1 else 'were'} done before this run, and kept"
+        yield f"{counted(kept, 'table')} {'was' if kept == 1 else 'were'} done before this run, and kept"
 
 
 def _repeated(receipt: Receipt) -> Iterator[str]:
     """What the run did again, and why: it may have taken its time, and tells of a machine or a server that ails."""
     for one in receipt.repeated[:CAUSES_MAX]:
-        of = one.tables[0] if len(one.tables) == 1 else tables(len(one.tables))
+        of = one.tables[0] if len(one.tables) == 1 else counted(len(one.tables), 'table')
         attempts = f"{counted(one.attempts, 'attempt')} of {of} {'was' if one.attempts == 1 else 'were'} repeated"
         yield f"{attempts}: {one.cause}"
     if others := receipt.repeated[CAUSES_MAX:]:

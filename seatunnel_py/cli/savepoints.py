@@ -6,9 +6,9 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.cli.known import Where
-from seatunnel_py.cli.numbers import tables
 from seatunnel_py.cli.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError
+from seatunnel_py.nouns import counted
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.savepoint import Shelf
@@ -25,7 +25,8 @@ def listing(where: Where, *, as_json: bool) -> int:
         say("there is no savepoint; `seatunnel jobs savepoint JOB` takes one of a running job")
     for one in found:
         taken = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(one["taken"]))
-        say(f"{one['name']:40} {taken}  job {one['job_id']}, {tables(one['tables'])}  {one['damaged']}".rstrip())
+        tables = counted(one["tables"], "table")
+        say(f"{one['name']:40} {taken}  job {one['job_id']}, {tables}  {one['damaged']}".rstrip())
     return ExitCode.SUCCESS
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.cli.control import explained
 from seatunnel_py.cli.known import KnownJob, Where, known
-from seatunnel_py.cli.numbers import and_more, count
+from seatunnel_py.cli.numbers import and_more, count, rows
 from seatunnel_py.cli.terminal import say, say_json
 from seatunnel_py.errors import ExitCode, SeaTunnelError
+from seatunnel_py.nouns import counted
 from seatunnel_py.runtime.home import JobIdError
 from seatunnel_py.runtime.receipt import position_text
 
@@ -57,8 +58,8 @@ def _tell_newest(record: dict[str, Any]) -> None:
     for vertex in record.get("vertices", ()):
         if "splits" not in vertex:
             continue
-        read = f"{count(vertex['rows_read'])} rows, {vertex['finished']} of {vertex['splits']} splits to their ends"
-        say(f"    {vertex['vertex']}: {read}, {vertex['subtasks']} subtasks, epoch {vertex['epoch']}")
+        read = f"{rows(vertex['rows_read'])}, {vertex['finished']} of {counted(vertex['splits'], 'split')} to the end"
+        say(f"    {vertex['vertex']}: {read}, {counted(vertex['subtasks'], 'subtask')}, epoch {vertex['epoch']}")
         largest = f"position {count(vertex['position_bytes'])}, payload {count(vertex['payload_bytes'])}"
         say(f"      largest of a split, in bytes: {largest}")
         for split, position in list(vertex["at"].items())[:SPLITS_SHOWN_MAX]:

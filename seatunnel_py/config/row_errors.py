@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from seatunnel_py.api.options import Options, option
+from seatunnel_py.nouns import counted
 
 SET_ASIDE = "bad rows are set aside, up to {}; `seatunnel quarantine` shows them"
 
@@ -89,6 +90,6 @@ def allowed(own: tuple[int, float], handlers: Iterable[BadRowsAllowed]) -> tuple
 def described(limits: tuple[int, float]) -> str:
     """A note for people."""
     rows, ratio = limits
-    said = [f"{rows} rows"] if rows else []
+    said = [counted(rows, "row")] if rows else []
     said += [f"{ratio:.0%} of them"] if ratio else []
     return SET_ASIDE.format(" and ".join(said))

@@ -8,6 +8,7 @@ from typing import Any
 
 from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.api.types import Conversion
+from seatunnel_py.nouns import counted
 
 
 def conversions_of(table: TableSchema, stored: Sequence[Conversion]) -> tuple[Conversion, ...]:
@@ -39,10 +40,6 @@ def total(tables: Iterable[tuple[str, bool]]) -> str:
     if not found:
         return ""
     columns = sum(found.values())
-    of = _counted(len(found), "table")
+    of = counted(len(found), "table")
     verb = "arrives" if columns == 1 else "arrive"
-    return f"{_counted(columns, 'column')} of {of} {verb} in another form, {checked} of them after a test of each value"
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
+    return f"{counted(columns, 'column')} of {of} {verb} in another form, {checked} of them after a test of each value"

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from seatunnel_py.nouns import counted
+
 NAMES_MAX = 5
-_PLURALS = {"index": "indexes", "identity": "identities", "partitioning": "partitionings"}
 
 
 def folded(details: Sequence[Mapping[str, Any]]) -> str:
@@ -27,8 +28,3 @@ def total(found: Iterable[tuple[str, str]]) -> str:
     kinds = Counter(kind for _, kind in pairs)
     of = counted(len({table for table, _ in pairs}), "table")
     return f"not carried over from {of}: {', '.join(counted(*one[::-1]) for one in kinds.items())}" if pairs else ""
-
-
-def counted(number: int, kind: str) -> str:
-    """``1 index``, ``2 indexes``."""
-    return f"{number} {kind if number == 1 else _PLURALS.get(kind, f'{kind}s')}"

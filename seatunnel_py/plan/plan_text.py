@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from seatunnel_py.nouns import counted
 from seatunnel_py.plan import conversions
 from seatunnel_py.plan.left_behind import folded
 
@@ -26,9 +27,9 @@ def text(plan: dict[str, Any]) -> str:
 def _lines(plan: dict[str, Any]) -> Iterable[str]:
     pipelines = plan["pipelines"]
     vertices = sum(len(line["vertices"]) for line in pipelines)
-    shape = f"{_counted(len(pipelines), 'pipeline')}, {_counted(vertices, 'vertex', 'vertices')}"
+    shape = f"{counted(len(pipelines), 'pipeline')}, {counted(vertices, 'vertex')}"
     if plan["isolated"]:
-        shape += f", {_counted(len(plan['isolated']), 'table')} isolated"
+        shape += f", {counted(len(plan['isolated']), 'table')} isolated"
     yield f"{plan['job']} ({plan['mode'].lower()}): {shape}"
     guarantees, effects = _common(pipelines)
     if len(pipelines) > 1:
@@ -78,8 +79,8 @@ def _summary_lines(
     plan: dict[str, Any], guarantees: dict[tuple[str, str], int], effects: dict[tuple[str, str], int]
 ) -> Iterable[str]:
     summary = plan["summary"]
-    rows = "" if summary["rows_estimate"] is None else f", about {summary['rows_estimate']:,} rows"
-    yield f"{_counted(summary['tables'], 'table')}{rows}"
+    rows = "" if summary["rows_estimate"] is None else f", about {counted(summary['rows_estimate'], 'row')}"
+    yield f"{counted(summary['tables'], 'table')}{rows}"
     sinks = [sink for line in plan["pipelines"] for sink in line["sinks"]]
     becomes = Counter(sink["present"]["treatment"] for sink in sinks if "present" in sink and "problem" not in sink)
     problems = sum("problem" in part for line in plan["pipelines"] for part in (*line["vertices"], *line["sinks"]))
@@ -91,11 +92,7 @@ def _summary_lines(
         of = "all" if times == paths else f"{times} of {paths}"
         yield f"  guarantee  {of}: {guarantee}{f': {why}' if why else ''}"
     for (action, target), times in effects.items():
-        yield f"  effect     {action} {target} (for {_counted(times, 'table')})"
-
-
-def _counted(number: int, word: str, words: str = "") -> str:
-    return f"{number} {word if number == 1 else words or f'{word}s'}"
+        yield f"  effect     {action} {target} (for {counted(times, 'table')})"
 
 
 def _vertex_lines(vertex: dict[str, Any]) -> Iterable[str]:
@@ -111,7 +108,7 @@ def _vertex_lines(vertex: dict[str, Any]) -> Iterable[str]:
         for one in node.get("conversions", ()):
             yield f"    converts {one['column']}: {conversions.words(one)}, for {node['step']}"
     if "retry_rejected" in vertex:
-        times = _counted(vertex["retry_rejected"], "time")
+        times = counted(vertex["retry_rejected"], "time")
         yield f"    retry    rows that it rejects come back to it, at most {times}"
     if "splits_total" in vertex:
         shown = ", ".join(vertex["splits"][:SPLITS_SHOWN_MAX])

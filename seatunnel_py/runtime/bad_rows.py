@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from seatunnel_py.nouns import counted
 from seatunnel_py.protocol.ids import Subtask
 from seatunnel_py.runtime.tallies import Tally
 from seatunnel_py.work.unit import FailureKind, UnitFailure
@@ -28,7 +29,7 @@ def too_many(life: PipelineLife, subtask: Subtask, tally: Tally, *, ended: bool)
         return None
     return UnitFailure(
         FailureKind.FATAL,
-        f"{total.rejected} of {total.read} rows are bad, more than {limits} allows",
+        f"{total.rejected:,} of {counted(total.read, 'row')} are bad, more than {limits} allows",
         "correct the data, or raise env.error.max-rows or env.error.max-ratio; `seatunnel quarantine show` tells what "
         "was wrong with rows until the last checkpoint",
     )

@@ -10,6 +10,7 @@ reported all the same.
 from __future__ import annotations
 
 from seatunnel_py.api.capabilities import Cardinality
+from seatunnel_py.nouns import counted
 from seatunnel_py.plan.flow_graph import SqlNode, TransformNode
 from seatunnel_py.plan.pipelines import Vertex
 from seatunnel_py.runtime.tallies import Tally
@@ -23,7 +24,9 @@ def violation(vertex: Vertex, unit: Unit, result: UnitResult, tally: Tally) -> U
     if unit.split is None:
         sent = sum(one.rows for one in unit.slices)
         if result.rows != sent:
-            return _failure(unit, f"{sent} rows were sent to it, and it took {result.rows}")
+            return _failure(
+                unit, f"{counted(sent, 'row')} {'was' if sent == 1 else 'were'} sent to it, and it took {result.rows}"
+            )
     if any(_makes_others(node) for node in vertex.nodes):
         return None
     went_in = result.rows if vertex.source is None else tally.read  # with what its reader skipped, which is filtered

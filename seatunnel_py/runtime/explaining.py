@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from seatunnel_py.api.sink import Sink
 from seatunnel_py.api.source import Source
 from seatunnel_py.errors import first_line
+from seatunnel_py.nouns import counted
 from seatunnel_py.protocol import stable
 from seatunnel_py.protocol.stable import Doing, Waiting
 from seatunnel_py.runtime import back_pressure, pausing
@@ -93,7 +94,8 @@ def _outside(life: PipelineLife, at: float) -> Iterator[str]:
         commits = life.coordinator.shared.commits
         for scope in sorted(commits.held):
             why = f": {first_line(life.failure.message)}" if life.failure is not None else ""
-            yield f"the commit of {scope} has failed {life.tries[scope]} times and waits for its next try{why}"
+            times = counted(life.tries[scope], "time")
+            yield f"the commit of {scope} has failed {times} and waits for its next try{why}"
 
 
 def _pauses(runs: list[SubtaskRun]) -> Iterator[str]:

@@ -31,6 +31,7 @@ from urllib.parse import unquote, urlsplit
 from seatunnel_py.api.private_files import make_private
 from seatunnel_py.config.env import EnvOptions
 from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.nouns import counted
 from seatunnel_py.runtime.chains import JobIdentity
 from seatunnel_py.runtime.local_storage import LocalStorage
 from seatunnel_py.runtime.receipt import TableReceipt
@@ -173,7 +174,9 @@ def notes(job_id: str, tables: Iterable[TableReceipt]) -> Iterator[str]:
     for table in tables:
         if table.rows_rejected:
             owner = _REPLAY.sub("", job_id)
-            yield f"{table.rows_rejected} bad rows of {table.table} were set aside: `seatunnel quarantine show {owner}`"
+            were = "was" if table.rows_rejected == 1 else "were"
+            bad = counted(table.rows_rejected, "bad row")
+            yield f"{bad} of {table.table} {were} set aside: `seatunnel quarantine show {owner}`"
 
 
 def sweep(location: Path, lineage: str) -> None:

@@ -27,6 +27,7 @@ from seatunnel_py.api.batch import (
 from seatunnel_py.api.sink import Reached, WriteContext, Writer
 from seatunnel_py.api.source import Reader, Split
 from seatunnel_py.errors import BadRows, FatalError
+from seatunnel_py.nouns import counted
 from seatunnel_py.work import crash_points
 from seatunnel_py.work.balance import Balance
 from seatunnel_py.work.chain import Chain, ChainChannel, ChainSink, ChainSource, ChainTransform
@@ -376,4 +377,4 @@ def refusal(rejected: Rejected, step: str) -> BadRows:
     """Refused rows as the failure that they are until somebody sets them aside."""
     shown = "; ".join(rejected.reasons[:REASONS_SHOWN_MAX])
     more = ", …" if len(rejected.reasons) > REASONS_SHOWN_MAX else ""
-    return BadRows(f"{step} refused {rejected.data.num_rows} rows of {rejected.table}: {shown}{more}")
+    return BadRows(f"{step} refused {counted(rejected.data.num_rows, 'row')} of {rejected.table}: {shown}{more}")

@@ -25,6 +25,7 @@ from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.sink import Piece
 from seatunnel_py.api.types import to_arrow
 from seatunnel_py.errors import BadRows, FatalError
+from seatunnel_py.nouns import counted
 from seatunnel_py.work.failing_code import MEND
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Given:
                 continue
             count = _nulls(batch, at)
             if count:
-                found = f"{count} null{'s' if count > 1 else ''} of {batch.table} in {column.name}"
+                found = f"{counted(count, 'null')} of {batch.table} in {column.name}"
                 raise BadRows(
                     f"{self._who} gives {found}, which is declared NOT NULL",
                     "declare that the column may be null, or correct the data",

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from seatunnel_py.api.batch import Batch, Rejected
 from seatunnel_py.errors import BadRows
+from seatunnel_py.nouns import counted
 from seatunnel_py.work import quarantine
 from seatunnel_py.work.bisect import Fault
 from seatunnel_py.work.careful import VALUE_ERRORS
@@ -91,10 +92,10 @@ class Retrying(Flow):
 
     def _give_up(self, bound: ChainTransform, batch: Batch, reasons: Sequence[str], numbers: Sequence[int]) -> None:
         """These have had their attempts. A replay begins to count anew."""
-        texts = [f"{reason} (rejected {self._retry.times + 1} times)" for reason in reasons]
+        texts = [f"{reason} (rejected {counted(self._retry.times + 1, 'time')})" for reason in reasons]
         if self.chain.errors is None:
             self.step = bound.step
-            raise BadRows(f"{bound.step} refused {batch.rows} rows of {batch.table}: {texts[0]}")
+            raise BadRows(f"{bound.step} refused {counted(batch.rows, 'row')} of {batch.table}: {texts[0]}")
         metadata = {name: values for name, values in batch.metadata.items() if name != ATTEMPT}
         faults = [Fault(bound.step, text) for text in texts]
         self.balance.rejected(bound.step, bound.table, batch.rows)

@@ -26,6 +26,7 @@ from seatunnel_py.api import (
     failpoint,
     shown_rows,
 )
+from seatunnel_py.nouns import counted
 
 BEFORE = failpoint("assert.commit.before", "Rows of a commit are not counted.")
 AFTER = failpoint("assert.commit.after", "Rows of a commit are counted; the coordinator has not heard.")
@@ -147,4 +148,5 @@ def _check_count(count: int, what: str, rules: Sequence[RowRule], wanted: RowRul
     for rule in rules:
         least = rule.rule_type is RowRuleType.MIN_ROW
         if rule.rule_type is wanted and (count < rule.rule_value if least else count > rule.rule_value):
-            raise FatalError(f"Assert: {what}: {count} rows fail rule {rule.rule_type.value} {rule.rule_value:g}")
+            fail = f"{counted(count, 'row')} {'fails' if count == 1 else 'fail'}"
+            raise FatalError(f"Assert: {what}: {fail} rule {rule.rule_type.value} {rule.rule_value:g}")

@@ -13,6 +13,7 @@ from seatunnel_connectors.files.directory_mark import DirectoryMark, Owner
 from seatunnel_connectors.files.names import UnitNames
 from seatunnel_connectors.files.writer import WritePlan
 from seatunnel_py.api import CommitContext
+from seatunnel_py.nouns import counted
 
 
 def sweep(plan: WritePlan, mark: DirectoryMark, context: CommitContext) -> list[str]:
@@ -30,12 +31,12 @@ def sweep(plan: WritePlan, mark: DirectoryMark, context: CommitContext) -> list[
     removed = sum(_remove(plan, lineage, scope) for lineage, scope in scopes)
     for one in mine:
         one.remove()
-    said = [f"removed {removed} staged file{'' if removed == 1 else 's'} of earlier runs"] if removed else []
+    said = [f"removed {counted(removed, 'staged file')} of earlier runs"] if removed else []
     names = {scope[:6] for _, scope in scopes}
     visible = [one for one in _names(plan) if any(name in one for name in names)]
     if visible and context.setup.get("action") != "drop":
         said.append(
-            f"{len(visible)} file{'' if len(visible) == 1 else 's'} of earlier runs of this job, {visible[0]} among "
+            f"{counted(len(visible), 'file')} of earlier runs of this job, {visible[0]} among "
             f"them, are visible in {plan.root} and stay: if their rows must not be there twice, stop this run, delete "
             f"them ({' '.join(f'rm {plan.root}/*{name}*' for name in sorted(names))}), and begin with --fresh again"
         )

@@ -7,6 +7,7 @@ commit may come again.
 from __future__ import annotations
 
 from seatunnel_py.api import FatalError, NoWayOn
+from seatunnel_py.nouns import counted
 
 
 def begin_anew(shown: str, empty: str, *, visible: bool) -> str:
@@ -62,7 +63,7 @@ def renamed(shown: str, name: str) -> FatalError:
 
 def removed(what: dict[str, int]) -> list[str]:
     """What ``--fresh`` has removed, as one sentence; none where there was nothing."""
-    found = [f"{count} {name}{'' if count == 1 else 's'}" for name, count in what.items() if count]
+    found = [counted(count, name) for name, count in what.items() if count]
     return [f"removed {', '.join(found)} of earlier runs"] if found else []
 
 

@@ -29,6 +29,7 @@ from seatunnel_connectors.kafka.transactions import (
     transactional_id,
 )
 from seatunnel_py.api import CommitContext, Committer, FatalError, NoWayOn, Piece, RetriableError, TablePath
+from seatunnel_py.nouns import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class KafkaCommitter(Committer):
         cluster is ended by ``begin``."""
         mine = place_of(context, self.table)
         removed = sum(place.delete_counted() for place in mine.of_other_lineages())
-        said = [f"removed {removed} staged file{'' if removed == 1 else 's'} of earlier runs"] if removed else []
+        said = [f"removed {counted(removed, 'staged file')} of earlier runs"] if removed else []
         if partitions_of(self.what, self.cluster, self.ledger_topic):
             with closing(self._ledger(context)) as ledger:
                 rows = sum(other.rows for other in ledger.look().others)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from seatunnel_py.cli.timeline_view import timeline_text
+from seatunnel_py.nouns import counted
 from seatunnel_py.runtime.job_changes import ChangesRefused, changes, refuse
 from seatunnel_py.runtime.timeline import Failure, Timeline
 
@@ -105,3 +107,18 @@ def test_one_is_no_plural() -> None:
         timeline._book(Failure("", 1, "x"), "t", what)
     _, counts, *_ = timeline_text(timeline)
     assert counts == "  t: 1 driver lost, 1 failed attempt, 1 end, 1 restart"
+
+
+def test_a_number_has_its_noun() -> None:
+    assert [counted(number, "row") for number in (0, 1, 2, 12_300)] == ["0 rows", "1 row", "2 rows", "12,300 rows"]
+    assert [counted(2, word) for word in ("index", "identity", "vertex")] == ["2 indexes", "2 identities", "2 vertices"]
+
+
+def test_plurals_are_made_in_one_place() -> None:
+    """Plan, receipt, `jobs show` and the messages of connectors had each a function of their own."""
+    root = Path(__file__).parents[3]
+    files = [path for part in ("seatunnel_py", "connectors", "plugins") for path in (root / part).rglob("*.py")]
+    by_hand = [
+        str(path) for path in files if re.search(r"""\belse ['"]s['"]|def _?counted\(number""", path.read_text())
+    ]
+    assert by_hand == [str(root / "seatunnel_py/nouns.py")]

@@ -250,7 +250,7 @@ def test_what_a_reader_cannot_decode_fails_a_unit_that_allows_nothing(tmp_path: 
     result = run_unit(unit(source), replace(careful(source, tmp_path, Lines(str(tmp_path / "out"))), errors=None))
 
     assert result.failure is not None
-    assert "numbers refused 1 rows of numbers: not a document" in result.failure.message
+    assert "numbers refused 1 row of numbers: not a document" in result.failure.message
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from seatunnel_connectors.jdbc.postgres.plan import Load
 from seatunnel_connectors.jdbc.postgres.session import Statements, quote
 from seatunnel_connectors.jdbc.recorded import of_job
 from seatunnel_py.api import CommitContext
+from seatunnel_py.nouns import counted
 
 LOCK_SECONDS = 10  # for the lock of a table that a writer is just filling: its transaction ends soon
 
@@ -33,8 +34,7 @@ def sweep(db: Statements, load: Load, books: Books, context: CommitContext) -> l
     visible = sum(known.get(token, 0) + not_counted.get(token, 0) for token in tokens if token not in shadows)
     if visible and not load.fresh and not (load.key and load.upsert):
         empty = f"TRUNCATE TABLE {quote(load.schema, load.table)}"
-        rows = f"{visible} row{'' if visible == 1 else 's'}"
-        said.append(conservation.still_visible(load.shown, rows, empty))
+        said.append(conservation.still_visible(load.shown, counted(visible, "row"), empty))
     return said
 
 

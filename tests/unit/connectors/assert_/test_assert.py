@@ -232,7 +232,7 @@ def test_rows_of_earlier_commits_count_and_a_repeated_commit_counts_once(tmp_pat
     commit(made, piece, checkpoint=1, final=False, staging=staging)
     commit(made, piece, checkpoint=2, staging=staging)
 
-    with pytest.raises(FatalError, match="1 rows fail rule MIN_ROW 2"):
+    with pytest.raises(FatalError, match="1 row fails rule MIN_ROW 2"):
         commit(made, piece, checkpoint=1, staging=staging)
     with pytest.raises(FatalError, match="3 rows fail rule MAX_ROW 2"):
         commit(made, piece, checkpoint=3, staging=staging)
