@@ -15,6 +15,7 @@ from e2e.damage.cases import Verdict, case, restored
 from e2e.damage.recipes import LOCAL
 from e2e.damage.scenarios import Scenario, scenario
 from seatunnel_py import app
+from seatunnel_py.errors import JobFileError, Problem, SeaTunnelError
 
 CHAINS = (("worker.stage.after@4",), ("driver.record.durable", "driver.commit.before"))
 CASES = 40
@@ -36,7 +37,7 @@ def fan_out(tmp_path_factory: pytest.TempPathFactory, lane: Lane) -> Scenario:
 
 
 def test_damaged_homes_are_refused_or_restored_exactly(fan_out: Scenario) -> None:
-    """Bar 3 in short: no row lost or there twice, no traceback."""
+    """Bar 3 in short: no row lost or there twice, no traceback; a refusal names what is damaged, with exit code 1."""
     outcomes = [case(fan_out, seed) for seed in range(CASES)]
 
     assert [one for one in outcomes if one.verdict not in (Verdict.REFUSED, Verdict.EXACT)] == []
@@ -81,6 +82,24 @@ def test_the_campaign_sees_a_loss_a_duplicate_and_a_traceback(
     fan_out.put_back(fan_out.kept[0])
 
     assert restored(fan_out, fan_out.kept[0])[0] is verdict
+
+
+@pytest.mark.parametrize(
+    ("error", "verdict"),
+    [
+        (SeaTunnelError("something is damaged", "give it back"), Verdict.UNNAMED),
+        (JobFileError((Problem("no such option"),)), Verdict.EXIT_CODE),
+    ],
+)
+def test_the_campaign_sees_a_refusal_without_a_name_and_a_wrong_exit_code(
+    fan_out: Scenario, monkeypatch: pytest.MonkeyPatch, error: SeaTunnelError, verdict: Verdict
+) -> None:
+    def refuse(*_: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(app, "run", refuse)
+
+    assert case(fan_out, 0).verdict == verdict
 
 
 def put_back(fan_out: Scenario, chain: int) -> Path:
@@ -139,4 +158,6 @@ def test_p4_f1_checkpoints_of_another_job(fan_out: Scenario, folder: str) -> Non
     shutil.rmtree(place)
     shutil.copytree(fan_out.kept[1].home / place.relative_to(fan_out.place.home), place)
 
-    assert re.search("is of another job|is wrong|is of a driver|is lost|has lost the journal", refused(fan_out, 0))
+    assert re.search(
+        "is of another job|is wrong|whose claim is missing|is lost|has lost the journal", refused(fan_out, 0)
+    )

@@ -166,10 +166,11 @@ class _Run:
     def _authority(self, pipelines: Sequence[Pipeline]) -> Authority:
         """The next incarnation; of a job that begins with a savepoint, from there."""
         plan = self.place.read(PLAN)
-        if seen := Seen.of(plan):
-            seen.require(self.store, self._where)
+        file = f"{self.place.path / PLAN}.json"
+        if seen := Seen.of(plan, file):
+            seen.require(self.store, self._where, file)
         elif plan is None and self.shared is None:
-            require_no_records(self.store, f"{self.place.path / PLAN}.json")
+            require_no_records(self.store, file)
         began_with = self.asked.get("savepoint")
         if began_with and not self.store.read().claims:
             with self._savepoints.holding(began_with) as (shelf, name):

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import io
+import json
 import random
 import signal
 import traceback
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from e2e.crash_sweep.judge import content
+from e2e.damage.naming import names
 from e2e.damage.scenarios import Kept, Scenario
 from e2e.damage.stores import JOB
 from e2e.damage.things import damage
 from seatunnel_py import app
-from seatunnel_py.errors import ExitCode, SeaTunnelError
+from seatunnel_py.cli.run import performed
+from seatunnel_py.errors import ExitCode
 from seatunnel_py.runtime.home import Home
+from seatunnel_py.runtime.receipt import Receipt
 from seatunnel_py.work.unit import FailureKind
 
 SECONDS_MAX = 300  # a second on an idle machine
@@ -28,6 +34,8 @@ class Verdict(StrEnum):
     EXACT = "exact"
     LOST = "lost"
     DOUBLED = "doubled"
+    UNNAMED = "unnamed"
+    EXIT_CODE = "exit code"
     TRACEBACK = "traceback"
 
 
@@ -51,16 +59,20 @@ def case(scenario: Scenario, seed: int) -> Outcome:
     done = damage(chance, kept.things, scenario.others(kept))
     scenario.write(kept.things, done.things)
     verdict, said = restored(scenario, kept)
-    return Outcome(scenario.name, seed, " > ".join(kept.chain), done.what, done.kind, verdict.value, said[-600:])
+    if verdict is Verdict.REFUSED and not names(said, scenario, done.touched(kept.things)):
+        verdict = Verdict.UNNAMED
+    return Outcome(scenario.name, seed, " > ".join(kept.chain), done.what, done.kind, verdict.value, said[-1200:])
 
 
 def restored(scenario: Scenario, kept: Kept) -> tuple[Verdict, str]:
     """What became of it, and what was said."""
     try:
         with _at_most(SECONDS_MAX):
-            said = _restore(scenario)
+            code, said = _restore(scenario)
     except Exception:  # noqa: BLE001 - a traceback is what is looked for
         return Verdict.TRACEBACK, traceback.format_exc()[-900:]
+    if code != (ExitCode.FAILED if said else ExitCode.SUCCESS):
+        return Verdict.EXIT_CODE, f"{code}: {said}"
     wanted = Counter(scenario.damaged.recipe.wanted())
     surplus, missing = [], []
     for target, before in zip(scenario.damaged.recipe.targets, kept.rows, strict=True):
@@ -74,24 +86,33 @@ def restored(scenario: Scenario, kept: Kept) -> tuple[Verdict, str]:
     return (Verdict.REFUSED, said) if said else (Verdict.EXACT, "")
 
 
-def _restore(scenario: Scenario) -> str:
-    """Why it was refused; nothing where it has ended well. Raises what no plan foresees."""
+def _restore(scenario: Scenario) -> tuple[int, str]:
+    """The exit code of the command, and all that it said of why it was refused; nothing where it has ended well. Raises
+    what no plan foresees."""
     home = Home(scenario.place.home / ".seatunnel")
     options = app.RunOptions({}, JOB, restore=app.LATEST, local=True)
-    try:
-        receipt = app.run(scenario.place.home / "job.conf", options, home, lambda _: None, lambda _: None)
-    except app.NothingToDo:
-        return ""
-    except SeaTunnelError as refused:
-        return refused.message or "refused without a word"
-    if receipt.exit_code == ExitCode.SUCCESS:
-        return ""
-    causes = [table.cause for table in receipt.tables if table.cause is not None]
-    for cause in causes:
-        if cause.kind is FailureKind.UNEXPECTED:
-            raise AssertionError(f"{cause.message}: {cause.trace[-600:]}")
-    assert causes, f"it failed without a cause: {Counter(table.state for table in receipt.tables)}"
-    return causes[0].message
+
+    def run(listen: Any, arm: Any) -> Receipt:
+        receipt = app.run(scenario.place.home / "job.conf", options, home, listen, arm)
+        for cause in (table.cause for table in receipt.tables):
+            if cause is not None and cause.kind is FailureKind.UNEXPECTED:
+                raise AssertionError(f"{cause.message}: {cause.trace[-600:]}")
+        return receipt
+
+    with redirect_stdout(io.StringIO()) as out:
+        code = performed(home, run, lambda _: "", as_json=True)
+    told = json.loads(out.getvalue())
+    return code, "" if told["state"] == "SUCCESS" else "\n".join(_sentences(told))
+
+
+def _sentences(told: dict[str, Any]) -> Iterator[str]:
+    """Whatever a refusal says, to people too."""
+    targets = [into for table in told.get("tables", ()) for into in table["targets"]]
+    causes = [one["cause"] for one in (*told.get("tables", ()), *targets) if one["cause"]]
+    for one in (told, *told.get("problems", ()), *causes):
+        yield from filter(None, (one.get("message"), one.get("remedy")))
+    yield from told.get("changes", ())
+    assert causes or "tables" not in told, f"it failed without a cause: {told}"
 
 
 @contextmanager

@@ -35,6 +35,10 @@ class Damage:
     kind: str
     things: Things
 
+    def touched(self, before: Things) -> list[str]:
+        """The names under which something else is there than before."""
+        return sorted(name for name in {*before, *self.things} if before.get(name) != self.things.get(name))
+
 
 Kind = Callable[[random.Random, Things, Others], Damage | None]
 

@@ -12,12 +12,14 @@ import ctypes
 import linecache
 import threading
 import time
+from functools import cache
 
 M_ARENA_MAX = -8  # malloc.h
 ARENAS = 2
 TRIM_SECONDS = 60.0
 
 
+@cache
 def keep_small() -> None:
     """From now on threads share ``ARENAS`` of them, and what is free goes back now and then. Other C libraries have
     neither arenas nor these calls."""

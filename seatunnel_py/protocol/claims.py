@@ -99,7 +99,8 @@ def newest(
     top = max(known, key=lambda claim: claim.incarnation, default=None)
     owner = 0 if top is None else top.incarnation
     if unclaimed := [one for one in every if one.incarnation > owner]:
-        return RestoreRefused(f"checkpoint {unclaimed[0].checkpoint} is of a driver whose claim is missing")
+        one = unclaimed[0]
+        return RestoreRefused(f"checkpoint {one.checkpoint} is of driver {one.incarnation}, whose claim is missing")
     chain = on_chain(known, every)
     last = chain[-1] if chain else None
     if isinstance(last, DamagedRecord):

@@ -30,7 +30,7 @@ from seatunnel_py.protocol.claims import Claim, DamagedRecord, Stored
 from seatunnel_py.protocol.items import Plain
 from seatunnel_py.protocol.record_format import RecordRefused, decode, encode, encode_plan
 from seatunnel_py.protocol.records import CheckpointRecord
-from seatunnel_py.runtime.sealed import Bond, Damaged, bond_of, is_old_lineage, is_sealed, sealed, unsealed
+from seatunnel_py.runtime.sealed import Bond, Damaged, OtherJob, bond_of, is_old_lineage, is_sealed, sealed, unsealed
 
 _MAGIC = b"STREC\x00\x00\x01"
 _COUNT = struct.Struct("<I")
@@ -80,7 +80,7 @@ class CheckpointStore:
                 continue  # another driver has finished the job, and removes its store
             found, young = self._lineage(f"incarnations/{name}", data, young), young or is_sealed(data)
             if lineage not in ("", found):
-                raise self._damaged(f"incarnations/{name}", Damaged("it is of another job"))
+                raise self._damaged(f"incarnations/{name}", self._other_job(owner, "it is of another job"))
             owner, lineage = int(name), found
         return owner, lineage
 
@@ -100,15 +100,16 @@ class CheckpointStore:
             for pipeline, claim in self._claims(name).items():
                 claims.setdefault(pipeline, []).append(claim)
         owner, lineage = self.owner()
-        if unknown := [name for number, name in sorted(drivers) if number > owner]:
-            where = self.storage.describe(unknown[0])
-            raise StoreError(f"{where} is there, but the incarnation of its driver is lost", WAYS_ON)
+        if unknown := [(name, number) for number, name in sorted(drivers) if number > owner]:
+            name, number = unknown[0]
+            lost = self.storage.describe(_incarnation(number))
+            raise StoreError(f"{self.storage.describe(name)} is there, but {lost}, of its driver, is lost", WAYS_ON)
         frozen = {name: tuple(one) for name, one in claims.items()}
         return Contents(lineage, owner, frozen, {name: tuple(one) for name, one in records.items()})
 
     def take(self, incarnation: int, lineage: str) -> bool:
         """Take this incarnation, the next one; false where somebody else was faster."""
-        name = f"incarnations/{incarnation:08}"
+        name = _incarnation(incarnation)
         return self.storage.create(name, sealed(name, lineage.encode(), lineage))
 
     def claim(self, incarnation: int, claims: Mapping[str, Claim]) -> None:
@@ -196,7 +197,14 @@ class CheckpointStore:
     def _body(self, name: str, data: bytes, incarnation: int) -> bytes:
         """What was written there, by this driver. Raises Damaged."""
         bond = self._bond(incarnation)
-        return data if bond.old and not is_sealed(data) else unsealed(name, data, bond.lineage)
+        try:
+            return data if bond.old and not is_sealed(data) else unsealed(name, data, bond.lineage)
+        except OtherJob as error:
+            raise self._other_job(incarnation, str(error)) from error
+
+    def _other_job(self, incarnation: int, found: str) -> Damaged:
+        """Nobody can tell which of the two is the wrong one."""
+        return Damaged(f"{found}, or {self.storage.describe(_incarnation(incarnation))} is")
 
     def _bond(self, incarnation: int) -> Bond:
         """What an incarnation says is never changed."""
@@ -207,6 +215,10 @@ class CheckpointStore:
 
     def _damaged(self, name: str, error: Exception) -> StoreError:
         return StoreError(f"{self.storage.describe(name)} is damaged: {error}", WAYS_ON)
+
+
+def _incarnation(number: int) -> str:
+    return f"incarnations/{number:08}"
 
 
 def _framed(data: bytes, incarnation: int) -> Iterable[tuple[str, Stored]]:

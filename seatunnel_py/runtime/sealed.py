@@ -31,6 +31,10 @@ class Damaged(ValueError):
     """What is stored is not what was written under its name."""
 
 
+class OtherJob(Damaged):
+    """It is whole, and not of the lineage that is wanted: either may be the one that is wrong."""
+
+
 def sealed(name: str, body: bytes, lineage: str = "") -> bytes:
     """``body`` under its name, with its checksum in front; of this lineage, where it is one driver's."""
     return b"%s %s\n%s" % (_MAGIC, _head(name.encode(), lineage.encode(), body), body)
@@ -55,7 +59,7 @@ def unsealed(name: str, data: bytes, lineage: str = "") -> bytes:
     of_job = words[3] if len(words) == 6 else b""
     if head == b"%s %s" % (_MAGIC, _head(name.encode(), of_job, body)):
         if lineage and of_job != lineage.encode():
-            raise Damaged("it is of another job" if of_job else "it does not say of which job it is")
+            raise OtherJob("it is of another job" if of_job else "it does not say of which job it is")
         return body
     if words[2] != name.encode() and head == b"%s %s" % (_MAGIC, _head(words[2], of_job, body)):
         raise Damaged(f"it holds what belongs under {words[2].decode(errors='replace')}")

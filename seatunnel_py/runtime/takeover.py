@@ -42,23 +42,24 @@ class Seen:
     where: str = ""
 
     @classmethod
-    def of(cls, plan: Mapping[str, Any] | None) -> Seen | None:
-        """As it stands beside a plan; None where the job has not run here, or an older version has run it."""
+    def of(cls, plan: Mapping[str, Any] | None, file: str) -> Seen | None:
+        """As it stands beside a plan, in ``file``; None where the job has not run here, or an older version ran it."""
         found = (plan or {}).get(SEEN)
         if not found:
             return None
         try:
             return cls(str(found["lineage"]), int(found["driver"]), str(found["where"]))
         except (KeyError, TypeError, ValueError) as error:
-            raise NotRestored(f"plan.json does not say which store the job had: {worded(error)}", WAYS_ON) from error
+            raise NotRestored(f"{file} does not say which store the job had: {worded(error)}", WAYS_ON) from error
 
-    def require(self, store: CheckpointStore, where: str) -> None:
+    def require(self, store: CheckpointStore, where: str, file: str) -> None:
         """Raises NotRestored where the store knows less, or is another job's. One that another machine has begun anew
-        looks the same: a person has to say so."""
+        looks the same: a person has to say so. ``file`` is where this stands: it may be the one that is wrong."""
         owner, lineage = store.owner()
         if lineage not in ("", self.lineage):
             raise NotRestored(
-                f"{where} is of another job: its lineage is {lineage}, and that of the job here is {self.lineage}",
+                f"{where} is of another job: its lineage is {lineage}, and that of the job here is {self.lineage}, as "
+                f"{file} says",
                 "give the store back that the job had, or checkpoint.location its old value; where the job was begun "
                 "anew with --fresh on another machine, remove SEATUNNEL_HOME/jobs/ID here, and go on",
             )
@@ -68,8 +69,8 @@ class Seen:
         knows = f"only driver {owner}" if owner else "nothing"
         moved = "" if self.where == where else f"; that one was {self.where}"
         raise NotRestored(
-            f"{where} knows {knows} of the job, of which driver {self.driver} has run here: it is not the store that "
-            f"the job had, or has lost something{moved}; going on would read rows again that have arrived",
+            f"{where} knows {knows} of the job, of which driver {self.driver} has run here, as {file} says: it is not "
+            f"the store that the job had, or has lost something{moved}; going on would read rows again that arrived",
             f"give the store back, whole, or checkpoint.location its old value; or {BEGIN_ANEW}",
         )
 
@@ -141,8 +142,8 @@ def take_over(store: CheckpointStore, pipelines: Iterable[str]) -> Authority:
                 waiting += apart[pipeline].values()
     if problems:
         raise NotRestored(
-            f"the job cannot go on from its checkpoints in {store.storage.describe('records')}:\n  "
-            + "\n  ".join(problems),
+            f"the job cannot go on from its checkpoints in {store.storage.describe('records')} and the claims of its "
+            f"drivers in {store.storage.describe('claims')}:\n  " + "\n  ".join(problems),
             WAYS_ON,
         )
     for pipeline, others in apart.items():

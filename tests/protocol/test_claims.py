@@ -105,8 +105,8 @@ def test_a_damaged_record_further_back_is_no_hindrance() -> None:
         # checkpoint 0 is a record as well
         ((Claim(1), Claim(2, 0, 1, 1001)), (), 0, "checkpoint 0 was completed, but the store does not show it"),
         # records without their claims
-        ((), RECORDS[:1], 0, "checkpoint 1 is of a driver whose claim is missing"),
-        (CLAIMS[:3], RECORDS, 0, "checkpoint 3001 is of a driver whose claim is missing"),
+        ((), RECORDS[:1], 0, "checkpoint 1 is of driver 1, whose claim is missing"),
+        (CLAIMS[:3], RECORDS, 0, "checkpoint 3001 is of driver 4, whose claim is missing"),
         (CLAIMS[1:2], RECORDS[:1], 0, "checkpoint 2 was completed, but the store does not show it"),
     ],
 )

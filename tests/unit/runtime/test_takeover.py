@@ -230,18 +230,19 @@ def test_a_store_that_knows_less_than_the_machine_is_not_gone_on_from(tmp_path: 
     """Emptied, an older copy, or another place: what has arrived would be read again. Begun anew elsewhere: a
     person has to say so, for the store of another job looks the same."""
     store, first = driver(tmp_path / "one")
-    seen = Seen.of({SEEN: {"lineage": first.lineage, "driver": 2, "where": "one"}})
+    seen = Seen.of({SEEN: {"lineage": first.lineage, "driver": 2, "where": "one"}}, "plan.json")
     assert seen is not None
 
     with pytest.raises(NotRestored, match=r"two knows nothing of the job, .* that one was one"):
-        seen.require(CheckpointStore(LocalStorage(tmp_path / "two")), "two")
+        seen.require(CheckpointStore(LocalStorage(tmp_path / "two")), "two", "plan.json")
     with pytest.raises(NotRestored, match=r"one knows only driver 1 of the job, of which driver 2 has run here"):
-        seen.require(store, "one")
+        seen.require(store, "one", "plan.json")
     driver(tmp_path / "one")
-    seen.require(store, "one")
+    seen.require(store, "one", "plan.json")
     with pytest.raises(
-        NotRestored, match=r"one is of another job: its lineage is .*, and that of the job here is"
+        NotRestored,
+        match=r"one is of another job: its lineage is .*, and that of the job here is .*, as plan.json says",
     ) as it:
-        seen.require(driver(tmp_path / "anew")[0], "one")
+        seen.require(driver(tmp_path / "anew")[0], "one", "plan.json")
     assert "begun anew with --fresh on another machine" in (it.value.remedy or "")
-    assert Seen.of(None) is None and Seen.of({"steps": {}}) is None, "not begun here, or by an older version"
+    assert Seen.of(None, "") is None and Seen.of({"steps": {}}, "") is None, "not begun here, or by an older version"
