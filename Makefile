@@ -30,7 +30,8 @@ demo: $(STAMP) ## synchronise a small shop database; needs no server
 	@echo "  $(BIN)/seatunnel plan configs/demo/shop.conf -i dir=demo     what a run would do, and why"
 	@echo "  $(BIN)/seatunnel preview configs/demo/shop.conf -i dir=demo  the first rows behind every step"
 	@echo "  $(BIN)/seatunnel jobs list                                   what ran here"
-	@echo "  ls demo/parquet; configs/; docs/guide.md                     the result, more jobs, the guide"
+	@echo "  ls demo/parquet                                              the result"
+	@echo "  configs/ and docs/guide.md                                   more jobs, the guide"
 
 servers: $(STAMP) ## install the programs that the tests start: databases, Kafka, a model checker (as root)
 	@$(BIN)/python -m tests.servers.install postgres mariadb kafka spin

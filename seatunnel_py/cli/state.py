@@ -67,7 +67,7 @@ def _tell_newest(record: dict[str, Any]) -> None:
         for line in and_more(len(vertex["at"]), SPLITS_SHOWN_MAX):
             say(f"      {line}")
     for commit in record.get("uncommitted", ()):
-        say(f"    not committed yet: {commit['scope']}, checkpoint {commit['checkpoint']}")
+        say(f"    still to commit when it was taken: {commit['scope']}, checkpoint {commit['checkpoint']}")
 
 
 # ---------------------------------------------------------------- diff

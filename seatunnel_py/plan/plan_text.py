@@ -119,7 +119,7 @@ def _vertex_lines(vertex: dict[str, Any]) -> Iterable[str]:
 
 
 def _sink_lines(sink: dict[str, Any], common: dict[tuple[str, str], int]) -> Iterable[str]:
-    there = f": {sink['present']['text']}" if "present" in sink else ""
+    there = f": {sink['present']['text']}" if "present" in sink and "problem" not in sink else ""  # the problem says it
     yield f"  into       {sink['target']}{there}"
     for effect in sink["effects"]:
         if (effect["action"], effect["target"]) in common:

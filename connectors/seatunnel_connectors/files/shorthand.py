@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from urllib.parse import unquote, urlsplit
 
 from seatunnel_connectors.files.formats.registry import reader_class
@@ -27,6 +27,8 @@ def reading(end: Shorthand) -> Mapping[str, Plain] | None:
     known = [_SUFFIXES[suffix[1:].lower()] for suffix in PurePath(path).suffixes if suffix[1:].lower() in _SUFFIXES]
     chosen = _format(end.format) or next(iter(known), None)
     if chosen is None:
+        if not Path(path).exists():
+            raise ValueError(f"there is no file and no directory {path!r}")
         raise ValueError("the format of these files is not known from their name; say it with --format")
     if reader_class(chosen).needs_schema:
         raise ValueError(f"files of {chosen.value} need a schema, which only a job file can give")

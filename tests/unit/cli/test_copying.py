@@ -136,7 +136,7 @@ def test_a_topic_has_an_address(tmp_path: Path) -> None:
     [
         ("foo:bar", "out", "no source understands the address 'foo:bar'"),
         ("sqlite:a.db", "foo:", "no sink understands the address 'foo:'"),
-        ("data.bin", "out", "the format of these files is not known"),
+        ("data.bin", "out", "there is no file and no directory .data.bin."),
         ("data.json", "out", "need a schema"),
         ("kafka://broker", "out", "names a broker and a topic"),
         ("jdbc:oracl://x", "out", "the JDBC scheme 'oracl' is not known"),
@@ -145,6 +145,15 @@ def test_a_topic_has_an_address(tmp_path: Path) -> None:
 def test_what_is_not_understood_is_said(source: str, target: str, said: str) -> None:
     with pytest.raises(SeaTunnelError, match=said):
         job_file(Copy(source, target))
+
+
+def test_a_path_that_is_not_there_is_no_unknown_format(tmp_path: Path) -> None:
+    """A misspelt path was said to need --format."""
+    (tmp_path / "there").mkdir()
+    with pytest.raises(SeaTunnelError, match="there is no file and no directory"):
+        job_file(Copy(f"{tmp_path}/thre", "sqlite:x.db"))
+    with pytest.raises(SeaTunnelError, match="say it with --format"):
+        job_file(Copy(f"{tmp_path}/there", "sqlite:x.db"))
 
 
 def test_it_can_be_printed_or_written_instead_of_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
