@@ -115,9 +115,9 @@ def show(job_id: str, where: Where, last: int | None, *, as_json: bool) -> int:
         say(f"only what this machine knows: {job.away}")
     for line in (*_arrived(receipt or counters), *_stands(job, standing, silence), *timeline_text(failures)):
         say(line)
-    if job.place.events.exists():
-        say(f"events: {job.place.events}")
-        say(f"log: {job.place.log}")
+    for what, path in (("events", job.place.events), ("log", job.place.log)):
+        if path.exists():  # without Spark there is no log
+            say(f"{what}: {path}")
     return ExitCode.SUCCESS
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from seatunnel_connectors.jdbc.postgres import ledger
 from seatunnel_py import app
 from seatunnel_py.cli.copying import Copy, job_file
 from seatunnel_py.errors import PlanError
@@ -48,6 +51,24 @@ def test_each_table_arrives_in_its_schema(pg: PostgresPlace, address: str, tmp_p
 
         assert rows("a.same") == [(1, "a"), (2, "a")] and rows("b.same") == [(2, "b")]
         assert rows("public.orders") == [(1,)] and rows('"Sales Ops"."Région 2024"') == [(7,)]
+
+
+def test_two_tables_that_make_one_schema_at_a_time_do_not_collide(
+    pg: PostgresPlace, address: str, tmp_path: Path
+) -> None:
+    """One of them failed, for a duplicate key in PostgreSQL's own catalog."""
+    target = f"{pg.db.info.dbname}_made"
+    pg.db.execute(f"CREATE DATABASE {target}".encode())
+    job = written(tmp_path, Copy(address, address.replace(pg.db.info.dbname, target), tables=("a.same",)))
+    with psycopg.connect(**pg.db.info.get_parameters() | {"dbname": target}) as other, ThreadPoolExecutor(1) as pool:
+        other.execute(ledger.create_schema("a").encode())
+        running = pool.submit(run, tmp_path, job)
+        while not running.done() and pg.db.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is None:
+            time.sleep(0.05)
+        other.commit()
+        receipt = running.result()
+        assert receipt.exit_code == 0, [table.cause for table in receipt.tables]
+        assert other.execute("SELECT v FROM a.same").fetchall() == [("a",), ("a",)]
 
 
 def test_a_target_without_schemas_refuses_and_says_how(address: str, tmp_path: Path) -> None:

@@ -22,12 +22,16 @@ from seatunnel_py.api import CommitContext, WriteContext
 LEDGER = "seatunnel_ledger"
 PIECES = "seatunnel_piece"
 OID = "oid "
-_LOCK = 7_305_808_869_232_650_098  # "seatunnr": one session at a time creates the two tables
+_LOCK = 7_305_808_869_232_650_098  # "seatunnr": one session at a time creates schemas and the two tables
+
+
+def create_schema(schema: str) -> str:
+    """Without the lock two sessions that do it at once would collide in the catalog in spite of IF NOT EXISTS."""
+    return f"SELECT pg_advisory_xact_lock({_LOCK}); CREATE SCHEMA IF NOT EXISTS {quote(schema)}"
 
 
 def create(schema: str) -> str:
-    """Statements that create both tables. Without the lock two sessions that do it at once would collide in the
-    catalog in spite of IF NOT EXISTS."""
+    """Statements that create both tables, with the same lock."""
     return f"""
         SELECT pg_advisory_xact_lock({_LOCK});
         CREATE TABLE IF NOT EXISTS {quote(schema, LEDGER)} (

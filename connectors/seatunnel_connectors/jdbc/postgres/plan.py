@@ -335,8 +335,8 @@ def _effects(
     finish: list[str] = []
     make: list[str] = []
     if not target.schema_exists:
-        before.append(f"CREATE SCHEMA IF NOT EXISTS {quote(load.schema)}")
-        effects.append(Effect("create schema", load.schema, before[-1]))
+        before.append(ledger.create_schema(load.schema))
+        effects.append(Effect("create schema", load.schema, f"CREATE SCHEMA IF NOT EXISTS {quote(load.schema)}"))
     if load.books and not target.has_books:
         before.append(ledger.create(load.schema).strip().rstrip(";"))
         effects.append(Effect("create ledger", f"{load.schema}.{ledger.LEDGER}"))
