@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import quote
 
 import psycopg
 import pytest
@@ -51,6 +52,20 @@ def test_each_table_arrives_in_its_schema(pg: PostgresPlace, address: str, tmp_p
 
         assert rows("a.same") == [(1, "a"), (2, "a")] and rows("b.same") == [(2, "b")]
         assert rows("public.orders") == [(1,)] and rows('"Sales Ops"."Région 2024"') == [(7,)]
+
+
+@pytest.mark.parametrize("schema", ["made", '"Made, ""so"""'])
+def test_an_address_that_names_a_schema_makes_it(pg: PostgresPlace, address: str, tmp_path: Path, schema: str) -> None:
+    """Rows went into public: here over the table that they were read from."""
+    pg.db.execute("UPDATE a.same SET v = 'copied'")
+    pg.db.execute("CREATE TABLE public.same (id int PRIMARY KEY, v text)")
+    named = f"{address}?currentSchema={quote(schema)}"
+
+    receipt = run(tmp_path, written(tmp_path, Copy(address, named, tables=("a.same",))))
+
+    assert receipt.exit_code == 0, [table.cause for table in receipt.tables]
+    assert pg.db.execute(f"SELECT v FROM {schema}.same".encode()).fetchall() == [("copied",), ("copied",)]
+    assert pg.db.execute("SELECT FROM public.same").fetchall() == []
 
 
 def test_two_tables_that_make_one_schema_at_a_time_do_not_collide(

@@ -194,9 +194,20 @@ def correlations(db: Statements, wanted: Sequence[tuple[str, str, str]]) -> dict
     return {(a, b, c): float(value) for a, b, c, value in db.execute(_CORRELATIONS, lists)}
 
 
+OWN_SCHEMA = r"""
+    coalesce(current_schema(), (
+        SELECT CASE WHEN left(first, 1) = '"' THEN replace(substr(first, 2, length(first) - 2), '""', '"')
+                    ELSE nullif(lower(trim(first)), '') END
+        FROM (SELECT (regexp_match(current_setting('search_path'), '^ *("(?:[^"]|"")*"|[^,"]+)'))[1] AS first) path
+        WHERE first <> '"$user"' AND first <> '$user'), 'public')
+"""
+"""The schema of a table that is named without one. Where none of the search path is there, it is the first one that it
+names: rows that are meant for a schema that is still to be made must not go to another one."""
+
+
 def search_path_schema(db: Statements) -> str:
     """The schema of a table that is named without one."""
-    row = db.execute("SELECT coalesce(current_schema(), 'public'), current_database()").fetchone()
+    row = db.execute(f"SELECT {OWN_SCHEMA}".encode()).fetchone()
     assert row is not None
     return str(row[0])
 

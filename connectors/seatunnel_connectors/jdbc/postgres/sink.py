@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest, TableSink
-from seatunnel_connectors.jdbc.postgres import locks
+from seatunnel_connectors.jdbc.postgres import catalog, locks
 from seatunnel_connectors.jdbc.postgres.commit import PostgresCommitter
 from seatunnel_connectors.jdbc.postgres.ddl import NAMES
 from seatunnel_connectors.jdbc.postgres.ledger import PIECES, Books
@@ -66,9 +66,10 @@ class PostgresSink(TableSink, NativeSink):
 
     def name_rules(self) -> NameRules:
         with explained(f"asking how names are compared in {self.address.display}"), statements(self.address) as db:
-            row = db.execute("SELECT current_schema(), current_setting('max_identifier_length')::int").fetchone()
+            asked = f"SELECT {catalog.OWN_SCHEMA}, current_setting('max_identifier_length')::int"
+            row = db.execute(asked.encode()).fetchone()
         assert row is not None
-        return replace(NAMES, length_max=row[1], default=row[0] or "public")
+        return replace(NAMES, length_max=row[1], default=row[0])
 
     def plan_setup(self) -> Setup:
         if self.request.keeps_no_record:

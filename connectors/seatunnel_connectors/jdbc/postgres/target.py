@@ -19,7 +19,7 @@ _OTHERS = {
     "I": "an index", "c": "a composite type",
 }  # fmt: skip
 
-_LOOK = """
+_LOOK = f"""
     SELECT s.name, n.oid IS NOT NULL,
            CASE WHEN n.oid IS NULL THEN has_database_privilege(current_database(), 'CREATE')
                 ELSE has_schema_privilege(n.oid, 'CREATE') END,
@@ -27,7 +27,7 @@ _LOOK = """
            AND EXISTS (SELECT 1 FROM pg_class l WHERE l.relnamespace = n.oid AND l.relname = %(pieces)s),
            c.oid, pg_relation_filenode(c.oid), c.relkind::text, current_setting('max_prepared_transactions')::int,
            coalesce(c.relrowsecurity AND row_security_active(c.oid), false)
-    FROM (SELECT coalesce(nullif(%(schema)s, ''), current_schema(), 'public') AS name) s
+    FROM (SELECT coalesce(nullif(%(schema)s, ''), {catalog.OWN_SCHEMA}) AS name) s
     LEFT JOIN pg_namespace n ON n.nspname = s.name
     LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = %(table)s
 """
