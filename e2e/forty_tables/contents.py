@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, time
@@ -67,6 +68,21 @@ def _asked(name: str, kind: str) -> str:
     return f"{column} + 0e0" if kind in FLOATS else f"cast({column} as char)"
 
 
+def in_sqlite(db: sqlite3.Connection, table: str, types: dict[str, str]) -> Rows:
+    escaped = table.replace('"', '""')
+    words = ", ".join(map(_asked_of_sqlite, types, types.values()))
+    return _counted(db.execute(f'SELECT {words} FROM "{escaped}"'), types.values())
+
+
+def _asked_of_sqlite(name: str, kind: str) -> str:
+    column = '"{}"'.format(name.replace('"', '""'))
+    if kind == "bytea":
+        return f"iif({column} IS NULL, NULL, lower(hex({column})))"
+    if kind == "bool":
+        return f"iif({column}, 'true', iif({column} IS NULL, NULL, 'false'))"
+    return column if kind in FLOATS else f"CAST({column} AS TEXT)"
+
+
 def in_parquet(directory: Path, types: dict[str, str]) -> Rows:
     table = pq.ParquetDataset(directory).read() if directory.exists() else None
     assert table is not None and table.column_names == list(types), (directory, table and table.column_names)
@@ -120,8 +136,9 @@ _SAME: dict[str, Callable[[Any], str]] = {
     "float4": lambda value: repr(float(np.float32(value))),
     "bpchar": lambda value: str(value).rstrip(" "),
     "time": lambda value: value if "." in value else f"{value}.000000",
-    "timestamp": lambda value: value if "." in value else f"{value}.000000",
+    "timestamp": lambda value: (value if "." in value else f"{value}.").replace("T", " ").ljust(26, "0"),
     "array": _list,
+    "decimal": lambda value: format(Decimal(value).normalize(), "f"),
 }
 """The one spelling of values that databases write in several ways, without any of their digits lost."""
 

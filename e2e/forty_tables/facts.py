@@ -66,8 +66,12 @@ class Table:
 
 def shown(name: Name) -> str:
     """A table as messages name it: a name with a dot or a quote stands in double quotes."""
-    quoted = ['"' + part.replace('"', '""') + '"' if set(part) & set('."') else part for part in name]
-    return ".".join(("shop", *quoted))
+    return ".".join(("shop", *map(quoted, name)))
+
+
+def quoted(name: str) -> str:
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"' if set(name) & set('."') else name
 
 
 def measured(db: psycopg.Connection) -> dict[str, Table]:
@@ -76,16 +80,16 @@ def measured(db: psycopg.Connection) -> dict[str, Table]:
     for schema, name, partitioned, readable in db.execute(_TABLES).fetchall():
         table = (schema, name)
         types = columns(db, table)
-        quoted = sql.Identifier(schema, name).as_string(db)
+        named = sql.Identifier(schema, name).as_string(db)
         why = "it has no columns" if not types else "" if readable else f"No SELECT privilege on {schema}.{name}."
         if why:
             found[shown(table)] = Table(table, shown(table), why, types)
             continue
-        key = db.execute(_KEY, [quoted]).fetchone()
+        key = db.execute(_KEY, [named]).fetchone()
         found[shown(table)] = Table(
             table, shown(table), why, types, tuple(map(list(types).index, key[0])) if key else (),
             in_postgres(db, table, types, only=not partitioned),
-            Counter(kind for (kind,) in db.execute(_DEFINED, {"table": quoted})),
+            Counter(kind for (kind,) in db.execute(_DEFINED, {"table": named})),
         )  # fmt: skip
     return found
 

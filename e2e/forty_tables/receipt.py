@@ -87,7 +87,8 @@ def parsed(text: str, names: set[str]) -> Receipt:
 
 def _sentence(receipt: Receipt, line: str) -> None:
     if found := _LEFT_OUT.fullmatch(line):
-        receipt.left_out[f"{found[2]}; {found[3]}"] = int(found[1]), found[4].split(", ")
+        why = f"{found[2]}; {found[3]}" if found[3] else found[2]
+        receipt.left_out[why] = int(found[1]), found[4].split(", ")
     elif found := _CONVERTED.fullmatch(line):
         receipt.converted = int(found[1]), int(found[2]), int(found[3])
     elif found := _LACKING.fullmatch(line):
