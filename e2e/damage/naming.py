@@ -2,7 +2,7 @@
 
 Rules. (1) It names the file, a directory below the job's in which it lies, or the store where that is elsewhere.
 (2) Where a whole store is another job's, it cannot know; what it says of the target or the job file does not fit these, and
-they are named: a ledger or a directory that is gone, a job file that has changed.
+they are named: a ledger or a directory that is gone, a job file that has changed, a transaction that the killed driver left.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from pathlib import PurePosixPath
 from e2e.damage.scenarios import Scenario
 from e2e.damage.things import STORE
 
-SHOWN_BY_OTHERS = ("seatunnel_ledger is gone", "has lost the mark", "has changed since the job stood")
+SHOWN_BY_OTHERS = (
+    "seatunnel_ledger is gone", "has lost the mark", "has changed since the job stood", "a transaction is open there",
+)  # fmt: skip
 
 
 def names(said: str, scenario: Scenario, touched: Sequence[str]) -> bool:

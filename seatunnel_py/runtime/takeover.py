@@ -79,7 +79,9 @@ def require_no_records(store: CheckpointStore, plan: str) -> None:
     """Raises NotRestored where a driver has gone on since it wrote its plan, and the plan is not there: it says of
     which job the store is, and how much it has to know."""
     if _writer(store.read()):
-        raise NotRestored(f"{plan} is gone, and the job has checkpoints: nothing says whether they are all", WAYS_ON)
+        there = store.storage.describe("records")
+        text = f"{plan} is gone, and the job has checkpoints in {there}: nothing says whether they are all, or of it"
+        raise NotRestored(text, WAYS_ON)
 
 
 def _require_journal(store: CheckpointStore, found: int, wanted: int) -> None:
