@@ -141,7 +141,7 @@ def _this_run(receipt: Receipt) -> Iterator[str]:
 def _repeated(receipt: Receipt) -> Iterator[str]:
     """What the run did again, and why: it may have taken its time, and tells of a machine or a server that ails."""
     for one in receipt.repeated[:CAUSES_MAX]:
-        of = one.tables[0] if len(one.tables) == 1 else counted(len(one.tables), 'table')
+        of = one.tables[0] if len(one.tables) == 1 else counted(len(one.tables), "table")
         attempts = f"{counted(one.attempts, 'attempt')} of {of} {'was' if one.attempts == 1 else 'were'} repeated"
         yield f"{attempts}: {one.cause}"
     if others := receipt.repeated[CAUSES_MAX:]:
