@@ -81,6 +81,8 @@ def understand(file: JobFile, registry: Registry, found: Iterable[Problem] = ())
         resolved = _told_apart(resolved)
         # Wiring half-understood steps would only repeat the first problems in other words.
         edges = _wire(resolved, problems, notes, strict=file.env.strict)
+    elif len(file.steps) > 3 or file.env.strict:  # in a simple job a wrong name may be right enough
+        problems += _unknown_inputs(resolved, file)
     if problems:
         raise JobFileError(tuple(problems))
     return Job(file, _ordered(resolved, edges, file), (*map(str, notes), *registry.broken))
@@ -181,6 +183,19 @@ def _wire(
     elif not problems:
         problems += _unused(steps, edges)
     return edges
+
+
+def _unknown_inputs(steps: list[_Resolved], file: JobFile) -> Iterable[Problem]:
+    """Inputs that no step gives, where other steps could not be understood, but for what their outputs are called."""
+    understood = {id(step.node) for step in steps}
+    others = [node for node in file.steps if id(node) not in understood and node.kind != PluginKind.SINK]
+    written = [node.options.find("plugin_output") or node.options.find("result_table_name") for node in others]
+    named = [node.value for node in written if node is not None and isinstance(node.value, str)]
+    if len(named) == len(others):  # a name that is missing may be what is misspelt
+        outputs = _outputs(steps) | dict.fromkeys(named, "")
+        for step in steps:
+            if step.kind is not PluginKind.SOURCE:
+                yield from (_unknown_input(step, name, outputs) for name in step.inputs if name not in outputs)
 
 
 def _outputs(steps: Iterable[_Resolved]) -> dict[str, str]:

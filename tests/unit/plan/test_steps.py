@@ -77,6 +77,15 @@ def test_an_unknown_input_is_an_error_with_the_nearest_name_even_in_a_simple_gra
     assert "did you mean 'orders'" in text
 
 
+def test_a_wrong_name_is_told_beside_a_wrong_option() -> None:
+    """Every mistake at once; but a name that is missing may be the option that is misspelt."""
+    text = problems(["plugin_output = orders, strat = 1", "plugin_output = lines"], [], ["plugin_input = order"])
+    assert "no step has the output 'order'" in text and "did you mean 'orders'" in text and "strat" in text
+
+    text = problems(["plugin_outptu = orders", "plugin_output = lines"], [], ["plugin_input = orders"])
+    assert "plugin_outptu" in text and "no step has the output" not in text
+
+
 def test_without_strict_a_wrong_name_is_a_note_where_there_is_one_way_only() -> None:
     """The peer's own job files hold such names; in a simple graph they can mean the step before, and nothing else."""
     found = job([""], ["plugin_input = fake, plugin_output = b"], ["plugin_input = b"], env="strict = false")
