@@ -111,8 +111,8 @@ def test_a_killed_executor_costs_only_its_unfinished_units(
                         exactly_once_recipe = direct, database = {databases.target}, table = "public.orders" }} }}
         """,
     )
-    copies = (
-        "SELECT 1 FROM pg_stat_activity WHERE query ~* 'copy .* from stdin' AND state = 'active' "
+    copies = (  # into a table with a trigger rows go by an INSERT
+        "SELECT 1 FROM pg_stat_activity WHERE query ~* 'insert into .*orders' AND state = 'active' "
         "AND datname = current_database() AND pid <> pg_backend_pid()"
     )
 
