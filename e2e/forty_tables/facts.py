@@ -49,7 +49,7 @@ _DEFINED = """
 @dataclass(frozen=True, slots=True, repr=False)
 class Table:
     """One table of the shop. ``isolated``: why it cannot be read; empty: it can. ``key``: places of its key's columns.
-    ``defined``: what its definition says beside columns, keys and comments, in kinds."""
+    ``defined``: what its definition says beside columns, keys and comments, in kinds; ``comments``: how many of these."""
 
     name: Name
     shown: str
@@ -58,6 +58,11 @@ class Table:
     key: tuple[int, ...] = ()
     rows: Rows = field(default_factory=Counter)
     defined: Counter[str] = field(default_factory=Counter)
+    comments: int = 0
+
+    def lacks(self, target: str) -> Counter[str]:
+        """What a table that is made of it in that kind of place does not have: SQLite keeps no comments."""
+        return self.defined + Counter({"comment": self.comments if target == "sqlite" else 0})
 
     @property
     def count(self) -> int:

@@ -41,14 +41,22 @@ def of_mariadb(db: pymysql.Connection[Any], database: str, without: str) -> dict
         keys: dict[str, list[str]] = {}
         for table, column in cursor.fetchall():
             keys.setdefault(table, []).append(column)
-        cursor.execute(
-            "SELECT table_name FROM information_schema.check_constraints WHERE constraint_schema = %s", [database]
-        )
+        cursor.execute(  # that a JSON column holds JSON is its type
+            "SELECT table_name FROM information_schema.check_constraints WHERE constraint_schema = %s "
+            "AND check_clause != CONCAT('json_valid(`', constraint_name, '`)')", [database],
+        )  # fmt: skip
         checks = Counter(table for (table,) in cursor.fetchall())
+        cursor.execute(
+            "SELECT table_name FROM information_schema.columns WHERE table_schema = %s AND column_comment <> '' "
+            "UNION ALL SELECT table_name FROM information_schema.tables WHERE table_schema = %s AND table_comment <> ''",
+            [database, database],
+        )
+        comments = Counter(table for (table,) in cursor.fetchall())
     return {
         (shown := f"{database}.{quoted(name)}"): Table(
             ("", name), shown, "", kinds, tuple(map(list(kinds).index, keys.get(name, ()))),
             in_mariadb(db, name, kinds), Counter({"check": checks[name]} if checks[name] else {}),
+            comments[name],
         )
         for name, kinds in types.items() if name not in (*OURS, without)
     }  # fmt: skip
