@@ -68,6 +68,7 @@ def test_a_killed_driver_is_killed_also_where_one_before_it_was_stopped(stream: 
 
     second = stream.run("--restore", "latest")
     assert stream.ask("list")[0]["state"] == "RUNNING"
+    wait_alive(second, "its rows to be counted", lambda: stream.ask("list")[0]["rows_read_this_run"])
     kill9(second.pid)
     second.communicate()
     job = stream.ask("list")[0]
