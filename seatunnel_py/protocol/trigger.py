@@ -167,7 +167,7 @@ PERIODIC = frozenset({TriggerKind.PERIODIC})
 ALL = frozenset(TriggerKind)
 BUT_FINAL = ALL - {TriggerKind.FINAL}
 OURS = frozenset({TriggerKind.PERIODIC, TriggerKind.FINAL})
-ASKED = frozenset({TriggerKind.SAVEPOINT, TriggerKind.STOP})
+STOP = frozenset({TriggerKind.STOP})
 
 CHECKS: tuple[Check, ...] = (
     Check(Reason.SHUT_DOWN, False, ALL, lambda view, _: view.ended),
@@ -175,8 +175,8 @@ CHECKS: tuple[Check, ...] = (
     Check(Reason.TOO_MANY_QUEUED, False, BUT_FINAL, lambda view, settings: view.queued >= settings.queue_max),
     Check(Reason.MIN_PAUSE, True, PERIODIC, lambda view, settings: view.now < pause_ends(view, settings)),
     Check(Reason.CONCURRENCY, True, ALL, lambda view, settings: view.crowded or view.pending >= settings.concurrency),
-    # What a person asks of a pipeline that starts or restarts is done as soon as it runs.
-    Check(Reason.NOT_RUNNING, True, ASKED, lambda view, _: not (view.active and view.all_running)),
+    # A stop is asked for once, by a signal: a pipeline that starts or restarts would run on.
+    Check(Reason.NOT_RUNNING, True, STOP, lambda view, _: not (view.active and view.all_running)),
     Check(Reason.NOT_RUNNING, False, ALL, lambda view, _: not (view.active and view.all_running)),
     # A person may want a savepoint, a stop or an isolation just because a target is away: their records carry what is
     # not confirmed (P2). The final one waits: a loop repeats it, and success needs the confirmations anyway (I43).

@@ -20,10 +20,10 @@ MUTANTS: tuple[Mutant, ...] = (
         TRIGGER,
     ),
     Mutant(
-        "what a person asks of a pipeline that starts is refused",
+        "a stop that is asked of a pipeline that starts is refused",
         "trigger.py",
-        "    Check(Reason.NOT_RUNNING, True, ASKED,",
-        "    Check(Reason.NOT_RUNNING, False, ASKED,",
+        "    Check(Reason.NOT_RUNNING, True, STOP,",
+        "    Check(Reason.NOT_RUNNING, False, STOP,",
         "TR3, B1",
         TRIGGER,
     ),

@@ -824,15 +824,21 @@ def test_a_request_behind_the_final_record_is_refused() -> None:
     assert talk.said == [cc.Refused("late", Reason.SHUT_DOWN)]
 
 
-@pytest.mark.parametrize("stop", [False, True])
-def test_what_is_asked_for_before_it_runs_is_done_when_it_does(stop: bool) -> None:
+def test_what_is_asked_for_before_it_runs_is_refused() -> None:
+    """O4.1, O4.4: without a side effect."""
+    talk = Talk().activate().hear_and_return(ev.SavepointRequested(0.0, "early"))
+
+    assert talk.last(cc.Refused) == cc.Refused("early", Reason.NOT_RUNNING)
+
+
+def test_a_stop_that_is_asked_for_before_it_runs_comes_when_it_does() -> None:
     """B1 of the machine's study: it was refused, and a stream that was told to stop while it began ran on."""
-    talk = Talk().activate().hear_and_return(ev.SavepointRequested(0.0, "early", stop))
+    talk = Talk().activate().hear_and_return(ev.SavepointRequested(0.0, "stop", True))
     assert not talk.all(cc.SendTrigger) and not talk.all(cc.Refused)
 
     talk.persisted().all_ready()
 
-    assert {one.operation.kind for one in talk.all(cc.SendTrigger)} == {"stop" if stop else "snapshot"}
+    assert {one.operation.kind for one in talk.all(cc.SendTrigger)} == {"stop"}
 
 
 @pytest.mark.parametrize("when", ["while it restarts", "and its checkpoint is given up for a restart"])

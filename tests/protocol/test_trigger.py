@@ -40,8 +40,8 @@ OBSTACLES: list[tuple[Reason, dict[str, Any], str, Decision]] = [
     (Reason.TOO_MANY_QUEUED, {"queued": 3}, "PSTC", Refuse(Reason.TOO_MANY_QUEUED)),
     (Reason.MIN_PAUSE, {"last_end": 96}, "P", Wait(101, Reason.MIN_PAUSE)),
     (Reason.CONCURRENCY, {"pending": 2}, "PSTFC", Wait(None, Reason.CONCURRENCY)),
-    (Reason.NOT_RUNNING, {"all_running": False}, "ST", Wait(None, Reason.NOT_RUNNING)),
-    (Reason.NOT_RUNNING, {"all_running": False}, "PFC", Refuse(Reason.NOT_RUNNING)),
+    (Reason.NOT_RUNNING, {"all_running": False}, "T", Wait(None, Reason.NOT_RUNNING)),
+    (Reason.NOT_RUNNING, {"all_running": False}, "PSFC", Refuse(Reason.NOT_RUNNING)),
     (Reason.COMMIT_LAG, {"uncommitted": 2}, "PF", Wait(None, Reason.COMMIT_LAG)),
     (Reason.NOTHING_NEW, {"moved": False}, "P", Refuse(Reason.NOTHING_NEW)),
 ]
@@ -82,11 +82,11 @@ def test_o4_3_the_checks_are_asked_in_order() -> None:
 
 
 def test_o4_1_a_pipeline_that_is_not_active_takes_none() -> None:
-    """Running subtasks are not enough: during a restart of a region the survivors run, too. What a person asks for
-    waits until it runs (B1 of the machine's study)."""
+    """Running subtasks are not enough: during a restart of a region the survivors run, too. A stop waits until it runs
+    (B1 of the machine's study)."""
     answers = {kind: type(ask(kind, replace(FREE, active=False))) for kind in TriggerKind}
 
-    assert answers == {P: Refuse, S: Wait, T: Wait, F: Refuse, C: Refuse}
+    assert answers == {P: Refuse, S: Refuse, T: Wait, F: Refuse, C: Refuse}
 
 
 @pytest.mark.parametrize(
