@@ -97,9 +97,10 @@ class Checkpoints:
         else:
             self.shared.refuse(request.name or request.kind, decision.reason)
 
-    def ask_queued(self, at: float) -> None:
-        """Something has changed: those that had to wait are looked at again, in their order."""
-        waiting, self.queue = self.queue, ()
+    def ask_queued(self, at: float, kinds: frozenset[TriggerKind]) -> None:
+        """Something has changed: those of these kinds that had to wait are looked at again, in their order."""
+        waiting = [request for request in self.queue if request.kind in kinds]
+        self.queue = tuple(request for request in self.queue if request.kind not in kinds)
         for request in waiting:
             self.request(replace(request, at=at))
 

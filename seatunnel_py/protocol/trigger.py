@@ -165,9 +165,10 @@ class Check:
 
 PERIODIC = frozenset({TriggerKind.PERIODIC})
 ALL = frozenset(TriggerKind)
-BUT_FINAL = ALL - {TriggerKind.FINAL}
-OURS = frozenset({TriggerKind.PERIODIC, TriggerKind.FINAL})
 STOP = frozenset({TriggerKind.STOP})
+BUT_FINAL = ALL - {TriggerKind.FINAL}
+BUT_STOP = ALL - STOP
+OURS = frozenset({TriggerKind.PERIODIC, TriggerKind.FINAL})
 
 CHECKS: tuple[Check, ...] = (
     Check(Reason.SHUT_DOWN, False, ALL, lambda view, _: view.ended),

@@ -25,7 +25,8 @@ from seatunnel_py.work.limits import ErrorLimits
 @dataclass(frozen=True, slots=True)
 class JobIdentity:
     """Who runs: part of every chain, and of every name that is staged in a target; and where sinks may stage,
-    bad rows are kept and the job's ``store`` lies. ``fresh``: people want what is known of the job forgotten."""
+    bad rows are kept and the job's ``store`` lies. ``fresh``: people want what is known of the job forgotten;
+    ``begins_lineage``: no driver had its lineage before this one, so no target knows it."""
 
     job_id: str
     lineage: str
@@ -34,6 +35,7 @@ class JobIdentity:
     errors: ErrorLimits | None = None
     store: str = ""
     fresh: bool = False
+    begins_lineage: bool = False
 
 
 def chain_of(vertex: Vertex, setups: Mapping[str, Setup], job: JobIdentity, exchange: str) -> Chain:

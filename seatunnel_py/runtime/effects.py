@@ -147,7 +147,8 @@ def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity, *, newest: int
                 f"not in {job.store}",
                 f"give the job its store back; a job id of its own never meets another; or {BEGIN_ANEW}",
             )
-        _require_known(node, asked.last_committed_by(node.step, node.sink, context), newest)
+        if not job.begins_lineage:
+            _require_known(node, asked.last_committed_by(node.step, node.sink, context), newest)
     if first and not job.fresh:  # who begins anew on purpose has been told, and is told again by the receipt
         later = job.incarnation > 1
         setups = {node.id: present.checked(node, setups[node.id], later=later) for node in pipeline.sinks}

@@ -77,8 +77,9 @@ class Driver(EngineCalls):
         self._authority = authority
         staging = f"{settings.exchange.rstrip('/')}/staged"
         self._job = JobIdentity(
-            job_id, authority.lineage, authority.incarnation, staging, settings.errors, settings.store, settings.fresh
-        )
+            job_id, authority.lineage, authority.incarnation, staging, settings.errors, settings.store, settings.fresh,
+            authority.begins_lineage,
+        )  # fmt: skip
         self._lives: dict[str, PipelineLife] = {}
         self._owner: dict[str, PipelineLife] = {}
         for key, pipeline in keys(pipelines).items():

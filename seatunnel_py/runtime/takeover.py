@@ -99,7 +99,7 @@ def _require_journal(store: CheckpointStore, found: int, wanted: int) -> None:
 class Authority:
     """Who the driver is, and from which records it goes on, by pipeline; none: from nothing. ``apart``: for pipelines
     that have ended without some of their sinks, what finishes each of these, by commit scope; ``stood_at``: by pipeline
-    and number, the records at which sinks stand that were left out."""
+    and number, the records at which sinks stand that were left out; ``begins_lineage``: no driver had it before."""
 
     incarnation: int
     lineage: str
@@ -107,6 +107,7 @@ class Authority:
     records: Mapping[str, CheckpointRecord]
     apart: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     stood_at: Mapping[str, Mapping[int, CheckpointRecord]] = field(default_factory=dict)
+    begins_lineage: bool = False
 
 
 def take_over(store: CheckpointStore, pipelines: Iterable[str]) -> Authority:
@@ -160,7 +161,7 @@ def take_over(store: CheckpointStore, pipelines: Iterable[str]) -> Authority:
             if one != record and not (isinstance(one, CheckpointRecord) and one.name):
                 store.delete(pipeline, one.checkpoint, one.incarnation)
     stood_at = {pipeline: _stood_at(record, found.records[pipeline]) for pipeline, record in records.items()}
-    return Authority(incarnation, lineage, claims, records, apart, stood_at)
+    return Authority(incarnation, lineage, claims, records, apart, stood_at, not before.lineage)
 
 
 def kept_journal(store: CheckpointStore, found: Contents, incarnation: int) -> unit_journal.Journal:

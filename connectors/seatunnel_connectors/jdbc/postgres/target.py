@@ -44,17 +44,14 @@ _MORE = """
                  UNION ALL
                  SELECT 'foreign key of ' || conrelid::regclass::text FROM pg_constraint
                  WHERE contype = 'f' AND confrelid = %(oid)s AND conrelid <> %(oid)s),
-           EXISTS (SELECT 1 FROM pg_trigger
-                   WHERE tgrelid = %(oid)s AND NOT tgisinternal AND tgtype & 7 = 7)
-           OR EXISTS (SELECT 1 FROM pg_rewrite WHERE ev_class = %(oid)s AND ev_type = '3'),
+           EXISTS (SELECT 1 FROM pg_trigger WHERE NOT tgisinternal AND tgtype & 7 = 7 AND (tgrelid = %(oid)s{})),
+           EXISTS (SELECT 1 FROM pg_rewrite WHERE ev_class = %(oid)s AND ev_type = '3'),
            (SELECT json_agg(json_build_array(conname, pg_get_expr(conbin, conrelid),
                             ARRAY(SELECT attname::text FROM pg_attribute
                                   WHERE attrelid = conrelid AND attnum = ANY (conkey))) ORDER BY conname)
-            FROM pg_constraint WHERE conrelid = %(oid)s AND contype = 'c'),
-           EXISTS (SELECT 1 FROM pg_trigger
-                   WHERE NOT tgisinternal AND tgtype & 7 = 7
-                   AND (tgrelid = %(oid)s OR tgrelid IN (SELECT relid FROM pg_partition_tree(%(oid)s))))
+            FROM pg_constraint WHERE conrelid = %(oid)s AND contype = 'c')
 """
+_OR_PARTITION = " OR tgrelid IN (SELECT relid FROM pg_partition_tree(%(oid)s))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +125,10 @@ def _more(db: Statements, seen: Target) -> Target:
     found = catalog.FoundTable(seen.oid, seen.schema, seen.table, seen.kind, -1, 0, 0, True)
     catalog.fill_columns(db, [found])
     counted = counting(seen.own_rows).replace("%", "%%")  # a name may hold one
-    row = db.execute(_MORE.format(counted).encode(), {"oid": seen.oid}).fetchone()
+    more = _MORE.format(counted, "" if seen.kind == PLAIN else _OR_PARTITION)
+    row = db.execute(more.encode(), {"oid": seen.oid}).fetchone()
     assert row is not None
-    counted, estimate, filled, generated, dependents, changes_rows, checks, triggered = row
+    counted, estimate, filled, generated, dependents, triggered, ruled, checks = row
     columns = {}
     for column in found.columns:
         mapped = read_as(column.native)
@@ -144,5 +142,5 @@ def _more(db: Statements, seen: Target) -> Target:
         {column.name: column.shown for column in found.columns},
         tuple(key for _, key, _ in found.keys), tuple(dependents), seen.prepared_max,
         tuple(Check(name, expression, tuple(names)) for name, expression, names in checks or ()),
-        bool(changes_rows) or seen.kind != PLAIN, triggered,
+        triggered or ruled or seen.kind != PLAIN, triggered,
     )  # fmt: skip
