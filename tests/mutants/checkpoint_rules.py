@@ -28,6 +28,14 @@ MUTANTS: tuple[Mutant, ...] = (
         TRIGGER,
     ),
     Mutant(
+        "a stop that waits comes before those who leave",
+        "coordinator.py",
+        "BUT_STOP if first else ALL",
+        "ALL",
+        "EN6, LE3",
+        "tests/protocol/test_isolating.py",
+    ),
+    Mutant(
         "a stop that was given up for a restart is forgotten",
         "checkpoints.py",
         "AGAIN = frozenset({TriggerKind.SAVEPOINT, TriggerKind.STOP, TriggerKind.OPERATION})",
