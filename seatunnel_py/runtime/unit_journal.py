@@ -245,9 +245,9 @@ def newest(storage: Storage, incarnation: int) -> tuple[int, Journal]:
     StoreError where that file is damaged."""
     for name, data in _before(storage, incarnation):
         number = int(name.split("-")[0])
+        bond = bond_of(storage, number)
+        old = bond.old and data[9:10] == b"{"  # its lines have no numbers
         try:
-            bond = bond_of(storage, number)
-            old = bond.old and data[9:10] == b"{"  # its lines have no numbers
             lines = list(_old_lines(data) if old else _lines(name + bond.lineage, data))
             if not any(_COMPLETE in line for line in lines):
                 continue
@@ -257,7 +257,9 @@ def newest(storage: Storage, incarnation: int) -> tuple[int, Journal]:
                     journal.apply(line)
         except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
             where = storage.describe(f"{FOLDER}/{name}")
-            raise StoreError(f"{where} is damaged: {error}", WAYS_ON) from error
+            # An incarnation that has lost its first line looks like one of an old release.
+            other = f", or {storage.describe(f'incarnations/{number:08}')} is damaged" if bond.old and not old else ""
+            raise StoreError(f"{where} is damaged: {error}{other}", WAYS_ON) from error
         return number, journal
     return 0, Journal()
 

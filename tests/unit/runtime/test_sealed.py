@@ -24,7 +24,7 @@ from seatunnel_py.runtime.sealed import Damaged, sealed, sealed_json, unsealed, 
 from seatunnel_py.runtime.shared_job import JOB, SharedJob
 from seatunnel_py.runtime.storages import connect
 from seatunnel_py.runtime.takeover import NotRestored, take_over
-from seatunnel_py.runtime.unit_journal import JournalFile
+from seatunnel_py.runtime.unit_journal import JournalFile, newest
 
 LINEAGE = "0123456789abcdef" * 2
 
@@ -238,6 +238,22 @@ def test_p4_f1_a_claim_of_the_old_form_under_another_number_is_refused(storage: 
         put(storage, "claims/00000001", json.dumps({"x": claim}).encode())
         with pytest.raises(StoreError, match="claims/00000001.* is damaged"):
             CheckpointStore(storage).read()
+
+
+def test_an_incarnation_without_its_first_line_is_named(storage: Storage) -> None:
+    """It looks like one of an old release, and the journal does not fit it: either may be the damaged one."""
+    stored(storage)
+    [*_, name] = storage.names("journal")
+    number = name.partition("-")[0]
+    data = storage.get(f"incarnations/{number}") or b""
+    put(storage, f"incarnations/{number}", data.partition(b"\n")[2])
+    for other in storage.names("incarnations"):
+        if other != number:
+            storage.delete(f"incarnations/{other}")
+
+    why = f"journal/{name}.* is damaged: .*, or .*incarnations/{number}.* is damaged"
+    with pytest.raises(StoreError, match=why):
+        newest(storage, int(number) + 1)
 
 
 def test_what_is_younger_than_a_sealed_file_is_none_of_the_old_form(storage: Storage) -> None:
