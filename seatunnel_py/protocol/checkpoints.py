@@ -97,11 +97,11 @@ class Checkpoints:
         else:
             self.shared.refuse(request.name or request.kind, decision.reason)
 
-    def ask_queued(self, at: float, kinds: frozenset[TriggerKind]) -> None:
-        """Something has changed: those of these kinds that had to wait are looked at again, in their order."""
-        waiting = [request for request in self.queue if request.kind in kinds]
-        self.queue = tuple(request for request in self.queue if request.kind not in kinds)
-        for request in waiting:
+    def ask_queued(self, at: float, *, stops: bool) -> None:
+        """Something has changed: those that had to wait are looked at again, in their order; or all but ``stops``."""
+        again = [request for request in self.queue if stops or request.kind is not TriggerKind.STOP]
+        self.queue = tuple(request for request in self.queue if request not in again)
+        for request in again:
             self.request(replace(request, at=at))
 
     def _view(self, kind: TriggerKind, at: float) -> TriggerView:

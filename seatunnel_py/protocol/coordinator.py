@@ -32,15 +32,7 @@ from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.recovery import RESTART, Recovery
 from seatunnel_py.protocol.rejoining import Rejoining
 from seatunnel_py.protocol.topology import Topology
-from seatunnel_py.protocol.trigger import (
-    ALL,
-    BUT_STOP,
-    CheckpointSettings,
-    TriggerKind,
-    TriggerRequest,
-    first_trigger,
-    next_trigger,
-)
+from seatunnel_py.protocol.trigger import CheckpointSettings, TriggerKind, TriggerRequest, first_trigger, next_trigger
 
 
 class Coordinator:
@@ -140,7 +132,7 @@ class Coordinator:
     def _periodic(self, at: float) -> None:
         if self.shared.kept:
             return
-        self._ask_queued(at)
+        self.checkpoints.ask_queued(at, stops=not self.leaving.comes_first)
         if self.trigger_due is not None and at >= self.trigger_due:
             self.checkpoints.request(TriggerRequest(TriggerKind.PERIODIC, at))
         if self.shared.state is PipelineState.RUNNING:
@@ -272,15 +264,10 @@ class Coordinator:
             self.recovery.resumed = False
             self._arm(at)
         if not self.recovery.under_way:
-            self._ask_queued(at)
+            self.checkpoints.ask_queued(at, stops=not self.leaving.comes_first)
             if due := self.leaving.due(at, self.checkpoints.requests):
                 self.checkpoints.request(due)
             self.ending.approach(at)
-
-    def _ask_queued(self, at: float) -> None:
-        """A stop waits until those who leave are gone (EN6)."""
-        first = self.leaving.going and not self.shared.settings.at_end_only
-        self.checkpoints.ask_queued(at, BUT_STOP if first else ALL)
 
     def _stale(
         self, event: ev.SubtaskReady | ev.Acknowledged | ev.Declined | ev.SubtaskFailed | ev.SourceEnded

@@ -59,10 +59,15 @@ class Leaving:
             self.cut(vertex)
         return Operation(OperationKind.ISOLATE, tuple(sorted(self.going)))
 
+    @property
+    def comes_first(self) -> bool:
+        """A stop waits until those who leave are gone (EN6)."""
+        return bool(self.going) and not self.shared.settings.at_end_only
+
     def due(self, at: float, asked: Iterable[TriggerRequest]) -> TriggerRequest | None:
         """The request that has to be made until they are gone (LE3); None: it is among those that were, or they are, or
         the last checkpoint shows it (LE6)."""
-        if not self.going or self.shared.settings.at_end_only:
+        if not self.comes_first:
             return None
         if any(request.operation.kind is OperationKind.ISOLATE for request in asked):
             return None

@@ -167,7 +167,6 @@ PERIODIC = frozenset({TriggerKind.PERIODIC})
 ALL = frozenset(TriggerKind)
 STOP = frozenset({TriggerKind.STOP})
 BUT_FINAL = ALL - {TriggerKind.FINAL}
-BUT_STOP = ALL - STOP
 OURS = frozenset({TriggerKind.PERIODIC, TriggerKind.FINAL})
 
 CHECKS: tuple[Check, ...] = (

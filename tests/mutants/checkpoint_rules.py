@@ -29,9 +29,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a stop that waits comes before those who leave",
-        "coordinator.py",
-        "BUT_STOP if first else ALL",
-        "ALL",
+        "checkpoints.py",
+        "if stops or request.kind",
+        "if True or request.kind",
         "EN6, LE3",
         "tests/protocol/test_isolating.py",
     ),

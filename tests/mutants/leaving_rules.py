@@ -53,8 +53,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "a barrier shows rows early because somebody leaves",
         "leaving.py",
-        "        if not self.going or self.shared.settings.at_end_only:",
-        "        if not self.going:",
+        "return bool(self.going) and not self.shared.settings.at_end_only",
+        "return bool(self.going)",
         "LE6",
         ISOLATING,
     ),
