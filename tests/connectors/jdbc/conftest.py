@@ -96,21 +96,31 @@ class MariadbPlace:
             return list(cursor.fetchall())
 
 
-@pytest.fixture(scope="session")
-def mariadb_server() -> Iterator[MariadbServer]:
+def running_mariadb(**settings: str) -> Iterator[MariadbServer]:
+    """A server with these settings, for a fixture; without one installed its tests are skipped."""
     try:
-        with MariadbServer.running(settings={"local_infile": "ON"}) as server:
+        with MariadbServer.running(settings={"local_infile": "ON", **settings}) as server:
             yield server
     except ServerMissing as missing:
         pytest.skip(str(missing))
 
 
-@pytest.fixture
-def maria(mariadb_server: MariadbServer) -> Iterator[MariadbPlace]:
-    db = pymysql.connect(**mariadb_server.connection(), autocommit=True, charset="utf8mb4")
-    place = MariadbPlace(db, mariadb_server.port)
+def mariadb_place(server: MariadbServer) -> Iterator[MariadbPlace]:
+    """Its two databases, empty, for a fixture."""
+    db = pymysql.connect(**server.connection(), autocommit=True, charset="utf8mb4")
+    place = MariadbPlace(db, server.port)
     place.run("DROP DATABASE IF EXISTS a", "DROP DATABASE IF EXISTS b", "CREATE DATABASE a", "CREATE DATABASE b")
     yield place
     close_all()
     place.run("SET GLOBAL local_infile = 1")
     db.close()
+
+
+@pytest.fixture(scope="session")
+def mariadb_server() -> Iterator[MariadbServer]:
+    yield from running_mariadb()
+
+
+@pytest.fixture
+def maria(mariadb_server: MariadbServer) -> Iterator[MariadbPlace]:
+    yield from mariadb_place(mariadb_server)

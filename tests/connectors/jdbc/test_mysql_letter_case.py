@@ -6,16 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import pymysql
 import pytest
 
 from seatunnel_py.api import FatalError
-from seatunnel_py.api.resources import close_all
-from tests.connectors.jdbc.conftest import MariadbPlace
+from tests.connectors.jdbc.conftest import MariadbPlace, mariadb_place, running_mariadb
 from tests.connectors.jdbc.copying import copy_tables
 from tests.connectors.jdbc.test_rows_there import planned
 from tests.connectors.jdbc.test_target_names import job
-from tests.servers.install import ServerMissing
 from tests.servers.mariadb import MariadbServer
 
 pytestmark = pytest.mark.mariadb
@@ -23,23 +20,15 @@ pytestmark = pytest.mark.mariadb
 
 @pytest.fixture(scope="module")
 def folding_server() -> Iterator[MariadbServer]:
-    try:
-        with MariadbServer.running(settings={"local_infile": "ON", "lower_case_table_names": "1"}) as server:
-            yield server
-    except ServerMissing as missing:
-        pytest.skip(str(missing))
+    yield from running_mariadb(lower_case_table_names="1")
 
 
 @pytest.fixture
 def folding(folding_server: MariadbServer) -> Iterator[MariadbPlace]:
-    db = pymysql.connect(**folding_server.connection(), autocommit=True, charset="utf8mb4")
-    place = MariadbPlace(db, folding_server.port)
-    place.run("DROP DATABASE IF EXISTS a", "DROP DATABASE IF EXISTS b", "CREATE DATABASE a", "CREATE DATABASE b")
-    place.run("CREATE TABLE a.Tt (id int PRIMARY KEY, n int)", "INSERT INTO a.tt VALUES (1, 1), (2, 2)")
-    place.run("CREATE TABLE b.Tt (id int PRIMARY KEY, n int)", "INSERT INTO b.tt VALUES (1, 9), (7, 7)")
-    yield place
-    close_all()
-    db.close()
+    for place in mariadb_place(folding_server):
+        place.run("CREATE TABLE a.Tt (id int PRIMARY KEY, n int)", "INSERT INTO a.tt VALUES (1, 1), (2, 2)")
+        place.run("CREATE TABLE b.Tt (id int PRIMARY KEY, n int)", "INSERT INTO b.tt VALUES (1, 9), (7, 7)")
+        yield place
 
 
 def test_a_table_that_is_there_is_not_taken_for_new(folding: MariadbPlace, tmp_path: Path) -> None:
