@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 STILL_SECONDS = 30.0  # several times what a unit or a commit takes that is in order
 STOPPING_SECONDS = 5.0
+LOST_EVERY_SECONDS = 2.0  # between two looks for what is lost: each goes through all tables, on the loop
 EXAMINE_SECONDS = 10.0  # between two looks at one unit that may be lost
 EXAMINED_AT_ONCE = 4
 TABLES_MAX = 5  # that are explained without anybody's having asked
@@ -45,6 +46,7 @@ class Watch:
         self._moved: dict[str, float] = {}  # by pipeline: when rows did
         self._last = driver.now()  # when anything did
         self._patience = STILL_SECONDS
+        self._look_for_lost_at = self._last + LOST_EVERY_SECONDS
         self._asking = ThreadPoolExecutor(1, thread_name_prefix="look")
         self._examining = ThreadPoolExecutor(EXAMINED_AT_ONCE, thread_name_prefix="examine")
         self._examined: dict[UnitId, float] = {}  # when it may be examined again
@@ -62,14 +64,16 @@ class Watch:
 
     def look(self) -> None:
         """Say so where nothing has moved for long, and somebody waits; give up units whose connection is lost."""
-        self._look_for_lost_units()
-        self._look_for_lost_calls()
-        if self._driver.now() - self._last > self._patience:
+        at = self._driver.now()
+        if at >= self._look_for_lost_at:
+            self._look_for_lost_at = at + LOST_EVERY_SECONDS
+            self._look_for_lost_units(at)
+            self._look_for_lost_calls(at)
+        if at - self._last > self._patience:
             self._patience *= 2
             self.explain(self._tell)
 
-    def _look_for_lost_units(self) -> None:
-        at = self._driver.now()
+    def _look_for_lost_units(self, at: float) -> None:
         for life in self._lives.values():
             if life.state.ended or life.started_at is None:
                 continue
@@ -78,9 +82,8 @@ class Watch:
                     self._examined[suspect.unit] = at + EXAMINE_SECONDS
                     self._examining.submit(self._examine, life, suspect)
 
-    def _look_for_lost_calls(self) -> None:
+    def _look_for_lost_calls(self, at: float) -> None:
         """What the driver itself waits for, over connections of its own."""
-        at = self._driver.now()
         for life in self._lives.values():
             limit = life.settings.stall_seconds
             since = min((begun for _, begun in life.aside.under_way.values()), default=at)
