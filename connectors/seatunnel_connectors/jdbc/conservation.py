@@ -61,6 +61,14 @@ def renamed(shown: str, name: str) -> FatalError:
     )
 
 
+def ledger_gone(table: str, shown: str) -> FatalError:
+    """A table of the ledger was dropped, or the whole database is another one."""
+    return FatalError(
+        f"{table} is gone, which says what of this job is in {shown}",
+        "give it back with its rows; or empty the target and begin anew with --fresh",
+    )
+
+
 def removed(what: dict[str, int]) -> list[str]:
     """What ``--fresh`` has removed, as one sentence; none where there was nothing."""
     found = [counted(count, name) for name, count in what.items() if count]

@@ -164,6 +164,20 @@ def test_the_record_that_late_attempts_must_find_goes_with_their_life(target: Ta
     assert target.rows == [BEFORE, (1, "a"), (2, "b"), (3, "c")]
 
 
+@pytest.mark.parametrize("table", ["seatunnel_ledger", "seatunnel_piece"])
+def test_a_ledger_that_is_gone_is_named_with_the_ways_on(target: Target, table: str) -> None:
+    target.plan()
+    piece = target.stage("u1", ("+I", 1, "a"))
+    target.run(f"DROP TABLE {table}")
+    asked = [lambda: target.commit(1, piece)]
+    if table == "seatunnel_ledger":
+        asked.append(lambda: target.sink.committer().recover(target.context(0)))
+    for ask in asked:
+        with pytest.raises(FatalError, match=f"{table} is gone, which says what of this job is in ") as caught:
+            ask()
+        assert "give it back with its rows" in caught.value.remedy
+
+
 def test_units_of_a_new_driver_make_themselves_known_at_once(target: Target) -> None:
     """I34. Found by the crash sweep: of two units that began together one was refused by the ledger's key, and its
     table failed."""

@@ -54,6 +54,10 @@ class GenericFlavor(Flavor):
         longest = session.engine.dialect.max_identifier_length
         return NameRules(folds_case=True, length_max=longest, unit="characters", default=default)
 
+    def is_there(self, session: Session, database: str, table: str) -> bool:
+        assert isinstance(session, GenericSession)
+        return bool(sa.inspect(session.connection).has_table(table, schema=database or None))
+
     def look(self, session: Session, database: str, table: str) -> TargetTable:
         assert isinstance(session, GenericSession)
         inspector = sa.inspect(session.connection)

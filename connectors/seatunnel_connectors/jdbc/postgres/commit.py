@@ -3,17 +3,18 @@ that writes the ledger. Where units write to the target itself only the ledger i
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import cast
 
 import psycopg
 
-from seatunnel_connectors.jdbc import crash_points
+from seatunnel_connectors.jdbc import conservation, crash_points
 from seatunnel_connectors.jdbc.postgres import prepared, shadow, staged, sweeping
 from seatunnel_connectors.jdbc.postgres.bookkeeping import fenced_off, keep
 from seatunnel_connectors.jdbc.postgres.entries import entry_of
-from seatunnel_connectors.jdbc.postgres.ledger import LEDGER, Books
+from seatunnel_connectors.jdbc.postgres.ledger import LEDGER, PIECES, Books
 from seatunnel_connectors.jdbc.postgres.plan import PREPARED, SHADOW, STAGED, TABLE, Load, load_of
 from seatunnel_connectors.jdbc.postgres.session import Statements, explained, statements
 from seatunnel_connectors.jdbc.url import Address
@@ -32,7 +33,7 @@ class PostgresCommitter(Committer):
         if not load.books:
             return
         books, entry = self._books(load), entry_of(load, str(self.table.path), pieces, context)
-        with explained(f"committing table {entry.shown}"), statements(self.address) as db:
+        with self._session(load, f"committing table {entry.shown}") as db:
             crash_points.POSTGRES_BEFORE.hit()
             if load.how == PREPARED and not self._known(db, books, context):
                 prepared.commit_all(db, load, books, pieces)
@@ -69,6 +70,18 @@ class PostgresCommitter(Committer):
 
     def _books(self, load: Load) -> Books:
         return Books(load.schema, load.token, str(self.table.path))
+
+    @contextmanager
+    def _session(self, load: Load, what: str) -> Iterator[Statements]:
+        """For a target that has a ledger: FatalError says so where it is gone."""
+        with explained(what), statements(self.address) as db:
+            try:
+                yield db
+            except psycopg.errors.UndefinedTable as error:
+                for table in (LEDGER, PIECES):
+                    if table in str(error):
+                        raise conservation.ledger_gone(f"{load.schema}.{table}", load.shown) from error
+                raise
 
     def _known(self, db: Statements, books: Books, context: CommitContext) -> bool:
         """Whether the ledger has this checkpoint; FatalError where it knows a newer run."""
@@ -114,7 +127,7 @@ class PostgresCommitter(Committer):
         if not load.booked:
             return None
         books = self._books(load)
-        with explained(f"reading the ledger of {load.schema}.{load.table}"), statements(self.address) as db:
+        with self._session(load, f"reading the ledger of {load.shown}") as db:
             if fresh:
                 db.execute(books.disown(context).encode())
             row = db.execute(books.others(context).encode()).fetchone()
@@ -124,7 +137,7 @@ class PostgresCommitter(Committer):
         load = load_of(context.setup)
         if not load.booked:
             return None
-        with explained(f"reading the ledger of {load.schema}.{load.table}"), statements(self.address) as db:
+        with self._session(load, f"reading the ledger of {load.shown}") as db:
             row = db.execute(self._books(load).last(context).encode()).fetchone()
         return row[0] if row else None
 
@@ -153,14 +166,8 @@ class PostgresCommitter(Committer):
         if not load.books:
             return None
         books = self._books(load)
-        with explained(f"reading the ledger of {load.schema}.{load.table}"), statements(self.address) as db:
-            try:
-                row = db.execute(books.lock(context.lineage, context.step).encode()).fetchone()
-            except psycopg.errors.UndefinedTable:
-                raise FatalError(
-                    f"{load.schema}.{LEDGER} is gone, which says what of this job is in {load.schema}.{load.table}",
-                    "give it back with its rows; or empty the target and begin anew with --fresh",
-                ) from None
+        with self._session(load, f"reading the ledger of {load.shown}") as db:
+            row = db.execute(books.lock(context.lineage, context.step).encode()).fetchone()
             db.execute(
                 books.raise_fence(context.job_id, context.lineage, context.step, context.incarnation, 0).encode()
             )

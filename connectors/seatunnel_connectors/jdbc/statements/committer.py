@@ -3,17 +3,18 @@ ledger; where units wrote to the target itself the ledger is all that is left.""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from seatunnel_connectors.jdbc import conservation, crash_points
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.recorded import data_ids, fenced_off, lives
 from seatunnel_connectors.jdbc.statements import sweeping
-from seatunnel_connectors.jdbc.statements.books import PIECES, Books, Held
+from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES, Books, Held
 from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session
 from seatunnel_connectors.jdbc.statements.load import SHADOW, STAGED, Load, load_of
 from seatunnel_connectors.jdbc.statements.staged import Staged
-from seatunnel_py.api import CommitContext, Committer, NoWayOn, Piece
+from seatunnel_py.api import CommitContext, Committer, FatalError, NoWayOn, Piece
 
 
 class StatementCommitter(Committer):
@@ -26,14 +27,26 @@ class StatementCommitter(Committer):
     def _books(self, load: Load) -> Books:
         return Books(self.flavor, load.database, load.token, str(self.request.table.path))
 
+    @contextmanager
+    def _session(self, load: Load, what: str) -> Iterator[Session]:
+        """For a target that has a ledger: FatalError says so where it is gone."""
+        address = self.request.address
+        try:
+            with self.flavor.explained(what), self.flavor.sessions(address) as session:
+                yield session
+        except FatalError as error:
+            with self.flavor.explained(what), self.flavor.sessions(address) as session:
+                for table in (LEDGER, PIECES):
+                    if not self.flavor.is_there(session, load.database, table):
+                        shown = ".".join(filter(None, (load.database, table)))
+                        raise conservation.ledger_gone(shown, load.shown) from error
+            raise
+
     def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         load = load_of(context.setup)
         if not load.books:
             return
-        with (
-            self.flavor.explained(f"committing table {load.table}"),
-            self.flavor.sessions(self.request.address) as session,
-        ):
+        with self._session(load, f"committing table {load.table}") as session:
             crash_points.STATEMENTS_BEFORE.hit()
             with self.flavor.watched(session):
                 session.begin()
@@ -155,10 +168,7 @@ class StatementCommitter(Committer):
         if not load.booked:
             return None
         books = self._books(load)
-        with (
-            self.flavor.explained(f"reading the ledger of {load.table}"),
-            self.flavor.sessions(self.request.address) as session,
-        ):
+        with self._session(load, f"reading the ledger of {load.table}") as session:
             if fresh:
                 books.disown(session, context)
             return next(iter(books.others(session, context)), None)
@@ -167,10 +177,7 @@ class StatementCommitter(Committer):
         load = load_of(context.setup)
         if not load.booked:
             return None
-        with (
-            self.flavor.explained(f"reading the ledger of {load.table}"),
-            self.flavor.sessions(self.request.address) as session,
-        ):
+        with self._session(load, f"reading the ledger of {load.table}") as session:
             return self._books(load).last(session, context.lineage, context.step)
 
     def sweep(self, context: CommitContext) -> Sequence[str]:
@@ -189,10 +196,7 @@ class StatementCommitter(Committer):
 
     def lineage_ended(self, context: CommitContext, keep_days: int) -> None:
         load = load_of(context.setup)
-        with (
-            self.flavor.explained(f"sweeping the ledger of {load.table}"),
-            self.flavor.sessions(self.request.address) as session,
-        ):
+        with self._session(load, f"sweeping the ledger of {load.table}") as session:
             books = self._books(load)
             books.end(session, context)
             books.sweep(session, keep_days)
@@ -202,10 +206,7 @@ class StatementCommitter(Committer):
         if not load.books:
             return None
         books = self._books(load)
-        with (
-            self.flavor.explained(f"reading the ledger of {load.table}"),
-            self.flavor.sessions(self.request.address) as session,
-        ):
+        with self._session(load, f"reading the ledger of {load.table}") as session:
             session.begin()
             last, _ = books.lock(session, context.lineage, context.step)
             books.raise_fence(session, context.job_id, context.lineage, context.step, context.incarnation, 0)

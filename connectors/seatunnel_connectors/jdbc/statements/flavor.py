@@ -189,9 +189,9 @@ class Flavor(ABC):
         ``fixed``: columns of the key that stay as they are in a row that is there."""
         return ""
 
+    @abstractmethod
     def is_there(self, session: Session, database: str, table: str) -> bool:
-        """Whether a table stands at this name; asked where rows are staged beside the target."""
-        raise AssertionError(f"{type(self).__name__} stages no rows")
+        """Whether a table stands at this name."""
 
     def beside(self, session: Session, database: str, token: str) -> list[str]:
         """The tables that a run has beside its target: its token is part of their names."""
