@@ -28,7 +28,7 @@ from seatunnel_py.runtime.effects import piece_of
 from seatunnel_py.runtime.events import SinkLeftOut
 from seatunnel_py.runtime.finishing_apart import NEVER_ENDS, first_the_others, not_finished
 from seatunnel_py.runtime.receipt import Stand, TableState
-from seatunnel_py.runtime.subtask_run import state_of
+from seatunnel_py.runtime.subtask_state import state_of
 from seatunnel_py.runtime.tallies import Tally, tally_of
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 

@@ -21,7 +21,7 @@ from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.protocol.restore import Splits, adapted
 from seatunnel_py.protocol.topology import Topology
 from seatunnel_py.runtime.reading import Reading, Round, deal, reading_of
-from seatunnel_py.runtime.subtask_run import State, state_of
+from seatunnel_py.runtime.subtask_state import State, state_of
 from seatunnel_py.runtime.tallies import Tally, tally_of
 
 

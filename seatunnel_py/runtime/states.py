@@ -10,7 +10,7 @@ from seatunnel_py.protocol.claims import Claim, DamagedRecord, Stored, on_chain
 from seatunnel_py.protocol.records import CheckpointRecord
 from seatunnel_py.runtime.effects import prepared_of
 from seatunnel_py.runtime.reading import reading_of
-from seatunnel_py.runtime.subtask_run import state_of
+from seatunnel_py.runtime.subtask_state import state_of
 from seatunnel_py.runtime.tallies import tally_of
 from seatunnel_py.work.positions import state_bytes
 

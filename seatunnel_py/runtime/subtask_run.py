@@ -10,7 +10,7 @@ here, the participant hears of the last one only (I7).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.api.batch import Position
@@ -33,6 +33,7 @@ from seatunnel_py.runtime.large_state import large_state
 from seatunnel_py.runtime.read_limit import Grant, ReadLimit
 from seatunnel_py.runtime.reading import Reading, Took, reading_of, took_of
 from seatunnel_py.runtime.restarts import may_restart
+from seatunnel_py.runtime.subtask_state import State, state_of
 from seatunnel_py.runtime.tallies import Counting, Tally, tally_of
 from seatunnel_py.work.unit import (
     Budget,
@@ -55,23 +56,6 @@ UNIT_SECONDS_UNKNOWN = 0.2  # a split without an estimate: several to a pack, bu
 _UNBOUNDED = Budget(rows=1 << 62, seconds=float("inf"))
 FOR_EVER_SECONDS = 1.0  # at least, between attempts that never end
 IDLE_SECONDS = 0.1  # before an unbounded split that gave nothing is looked at again
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """A subtask's state as plain data: where its splits stand, its sums, what a query has gathered, who has ended."""
-
-    reading: Any = None
-    tally: Any = None
-    gathered: tuple[Any, ...] = ()
-    ended: int = 0
-
-    def to_plain(self) -> list[Any]:
-        return [self.reading, self.tally, list(self.gathered), self.ended]
-
-
-def state_of(plain: Any) -> State:
-    return State() if plain is None else State(plain[0], plain[1], tuple(plain[2]), plain[3])
 
 
 class SubtaskRun:

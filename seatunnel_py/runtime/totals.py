@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
 from seatunnel_py.runtime.receipt import TableReceipt, TableState
-from seatunnel_py.runtime.subtask_run import state_of
+from seatunnel_py.runtime.subtask_state import state_of
 from seatunnel_py.runtime.tallies import tally_of
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from seatunnel_py.runtime.reading import Reading, Round, deal, reading_of
 from seatunnel_py.runtime.receipt import TableReceipt, TableState
 from seatunnel_py.runtime.rescaling import rescaled
 from seatunnel_py.runtime.settings import Settings
-from seatunnel_py.runtime.subtask_run import State, state_of
+from seatunnel_py.runtime.subtask_state import State, state_of
 from seatunnel_py.runtime.tallies import Tally, tally_of
 from seatunnel_py.work.unit import Budget, Unit, UnitResult
 
