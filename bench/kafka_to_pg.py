@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import psycopg
 
 from bench import ours, pairs, pg
-from seatunnel_connectors.kafka.consumer import BACKOFF_MS
+from seatunnel_connectors.kafka.client.consumer import BACKOFF_MS
 from tests.servers.kafka import KafkaServer
 from tests.servers.postgres import DATABASE, PostgresServer
 
@@ -93,7 +93,7 @@ def taken(messages: Sequence[Message]) -> int:
 
 
 def reader(broker: KafkaServer, rows: int) -> float:
-    from seatunnel_connectors.kafka.factory import KafkaSourceFactory
+    from seatunnel_connectors.kafka.source_factory import KafkaSourceFactory
     from seatunnel_py.api import Batch, StepContext
     from seatunnel_py.api.resources import close_all
 

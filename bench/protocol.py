@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bench import pairs
-from seatunnel_py.protocol import coordinator_commands as cc
-from seatunnel_py.protocol import coordinator_events as ev
-from seatunnel_py.protocol.coordinator import Coordinator
-from seatunnel_py.protocol.hub import Addressed, Hub, HubCommand, PersistTogether
-from seatunnel_py.protocol.items import StagedPiece, SubtaskSnapshot
-from seatunnel_py.protocol.topology import Edge, SinkKind, Topology, Vertex
-from seatunnel_py.protocol.trigger import CheckpointSettings
+from seatunnel_py.protocol.commit.record_batcher import Addressed, Hub, HubCommand, PersistTogether
+from seatunnel_py.protocol.coordinator import commands as cc
+from seatunnel_py.protocol.coordinator import events as ev
+from seatunnel_py.protocol.coordinator.coordinator import Coordinator
+from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
+from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Edge, SinkKind, Topology, Vertex
 
 VERTICES = 10
 EVENTS_BAR = 50_000.0

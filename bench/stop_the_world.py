@@ -9,7 +9,7 @@ unit of the pipeline begins. Nobody would want that, so it is no setting; here i
 from __future__ import annotations
 
 from seatunnel_py.cli.main import app
-from seatunnel_py.runtime.subtask_run import SubtaskRun
+from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRun
 
 LOOK_SECONDS = 0.002  # until one that stands still looks again
 

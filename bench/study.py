@@ -25,7 +25,7 @@ import pyarrow as pa
 from adbc_driver_postgresql import dbapi
 
 from bench import cpu, pairs, pg, pipes
-from seatunnel_connectors.jdbc.postgres.stream import Stream
+from seatunnel_connectors.jdbc.postgres.connection.copy_stream import Stream
 from tests.servers.postgres import PostgresServer
 
 NOT_NULL_KEY = f"ALTER TABLE {pg.TARGET}.{pg.BIG_TABLE} ADD PRIMARY KEY (id)"

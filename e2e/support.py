@@ -106,7 +106,7 @@ def write_job(home: Path, text: str, name: str = "job.conf") -> Path:
 def python_workers(driver: int) -> list[int]:
     """Python workers below a driver: what a daemon of ours has forked has its command line."""
     parents = parent_of_each()
-    daemons = [pid for pid in descendants(driver) if "seatunnel_py.spark.daemon" in " ".join(words_of(pid))]
+    daemons = [pid for pid in descendants(driver) if "seatunnel_py.spark.app.daemon" in " ".join(words_of(pid))]
     return [pid for pid in daemons if parents.get(pid) in daemons]
 
 

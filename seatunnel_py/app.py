@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from seatunnel_py.config.env import FailurePolicy
 from seatunnel_py.config.job_file import load
-from seatunnel_py.engines import Engines, LocalEngines, SparkEngines, needs_catalyst
+from seatunnel_py.engine_choice import Engines, LocalEngines, SparkEngines, needs_catalyst
 from seatunnel_py.errors import (
     BEGIN_ANEW,
     ExitCode,
@@ -28,24 +28,24 @@ from seatunnel_py.errors import (
     first_line,
     worded,
 )
-from seatunnel_py.plan.installed import hooks, installed
-from seatunnel_py.plan.sql import CatalystFactory
+from seatunnel_py.plan.plugins.installed import hooks, installed
+from seatunnel_py.plan.sql.analysis import CatalystFactory
 from seatunnel_py.plan.steps import Job, understand
 from seatunnel_py.redaction import redacted_text
-from seatunnel_py.runtime.job_changes import ChangesRefused
+from seatunnel_py.runtime.resume.job_diff import ChangesRefused
 
 if TYPE_CHECKING:
     from seatunnel_py.config.env import EnvOptions
     from seatunnel_py.local.preview import StepRows
-    from seatunnel_py.plan.flow_graph import FlowGraph
-    from seatunnel_py.plan.isolated import IsolatedTable
+    from seatunnel_py.plan.graph_nodes import FlowGraph
     from seatunnel_py.plan.pipelines import Pipeline
-    from seatunnel_py.plan.sql import SqlAnalyst
-    from seatunnel_py.runtime.events import JobEvent
-    from seatunnel_py.runtime.home import Home
-    from seatunnel_py.runtime.job_changes import Change
-    from seatunnel_py.runtime.job_place import JobPlace
-    from seatunnel_py.runtime.receipt import Receipt
+    from seatunnel_py.plan.sql.analysis import SqlAnalyst
+    from seatunnel_py.plan.tables.isolated_tables import IsolatedTable
+    from seatunnel_py.runtime.observe.events import JobEvent
+    from seatunnel_py.runtime.observe.receipt import Receipt
+    from seatunnel_py.runtime.resume.job_diff import Change
+    from seatunnel_py.runtime.storage.home import Home
+    from seatunnel_py.runtime.storage.job_directory import JobPlace
 
 PROCESS_STARTED = time.time()
 LATEST = "latest"
@@ -79,7 +79,7 @@ def _with_checked_queries(job: Job) -> Job:
     queries = [step for step in job.steps if isinstance(step.factory, CatalystFactory)]
     if not queries:
         return job
-    from seatunnel_py.plan.sql_check import query_notes, query_problems
+    from seatunnel_py.plan.sql.check import query_notes, query_problems
 
     dialect = job.file.env.sql_dialect
     problems = tuple(problem for step in queries for problem in query_problems(step, dialect))
@@ -121,15 +121,16 @@ def planned(path: Path, variables: Mapping[str, str] | None) -> Iterator[tuple[P
 
 
 def _planned(job: Job, analyst: SqlAnalyst | None) -> Plan:
-    from seatunnel_py.plan import flows, guarantee, isolated, pipelines, retry, selection, targets
+    from seatunnel_py.plan import guarantee, pipelines, retry_loops, table_graph
+    from seatunnel_py.plan.tables import isolated_tables, selection, target_collisions
 
-    graph = flows.build(job, analyst)
-    job = replace(job, notes=(*job.notes, *graph.notes(), *targets.check(graph)))
-    retry.check(graph)
+    graph = table_graph.build(job, analyst)
+    job = replace(job, notes=(*job.notes, *graph.notes(), *target_collisions.check(graph)))
+    retry_loops.check(graph)
     divided = pipelines.divide(graph)
     unread = pipelines.unread(graph, divided)
-    divided, apart = isolated.set_apart(graph, divided)
-    isolated.require_some(divided, apart, fail_fast=job.file.env.failure_policy is FailurePolicy.FAIL_FAST)
+    divided, apart = isolated_tables.set_apart(graph, divided)
+    isolated_tables.require_some(divided, apart, fail_fast=job.file.env.failure_policy is FailurePolicy.FAIL_FAST)
     guarantee.require(graph, divided, job.file.env.guarantee)
     left_out = {one.table for one in apart}
     unread = tuple(path for path in unread if path not in left_out)
@@ -162,8 +163,8 @@ def run(
 
     Raises SeaTunnelError for what is found before any table starts; afterwards tables fail, not the call.
     """
-    from seatunnel_py.runtime.living import driver_taken_over, silent_driver
-    from seatunnel_py.runtime.storages import require_place
+    from seatunnel_py.runtime.resume.driver_liveness import driver_taken_over, silent_driver
+    from seatunnel_py.runtime.storage.open_storage import require_place
 
     job = check(path, options.variables)
     location = job.file.env.checkpoint_location
@@ -202,7 +203,7 @@ def _require_variables(place: JobPlace, job: Job, given: Mapping[str, str]) -> N
 
 def restored_from(home: Home, options: RunOptions, env: EnvOptions) -> str | None:
     """The savepoint that the job begins with, or began with when it is gone on with. Raises SeaTunnelError."""
-    from seatunnel_py.runtime.savepoint_places import SavepointPlaces
+    from seatunnel_py.runtime.storage.savepoint_locations import SavepointPlaces
 
     if options.restore is None:
         return None
@@ -271,10 +272,10 @@ class Session:
         see ``run``."""
         began = self._began or time.time()
         job = Job(job.file, job.steps, job.notes, place.job_id)
-        from seatunnel_py.drive import Work, drive
-        from seatunnel_py.plan import selection
-        from seatunnel_py.runtime.job_log import JobLog
-        from seatunnel_py.runtime.listeners import Listeners, hook_listeners
+        from seatunnel_py.job_run import Work, drive
+        from seatunnel_py.plan.tables import selection
+        from seatunnel_py.runtime.observe.job_log import JobLog
+        from seatunnel_py.runtime.observe.listeners import Listeners, hook_listeners
 
         ran_before, begun = place.has_plan or place.has_checkpoints, False
 
@@ -285,14 +286,14 @@ class Session:
 
         try:
             planned = _planned(job, self._engines.analyst() if needs_catalyst(job) else None)
-            pipelines, isolated = selection.only(planned.pipelines, planned.isolated, only)
-            pipelines, isolated = pick(pipelines), isolated if pick is tuple else ()
+            pipelines, isolated_tables = selection.only(planned.pipelines, planned.isolated, only)
+            pipelines, isolated_tables = pick(pipelines), isolated_tables if pick is tuple else ()
             with JobLog(place.events, place.job_id, job.file.env.log_level.value) as log:
                 tell = Listeners(log, (*hook_listeners(hooks().manager), listen))
                 _announce(planned, place, tell, accepted=accept_changes)
                 described = _remembered(_plan_before(planned, place), _described(planned))
                 engine = partial(self._engines.engine, place.exchange)  # waits for Spark: what can be done before is
-                work = Work(planned.job, described, pipelines, isolated)
+                work = Work(planned.job, described, pipelines, isolated_tables)
                 receipt, resumable = drive(work, engine, place, tell, begin, began)
             receipt = _kept(receipt, place)
             place.clear(finished=receipt.exit_code == ExitCode.SUCCESS, rows=not resumable)
@@ -329,8 +330,8 @@ def _kept(receipt: Receipt, place: JobPlace) -> Receipt:
 
 def _announce(planned: Plan, place: JobPlace, tell: Callable[[JobEvent], None], *, accepted: bool) -> None:
     """Say what is different from the run before, if there was one, and what follows. Raises ChangesRefused."""
-    from seatunnel_py.runtime.events import ChangesAnnounced
-    from seatunnel_py.runtime.job_changes import refuse
+    from seatunnel_py.runtime.observe.events import ChangesAnnounced
+    from seatunnel_py.runtime.resume.job_diff import refuse
 
     found = changes_since(planned, place, place.savepoints, (place.read("job") or {}).get("savepoint"))
     if found:
@@ -340,8 +341,8 @@ def _announce(planned: Plan, place: JobPlace, tell: Callable[[JobEvent], None], 
 
 def changes_since(planned: Plan, place: JobPlace | None, savepoints: Path, savepoint: str | None) -> tuple[Change, ...]:
     """What is different since the job of that place, or of that savepoint, was planned; nothing where none was."""
-    from seatunnel_py.runtime.job_changes import changes
-    from seatunnel_py.runtime.savepoint_places import SavepointPlaces
+    from seatunnel_py.runtime.resume.job_diff import changes
+    from seatunnel_py.runtime.storage.savepoint_locations import SavepointPlaces
 
     before = _plan_before(planned, place) if place is not None else None
     if before is None and savepoint is not None:
@@ -362,8 +363,8 @@ def _plan_before(planned: Plan, place: JobPlace) -> Mapping[str, Any] | None:
     location = planned.job.file.env.checkpoint_location
     if location is None:
         return place.read("plan")
-    from seatunnel_py.runtime.shared_job import PLAN, SharedJob
-    from seatunnel_py.runtime.storages import connect
+    from seatunnel_py.runtime.storage.open_storage import connect
+    from seatunnel_py.runtime.storage.shared_job_files import PLAN, SharedJob
 
     storage = connect(location, place.job_id)
     try:
@@ -373,15 +374,15 @@ def _plan_before(planned: Plan, place: JobPlace) -> Mapping[str, Any] | None:
 
 
 def _described(planned: Plan) -> Mapping[str, Any]:
-    from seatunnel_py.runtime.graph import keys
-    from seatunnel_py.runtime.job_changes import described
+    from seatunnel_py.runtime.resume.job_diff import described
+    from seatunnel_py.runtime.values.topology_builder import keys
 
     return described(planned.job, keys(planned.pipelines), {str(one.table): one.message for one in planned.isolated})
 
 
 def _remembered(before: Mapping[str, Any] | None, now: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a later run compares itself with: tables that are isolated now stand there as they stood."""
-    from seatunnel_py.runtime.job_changes import isolated_of
+    from seatunnel_py.runtime.resume.job_diff import isolated_of
 
     kept = isolated_of(before["pipelines"], now) if before else {}
     return {**now, "pipelines": {**now["pipelines"], **kept}}

@@ -21,9 +21,9 @@ from e2e.conformance.index import Entry, entries
 from e2e.conformance.rewrite import Surroundings, rewritten, servers_of
 from e2e.conformance.servers import Servers, started
 from seatunnel_py import app
-from seatunnel_py.cli.suite import Case, Outcome, Verdict, outcomes
+from seatunnel_py.cli.commands.suite import Case, Outcome, Verdict, outcomes
 from seatunnel_py.errors import JobFileError
-from seatunnel_py.runtime.home import Home
+from seatunnel_py.runtime.storage.home import Home
 
 LEFT_OVER_MAX = 2
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from e2e.support import finish, start
-from seatunnel_py.cli.suite import Case, Outcome, Verdict
+from seatunnel_py.cli.commands.suite import Case, Outcome, Verdict
 from seatunnel_py.errors import ExitCode
 
 DATA_SECONDS = 90.0

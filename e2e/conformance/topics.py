@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from e2e.kafka_support import producing
-from seatunnel_connectors.kafka.protobuf_schema import loaded, message_schema
+from seatunnel_connectors.kafka.schemas.protobuf_schema import loaded, message_schema
 from tests.servers.kafka import KafkaServer
 
 ROWS = 100

@@ -20,10 +20,10 @@ from e2e.damage.scenarios import Kept, Scenario
 from e2e.damage.stores import JOB
 from e2e.damage.things import damage
 from seatunnel_py import app
-from seatunnel_py.cli.run import performed
+from seatunnel_py.cli.commands.run import performed
 from seatunnel_py.errors import ExitCode
-from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import Receipt
+from seatunnel_py.runtime.observe.receipt import Receipt
+from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.work.unit import FailureKind
 
 SECONDS_MAX = 300  # a second on an idle machine

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from seatunnel_py.cli.known import Where
+    from seatunnel_py.cli.jobs.job_lookup import Where
 
 JobArgument = Annotated[Path, typer.Argument(help="job file: HOCON, or JSON when it ends in .json")]
 Variables = Annotated[
@@ -33,6 +33,6 @@ def variables_of(given: list[str] | None) -> dict[str, str]:
 
 def where_of(file: Path | None, variables: list[str] | None) -> Where:
     """The store of a job: this machine's, or the one that a job file names."""
-    from seatunnel_py.cli.known import Where
+    from seatunnel_py.cli.jobs.job_lookup import Where
 
     return Where(file, variables_of(variables))

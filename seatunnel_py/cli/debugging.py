@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
-from seatunnel_py.cli.terminal import say
+from seatunnel_py.cli.view.terminal import say
 from seatunnel_py.redaction import redacted_text
 
 OPTION = "--debug"

@@ -14,10 +14,10 @@ import typer
 
 from seatunnel_py.cli import debugging
 from seatunnel_py.cli.arguments import AsJson, JobArgument, Variables, variables_of
-from seatunnel_py.cli.files import keep_whole
-from seatunnel_py.cli.groups import jobs_app, quarantine_app, state_app
-from seatunnel_py.cli.patience import patience
-from seatunnel_py.cli.terminal import documents_alone, say
+from seatunnel_py.cli.subcommands import jobs_app, quarantine_app, state_app
+from seatunnel_py.cli.view.files import keep_whole
+from seatunnel_py.cli.view.terminal import documents_alone, say
+from seatunnel_py.cli.view.wait_notice import patience
 from seatunnel_py.errors import JobFileError, Problem, SeaTunnelError
 
 app = typer.Typer(
@@ -47,7 +47,7 @@ def init(
 
     Commented, with gaps to fill in; `connector` is a Python distribution of your own. Nothing is overwritten.
     """
-    from seatunnel_py.cli import init as command
+    from seatunnel_py.cli.commands import init as command
 
     raise typer.Exit(command.listing() if template is None else command.write(template, to))
 
@@ -60,7 +60,7 @@ def check(
 
     Starts nothing and connects nowhere.
     """
-    from seatunnel_py.cli import check as command
+    from seatunnel_py.cli.commands import check as command
 
     raise typer.Exit(command.check(jobs, variables_of(variable), as_json=as_json))
 
@@ -84,7 +84,7 @@ def plan(
 
     Tables, splits, DDL, guarantees. Reads from both ends, changes nothing; exit code 3 when a table would fail.
     """
-    from seatunnel_py.cli import plan as command
+    from seatunnel_py.cli.commands import plan as command
 
     raise typer.Exit(
         command.plan(job, variables_of(variable), job_id, restore, tuple(only or ()), as_json=as_json, svg=svg)
@@ -119,7 +119,7 @@ def run(
 
     Ctrl-C stops it cleanly: what was not committed does not become visible. A second one ends it at once.
     """
-    from seatunnel_py.cli import run as command
+    from seatunnel_py.cli.commands import run as command
 
     if job is None:
         remedy = "`seatunnel init` writes one to begin with; `seatunnel copy FROM TO` needs none."
@@ -166,7 +166,7 @@ def copy(
     Without a job file: one is made, and run. A password may stand in the address, or in the environment as
     SEATUNNEL_SOURCE_PASSWORD and SEATUNNEL_TARGET_PASSWORD.
     """
-    from seatunnel_py.cli import copying as command
+    from seatunnel_py.cli.commands import copy as command
 
     chosen = tuple(filter(None, (kind.strip() for kind in kinds.split(","))))
     asked = command.Copy(
@@ -185,7 +185,7 @@ def preview(
 
     Reads from the sources, writes nowhere.
     """
-    from seatunnel_py.cli import preview as command
+    from seatunnel_py.cli.commands import preview as command
 
     raise typer.Exit(command.preview(job, variables_of(variable), rows))
 
@@ -211,8 +211,8 @@ def test_connection(
     Or at one plugin's: server, version, user, rights; exit code 1 when somebody does not answer. Reads no rows, changes
     nothing. Secrets are best given as ${env:NAME}.
     """
-    from seatunnel_py.cli import connections as command
-    from seatunnel_py.cli.asking import question_of
+    from seatunnel_py.cli.commands import test_connection as command
+    from seatunnel_py.cli.commands.probe_target import question_of
 
     question = question_of(subject, variables_of(variable), option, sink=sink)
     raise typer.Exit(command.test_connection(question, as_json=as_json))
@@ -235,8 +235,8 @@ def discover(
     With columns, types, keys and sizes. Of a job file, or of a plugin with its options; a database shows all tables
     unless options say which. Reads no rows.
     """
-    from seatunnel_py.cli import discover as command
-    from seatunnel_py.cli.asking import question_of
+    from seatunnel_py.cli.commands import discover as command
+    from seatunnel_py.cli.commands.probe_target import question_of
 
     question = question_of(subject, variables_of(variable), option)
     raise typer.Exit(command.discover(question, exclude or (), as_json=as_json))
@@ -252,7 +252,7 @@ def test_jobs(
 
     With Assert sinks, all in one Spark application; exit code 0 when all of them passed.
     """
-    from seatunnel_py.cli import test as command
+    from seatunnel_py.cli.commands import test as command
 
     raise typer.Exit(command.test(paths, variables_of(variable), junit))
 
@@ -263,7 +263,7 @@ def doctor(as_json: AsJson = False) -> None:
 
     Java, Python, libraries, memory, disk; each lack with the command that mends it.
     """
-    from seatunnel_py.cli import doctor as command
+    from seatunnel_py.cli.commands import doctor as command
 
     raise typer.Exit(command.doctor(as_json=as_json))
 
@@ -274,7 +274,7 @@ def encrypt(job: JobArgument, decrypt: Annotated[bool, typer.Option("--decrypt",
 
     By the cipher that env.shade.identifier names.
     """
-    from seatunnel_py.cli import shade as command
+    from seatunnel_py.cli.commands import encrypt as command
 
     raise typer.Exit(command.rewrite(job, decrypt=decrypt))
 
@@ -282,7 +282,7 @@ def encrypt(job: JobArgument, decrypt: Annotated[bool, typer.Option("--decrypt",
 @plugins_app.command("list", epilog="Example: seatunnel plugins list --json")
 def plugins_list(as_json: AsJson = False) -> None:
     """All installed plugins."""
-    from seatunnel_py.cli import plugins as command
+    from seatunnel_py.cli.commands import plugins as command
 
     raise typer.Exit(command.listing(as_json=as_json))
 
@@ -290,7 +290,7 @@ def plugins_list(as_json: AsJson = False) -> None:
 @plugins_app.command("show", epilog="Example: seatunnel plugins show Jdbc")
 def plugins_show(name: str, as_json: AsJson = False) -> None:
     """Options of a plugin: types, defaults, older names."""
-    from seatunnel_py.cli import plugins as command
+    from seatunnel_py.cli.commands import plugins as command
 
     raise typer.Exit(command.show(name, as_json=as_json))
 
@@ -298,7 +298,7 @@ def plugins_show(name: str, as_json: AsJson = False) -> None:
 @plugins_app.command("schema", epilog="Example: seatunnel plugins schema --to job.schema.json")
 def plugins_schema(to: Annotated[Path | None, typer.Option(metavar="FILE", help="write it there")] = None) -> None:
     """A JSON Schema of job files in JSON, for editors."""
-    from seatunnel_py.cli import plugins as command
+    from seatunnel_py.cli.commands import plugins as command
 
     raise typer.Exit(command.schema(to))
 
@@ -337,13 +337,13 @@ def main() -> None:
         with patience(), documents_alone() if as_json else nullcontext():
             _with_one_command("".join(sys.argv[1:2]))(color=False if os.environ.get("NO_COLOR") else None)
     except JobFileError as error:
-        from seatunnel_py.cli.problems import tell_plain, tell_problems
+        from seatunnel_py.cli.view.problems import tell_plain, tell_problems
 
         sys.exit(tell_plain(error) if as_json else tell_problems(error))
     except SeaTunnelError as error:
         debugging.tell(error)
         if as_json:
-            from seatunnel_py.cli.problems import tell_refused
+            from seatunnel_py.cli.view.problems import tell_refused
 
             sys.exit(tell_refused(error))
         say(f"error: {error}", err=True)

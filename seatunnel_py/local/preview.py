@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from seatunnel_py.api.batch import Batch, Rejected
 from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.errors import FatalError
-from seatunnel_py.plan.flow_graph import FlowGraph, SinkNode, SourceNode, SqlNode, TransformNode
-from seatunnel_py.plan.sql import SqlAnalyst
+from seatunnel_py.plan.graph_nodes import FlowGraph, SinkNode, SourceNode, SqlNode, TransformNode
+from seatunnel_py.plan.sql.analysis import SqlAnalyst
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from seatunnel_py.api.capabilities import Determinism, Guarantee
 from seatunnel_py.errors import PlanError, Problem
-from seatunnel_py.plan.flow_graph import FlowGraph, SinkNode, SourceNode, SqlNode, TableNode, TransformNode
+from seatunnel_py.plan.graph_nodes import FlowGraph, SinkNode, SourceNode, SqlNode, TableNode, TransformNode
 from seatunnel_py.plan.pipelines import Pipeline
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from seatunnel_py.api.schema import TablePath
-from seatunnel_py.plan.flow_graph import Edge, FlowGraph, SinkNode, SourceNode, SqlNode, TableNode, TransformNode
+from seatunnel_py.plan.graph_nodes import Edge, FlowGraph, SinkNode, SourceNode, SqlNode, TableNode, TransformNode
 
 
 @dataclass(frozen=True, slots=True)

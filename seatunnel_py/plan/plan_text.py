@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from seatunnel_py.nouns import counted
-from seatunnel_py.plan import conversions
-from seatunnel_py.plan.left_behind import folded
+from seatunnel_py.plan.tables import conversions
+from seatunnel_py.plan.tables.not_carried_over import folded
 
 SPLITS_SHOWN_MAX = 8
 SHARED = frozenset({"create ledger", "create schema", "create database", "create topic"})

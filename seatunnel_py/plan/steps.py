@@ -21,7 +21,7 @@ from seatunnel_py.api.step_options import SinkOptions, SourceOptions, TransformO
 from seatunnel_py.config.job_file import JobFile, StepNode, resolve_step
 from seatunnel_py.config.references import References, references_in
 from seatunnel_py.errors import JobFileError, Problem
-from seatunnel_py.plan.registry import BrokenPluginError, PluginKind, Registry, UnknownPluginError
+from seatunnel_py.plan.plugins.registry import BrokenPluginError, PluginKind, Registry, UnknownPluginError
 
 
 @dataclass(frozen=True, slots=True)

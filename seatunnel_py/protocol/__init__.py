@@ -1,4 +1,4 @@
-"""The checkpoint protocol: events in, commands out. Read ``topology.py``, ``items.py``, ``participant.py``,
+"""The checkpoint protocol: events in, commands out. Read ``topology.py``, ``stream_elements.py``, ``participant.py``,
 ``coordinator.py`` in this order; ``docs/protocol.md`` is the theory of operation.
 
 May not know: clocks, threads, files, randomness, sockets, logs, Spark, and what a batch's rows are. Time arrives

@@ -25,7 +25,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from seatunnel_py.protocol.ids import Channel, Subtask
+from seatunnel_py.protocol.model.ids import Channel, Subtask
 
 # ---------------------------------------------------------------- events
 

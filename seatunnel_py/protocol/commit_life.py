@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from seatunnel_py.protocol.lifecycle import Table
+from seatunnel_py.protocol.model.lifecycle import Table
 
 
 class Stage(StrEnum):

@@ -20,9 +20,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import SubtaskSnapshot
-from seatunnel_py.protocol.topology import Topology
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Topology
 
 MessageId: TypeAlias = tuple[Channel, int]
 """A channel and a number on it, growing in the order of sending."""

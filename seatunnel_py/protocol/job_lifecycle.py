@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from enum import StrEnum
 
-from seatunnel_py.protocol.lifecycle import PIPELINE, PipelineState, Table, has_ended
+from seatunnel_py.protocol.model.lifecycle import PIPELINE, PipelineState, Table, has_ended
 
 
 class JobState(StrEnum):

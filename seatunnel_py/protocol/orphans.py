@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from seatunnel_py.protocol.claims import Claim, Stored, on_chain
-from seatunnel_py.protocol.commits import piece_names
-from seatunnel_py.protocol.items import StagedPiece
-from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.protocol.commit.claims import Claim, Stored, on_chain
+from seatunnel_py.protocol.commit.commit_queue import piece_names
+from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.protocol.model.stream_elements import StagedPiece
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,10 @@ from seatunnel_py.api.factory import Factory, SinkFactory, SourceFactory, StepCo
 from seatunnel_py.api.options import SinkOptions
 from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.api.sink import Piece, Sink, WriteContext, Writer
-from seatunnel_py.plan.installed import Registration, hooks, installed
-from seatunnel_py.plan.registry import PROJECT, PluginKind
-from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import Receipt
+from seatunnel_py.plan.plugins.installed import Registration, hooks, installed
+from seatunnel_py.plan.plugins.registry import PROJECT, PluginKind
+from seatunnel_py.runtime.observe.receipt import Receipt
+from seatunnel_py.runtime.storage.home import Home
 
 _KINDS: Mapping[type[Factory], PluginKind] = {
     SourceFactory: PluginKind.SOURCE,

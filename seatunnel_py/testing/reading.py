@@ -16,8 +16,8 @@ from seatunnel_py.api.source import Reader, Source, SourceTable, Split, TableFai
 from seatunnel_py.api.types import to_arrow
 from seatunnel_py.testing.findings import Broken
 from seatunnel_py.testing.given_options import resolved
-from seatunnel_py.work.given import Given, several
-from seatunnel_py.work.positions import Positions, state_bytes
+from seatunnel_py.work.rows.plugin_checks import Given, several
+from seatunnel_py.work.rows.positions import Positions, state_bytes
 
 Rows = list[tuple[Any, ...]]
 

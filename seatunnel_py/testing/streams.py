@@ -19,8 +19,8 @@ from seatunnel_py.api.batch import Batch, Element, Position
 from seatunnel_py.api.source import Enumerator, Reader, Source, Split
 from seatunnel_py.testing.findings import Broken
 from seatunnel_py.testing.reading import Reading, SourceTarget, remembered, rows
-from seatunnel_py.work.given import Given, several
-from seatunnel_py.work.positions import Positions
+from seatunnel_py.work.rows.plugin_checks import Given, several
+from seatunnel_py.work.rows.positions import Positions
 
 PATIENCE_SECONDS = 5.0
 ENDED = object()

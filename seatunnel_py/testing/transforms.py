@@ -22,7 +22,7 @@ from seatunnel_py.api.transform import Transform
 from seatunnel_py.errors import BadRows
 from seatunnel_py.testing.findings import Broken, Finding, Report, Verdict, tried
 from seatunnel_py.testing.given_options import resolved
-from seatunnel_py.work.given import Given, several
+from seatunnel_py.work.rows.plugin_checks import Given, several
 
 NUMBER = "ConformanceRow"
 KINDS = (RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE)

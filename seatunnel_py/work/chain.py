@@ -11,7 +11,7 @@ from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.sink import Sink
 from seatunnel_py.api.source import Source, SourceTable
 from seatunnel_py.api.transform import Transform
-from seatunnel_py.work.limits import ErrorLimits
+from seatunnel_py.work.bad_rows.limits import ErrorLimits
 
 
 @dataclass(frozen=True, slots=True)

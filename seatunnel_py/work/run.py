@@ -15,12 +15,12 @@ import traceback
 
 from seatunnel_py.api.native import NativeRefused
 from seatunnel_py.errors import BadRows, FatalError, GenerationLost, RetriableError, SeaTunnelError
-from seatunnel_py.work import crash_points
+from seatunnel_py.work import failpoints
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.failing_code import SHOWS_TRACE, described
-from seatunnel_py.work.flow import Flow
-from seatunnel_py.work.passage import Passage, passage_of
-from seatunnel_py.work.residence import Residence
+from seatunnel_py.work.reader_cache import Residence
+from seatunnel_py.work.rows.flow import Flow
+from seatunnel_py.work.rows.native_copy import Passage, passage_of
 from seatunnel_py.work.unit import FailureKind, Unit, UnitFailure, UnitResult
 
 TRACE_CHARACTERS_MAX = 20_000  # a trace travels in results and journals
@@ -37,7 +37,7 @@ def run_unit(unit: Unit, chain: Chain, residence: Residence | None = None) -> Un
     began = time.perf_counter()
     run = _Run(unit, chain, residence)
     try:
-        crash_points.BEGAN.hit()
+        failpoints.BEGAN.hit()
         run.run()
     except BaseException as error:  # noqa: BLE001 - whatever a plugin raises is this unit's result
         # KeyboardInterrupt too: nobody's Ctrl-C comes to threads, nor to workers, for their daemon leads its own group
@@ -72,7 +72,7 @@ class _Run:
 
     def run(self) -> None:
         if self.chain.retry is not None:
-            from seatunnel_py.work.retrying import Retrying
+            from seatunnel_py.work.rows.retry_loop import Retrying
 
             self.flow = Retrying(self.unit, self.chain, self.chain.retry)
             self.flow.run()
@@ -80,7 +80,7 @@ class _Run:
         if self.chain.errors is None:
             self._quickly()
             return
-        from seatunnel_py.work.careful import VALUE_ERRORS, decided
+        from seatunnel_py.work.bad_rows.isolate import VALUE_ERRORS, decided
 
         if decided(self.unit, self.chain, self.chain.errors):
             self._carefully()
@@ -108,7 +108,7 @@ class _Run:
         self.flow.run()
 
     def _carefully(self) -> None:
-        from seatunnel_py.work.careful import Careful
+        from seatunnel_py.work.bad_rows.isolate import Careful
 
         assert self.chain.errors is not None
         careful = Careful(self.unit, self.chain, self.chain.errors)

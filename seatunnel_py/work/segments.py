@@ -32,7 +32,7 @@ from seatunnel_py.errors import RetriableError
 from seatunnel_py.work.unit import Slice
 
 if TYPE_CHECKING:
-    from seatunnel_py.work.contents import Contents
+    from seatunnel_py.work.row_digest import Contents
 
 RESERVED = "__seatunnel."
 _KIND = f"{RESERVED}kind"

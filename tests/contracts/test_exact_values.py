@@ -22,13 +22,16 @@ LOSSY = {
 EXCEPTIONS = {
     ("connectors/seatunnel_connectors/value_text/decimals.py", ".quantize("): "of a number that has no more digits",
     ("connectors/seatunnel_connectors/value_text/temporal_writer.py", "floor_temporal"): "a pattern of the job file",
-    ("connectors/seatunnel_connectors/jdbc/mysql/leniency.py", "pc.round"): "finds out what the server would round",
+    (
+        "connectors/seatunnel_connectors/jdbc/mysql/write/silent_changes.py",
+        "pc.round",
+    ): "finds out what the server would round",
     ("seatunnel_py/templates/connector/my_connector.py", "default=str"): "a template, which its author changes",
-    ("plugins/seatunnel_plugins/transforms/validation_rules.py", ".quantize("): "a bound of a rule, no value",
+    ("plugins/seatunnel_plugins/transforms/rows/validation_rules.py", ".quantize("): "a bound of a rule, no value",
 }
 """The places that may, and why."""
 
-OWN_DATA = ("seatunnel_py/runtime/", "seatunnel_py/work/positions.py", "seatunnel_py/cli/", "seatunnel_py/replay")
+OWN_DATA = ("seatunnel_py/runtime/", "seatunnel_py/work/rows/positions.py", "seatunnel_py/cli/", "seatunnel_py/replay")
 """Write what the product says of itself (logs, records, answers of commands): no values of rows."""
 
 

@@ -25,7 +25,7 @@ def imported() -> None:
     """Every module of ours that may declare one."""
     for module in pkgutil.walk_packages(seatunnel_connectors.__path__, "seatunnel_connectors."):
         importlib.import_module(module.name)
-    for name in ("seatunnel_py.runtime.crash_points", "seatunnel_py.work.crash_points"):
+    for name in ("seatunnel_py.runtime.targets.failpoints", "seatunnel_py.work.failpoints"):
         importlib.import_module(name)
 
 
@@ -47,7 +47,7 @@ def _promises_two_phases(one: type[Committer]) -> bool:
 def points_hit(one: type[Committer]) -> set[str]:
     """The moments that its ``commit`` passes, without the recipe's name."""
     module = sys.modules[one.__module__]
-    known = {**vars(module), **vars(getattr(module, "crash_points", module))}
+    known = {**vars(module), **vars(getattr(module, "failpoints", module))}
     named = (known.get(name) for name in _HIT.findall(inspect.getsource(one.commit)))
     return {point.name.partition(".")[2] for point in named if isinstance(point, Failpoint)}
 

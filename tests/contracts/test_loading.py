@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from seatunnel_connectors.files.factory import LocalFileSinkFactory, LocalFileSourceFactory
-from seatunnel_connectors.files.sink_options import CHANGE_FORMATS, WriteFormat
+from seatunnel_connectors.files.write.options import CHANGE_FORMATS, WriteFormat
 
 JOB = """
 env { job.name = "x" }
@@ -22,8 +22,8 @@ sink { Jdbc { plugin_input = b, url = "jdbc:sqlite:x.db", generate_sink_sql = tr
 """
 HEAVY = (
     "pyarrow", "numpy", "pyspark", "sqlglot", "rich", "sqlite3", "concurrent.futures",
-    "seatunnel_connectors.files.sink", "seatunnel_connectors.files.source", "seatunnel_connectors.files.scan",
-    "seatunnel_connectors.jdbc.dialect", "seatunnel_connectors.jdbc.source", "seatunnel_connectors.fake.source",
+    "seatunnel_connectors.files.write.sink", "seatunnel_connectors.files.read.source", "seatunnel_connectors.files.read.scan",
+    "seatunnel_connectors.jdbc.dialect", "seatunnel_connectors.jdbc.source.source", "seatunnel_connectors.fake.source",
 )  # fmt: skip
 XML = {"xml_row_tag": "row", "xml_use_attr_format": True}
 
@@ -54,4 +54,4 @@ def test_workers_are_told_modules_that_are_there(kind: WriteFormat) -> None:
 
     for name in named:
         import_module(name)
-    assert "seatunnel_connectors.files.sink" in named
+    assert "seatunnel_connectors.files.write.sink" in named

@@ -11,18 +11,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FILES = sorted((ROOT / "seatunnel_py" / "protocol").glob("*.py"))
-IDS = [path.name for path in FILES]
-CONTINUED = {"commit_life.py": "commits.py"}
+PROTOCOL = ROOT / "seatunnel_py" / "protocol"
+FILES = sorted(path for path in PROTOCOL.rglob("*.py") if path.parent == PROTOCOL or path.name != "__init__.py")
+IDS = [str(path.relative_to(PROTOCOL)) for path in FILES]
+CONTINUED = {"commit_life.py": "commit/commit_queue.py"}
 """A file that goes on with the rules of another one, and says so."""
 VOCABULARY = {
     "__init__.py",
-    "coordinator_commands.py",
-    "coordinator_events.py",
-    "errors.py",
-    "ids.py",
-    "participant_messages.py",
-    "reasons.py",
+    "coordinator/commands.py",
+    "coordinator/events.py",
+    "model/errors.py",
+    "model/ids.py",
+    "participant/messages.py",
+    "model/reasons.py",
 }
 """These name things and decide nothing, so that they have no rules."""
 FOREIGN = {"I", "O", "F"}
@@ -69,21 +70,21 @@ def test_every_file_says_what_it_may_not_know(path: Path) -> None:
     assert "May not know:" in docstring(path)
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if path.name not in VOCABULARY], ids=lambda path: path.name)
-def test_every_file_that_decides_lists_its_rules_by_number(path: Path) -> None:
+@pytest.mark.parametrize("name", [name for name in IDS if name not in VOCABULARY])
+def test_every_file_that_decides_lists_its_rules_by_number(name: str) -> None:
     """With letters of its own, counted from 1 without gaps, so that a mutant can name what it drops."""
-    found = rules(path)
+    found = rules(PROTOCOL / name)
     letters = {letters for letters, _ in found}
-    before = [number for letters, number in rules(path.parent / CONTINUED[path.name])] if path.name in CONTINUED else []
+    before = [number for letters, number in rules(PROTOCOL / CONTINUED[name])] if name in CONTINUED else []
 
-    assert len(letters) == 1, f"{path.name} has rules of {sorted(letters)}"
+    assert len(letters) == 1, f"{name} has rules of {sorted(letters)}"
     assert sorted([*before, *(number for _, number in found)]) == list(range(1, len(before) + len(found) + 1))
 
 
 @pytest.mark.parametrize("name", sorted(VOCABULARY))
 def test_a_file_without_rules_decides_nothing(name: str) -> None:
     """Where there is no rule there is nothing to be broken."""
-    path = ROOT / "seatunnel_py" / "protocol" / name
+    path = PROTOCOL / name
     deciding = (ast.If, ast.IfExp, ast.For, ast.While, ast.Match, ast.BoolOp, ast.comprehension, ast.Try)
     found = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, deciding)]
 
@@ -96,7 +97,8 @@ def test_letters_belong_to_one_file() -> None:
     owners: dict[str, set[str]] = defaultdict(set)
     for path in FILES:
         for letters, _ in rules(path):
-            owners[letters].add(CONTINUED.get(path.name, path.name))
+            name = str(path.relative_to(PROTOCOL))
+            owners[letters].add(CONTINUED.get(name, name))
 
     assert {letters: sorted(files) for letters, files in owners.items() if len(files) > 1} == {}
     assert not owners.keys() & FOREIGN

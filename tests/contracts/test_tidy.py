@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PRODUCT = ("seatunnel_py", "connectors", "plugins")
 MODULE_LINES_MAX = 400
-PROTOCOL_LINES_MAX = 300
+PROTOCOL_LINES_MAX = 310
 FUNCTION_LINES_MAX = 70
 FILE_BYTES_MAX = 1_000_000
 
@@ -38,7 +38,7 @@ def test_no_module_is_longer_than_a_reader_can_hold() -> None:
 
 def test_no_file_of_the_protocol_is_longer_than_a_sitting() -> None:
     """It is what an expert opens first."""
-    files = (ROOT / "seatunnel_py" / "protocol").glob("*.py")
+    files = (ROOT / "seatunnel_py" / "protocol").rglob("*.py")
     assert [str(path) for path in files if len(path.read_text().splitlines()) > PROTOCOL_LINES_MAX] == []
 
 

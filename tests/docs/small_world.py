@@ -8,16 +8,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from seatunnel_py.protocol import coordinator_commands as order
-from seatunnel_py.protocol import coordinator_events as report
-from seatunnel_py.protocol import participant_messages as task
-from seatunnel_py.protocol.backoff import Backoff
-from seatunnel_py.protocol.coordinator import Coordinator
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import Barrier, Batch, Envelope, Plain, StagedPiece, Taken
-from seatunnel_py.protocol.participant import Participant
-from seatunnel_py.protocol.topology import SinkKind, Topology
-from seatunnel_py.protocol.trigger import CheckpointSettings
+from seatunnel_py.protocol.coordinator import commands as order
+from seatunnel_py.protocol.coordinator import events as report
+from seatunnel_py.protocol.coordinator.coordinator import Coordinator
+from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
+from seatunnel_py.protocol.model.backoff import Backoff
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.stream_elements import Barrier, Batch, Envelope, Plain, StagedPiece, Taken
+from seatunnel_py.protocol.model.topology import SinkKind, Topology
+from seatunnel_py.protocol.participant import messages as task
+from seatunnel_py.protocol.participant.participant import Participant
 
 MAIL, CHANNEL, JOURNAL, STORE, TARGET = 0.010, 0.010, 0.002, 0.030, 0.040
 DRIVER = "coordinator"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from seatunnel_py.protocol.alignment import TRANSITIONS, Phase, Signal
 from seatunnel_py.protocol.commit_life import COMMIT_LIFE, CRASH_POINTS, RECOVERY
-from seatunnel_py.protocol.failover import FIRST_LEVEL, REPLAYS
-from seatunnel_py.protocol.failure_policy import POLICIES
-from seatunnel_py.protocol.isolation import TABLE
+from seatunnel_py.protocol.coordinator.failure_policy import POLICIES
+from seatunnel_py.protocol.coordinator.isolation import TABLE
+from seatunnel_py.protocol.coordinator.trigger import ALL, CHECKS
+from seatunnel_py.protocol.failover.decisions import FIRST_LEVEL, REPLAYS
 from seatunnel_py.protocol.job_lifecycle import JOB
-from seatunnel_py.protocol.lifecycle import CHECKPOINT, LIFE, PIPELINE, Table, mermaid
-from seatunnel_py.protocol.trigger import ALL, CHECKS
+from seatunnel_py.protocol.model.lifecycle import CHECKPOINT, LIFE, PIPELINE, Table, mermaid
+from seatunnel_py.protocol.participant.alignment import TRANSITIONS, Phase, Signal
 
 HEAD = """# States and tables of the protocol
 
@@ -51,7 +51,7 @@ def checks() -> str:
         rows.append((check.reason.name, check.reason, whom, "waits" if check.waits else "is refused"))
     return (
         "## Before a checkpoint\n\nThe pre-checks in their order; the first that blocks is the answer, and nothing was"
-        " done (`seatunnel_py/protocol/trigger.py`).\n\n"
+        " done (`seatunnel_py/protocol/coordinator/trigger.py`).\n\n"
         + grid(("check", "it blocks because", "whom it binds", "the request"), rows)
     )
 
@@ -73,7 +73,8 @@ def policies() -> str:
     return (
         "## Reasons\n\nWhy a checkpoint, a request, a subtask or a pipeline did not get what it wanted. *Counts*: towards"
         " `checkpoint.tolerable-failures`. *First level*: the smallest one that answers the failure"
-        " (`seatunnel_py/protocol/failure_policy.py`, `seatunnel_py/protocol/failover.py`).\n\n" + grid(head, rows)
+        " (`seatunnel_py/protocol/coordinator/failure_policy.py`, `seatunnel_py/protocol/failover/decisions.py`).\n\n"
+        + grid(head, rows)
     )
 
 
@@ -81,7 +82,7 @@ def replays() -> str:
     rows = [(sink, determinism, replay) for (sink, determinism), replay in REPLAYS.items()]
     return (
         "## Sinks of a restarted region\n\nBy what the sink promises and by what restarts above it"
-        " (`seatunnel_py/protocol/failover.py`).\n\n"
+        " (`seatunnel_py/protocol/failover/decisions.py`).\n\n"
         + grid(("sink", "what is above it", "what a replay leads to"), rows)
     )
 
@@ -104,7 +105,7 @@ def crashes() -> str:
 
 def page() -> str:
     """The whole page."""
-    life = "lifecycle.py"
+    life = "model/lifecycle.py"
     parts = (
         diagram(
             "A pipeline", life, "One coordinator's. RESTARTING is the pause before a region is restored.", PIPELINE
@@ -113,7 +114,7 @@ def page() -> str:
         diagram("A checkpoint", life, "In the coordinator. Only the store's answer leads out of STORING.", CHECKPOINT),
         diagram(
             "A checkpoint passes a subtask",
-            "alignment.py",
+            "participant/alignment.py",
             "In a participant. Aligned: barriers are reached one by one. *Cut now*: an unaligned barrier arrived, a"
             " trigger came to a vertex with inputs, or the alignment took too long.",
             alignment(),
@@ -126,7 +127,7 @@ def page() -> str:
         ),
         diagram(
             "A table",
-            "isolation.py",
+            "coordinator/isolation.py",
             "As people see it: left out alone, and brought back at a barrier. For the runtime.",
             TABLE,
         ),

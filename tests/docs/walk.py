@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from seatunnel_py.protocol.topology import Edge, SinkKind, Topology, Vertex
-from seatunnel_py.protocol.trigger import CheckpointSettings
+from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
+from seatunnel_py.protocol.model.topology import Edge, SinkKind, Topology, Vertex
 from tests.docs.small_world import SmallWorld
 
 SINK = SinkKind.TWO_PHASE

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Callable
 from hashlib import blake2b
 
-from seatunnel_py.protocol.checkpoints import EXPIRE
+from seatunnel_py.protocol.coordinator.checkpoints import EXPIRE
 from tests.model.explored_state import State
 from tests.model.explored_values import Interned
 

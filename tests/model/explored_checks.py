@@ -6,9 +6,9 @@ from collections import Counter
 from typing import Any
 
 from seatunnel_py.protocol.consistent_cut import misaligned, uncovered
-from seatunnel_py.protocol.coordinator_commands import CommitPieces
-from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.restore import KEY_GROUPS
+from seatunnel_py.protocol.coordinator.commands import CommitPieces
+from seatunnel_py.protocol.failover.restore import KEY_GROUPS
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from tests.model.explored_instances import Instance
 
 

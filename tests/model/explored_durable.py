@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from seatunnel_py.protocol.claims import Claim, may_write
-from seatunnel_py.protocol.commits import LedgerRow, Verdict, claim_ledger, ledger_decision
-from seatunnel_py.protocol.coordinator_commands import Restart
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import Taken
-from seatunnel_py.protocol.records import CheckpointRecord, Commit
-from seatunnel_py.protocol.units import retaken
+from seatunnel_py.protocol.commit.claims import Claim, may_write
+from seatunnel_py.protocol.commit.commit_queue import LedgerRow, Verdict, claim_ledger, ledger_decision
+from seatunnel_py.protocol.coordinator.commands import Restart
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.records import CheckpointRecord, Commit
+from seatunnel_py.protocol.model.stream_elements import Taken
+from seatunnel_py.protocol.participant.unit_log import retaken
 from tests.model.explored_checks import expect
 
 LINEAGE = "lineage"

@@ -6,11 +6,11 @@ import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import StagedPiece
-from seatunnel_py.protocol.participant_messages import RunUnit, UnitDone
-from seatunnel_py.protocol.restore import subtask_of
-from seatunnel_py.protocol.topology import Edge, SinkKind, Spread, Topology, Vertex
+from seatunnel_py.protocol.failover.restore import subtask_of
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.stream_elements import StagedPiece
+from seatunnel_py.protocol.model.topology import Edge, SinkKind, Spread, Topology, Vertex
+from seatunnel_py.protocol.participant.messages import RunUnit, UnitDone
 
 FAULTS = ("fail", "crash", "stop", "lose", "twice", "expire", "store", "commit")
 """A subtask fails; the coordinator's process crashes; a person stops the pipeline with a savepoint; an answer or a

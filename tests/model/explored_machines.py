@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from seatunnel_py.protocol import coordinator_commands as order
-from seatunnel_py.protocol import coordinator_events as report
-from seatunnel_py.protocol import participant_messages as task
-from seatunnel_py.protocol.backoff import Backoff
-from seatunnel_py.protocol.claims import Claim, RestoreRefused, claim_from, next_incarnation
-from seatunnel_py.protocol.coordinator import Coordinator
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import Batch, Taken
-from seatunnel_py.protocol.lifecycle import Life
-from seatunnel_py.protocol.participant import Participant
-from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.restore import adapted
-from seatunnel_py.protocol.topology import Topology
-from seatunnel_py.protocol.trigger import CheckpointSettings
+from seatunnel_py.protocol.commit.claims import Claim, RestoreRefused, claim_from, next_incarnation
+from seatunnel_py.protocol.coordinator import commands as order
+from seatunnel_py.protocol.coordinator import events as report
+from seatunnel_py.protocol.coordinator.coordinator import Coordinator
+from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
+from seatunnel_py.protocol.failover.restore import adapted
+from seatunnel_py.protocol.model.backoff import Backoff
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.lifecycle import Life
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.model.stream_elements import Batch, Taken
+from seatunnel_py.protocol.model.topology import Topology
+from seatunnel_py.protocol.participant import messages as task
+from seatunnel_py.protocol.participant.participant import Participant
 from tests.model.explored_checks import Violated, check_commit, check_moved, check_record, check_visible, expect
 from tests.model.explored_durable import Answer
 from tests.model.explored_instances import Instance

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from seatunnel_py.protocol import coordinator_events as report
-from seatunnel_py.protocol.coordinator_commands import Restart, SendAborted, SendCompleted, SendTrigger
-from seatunnel_py.protocol.items import Barrier, Batch
-from seatunnel_py.protocol.lifecycle import Life, PipelineState
-from seatunnel_py.protocol.participant import Participant
-from seatunnel_py.protocol.topology import Topology
+from seatunnel_py.protocol.coordinator import events as report
+from seatunnel_py.protocol.coordinator.commands import Restart, SendAborted, SendCompleted, SendTrigger
+from seatunnel_py.protocol.model.lifecycle import Life, PipelineState
+from seatunnel_py.protocol.model.stream_elements import Barrier, Batch
+from seatunnel_py.protocol.model.topology import Topology
+from seatunnel_py.protocol.participant.participant import Participant
 from tests.model.explored_instances import Instance
 from tests.model.explored_state import TO_COORDINATOR, State, Step
 

@@ -14,8 +14,8 @@ from dataclasses import fields, is_dataclass
 from types import MethodType
 from typing import Any
 
-from seatunnel_py.protocol.topology import Topology
-from seatunnel_py.protocol.trigger import CheckpointSettings
+from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
+from seatunnel_py.protocol.model.topology import Topology
 
 LEFT_OUT = frozenset(
     {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from seatunnel_py.protocol.items import Batch
+from seatunnel_py.protocol.model.stream_elements import Batch
 from tests.model.explored_values import Interned
 
 NUMBER = re.compile(r"(?:(-?\d+):)?(\d+)$")

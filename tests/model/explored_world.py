@@ -19,11 +19,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from seatunnel_py.protocol import coordinator_events as report
-from seatunnel_py.protocol.checkpoints import EXPIRE, TRIGGER
-from seatunnel_py.protocol.coordinator_commands import Restart, SendCompleted, SendTrigger
-from seatunnel_py.protocol.lifecycle import Life, PipelineState
-from seatunnel_py.protocol.reasons import Reason
+from seatunnel_py.protocol.coordinator import events as report
+from seatunnel_py.protocol.coordinator.checkpoints import EXPIRE, TRIGGER
+from seatunnel_py.protocol.coordinator.commands import Restart, SendCompleted, SendTrigger
+from seatunnel_py.protocol.model.lifecycle import Life, PipelineState
+from seatunnel_py.protocol.model.reasons import Reason
 from tests.model.explored_checks import Violated, check_end, check_stopped, expect
 from tests.model.explored_durable import Answer, Journal, Store, Target
 from tests.model.explored_instances import Instance

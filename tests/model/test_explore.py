@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from seatunnel_py.protocol import restore
-from seatunnel_py.protocol.alignment import Alignment
-from seatunnel_py.protocol.claims import may_write
-from seatunnel_py.protocol.coordinator import Coordinator
-from seatunnel_py.protocol.data_ids import DataIds, Verdict
-from seatunnel_py.protocol.items import Batch
-from seatunnel_py.protocol.records import CheckpointRecord
-from seatunnel_py.protocol.subtask_state import SubtaskState
+from seatunnel_py.protocol.commit.claims import may_write
+from seatunnel_py.protocol.coordinator.coordinator import Coordinator
+from seatunnel_py.protocol.failover import restore
+from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.protocol.model.stream_elements import Batch
+from seatunnel_py.protocol.participant.alignment import Alignment
+from seatunnel_py.protocol.participant.sequence_tracker import DataIds, Verdict
+from seatunnel_py.protocol.participant.subtask_state import SubtaskState
 from tests.model import explored_durable, explored_machines
 from tests.model.explore import explore, main
 from tests.model.explored_canon import Canon
@@ -159,7 +159,9 @@ def test_a_machine_that_raises_is_a_violation_with_a_path(
     def refuse(self: Coordinator, event: object) -> None:
         raise KeyError("planted")
 
-    monkeypatch.setattr("seatunnel_py.protocol.coordinator._HANDLERS", {**_handlers(), _source_ended(): refuse})
+    monkeypatch.setattr(
+        "seatunnel_py.protocol.coordinator.coordinator._HANDLERS", {**_handlers(), _source_ended(): refuse}
+    )
     assert main(["--instance", "aligned-pair", "--states-max", "5000"]) == 1
     told = capsys.readouterr().out
     assert "VIOLATED raised" in told
@@ -167,12 +169,12 @@ def test_a_machine_that_raises_is_a_violation_with_a_path(
 
 
 def _handlers() -> dict[type, object]:
-    from seatunnel_py.protocol.coordinator import _HANDLERS
+    from seatunnel_py.protocol.coordinator.coordinator import _HANDLERS
 
     return dict(_HANDLERS)
 
 
 def _source_ended() -> type:
-    from seatunnel_py.protocol.coordinator_events import SourceEnded
+    from seatunnel_py.protocol.coordinator.events import SourceEnded
 
     return SourceEnded

@@ -8,21 +8,21 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- data_ids.py
     Mutant(
         "other rows under a known number pass",
-        "data_ids.py",
+        "participant/sequence_tracker.py",
         "== content else Verdict.CHANGED",
         "== content else Verdict.DROP",
         "D3, I22",
     ),
     Mutant(
         "only the count of rows tells a batch from another",
-        "data_ids.py",
+        "participant/sequence_tracker.py",
         "(batch.rows, batch.digest)\n        #",
         "(batch.rows, self._known.get(batch.number, (0, batch.digest))[1])\n        #",
         "C3, D3, I22",
     ),
     Mutant(
         "only the digest tells a batch from another",
-        "data_ids.py",
+        "participant/sequence_tracker.py",
         "content = (batch.rows, batch.digest)\n        #",
         "content = (self._known.get(batch.number, (batch.rows, 0))[0], batch.digest)\n        #",
         "D3, I22",
@@ -30,7 +30,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a gap is not noticed",
-        "data_ids.py",
+        "participant/sequence_tracker.py",
         "if batch.number > self.received + 1:",
         "if batch.number > self.received + 2:",
         "D1, I23",
@@ -38,7 +38,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "all contents are forgotten when a checkpoint completes",
-        "data_ids.py",
+        "participant/sequence_tracker.py",
         "if number <= applied]:",
         "]:",
         "D3, D4",
@@ -47,35 +47,35 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- inputs.py
     Mutant(
         "old lives of senders are heard",
-        "inputs.py",
+        "participant/inputs.py",
         "        if epoch < self.epochs.get(channel, epoch):\n            return False\n",
         "",
         "N3, I37",
     ),
     Mutant(
         "channel state is not restored",
-        "inputs.py",
+        "participant/inputs.py",
         "snapshot.channel_state.get(channel, ()) for channel",
         "() for channel",
         "N1, I25",
     ),
     Mutant(
         "a batch goes to the head of its queue",
-        "inputs.py",
+        "participant/inputs.py",
         "            self.queues[channel].append(batch)\n",
         "            self.queues[channel].appendleft(batch)\n",
         "C1, I8",
     ),
     Mutant(
         "channel state counts as not received",
-        "inputs.py",
+        "participant/inputs.py",
         "DataIds(self.applied[channel], held[channel])",
         "DataIds(self.applied[channel])",
         "N1, I25",
     ),
     Mutant(
         "the first input is always read first",
-        "inputs.py",
+        "participant/inputs.py",
         "                self._turn = (self._turn + step + 1) % len(self.channels)\n",
         "",
         "N2",
@@ -83,14 +83,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a higher epoch of a sender is not believed",
-        "inputs.py",
+        "participant/inputs.py",
         "        self.epochs[channel] = epoch\n        return True",
         "        self.epochs.setdefault(channel, epoch)\n        return True",
         "N3, I37",
     ),
     Mutant(
         "what an isolated sender left in the queue is taken",
-        "inputs.py",
+        "participant/inputs.py",
         "                self.queues[channel].clear()\n",
         "",
         "N4",
@@ -98,7 +98,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "an isolated sender is waited for",
-        "inputs.py",
+        "participant/inputs.py",
         "channel for channel in self.channels if channel not in self.cut_off",
         "channel for channel in self.channels",
         "N4",
@@ -107,21 +107,21 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- outputs.py
     Mutant(
         "numbers begin again with each life",
-        "outputs.py",
+        "participant/outputs.py",
         "snapshot.sent.get(channel, 0) for channel",
         "0 for channel",
         "U1",
     ),
     Mutant(
         "nothing is sent again to a restarted receiver",
-        "outputs.py",
+        "participant/outputs.py",
         "        if after is None:\n            return ()\n",
         "        return ()\n",
         "U3",
     ),
     Mutant(
         "kept batches are forgotten too soon",
-        "outputs.py",
+        "participant/outputs.py",
         "while kept and kept[0].number <= number:",
         "while kept:",
         "U2",
@@ -129,14 +129,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "numbers are counted over all outputs together",
-        "outputs.py",
+        "participant/outputs.py",
         "        batch = Batch(self.sent[channel], rows",
         "        batch = Batch(sum(self.sent.values()), rows",
         "C2, U1, I23",
     ),
     Mutant(
         "an envelope carries the epoch of the receiver's last life",
-        "outputs.py",
+        "participant/outputs.py",
         "        self.epochs[channel] = epoch\n        if after",
         "        if after",
         "C4, I37",
@@ -144,7 +144,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "an output that nothing is retained on keeps its batches",
-        "outputs.py",
+        "participant/outputs.py",
         "        if channel in self.retained:\n            self.kept",
         "        if True:\n            self.kept",
         "U2, I50",
@@ -152,7 +152,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a completed checkpoint frees nothing",
-        "outputs.py",
+        "participant/outputs.py",
         "kept[0].number <= number",
         "kept[0].number < number",
         "U2, I50",
@@ -160,7 +160,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a receiver gets its batches once for each word of its restart",
-        "outputs.py",
+        "participant/outputs.py",
         "if epoch <= self.epochs.get(channel, epoch - 1)",
         "if epoch < self.epochs.get(channel, epoch - 1)",
         "U3",
@@ -168,7 +168,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a restarted receiver gets everything that is kept",
-        "outputs.py",
+        "participant/outputs.py",
         "for batch in self.kept[channel] if batch.number > after)",
         "for batch in self.kept[channel])",
         "U3",
@@ -176,14 +176,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a restarted receiver lacks a batch",
-        "outputs.py",
+        "participant/outputs.py",
         " if batch.number > after)",
         " if batch.number > after + 1)",
         "U3, I23",
     ),
     Mutant(
         "barriers go to isolated receivers",
-        "outputs.py",
+        "participant/outputs.py",
         " for channel in self.channels if channel not in self.cut_off)",
         " for channel in self.channels)",
         "U4",
@@ -191,7 +191,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "batches for isolated receivers are numbered",
-        "outputs.py",
+        "participant/outputs.py",
         "        if channel in self.cut_off:\n            return ()\n        self.sent[channel] += 1\n",
         "        self.sent[channel] += 1\n        if channel in self.cut_off:\n            return ()\n",
         "U4",
@@ -199,7 +199,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "barriers go to one receiver only",
-        "outputs.py",
+        "participant/outputs.py",
         "return tuple(self._envelope(channel, item) for channel in self.channels if channel not in self.cut_off)",
         "return tuple(self._envelope(channel, item) for channel in self.channels[:1] if channel not in self.cut_off)",
         "U4",

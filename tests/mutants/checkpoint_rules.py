@@ -12,7 +12,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- trigger.py
     Mutant(
         "a restart is looked at before concurrency",
-        "trigger.py",
+        "coordinator/trigger.py",
         "    Check(Reason.CONCURRENCY, True, ALL, lambda view, settings: view.crowded or view.pending >= settings.concurrency),\n",
         "    Check(Reason.NOT_RUNNING, False, ALL, lambda view, _: not (view.active and view.all_running)),\n"
         "    Check(Reason.CONCURRENCY, True, ALL, lambda view, settings: view.crowded or view.pending >= settings.concurrency),\n",
@@ -21,7 +21,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a stop that is asked of a pipeline that starts is refused",
-        "trigger.py",
+        "coordinator/trigger.py",
         "    Check(Reason.NOT_RUNNING, True, STOP,",
         "    Check(Reason.NOT_RUNNING, False, STOP,",
         "TR3, B1",
@@ -29,7 +29,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a stop that waits comes before those who leave",
-        "checkpoints.py",
+        "coordinator/checkpoints.py",
         "if stops or request.kind",
         "if True or request.kind",
         "EN6, LE3",
@@ -37,7 +37,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a stop that was given up for a restart is forgotten",
-        "checkpoints.py",
+        "coordinator/checkpoints.py",
         "AGAIN = frozenset({TriggerKind.SAVEPOINT, TriggerKind.STOP, TriggerKind.OPERATION})",
         "AGAIN = frozenset({TriggerKind.SAVEPOINT, TriggerKind.OPERATION})",
         "CK6, B1",
@@ -45,7 +45,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a full queue refuses the final checkpoint",
-        "trigger.py",
+        "coordinator/trigger.py",
         "Reason.TOO_MANY_QUEUED, False, BUT_FINAL,",
         "Reason.TOO_MANY_QUEUED, False, ALL,",
         "TR2",
@@ -53,7 +53,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a savepoint needs news",
-        "trigger.py",
+        "coordinator/trigger.py",
         "Reason.NOTHING_NEW, False, PERIODIC,",
         "Reason.NOTHING_NEW, False, PERIODIC | {TriggerKind.SAVEPOINT},",
         "TR2, I44",
@@ -61,7 +61,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a savepoint is refused while another checkpoint is under way",
-        "trigger.py",
+        "coordinator/trigger.py",
         "Check(Reason.CONCURRENCY, True,",
         "Check(Reason.CONCURRENCY, False,",
         "TR3, O5.5",
@@ -69,7 +69,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "unaligned checkpoints run beside each other",
-        "trigger.py",
+        "coordinator/trigger.py",
         "return self.max_concurrent if self.alignment_timeout is None else 1",
         "return self.max_concurrent",
         "TR4, I16",
@@ -77,7 +77,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "savepoints begin unaligned",
-        "trigger.py",
+        "coordinator/trigger.py",
         "settings.alignment_timeout == 0 and request.kind in MAY_BEGIN_UNALIGNED",
         "settings.alignment_timeout == 0",
         "TR5, I44",
@@ -85,7 +85,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "all pipelines trigger together",
-        "trigger.py",
+        "coordinator/trigger.py",
         " + settings.initial_delay * spread",
         "",
         "TR6, O4.2",
@@ -93,14 +93,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "missed beats are made up",
-        "trigger.py",
+        "coordinator/trigger.py",
         "    return due + settings.interval if due + settings.interval > now else now + settings.interval\n",
         "    return due + settings.interval\n",
         "TR6, O4.2",
     ),
     Mutant(
         "requests wait in the order in which they come",
-        "trigger.py",
+        "coordinator/trigger.py",
         "tuple(sorted((*queue, request), key=lambda waiting: PRECEDENCE[waiting.kind]))",
         "(*queue, request)",
         "TR7, O5.5",
@@ -108,7 +108,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "periodic requests pile up",
-        "trigger.py",
+        "coordinator/trigger.py",
         "    if PRECEDENCE[request.kind] and any(waiting.kind is request.kind for waiting in queue):\n        return queue\n",
         "",
         "TR7, O5.5",
@@ -116,7 +116,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a savepoint runs beside a periodic one",
-        "trigger.py",
+        "coordinator/trigger.py",
         "view.crowded or view.pending",
         "view.pending",
         "TR8, O4.8",
@@ -125,7 +125,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- pending.py
     Mutant(
         "expected epochs grow with those of a restart",
-        "pending.py",
+        "coordinator/pending.py",
         "        self.epochs = dict(epochs)\n",
         "        self.epochs = epochs\n",
         "PE1, I9",
@@ -133,7 +133,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the second answer of a subtask counts",
-        "pending.py",
+        "coordinator/pending.py",
         "        return Outcome.SUCCESS if answer.subtask in self._missing else Outcome.DUPLICATE\n",
         "        return Outcome.SUCCESS\n",
         "PE2, F14",
@@ -141,7 +141,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a life that is not known yet is heard",
-        "pending.py",
+        "coordinator/pending.py",
         "        if there != here:\n            return Outcome.DISCARDED if there < here else Outcome.UNKNOWN\n",
         "        if there < here:\n            return Outcome.DISCARDED\n",
         "PE3",
@@ -149,7 +149,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a past life acknowledges",
-        "pending.py",
+        "coordinator/pending.py",
         "        if there != here:\n            return Outcome.DISCARDED if there < here else Outcome.UNKNOWN\n",
         "        if there > here:\n            return Outcome.UNKNOWN\n",
         "PE4, I37",
@@ -157,7 +157,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what has ended still collects",
-        "pending.py",
+        "coordinator/pending.py",
         "        if self.ended:\n            return Outcome.DISCARDED\n",
         "",
         "PE5, I12",
@@ -165,7 +165,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "an aborted one keeps what it has collected",
-        "pending.py",
+        "coordinator/pending.py",
         "        self._snapshots.clear()\n",
         "",
         "PE5",
@@ -173,7 +173,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "anybody's decline ends it",
-        "pending.py",
+        "coordinator/pending.py",
         "        if outcome is Outcome.SUCCESS:\n            self.abort(answer.reason)\n",
         "        if outcome is not Outcome.DISCARDED:\n            self.abort(answer.reason)\n",
         "PE6, O4.11",
@@ -181,7 +181,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what is with the store can be given up",
-        "pending.py",
+        "coordinator/pending.py",
         "        if not self.abortable:\n            return False\n        self._end(CheckpointEvent.ABORT, reason)\n",
         "        if self.ended:\n            return False\n"
         "        self.state, self.reason = CheckpointState.ABORTED, reason\n        self._snapshots.clear()\n",
@@ -191,14 +191,14 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- checkpoints.py
     Mutant(
         "a trigger goes to everybody",
-        "checkpoints.py",
+        "coordinator/checkpoints.py",
         "        for source in shared.topology.reading:\n",
         "        for source in shared.topology.subtasks():\n",
         "CK1, O4.6",
     ),
     Mutant(
         "only sources hear of a completion",
-        "checkpoints.py",
+        "coordinator/checkpoints.py",
         "        everybody = shared.topology.subtasks()\n",
         "        everybody = shared.topology.reading\n",
         "CK1, I14",
@@ -206,7 +206,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the oldest complete one is stored first",
-        "checkpoints.py",
+        "coordinator/checkpoints.py",
         "chosen = max(complete,",
         "chosen = min(complete,",
         "CK2",
@@ -214,7 +214,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "records are stored beside each other",
-        "checkpoints.py",
+        "coordinator/checkpoints.py",
         "        if complete and self.storing is None:\n",
         "        if complete:\n",
         "CK2",
@@ -222,7 +222,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a completion is told before it is durable",
-        "checkpoints.py",
+        "coordinator/checkpoints.py",
         'CancelTimer(f"{EXPIRE}{chosen.checkpoint}"), Persist(self._record(chosen)))',
         'CancelTimer(f"{EXPIRE}{chosen.checkpoint}"), Persist(self._record(chosen)), *('
         "SendCompleted(one, self.shared.incarnation, chosen.checkpoint) for one in self.shared.topology.subtasks()))",
@@ -230,7 +230,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what is with the store is given up at a failure",
-        "checkpoints.py",
+        "coordinator/checkpoints.py",
         "            if pending.state is not CheckpointState.STORING:\n                self.abort(pending, reason, at)\n",
         "            pending.reason = reason\n            self.abort(pending, reason, at)\n",
         "CK4, I10",
@@ -238,14 +238,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "whatever was to be the final checkpoint is final",
-        "checkpoints.py",
-        "pending.kind is RecordKind.FINAL and not stable.terminated(record, shared.topology)",
+        "coordinator/checkpoints.py",
+        "pending.kind is RecordKind.FINAL and not stuck.terminated(record, shared.topology)",
         "False",
         "CK5, O1.6",
     ),
     Mutant(
         "the final checkpoint expires although rows come",
-        "checkpoints.py",
+        "coordinator/checkpoints.py",
         "pending.kind is RecordKind.FINAL and self.shared.moved",
         "False",
         "CK7",
@@ -253,7 +253,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the final checkpoint never expires",
-        "checkpoints.py",
+        "coordinator/checkpoints.py",
         "pending.kind is RecordKind.FINAL and self.shared.moved",
         "pending.kind is RecordKind.FINAL",
         "CK7, I15",
@@ -261,7 +261,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "any checkpoint is waited for as long as rows come",
-        "checkpoints.py",
+        "coordinator/checkpoints.py",
         "pending.kind is RecordKind.FINAL and self.shared.moved",
         "self.shared.moved",
         "CK7, F19",
@@ -269,7 +269,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a savepoint that made way for a restart is not asked for again",
-        "checkpoints.py",
+        "coordinator/checkpoints.py",
         "        if request.kind in AGAIN and reason in FOR_OTHERS:\n",
         "        if False:\n",
         "CK6",
@@ -277,7 +277,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a savepoint that failed is not answered",
-        "checkpoints.py",
+        "coordinator/checkpoints.py",
         "            shared.refuse(request.name or request.kind, reason)\n",
         "            pass\n",
         "CK6, CO6",

@@ -10,7 +10,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- commits.py
     Mutant(
         "a record that was not stored is committed",
-        "checkpoints.py",
+        "coordinator/checkpoints.py",
         "            self.shared.storing = None\n            pending.not_stored()\n",
         "            self.shared.commits = self.shared.commits.completed(self.shared.storing)\n"
         "            self.shared.storing = None\n            pending.not_stored()\n",
@@ -18,21 +18,21 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the newest commit of a scope goes first",
-        "commits.py",
+        "commit/commit_queue.py",
         "due.setdefault(commit.scope, commit)",
         "due[commit.scope] = commit",
         "CM2, I30",
     ),
     Mutant(
         "a confirmation is not followed by the next commit",
-        "commits.py",
+        "commit/commit_queue.py",
         "            under_way=self.under_way - {scope},\n            held",
         "            held",
         "CM2, I30",
     ),
     Mutant(
         "a failed commit is passed over",
-        "commits.py",
+        "commit/commit_queue.py",
         "return replace(idle, held=self.held | {scope}), FailedCommit.RETRY",
         "return replace(idle, waiting=tuple(x for x in self.waiting if (x.scope, x.checkpoint) != (scope, checkpoint))), "
         "FailedCommit.RETRY",
@@ -40,14 +40,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a failed commit is not tried again",
-        "commits.py",
+        "commit/commit_queue.py",
         "        return replace(self, held=self.held - {scope})\n",
         "        return self\n",
         "CM3, I28",
     ),
     Mutant(
         "lost pieces are tried again and again",
-        "commits.py",
+        "commit/commit_queue.py",
         "FINAL = frozenset({Reason.LOST, ",
         "FINAL = frozenset({",
         "CM4, I31",
@@ -55,7 +55,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "who is fenced in one scope goes on in the others",
-        "commits.py",
+        "commit/commit_queue.py",
         "fenced=self.fenced or reason is Reason.FENCED",
         "fenced=self.fenced",
         "CM4, I34",
@@ -63,21 +63,21 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a restore forgets what was not confirmed",
-        "commits.py",
+        "commit/commit_queue.py",
         "return cls(waiting=record.uncommitted, contained",
         "return cls(contained",
         "CM5, P2, I28",
     ),
     Mutant(
         "a record carries the newest commits first",
-        "commits.py",
+        "commit/commit_queue.py",
         "waiting=self.waiting + own,",
         "waiting=own + self.waiting,",
         "CM5, I30",
     ),
     Mutant(
         "a table without a row never arrives",
-        "commits.py",
+        "commit/commit_queue.py",
         "every = topology.commit_scopes if final else ()",
         "every: tuple[str, ...] = ()",
         "CM5",
@@ -85,7 +85,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a restore does not know what its record contains",
-        "commits.py",
+        "commit/commit_queue.py",
         "contained = piece_names(record.snapshots.values())\n",
         "contained = frozenset[str]()\n",
         "CM6, I14",
@@ -93,7 +93,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "only what waits is subtracted",
-        "commits.py",
+        "commit/commit_queue.py",
         "waiting=self.waiting + own, contained=piece_names(record.snapshots.values()))",
         "waiting=self.waiting + own, contained=frozenset(p.name for c in self.waiting + own for p in c.pieces))",
         "CM6, I14",
@@ -101,7 +101,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "two records on their way are no mistake",
-        "commits.py",
+        "commit/commit_queue.py",
         "if twice := self.contained & {piece.name",
         "if twice := frozenset() & {piece.name",
         "CM7, I28",
@@ -109,7 +109,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "records are stored side by side",
-        "checkpoints.py",
+        "coordinator/checkpoints.py",
         "        if complete and self.storing is None:\n",
         "        if complete and not any(one.state is CheckpointState.STORING for one in complete):\n",
         "CM7, CK2",
@@ -117,7 +117,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a confirmation confirms its own checkpoint only",
-        "commits.py",
+        "commit/commit_queue.py",
         "if one.scope != scope or one.checkpoint > checkpoint)",
         "if one.scope != scope or one.checkpoint != checkpoint)",
         "CM8, F18",
@@ -125,7 +125,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a confirmation that is known sets the next commit going",
-        "commits.py",
+        "commit/commit_queue.py",
         "        if len(waiting) == len(self.waiting):\n            return self\n",
         "",
         "CM8, I30, F18",
@@ -133,14 +133,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "pieces are looked for before the ledger is asked",
-        "commits.py",
+        "commit/commit_queue.py",
         "    stands_at = 0 if ledger is None else ledger.checkpoint\n",
         "    stands_at = 0 if ledger is None else ledger.checkpoint\n    if not pieces_there:\n        return Verdict.LOST\n",
         "CM9, I28",
     ),
     Mutant(
         "missing pieces are called done",
-        "commits.py",
+        "commit/commit_queue.py",
         "return Verdict.APPLY if pieces_there else Verdict.LOST",
         "return Verdict.APPLY if pieces_there else Verdict.ALREADY",
         "CM9, I31",
@@ -148,7 +148,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the target does not ask who commits",
-        "commits.py",
+        "commit/commit_queue.py",
         "    if ledger.incarnation > incarnation:\n        return Verdict.FENCED\n",
         "",
         "CM9, I34",

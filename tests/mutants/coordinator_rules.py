@@ -10,7 +10,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- coordinator.py
     Mutant(
         "it goes on behind its end",
-        "coordinator.py",
+        "coordinator/coordinator.py",
         "            shared.stale += 1\n            return ()\n",
         "            shared.stale += 1\n",
         "CO1",
@@ -18,7 +18,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a past life can be ready",
-        "coordinator.py",
+        "coordinator/coordinator.py",
         "    def _ready(self, event: ev.SubtaskReady) -> None:\n",
         "    def _ready(self, event: ev.SubtaskReady) -> None:\n"
         "        event = replace(event, epoch=self.shared.epochs[event.subtask.vertex])\n",
@@ -27,7 +27,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a past life can fail again",
-        "coordinator.py",
+        "coordinator/coordinator.py",
         "        if self._stale(event) or self.shared.kept:\n",
         "        self._stale(event)\n        if self.shared.kept:\n",
         "CO2, I37",
@@ -35,7 +35,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a source can end in a past life",
-        "coordinator.py",
+        "coordinator/coordinator.py",
         "        if not self._stale(event):\n            self.shared.ended.add(event.subtask)\n            self._go_on(event.at)\n",
         "        self._stale(event)\n        self.shared.ended.add(event.subtask)\n        self._go_on(event.at)\n",
         "CO2, I46",
@@ -43,7 +43,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "who sent changed content is trusted on",
-        "coordinator.py",
+        "coordinator/coordinator.py",
         "        if event.reason is Reason.CONTENT_CHANGED:\n",
         "        if False:\n",
         "CO3, I22",
@@ -51,7 +51,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a failure behind the final record restarts",
-        "coordinator.py",
+        "coordinator/coordinator.py",
         "        if self._stale(event) or self.shared.kept:\n",
         "        if self._stale(event):\n",
         "CO4, F54",
@@ -59,7 +59,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "requests are looked at while a region restarts",
-        "coordinator.py",
+        "coordinator/coordinator.py",
         "        if not self.recovery.under_way:\n",
         "        if True:\n",
         "CO5, O4.1",
@@ -67,14 +67,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "checkpoints are triggered while a region restarts",
-        "checkpoints.py",
+        "coordinator/checkpoints.py",
         "active=shared.state in ACTIVE",
         "active=shared.state in PIPELINE",
         "CO5, O4.1",
     ),
     Mutant(
         "an isolation that is not possible is not answered",
-        "coordinator.py",
+        "coordinator/coordinator.py",
         "            self.shared.refuse(operation.kind, Reason.NOT_POSSIBLE)\n",
         "",
         "CO6",
@@ -82,7 +82,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "who waits at the end gets no answer",
-        "checkpoints.py",
+        "coordinator/checkpoints.py",
         "                self.shared.refuse(request.name or request.kind, Reason.SHUT_DOWN)\n",
         "                pass\n",
         "CO6",
@@ -91,7 +91,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- beginning.py
     Mutant(
         "start effects do not wait for checkpoint 0",
-        "beginning.py",
+        "coordinator/startup.py",
         "            shared.say(Persist(shared.storing))\n            return\n",
         "            shared.say(Persist(shared.storing), *(SetUp(unit, shared.storing.checkpoint) for unit in self.set_up))\n"
         "            return\n",
@@ -100,7 +100,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "start effects with a done record are run again",
-        "beginning.py",
+        "coordinator/startup.py",
         "for unit in left))",
         "for unit in self.set_up))",
         "BE2",
@@ -108,7 +108,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "data does not wait for start effects",
-        "beginning.py",
+        "coordinator/startup.py",
         "        if left or shared.storing is not None:\n            return\n",
         "",
         "BE2",
@@ -116,21 +116,21 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a later driver does not issue commits again",
-        "beginning.py",
+        "coordinator/startup.py",
         "        shared.commits = CommitQueue.restored(record)\n        shared.issue_commits()\n",
         "        shared.commits = CommitQueue.restored(record)\n",
         "BE3, I28",
     ),
     Mutant(
         "a later driver forgets what is uncommitted",
-        "beginning.py",
+        "coordinator/startup.py",
         "        shared.commits = CommitQueue.restored(record)\n",
         "",
         "BE3, P2",
     ),
     Mutant(
         "a driver that begins anew counts epochs from nothing",
-        "beginning.py",
+        "coordinator/startup.py",
         "shared.epochs = {**dict.fromkeys(names, 0), **shared.epochs}\n            shared.storing",
         "shared.epochs = dict.fromkeys(names, 0)\n            shared.storing",
         "BE7, I11",
@@ -138,7 +138,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "lives begin behind a final record",
-        "beginning.py",
+        "coordinator/startup.py",
         "        if newest.kind is RecordKind.FINAL:\n",
         "        if False:\n",
         "BE4, I43",
@@ -146,7 +146,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a new checkpoint 0 keeps the void positions",
-        "beginning.py",
+        "coordinator/startup.py",
         "epochs=dict(shared.epochs), snapshots={}, name",
         "epochs=dict(shared.epochs), name",
         "BE5",
@@ -154,7 +154,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a later driver takes void positions out of the journals",
-        "beginning.py",
+        "coordinator/startup.py",
         "        if record.kind is RecordKind.ZERO and record.previous:\n",
         "        if False:\n",
         "BE5",
@@ -162,7 +162,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "void positions of visible rows begin again",
-        "beginning.py",
+        "coordinator/startup.py",
         " or shared.commits.ledgers or shared.commits.waiting:",
         ":",
         "BE5",
@@ -170,7 +170,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "void positions are forgotten over a record that is stored",
-        "coordinator.py",
+        "coordinator/coordinator.py",
         "        if self.beginning.lost and shared.storing is None:\n",
         "        if False:\n",
         "BE6",
@@ -178,7 +178,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "void positions undo the last record",
-        "beginning.py",
+        "coordinator/startup.py",
         "        if self.lost or shared.kept:\n",
         "        if self.lost:\n",
         "BE6, CO4",
@@ -186,7 +186,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "lives begin while positions become void",
-        "beginning.py",
+        "coordinator/startup.py",
         "        if left or shared.storing is not None:\n",
         "        if left:\n",
         "BE6",
@@ -195,7 +195,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- recovery.py
     Mutant(
         "void positions restart with checkpoints pending",
-        "coordinator.py",
+        "coordinator/coordinator.py",
         "        self.checkpoints.abort_all(Reason.POSITIONS_VOID, event.at)\n",
         "",
         "RE1, I24",
@@ -203,7 +203,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a restart does not wait for the store",
-        "recovery.py",
+        "failover/recovery.py",
         "        if not self.due or shared.storing is not None or shared.kept:\n",
         "        if not self.due or shared.kept:\n",
         "RE2",
@@ -211,21 +211,21 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a failure during a restart is a restart of its own",
-        "recovery.py",
+        "failover/recovery.py",
         "        self.failed.update(vertices)\n        self.waiting.clear()\n",
         "        self.failed = set(vertices)\n        self.waiting.clear()\n",
         "RE3, I26",
     ),
     Mutant(
         "the first that is ready starts all",
-        "recovery.py",
+        "failover/recovery.py",
         "self.waiting.discard(subtask)",
         "self.waiting.clear()",
         "RE4, O5.4",
     ),
     Mutant(
         "restarts have no end",
-        "recovery.py",
+        "failover/recovery.py",
         "        self.retries[vertex] = decision.restarts\n",
         "",
         "RE5, F3",
@@ -233,7 +233,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a source that restarts has ended for ever",
-        "recovery.py",
+        "failover/recovery.py",
         "            shared.ended.discard(restart.subtask)\n",
         "",
         "RE6, I46",
@@ -241,7 +241,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a source that had ended in its snapshot reads on",
-        "recovery.py",
+        "failover/recovery.py",
         "                shared.ended.add(restart.subtask)\n",
         "                pass\n",
         "RE6, I46",
@@ -249,7 +249,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a record ahead of a sender is restored",
-        "recovery.py",
+        "failover/recovery.py",
         "        if self.hopeless:\n            return\n",
         "",
         "RE7, I22",
@@ -257,7 +257,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a table without an attempt left takes the pipeline along",
-        "recovery.py",
+        "failover/recovery.py",
         "restarts=before, isolable=others)",
         "restarts=before, isolable=False)",
         "RE8, I21",
@@ -265,7 +265,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "who comes back while others restart takes the journal of a life that was cut",
-        "recovery.py",
+        "failover/recovery.py",
         "        self.joining.update(vertices)\n",
         "",
         "RE9, RJ4",
@@ -274,14 +274,14 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- ending.py
     Mutant(
         "a stop ends before its commits are confirmed",
-        "ending.py",
+        "coordinator/shutdown.py",
         "        if shared.commits.lag:\n",
         "        if shared.commits.lag and shared.state is not PipelineState.STOPPING:\n",
         "EN1, I44",
     ),
     Mutant(
         "the final checkpoint is asked for once",
-        "ending.py",
+        "coordinator/shutdown.py",
         "            shared.advance(PipelineEvent.SOURCES_ENDED)\n"
         "        if shared.state is PipelineState.FINISHING and TriggerKind.FINAL not in asked:\n",
         "            shared.advance(PipelineEvent.SOURCES_ENDED)\n",
@@ -289,7 +289,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a savepoint is taken behind the final record",
-        "checkpoints.py",
+        "coordinator/checkpoints.py",
         "            ended=shared.kept or has_ended(PIPELINE, shared.state),\n",
         "            ended=has_ended(PIPELINE, shared.state),\n",
         "EN3",
@@ -297,7 +297,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the end is said with checkpoints pending",
-        "ending.py",
+        "coordinator/shutdown.py",
         "        self.checkpoints.close(at)\n",
         "",
         "EN4, I12",
@@ -305,7 +305,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a fenced driver takes its leave",
-        "ending.py",
+        "coordinator/shutdown.py",
         "        if reason is Reason.FENCED:\n            shared.out.clear()\n",
         "",
         "EN5, I34",
@@ -313,7 +313,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a stop that failed goes on",
-        "checkpoints.py",
+        "coordinator/checkpoints.py",
         "        shared.stop_failed |= request.kind is TriggerKind.STOP\n",
         "",
         "EN6, LC5",

@@ -13,7 +13,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- what a failure leads to
     Mutant(
         "what survives above a sink counts as its upstream",
-        "failover.py",
+        "failover/decisions.py",
         "(topology.ancestors(name) | {name}).intersection(region)",
         "topology.ancestors(name) | {name}",
         "FO1",
@@ -21,7 +21,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "pieces that cannot be dropped fail nothing",
-        "failover.py",
+        "failover/decisions.py",
         "        if replay is Replay.RESTART_DESCENDANTS and vertex.id in undroppable:\n            replay = Replay.FAIL_PIPELINE\n",
         "",
         "FO2",
@@ -29,7 +29,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a plain sink is taken for one that writes freely",
-        "failover.py",
+        "failover/decisions.py",
         "(SinkKind.AT_LEAST_ONCE, Determinism.DETERMINATE): Replay.REPORT_DUPLICATES",
         "(SinkKind.AT_LEAST_ONCE, Determinism.DETERMINATE): Replay.FREELY",
         "FO3",
@@ -37,7 +37,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "losses of one channel are hidden by the cache of another",
-        "failover.py",
+        "failover/decisions.py",
         "not topology.vertex(name).replayable and replay_differs(topology, name)",
         "not topology.vertex(name).replayable and not any(e.retained for e in topology.edges if e.sender == name)",
         "FO4",
@@ -45,7 +45,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a unit whose tries are used up restarts nobody",
-        "failover.py",
+        "failover/decisions.py",
         "if first in (Level.ATTEMPT, Level.VERTEX):",
         "if first is Level.VERTEX:",
         "FO5",
@@ -53,7 +53,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a lost commit is tried again",
-        "failover.py",
+        "failover/decisions.py",
         "Reason.LOST: Level.PIPELINE",
         "Reason.LOST: Level.VERTEX",
         "FO6, I31",
@@ -61,7 +61,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a gap is hidden by a restart",
-        "failover.py",
+        "failover/decisions.py",
         "Reason.GAP: Level.PIPELINE",
         "Reason.GAP: Level.VERTEX",
         "FO6, I23",
@@ -69,7 +69,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the last table is isolated",
-        "failover.py",
+        "failover/decisions.py",
         "if first is not Level.PIPELINE and isolable and",
         "if first is not Level.PIPELINE and",
         "FO7",
@@ -77,7 +77,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a table is isolated whatever the policy says",
-        "failover.py",
+        "failover/decisions.py",
         "isolable and limits.policy is FailurePolicy.CONTINUE_OTHER_TABLES:",
         "isolable:",
         "FO7",
@@ -85,7 +85,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "only who noticed other rows is distrusted, not who sent them",
-        "failover.py",
+        "failover/decisions.py",
         "if edge.receiver == vertex} | {vertex}",
         "if edge.receiver == vertex and edge.retained} | {vertex}",
         "FO8, I22",
@@ -94,7 +94,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- failed checkpoints
     Mutant(
         "a reason is judged by none",
-        "failure_policy.py",
+        "coordinator/failure_policy.py",
         "    Reason.NOTHING_NEW: Policy(NO, NO, YES),\n",
         "",
         "FP1",
@@ -102,7 +102,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "checkpoints that were given up for a restart count as failed",
-        "failure_policy.py",
+        "coordinator/failure_policy.py",
         "Reason.RESTARTING: Policy(NO, NO, YES)",
         "Reason.RESTARTING: Policy(YES, NO, YES)",
         "FP2, I15",
@@ -110,21 +110,21 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the last tolerable failure is one too many",
-        "failure_policy.py",
+        "coordinator/failure_policy.py",
         "if self.count > tolerable else",
         "if self.count >= tolerable else",
         "FP3, I15",
     ),
     Mutant(
         "failures are counted beyond a success",
-        "failure_policy.py",
+        "coordinator/failure_policy.py",
         "        return FailedInARow()\n",
         "        return self\n",
         "FP4, I15",
     ),
     Mutant(
         "a failed savepoint counts",
-        "failure_policy.py",
+        "coordinator/failure_policy.py",
         "POLICIES[reason].counts and kind is not RecordKind.SAVEPOINT",
         "POLICIES[reason].counts",
         "FP5, I15",
@@ -133,7 +133,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- pauses
     Mutant(
         "there is one retry too many",
-        "backoff.py",
+        "model/backoff.py",
         "if used >= self.retries:",
         "if used > self.retries:",
         "B1, I26",
@@ -141,7 +141,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "pauses grow without bound",
-        "backoff.py",
+        "model/backoff.py",
         "pause = min(pause * self.factor, self.longest)",
         "pause = pause * self.factor",
         "B2",
@@ -149,7 +149,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "pauses do not grow",
-        "backoff.py",
+        "model/backoff.py",
         "self.pause(used) * (1 - jitter)",
         "self.first * (1 - jitter)",
         "B2",
@@ -157,7 +157,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a pause counts as a stable period",
-        "backoff.py",
+        "model/backoff.py",
         "return Retries(used + 1, at + pause), pause",
         "return Retries(used + 1, at), pause",
         "B3",
@@ -165,7 +165,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "jitter lengthens a pause",
-        "backoff.py",
+        "model/backoff.py",
         "self.pause(used) * (1 - jitter)",
         "self.pause(used) * (1 + jitter)",
         "B4",
@@ -173,7 +173,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a clock that was set back lengthens a pause",
-        "backoff.py",
+        "model/backoff.py",
         "self.pause(used) * (1 - jitter)",
         "max(self.pause(used) * (1 - jitter), state.due - at)",
         "B5, I49",
@@ -182,7 +182,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- isolation
     Mutant(
         "whoever is fed by an isolated vertex stays",
-        "isolation.py",
+        "coordinator/isolation.py",
         "reach(feeding, [one for one in sinks if one not in fed])",
         "(reach(feeding, [one for one in sinks if one != vertex]) - {vertex})",
         "IS1",
@@ -190,7 +190,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "whoever becomes visible together with an isolated sink stays",
-        "isolation.py",
+        "coordinator/isolation.py",
         "following = {name: [*finishing_with(topology, [name])] for name in topology.by_id}",
         "following: dict[str, list[str]] = {name: [] for name in topology.by_id}",
         "IS1",
@@ -198,7 +198,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "whoever feeds nobody goes on",
-        "isolation.py",
+        "coordinator/isolation.py",
         "return frozenset(topology.live) - reach(feeding, [one for one in sinks if one not in fed])",
         "return frozenset(topology.live) & fed",
         "IS2",
@@ -206,7 +206,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "everything may be isolated",
-        "isolation.py",
+        "coordinator/isolation.py",
         "return vertex in topology.live and leaving(topology, vertex) != frozenset(topology.live)",
         "return vertex in topology.live",
         "IS3",
@@ -214,7 +214,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "an isolation keeps the version",
-        "isolation.py",
+        "coordinator/isolation.py",
         "version=topology.version + 1, detached=topology.detached | gone",
         "detached=topology.detached | gone",
         "IS4",
@@ -222,7 +222,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a rejoining keeps the version",
-        "isolation.py",
+        "coordinator/isolation.py",
         "version=topology.version + 1, detached=topology.detached.difference(vertices)",
         "detached=topology.detached.difference(vertices)",
         "IS4",
@@ -230,7 +230,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what waits in the table's channel state is missing as well",
-        "isolation.py",
+        "coordinator/isolation.py",
         "channel: restored_position(snapshots.get(channel.receiver), channel)",
         "channel: snapshots.get(channel.receiver, SubtaskSnapshot()).applied.get(channel, 0)",
         "IS5",
@@ -238,7 +238,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "only sources right above a table are read a second time",
-        "isolation.py",
+        "coordinator/isolation.py",
         "*(topology.ancestors(name) for name in gone)",
         "*({edge.sender for edge in topology.edges if edge.receiver == name} for name in gone)",
         "IS6",
@@ -246,7 +246,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "batches are parked beyond a gap",
-        "isolation.py",
+        "coordinator/isolation.py",
         "batch.number > self.end(channel) + 1 or self.size + size > self.limit",
         "self.size + size > self.limit",
         "IS7, I50",
@@ -254,7 +254,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "batches are parked without bound",
-        "isolation.py",
+        "coordinator/isolation.py",
         "batch.number > self.end(channel) + 1 or self.size + size > self.limit",
         "batch.number > self.end(channel) + 1",
         "IS7, I50",
@@ -262,7 +262,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a side reader joins wherever it stands",
-        "isolation.py",
+        "coordinator/isolation.py",
         "if one not in reached or snapshots[one].state != reached[one]}",
         "if one not in reached}",
         "IS8",
@@ -270,7 +270,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what was parked beyond the barrier joins with the rest",
-        "isolation.py",
+        "coordinator/isolation.py",
         "parked.end(channel) != at for",
         "parked.end(channel) < at for",
         "IS8",
@@ -278,7 +278,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a table that fails while it rejoins counts as one that runs",
-        "isolation.py",
+        "coordinator/isolation.py",
         "TableEvent.FAIL: TableState.ISOLATED,",
         "TableEvent.FAIL: TableState.RETRYING,",
         "IS9, I21",

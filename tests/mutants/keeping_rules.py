@@ -12,7 +12,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- pipeline_state.py
     Mutant(
         "epochs begin again with each driver",
-        "beginning.py",
+        "coordinator/startup.py",
         "{**dict.fromkeys(names, 0), **record.epochs}",
         "dict.fromkeys(names, 0)",
         "PS1, I11",
@@ -20,7 +20,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a record is restored before it is durable",
-        "checkpoints.py",
+        "coordinator/checkpoints.py",
         "        shared.storing = replace(record, ",
         "        shared.storing = shared.newest = replace(record, ",
         "PS2, I10",
@@ -29,7 +29,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- hub.py
     Mutant(
         "writes run beside each other",
-        "hub.py",
+        "commit/record_batcher.py",
         "        if self._under_way is not None or not self._waiting:\n",
         "        if not self._waiting:\n",
         "HU1, I10",
@@ -37,7 +37,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "commands change their order on the way",
-        "hub.py",
+        "commit/record_batcher.py",
         "                said.append(Addressed(pipeline, command))\n",
         "                said.insert(0, Addressed(pipeline, command))\n",
         "HU2",
@@ -45,7 +45,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a write that fails takes the records of others along",
-        "hub.py",
+        "commit/record_batcher.py",
         "        self._under_way = None\n        said:",
         "        self._under_way = None\n        self._waiting = self._waiting if ok else {}\n        said:",
         "HU3, O5.1",
@@ -54,7 +54,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- retention.py
     Mutant(
         "checkpoint 0 is deleted like any other",
-        "retention.py",
+        "commit/retention.py",
         "if record.kind is RecordKind.SAVEPOINT or record.checkpoint == zero:",
         "if record.kind is RecordKind.SAVEPOINT:",
         "RT1",
@@ -62,7 +62,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "savepoints count as retained",
-        "retention.py",
+        "commit/retention.py",
         " if record.kind not in NOT_COUNTED]",
         "]",
         "RT1, I44",
@@ -70,7 +70,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what a savepoint refers to is deleted",
-        "retention.py",
+        "commit/retention.py",
         "        if record.checkpoint in referred:\n            return Keep.REFERRED\n",
         "",
         "RT2, I18",
@@ -78,7 +78,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the newest confirmed record is deleted",
-        "retention.py",
+        "commit/retention.py",
         "        if record.checkpoint >= confirmed:\n",
         "        if record.checkpoint > confirmed:\n",
         "RT4, I17",
@@ -86,7 +86,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "one record is enough",
-        "retention.py",
+        "commit/retention.py",
         "        return Keep.RECENT if record.checkpoint in recent else None\n",
         "        return None\n",
         "RT5, I18",
@@ -94,7 +94,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "retention depends on how records are listed",
-        "retention.py",
+        "commit/retention.py",
         "    ordered = sorted(records, key=lambda record: record.checkpoint)\n",
         "    ordered = list(records)\n",
         "RT6, F26",
@@ -102,7 +102,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "older savepoints are not subsumed",
-        "retention.py",
+        "commit/retention.py",
         "if older.checkpoint < completed and older.abortable)",
         "if older.checkpoint < completed and older.abortable and older.kind is not RecordKind.SAVEPOINT)",
         "RT7, I30",
@@ -111,7 +111,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- committing.py
     Mutant(
         "a failed commit is tried without end at the same pace",
-        "committing.py",
+        "commit/commit_retries.py",
         "self.backoff.pause(failures - 1)",
         "self.backoff.pause(0)",
         "CN1, I29",
@@ -119,14 +119,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a failed commit waits for no timer",
-        "committing.py",
+        "commit/commit_retries.py",
         '            shared.say(SetTimer(f"{COMMIT}{event.scope}", self.backoff.pause(failures - 1)))\n',
         "            pass\n",
         "CN1, I29",
     ),
     Mutant(
         "a lost commit does not end the pipeline",
-        "committing.py",
+        "commit/commit_retries.py",
         "        return event.reason if follows is FailedCommit.END else None\n",
         "        return None\n",
         "CN2, I31",
@@ -134,7 +134,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "confirmations to another driver count",
-        "committing.py",
+        "commit/commit_retries.py",
         "            shared.stale += 1\n            return\n",
         "            shared.stale += 1\n",
         "CN3, I37",
@@ -142,7 +142,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "refusals to another driver count",
-        "committing.py",
+        "commit/commit_retries.py",
         "            shared.stale += 1\n            return None\n",
         "            shared.stale += 1\n",
         "CN3, I34",

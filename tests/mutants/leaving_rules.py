@@ -12,7 +12,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- leaving.py
     Mutant(
         "the barrier names only who was asked to leave",
-        "leaving.py",
+        "coordinator/isolating.py",
         "tuple(sorted(self.going))",
         "(vertex,)",
         "LE1",
@@ -20,7 +20,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "who leaves along with a table goes on",
-        "leaving.py",
+        "coordinator/isolating.py",
         "        gone = leaving(self.shared.topology, vertex)\n",
         "        gone = frozenset({vertex})\n",
         "LE1, IS1",
@@ -28,7 +28,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what left is still heard",
-        "leaving.py",
+        "coordinator/isolating.py",
         "{name: shared.epochs[name] + 1 for name in names}",
         "{}",
         "LE2, I37",
@@ -36,7 +36,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "nobody is told that its life is over",
-        "leaving.py",
+        "coordinator/isolating.py",
         "for one in shared.topology.subtasks(names))",
         "for one in shared.topology.subtasks(names) if one.vertex not in gone)",
         "LE2",
@@ -44,7 +44,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "no barrier is asked for again",
-        "leaving.py",
+        "coordinator/isolating.py",
         "        if any(request.operation.kind",
         "        if True or any(request.operation.kind",
         "LE3",
@@ -52,7 +52,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a barrier shows rows early because somebody leaves",
-        "leaving.py",
+        "coordinator/isolating.py",
         "return bool(self.going) and not self.shared.settings.at_end_only",
         "return bool(self.going)",
         "LE6",
@@ -60,7 +60,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a record does not hold who was left out",
-        "leaving.py",
+        "coordinator/isolating.py",
         "        return replace(record, snapshots={**record.snapshots, **stand})",
         "        return record",
         "LE4",
@@ -68,7 +68,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "pieces of who was left out are committed again",
-        "leaving.py",
+        "coordinator/isolating.py",
         "replace(snapshot, pieces=(), since=newest.checkpoint)",
         "replace(snapshot, since=newest.checkpoint)",
         "LE4, I28",
@@ -76,7 +76,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the record at which a table stands may go",
-        "leaving.py",
+        "coordinator/isolating.py",
         "for subtask, one in newest.snapshots.items() if subtask.vertex in out)",
         "for subtask, one in newest.snapshots.items() if subtask.vertex not in out)",
         "LE5, IS6, I40",
@@ -85,7 +85,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- rejoining.py
     Mutant(
         "a table comes back without the rows that it missed",
-        "rejoining.py",
+        "coordinator/rejoining.py",
         "        if set(whole.subtasks(vertices)) - brought.keys() or waiting.intersection(lacking):\n",
         "        if waiting.intersection(lacking):\n",
         "RJ1, IS5",
@@ -93,7 +93,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a source comes back that can be read only once",
-        "rejoining.py",
+        "coordinator/rejoining.py",
         "if name in vertices and not whole.vertex(name).replayable]",
         "if name not in vertices and not whole.vertex(name).replayable]",
         "RJ1",
@@ -101,7 +101,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "lives come back that were announced before",
-        "rejoining.py",
+        "coordinator/rejoining.py",
         "{**self.shared.epochs, **self.coming}",
         "{**self.shared.epochs}",
         "RJ2, I11",
@@ -109,7 +109,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the barrier names the lives that were cut",
-        "rejoining.py",
+        "coordinator/rejoining.py",
         "self.coming = {name: self.shared.epochs[name] + 1 for",
         "self.coming = {name: self.shared.epochs[name] for",
         "RJ2, I37",
@@ -117,7 +117,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what was brought may end before the barrier",
-        "rejoining.py",
+        "coordinator/rejoining.py",
         "        return not late\n",
         "        return True\n",
         "RJ3, IS8",
@@ -125,7 +125,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the record does not show who came back",
-        "rejoining.py",
+        "coordinator/rejoining.py",
         "        return replace(record, topology=whole, snapshots=snapshots,",
         "        return replace(record, snapshots=snapshots,",
         "RJ3",
@@ -133,7 +133,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the record holds a table as it was",
-        "rejoining.py",
+        "coordinator/rejoining.py",
         "topology=whole, snapshots=snapshots, joined",
         "topology=whole, joined",
         "RJ3, IS8",
@@ -141,7 +141,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "lives that come back do not begin",
-        "rejoining.py",
+        "coordinator/rejoining.py",
         "        self.joined = came\n",
         "",
         "RJ4, IS4",
@@ -149,7 +149,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a later driver takes the journal of a life that was cut",
-        "beginning.py",
+        "coordinator/startup.py",
         "        self.recovery.joining.update(record.joined)\n",
         "",
         "RJ4",
@@ -157,7 +157,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a table comes back below one that has left since",
-        "rejoining.py",
+        "coordinator/rejoining.py",
         "        if missing_to_rejoin(shared.topology, came):\n            self.leaving",
         "        if not came:\n            self.leaving",
         "RJ5",
@@ -166,7 +166,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- apart.py
     Mutant(
         "everybody is in the pipeline that finishes one",
-        "apart.py",
+        "failover/isolated_recovery.py",
         "    return own.union(*(topology.ancestors(name) for name in own))",
         "    return frozenset(topology.by_id)",
         "AP1",
@@ -174,7 +174,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "who finishes together is finished one by one",
-        "apart.py",
+        "failover/isolated_recovery.py",
         "one.sink is not SinkKind.NONE and one.commit_scope == scope",
         "one.sink is not SinkKind.NONE and one.id == scope",
         "AP1",
@@ -182,7 +182,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the sources go on where they stand now",
-        "apart.py",
+        "failover/isolated_recovery.py",
         "        snapshot = stood.snapshots.get(subtask)",
         "        snapshot = newest.snapshots.get(subtask)",
         "AP2, IS6",
@@ -190,7 +190,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what was sent and not received is missed",
-        "apart.py",
+        "failover/isolated_recovery.py",
         "        if has != sent.get(channel, 0):",
         "        if has > sent.get(channel, 0):",
         "AP3",
@@ -198,7 +198,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what was received and not sent comes twice",
-        "apart.py",
+        "failover/isolated_recovery.py",
         "        if has != sent.get(channel, 0):",
         "        if has < sent.get(channel, 0):",
         "AP3, I22",
@@ -206,7 +206,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "one that stands nowhere stands somewhere",
-        "apart.py",
+        "failover/isolated_recovery.py",
         "if at.vertex in own), default=0)",
         "if at.vertex in own), default=record.checkpoint)",
         "AP4",
@@ -214,7 +214,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "commits that are not confirmed are forgotten",
-        "apart.py",
+        "failover/isolated_recovery.py",
         "        uncommitted=tuple(one for one in newest.uncommitted if one.scope == scope),",
         "        uncommitted=(),",
         "AP5, P2",
@@ -222,7 +222,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "epochs are lived again",
-        "apart.py",
+        "failover/isolated_recovery.py",
         "{name: newest.epochs[name] for name in graph.by_id}",
         "{name: stood.epochs[name] for name in graph.by_id}",
         "AP5, I11",
@@ -230,7 +230,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a source that is read once is read twice",
-        "apart.py",
+        "failover/isolated_recovery.py",
         "if name in every and not topology.vertex(name).replayable]",
         "if name in every and False]",
         "AP6",
@@ -238,7 +238,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a sink gets its rows again on the way",
-        "apart.py",
+        "failover/isolated_recovery.py",
         "if one.id in every - own and one.sink",
         "if one.id in every - own - every and one.sink",
         "AP6",
@@ -246,7 +246,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a table is finished beside a pipeline that goes on",
-        "apart.py",
+        "failover/isolated_recovery.py",
         "    if record.kind is not RecordKind.FINAL:",
         "    if False:",
         "AP7",
@@ -255,7 +255,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- ending.py, commits.py: refused commits
     Mutant(
         "a refused commit fails everybody",
-        "ending.py",
+        "coordinator/shutdown.py",
         "        if FIRST_LEVEL[reason] is not Level.TABLE or not own:\n            return False",
         "        if reason:\n            return False",
         "CN4, FO5",
@@ -263,7 +263,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what is lost is left out",
-        "ending.py",
+        "coordinator/shutdown.py",
         "        if FIRST_LEVEL[reason] is not Level.TABLE or not own:",
         "        if not own:",
         "CN4, I31",
@@ -271,7 +271,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "one that is out already fails the others",
-        "ending.py",
+        "coordinator/shutdown.py",
         "        if topology.detached.issuperset(own):\n            return True",
         "        if topology.detached.issuperset(own):\n            return False",
         "CN4",
@@ -279,7 +279,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what a target refuses keeps everybody waiting",
-        "commits.py",
+        "commit/commit_queue.py",
         "for commit in self.waiting if commit.scope not in self.refused})",
         "for commit in self.waiting})",
         "CN4",

@@ -19,7 +19,7 @@ PROTOCOL = Path(__file__).resolve().parents[2] / "seatunnel_py" / "protocol"
 
 @dataclass(frozen=True)
 class Mutant:
-    """``old`` stands once in the file; ``rules`` are what the mutant drops, and the invariants that this breaks.
+    """``old`` stands once in ``file``, a path below the protocol; ``rules`` are what the mutant drops, and the invariants that this breaks.
 
     ``killer``: the test file that has to fail; none: the simulation has to notice.
     """
@@ -30,6 +30,11 @@ class Mutant:
     new: str
     rules: str
     killer: str = ""
+
+    @property
+    def module(self) -> str:
+        """The dotted name of the file."""
+        return PACKAGE + self.file.removesuffix(".py").replace("/", ".")
 
     @property
     def labels(self) -> frozenset[str]:
@@ -53,7 +58,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         self.mutant = mutant
 
     def find_spec(self, fullname: str, path: object, target: object = None) -> ModuleSpec | None:
-        if fullname != PACKAGE + self.mutant.file.removesuffix(".py"):
+        if fullname != self.mutant.module:
             return None
         where = str(PROTOCOL / self.mutant.file)
         return importlib.util.spec_from_file_location(fullname, where, loader=_Changed(fullname, where, self.mutant))
@@ -69,7 +74,7 @@ def changed(mutant: Mutant) -> str:
 
 def install(mutant: Mutant) -> None:
     """From now on this process has the bug. The protocol must not have been imported yet."""
-    loaded = PACKAGE + mutant.file.removesuffix(".py")
+    loaded = mutant.module
     if loaded in sys.modules:
         raise RuntimeError(f"{loaded} is imported already")
     changed(mutant)

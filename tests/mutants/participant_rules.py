@@ -8,21 +8,21 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- participant.py
     Mutant(
         "a subtask that does not run is silent about a trigger",
-        "participant.py",
+        "participant/participant.py",
         "            self._passage.refuse(event.checkpoint)\n",
         "            pass\n",
         "G1, O4.7",
     ),
     Mutant(
         "units begin before the start",
-        "participant.py",
+        "participant/participant.py",
         "while self.life is Life.RUNNING:",
         "while self.life in (Life.RUNNING, Life.READY):",
         "S1, O5.4",
     ),
     Mutant(
         "unit results of a past life count",
-        "participant.py",
+        "participant/participant.py",
         "unit.done is not None or (event.epoch, event.number) != (self.epoch, unit.number):",
         "unit.done is not None or event.number != unit.number:",
         "S2, I37",
@@ -30,7 +30,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "an envelope of a receiver's past life is taken",
-        "participant.py",
+        "participant/participant.py",
         "            envelope.receiver_epoch < self.epoch\n            or self.life",
         "            self.life",
         "C4, S2, I37",
@@ -38,7 +38,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what an isolated sender sends is taken",
-        "participant.py",
+        "participant/participant.py",
         "            or channel in self.inputs.cut_off\n",
         "",
         "N4",
@@ -46,7 +46,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a replay waits behind a barrier",
-        "participant.py",
+        "participant/participant.py",
         "        if channel in self.blocked and self.checkpoint is not None:\n",
         "        if False:\n",
         "G4",
@@ -54,7 +54,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a failed life is silent when it is spoken to",
-        "participant.py",
+        "participant/participant.py",
         "                self._say_failed()  # the report may have been lost\n",
         "                self._drop()\n",
         "S1",
@@ -62,7 +62,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a life that failed takes what arrives",
-        "participant.py",
+        "participant/participant.py",
         "            or self.life is Life.FAILED\n",
         "",
         "S1",
@@ -70,7 +70,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a start of another epoch starts",
-        "participant.py",
+        "participant/participant.py",
         "if event.epoch != self.epoch or self.life is not Life.READY:",
         "if self.life is not Life.READY:",
         "S2, I37",
@@ -78,14 +78,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what is for a life to come is dropped",
-        "participant.py",
+        "participant/participant.py",
         "            self._early.append(event)\n",
         "            self._drop()\n",
         "S2",
     ),
     Mutant(
         "another incarnation is obeyed",
-        "participant.py",
+        "participant/participant.py",
         "            case _ if event.incarnation != self.incarnation:\n                self._drop()\n",
         "",
         "S2, I35",
@@ -93,14 +93,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what is dropped is not counted",
-        "participant.py",
+        "participant/participant.py",
         "        self.stale += 1\n",
         "        pass\n",
         "S2, I37",
     ),
     Mutant(
         "a restore that came twice is answered once",
-        "participant.py",
+        "participant/participant.py",
         "            if self.life is Life.READY and event.epoch == self.epoch:\n",
         "            if False:\n",
         "S3",
@@ -108,7 +108,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a restore that came twice restores twice",
-        "participant.py",
+        "participant/participant.py",
         "(event.incarnation, event.epoch) <= (self.incarnation, self.epoch)",
         "(event.incarnation, event.epoch) < (self.incarnation, self.epoch)",
         "S3",
@@ -116,14 +116,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "outputs are shown while the entry is logged",
-        "participant.py",
+        "participant/participant.py",
         "            self.say(LogTaken(self.subtask, self.epoch, unit.entry(event)))\n",
         "            self.say(LogTaken(self.subtask, self.epoch, unit.entry(event)))\n            for channel, payload, rows, digest in event.outputs:\n                self.emit(self.outputs.send(channel, payload, rows, digest))\n",
         "S4, I39",
     ),
     Mutant(
         "a life takes part in the channels of the life before",
-        "participant.py",
+        "participant/participant.py",
         "        self.connect(event.senders, event.receivers)\n",
         "",
         "Q3",
@@ -131,7 +131,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a word of the journal for a past life confirms a unit",
-        "participant.py",
+        "participant/participant.py",
         "(event.number, event.epoch) != (unit.number, self.epoch)",
         "event.number != unit.number",
         "S2, I37, I39",
@@ -140,14 +140,14 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- subtask_state.py
     Mutant(
         "pieces of completed checkpoints are forgotten without notice",
-        "subtask_state.py",
+        "participant/subtask_state.py",
         "pieces=self.pieces",
         "pieces=self.pieces[-1:]",
         "Q1, I14",
     ),
     Mutant(
         "what a completed checkpoint applied is remembered",
-        "subtask_state.py",
+        "participant/subtask_state.py",
         "        self.inputs.forget(snapshot.applied)\n",
         "",
         "D4, I50",
@@ -155,28 +155,28 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a snapshot shares its numbers with what goes on",
-        "subtask_state.py",
+        "participant/subtask_state.py",
         "applied=dict(self.inputs.applied),",
         "applied=self.inputs.applied,",
         "Q2, I19",
     ),
     Mutant(
         "a snapshot shares the numbers of its outputs",
-        "subtask_state.py",
+        "participant/subtask_state.py",
         "sent=dict(self.outputs.sent),",
         "sent=self.outputs.sent,",
         "Q2, I19",
     ),
     Mutant(
         "a snapshot holds the state of its acknowledgement",
-        "subtask_state.py",
+        "participant/subtask_state.py",
         "return replace(frozen, channel_state=channel_state) if channel_state else frozen",
         "return replace(frozen, channel_state=channel_state, state=self.units.state)",
         "Q2, I19",
     ),
     Mutant(
         "a new life has the speed of the job file",
-        "subtask_state.py",
+        "participant/subtask_state.py",
         "        self.checkpoints = LocalCheckpoints(checkpoint)\n",
         "        self.checkpoints = LocalCheckpoints(checkpoint)\n        self.speed = None\n",
         "Q3",
@@ -184,14 +184,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a completed checkpoint frees no pieces",
-        "subtask_state.py",
+        "participant/subtask_state.py",
         "if piece.name not in held)",
         ")",
         "Q1",
     ),
     Mutant(
         "whoever replays waits for any input",
-        "subtask_state.py",
+        "participant/subtask_state.py",
         "        if (entry := self.units.replay) is not None and entry.channel is not None:\n            return Doing.REPLAYING, entry.number, (entry.channel,)\n",
         "",
         "Q4",
@@ -199,7 +199,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "whoever aligns does not say for whom",
-        "subtask_state.py",
+        "participant/subtask_state.py",
         "missing=() if current is None else current.missing,",
         "missing=() if current is None else current.inputs,",
         "Q4",
@@ -207,7 +207,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "whoever waits for input names inputs that are held back",
-        "subtask_state.py",
+        "participant/subtask_state.py",
         "for channel in self.inputs.live if channel not in self.blocked)",
         "for channel in self.inputs.live)",
         "Q4",
@@ -215,7 +215,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "who was left out of a life is left out of the next",
-        "subtask_state.py",
+        "participant/subtask_state.py",
         "channel for channel in self.inputs.channels if channel not in senders}",
         "channel for channel in self.inputs.channels if channel not in senders} | self.inputs.cut_off",
         "Q3, N4",

@@ -18,7 +18,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- restart regions; more of them in simulated.py
     Mutant(
         "all vertices are one pipeline",
-        "regions.py",
+        "failover/regions.py",
         "dict.fromkeys(reach(both_ways, [vertex.id]), vertex.id)",
         "dict.fromkeys(both_ways, vertex.id)",
         "R1",
@@ -26,28 +26,28 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "of several failures only one is answered",
-        "regions.py",
+        "failover/regions.py",
         "for name in failed if name not in topology.detached]",
         "for name in sorted(failed)[:1] if name not in topology.detached]",
         "R2, I26",
     ),
     Mutant(
         "a back-edge is no input",
-        "regions.py",
+        "failover/regions.py",
         "        if not edge.retained:\n            follows",
         "        if not edge.retained and topology.edges.index(edge) not in topology.back_edges:\n            follows",
         "R3, I20",
     ),
     Mutant(
         "only the next ones below the indeterminate restart",
-        "regions.py",
+        "failover/regions.py",
         "append((_DIFFERS, edge.receiver))",
         "append((_RESTARTS, edge.receiver))",
         "R4, I20",
     ),
     Mutant(
         "one retained channel makes a source replayable",
-        "regions.py",
+        "failover/regions.py",
         "return any(edge.sender == name and not edge.retained for edge in live_edges(topology))",
         "return not any(edge.sender == name and edge.retained for edge in live_edges(topology))",
         "R5",
@@ -55,7 +55,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a channel that is cut needs a cache",
-        "regions.py",
+        "failover/regions.py",
         "return any(edge.sender == name and not edge.retained for edge in live_edges(topology))",
         "return any(edge.sender == name and not edge.retained for edge in topology.edges)",
         "R6",
@@ -63,35 +63,35 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what is retained is fetched from its sender's new life all the same",
-        "regions.py",
+        "failover/regions.py",
         "        if not edge.retained:\n            follows",
         "        if True:\n            follows",
         "R7, R3",
     ),
     Mutant(
         "survivors get a new epoch, too",
-        "regions.py",
+        "failover/regions.py",
         "epochs.get(name, 0) + (name in region)",
         "epochs.get(name, 0) + 1",
         "R8, I21",
     ),
     Mutant(
         "a sender does not learn what its receiver wants again",
-        "regions.py",
+        "failover/regions.py",
         "SendPeerRestarted(subtask, incarnation, told, wanted)",
         "SendPeerRestarted(subtask, incarnation, told, {})",
         "R9",
     ),
     Mutant(
         "whoever reads other rows replays his journal all the same",
-        "regions.py",
+        "failover/regions.py",
         "if replay_differs(topology, name) else JournalUse.HELD for name",
         "if replay_differs(topology, name) else JournalUse.WHOLE for name",
         "R10, I39",
     ),
     Mutant(
         "what a snapshot holds below the indeterminate is void as well",
-        "regions.py",
+        "failover/regions.py",
         "JournalUse.VOID if replay_differs(topology, name) else JournalUse.HELD for name",
         "JournalUse.VOID for name",
         "R10",
@@ -99,7 +99,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "who joins takes his senders along",
-        "regions.py",
+        "failover/regions.py",
         "return _plan(topology, frozenset(vertices), ",
         "return _plan(topology, restart_set(topology, vertices), ",
         "R11, I21",
@@ -107,7 +107,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a receiver that is ahead of a sender that makes other batches is restored",
-        "regions.py",
+        "failover/regions.py",
         "> snapshots[channel.sender].sent.get(channel, 0)",
         "< snapshots[channel.sender].sent.get(channel, 0)",
         "R12, I22",
@@ -116,7 +116,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- a record in another graph
     Mutant(
         "a key group may be in two hands",
-        "restore.py",
+        "failover/restore.py",
         "if group is None or group in found:",
         "if group is None:",
         "RS1, I45",
@@ -124,7 +124,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a state that is not keyed is dealt like one that is",
-        "restore.py",
+        "failover/restore.py",
         "if not (_keyed(vertex, old) and _keyed(vertex, new)):",
         "if not _keyed(vertex, new):",
         "RS1, RS3, I45",
@@ -132,7 +132,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "every reader gets all finished splits",
-        "restore.py",
+        "failover/restore.py",
         "            splits.finished[at::parallelism],\n",
         "            splits.finished,\n",
         "RS2, I41",
@@ -140,7 +140,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a split may be assigned twice",
-        "restore.py",
+        "failover/restore.py",
         "if count > 1):",
         "if count > 2):",
         "RS2, I41",
@@ -148,7 +148,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "key groups are dealt in turn, not as they are routed",
-        "restore.py",
+        "failover/restore.py",
         "if subtask_of(group, parallelism) == at}",
         "if group % parallelism == at}",
         "RS3, I45",
@@ -156,7 +156,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a channel goes on though one of its ends has changed",
-        "restore.py",
+        "failover/restore.py",
         "if all(_unchanged(end, old, new) for end in ends):",
         "if any(_unchanged(end, old, new) for end in ends):",
         "RS4",
@@ -164,7 +164,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what was queued on a channel that begins anew is dropped",
-        "restore.py",
+        "failover/restore.py",
         "if queued and channel.edge not in kept:",
         "if queued and channel.edge in record.topology.back_edges and channel.edge not in kept:",
         "RS4, I45",
@@ -172,7 +172,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a receiver may be ahead of its sender in another graph",
-        "restore.py",
+        "failover/restore.py",
         "if received != sent:",
         "if received < sent:",
         "RS5, I8",
@@ -180,7 +180,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what was staged is named a second time",
-        "restore.py",
+        "failover/restore.py",
         "        pieces=(),\n",
         "        pieces=snapshot.pieces,\n",
         "RS6",
@@ -188,7 +188,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "state of a vertex that is gone is given up silently",
-        "restore.py",
+        "failover/restore.py",
         "_unsettled(record, kept) or _abandoned(record, new, give_up):",
         "_unsettled(record, kept):",
         "RS7, I45",
@@ -196,7 +196,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "units are counted on from the slowest subtask",
-        "restore.py",
+        "failover/restore.py",
         "taken = max(snapshot.taken for snapshot in before)",
         "taken = min(snapshot.taken for snapshot in before)",
         "RS8",
@@ -204,7 +204,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "who was left out comes back with another graph",
-        "restore.py",
+        "failover/restore.py",
         "detached=record.topology.detached & new.by_id.keys())",
         "detached=frozenset())",
         "RS9",
@@ -212,7 +212,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the graph changes under those who were left out",
-        "restore.py",
+        "failover/restore.py",
         "if why := _shaken(old, new) or _unsettled",
         "if why := _unsettled",
         "RS9",

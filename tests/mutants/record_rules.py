@@ -11,7 +11,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- claims.py
     Mutant(
         "an incarnation is not above every claim",
-        "claims.py",
+        "commit/claims.py",
         "return max([owner, *(claim.incarnation for claim in claims)]) + 1",
         "return owner + 1",
         "CL1, I34",
@@ -19,7 +19,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a driver that never took its incarnation may write",
-        "claims.py",
+        "commit/claims.py",
         "return incarnation == owner",
         "return incarnation >= owner",
         "CL1, I34",
@@ -27,7 +27,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a claim does not name what it continues from",
-        "claims.py",
+        "commit/claims.py",
         "return Claim(incarnation, record.checkpoint, record.incarnation, first)",
         "return Claim(incarnation, first=first)",
         "CL2, I38",
@@ -35,7 +35,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what an overtaken driver wrote is on the chain",
-        "claims.py",
+        "commit/claims.py",
         "and (until is None or one.checkpoint <= until)]",
         "]",
         "CL3, P3",
@@ -43,7 +43,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the chain ends with the newest claim",
-        "claims.py",
+        "commit/claims.py",
         "(None, None) if claim.continues is None else (claim.continues_of, claim.continues)",
         "(None, None)",
         "CL3, P3, I17",
@@ -51,7 +51,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "claims that contradict each other are believed",
-        "claims.py",
+        "commit/claims.py",
         "        if claim.incarnation in seen:\n",
         "        if False:\n",
         "CL6, I17",
@@ -59,7 +59,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a claim that begins where an earlier driver began is believed",
-        "claims.py",
+        "commit/claims.py",
         "if claim.continues_of in seen and claim.first <= seen[claim.continues_of].first:",
         "if False:",
         "CL6, I11",
@@ -67,7 +67,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "an older record is taken where the newest cannot be read",
-        "claims.py",
+        "commit/claims.py",
         "    last = chain[-1] if chain else None\n",
         "    last = next((one for one in reversed(chain) if isinstance(one, CheckpointRecord)), None)\n",
         "CL4, I17, F24",
@@ -75,7 +75,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "an older record is taken where the claimed one is missing",
-        "claims.py",
+        "commit/claims.py",
         "if reached < claimed or max(reached, 0) < at_least:",
         "if max(reached, 0) < at_least:",
         "CL4, I17, F23",
@@ -83,7 +83,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "no other durable place is believed",
-        "claims.py",
+        "commit/claims.py",
         "if reached < claimed or max(reached, 0) < at_least:",
         "if reached < claimed:",
         "CL4, I17, F23",
@@ -91,7 +91,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "ids go on right above the newest durable one",
-        "claims.py",
+        "commit/claims.py",
         "(ID_RESERVE if highest else 1)",
         "1",
         "CL5, I11",
@@ -99,7 +99,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "ids are used without end",
-        "claims.py",
+        "commit/claims.py",
         "return checkpoint < max(claim.first - 1, newest_completed) + ID_RESERVE",
         "return True",
         "CL5, I11",
@@ -172,7 +172,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- records.py, as others keep to it
     Mutant(
         "a record without some subtasks is restored",
-        "restore.py",
+        "failover/restore.py",
         "if missing := sorted(set(old.subtasks()) - set(record.snapshots)):",
         "if missing := sorted(set(old.subtasks()) - set(record.snapshots)) if not record.snapshots else ():",
         "P1, I9",
@@ -181,7 +181,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- record_format.py
     Mutant(
         "the checksum is not looked at",
-        "record_format.py",
+        "encoding/record_format.py",
         "    if head != _head(found, body):\n        raise RecordRefused(Damage.CHECKSUM)\n",
         "",
         "RF1, F24",
@@ -189,7 +189,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the checksum does not cover the version",
-        "record_format.py",
+        "encoding/record_format.py",
         'hashlib.sha256(b"%d\\n%s" % (version, body))',
         "hashlib.sha256(body)",
         "RF1, F24",
@@ -197,7 +197,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "fields that are not known are left out",
-        "record_format.py",
+        "encoding/record_format.py",
         '        raise ValueError(f"{min(strange)!r} is not known")\n',
         "        data = {name: one for name, one in data.items() if name not in strange}\n",
         "RF2, F63",
@@ -205,7 +205,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a field that is missing is made up",
-        "record_format.py",
+        "encoding/record_format.py",
         'name=text(data["name"])',
         'name=text(data.get("name", ""))',
         "RF2",
@@ -213,7 +213,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the order of keys is that of their making",
-        "record_format.py",
+        "encoding/record_format.py",
         "sort_keys=True",
         "sort_keys=False",
         "RF3",
@@ -221,7 +221,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the order of snapshots is that of their arrival",
-        "record_format.py",
+        "encoding/record_format.py",
         "for subtask in sorted(record.snapshots)\n",
         "for subtask in record.snapshots\n",
         "RF3",
@@ -229,7 +229,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a newer version is read as if it were known",
-        "record_format.py",
+        "encoding/record_format.py",
         "if found > wanted or any(",
         "if any(",
         "RF4, F63",
@@ -237,16 +237,16 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "only the last step of a migration is made",
-        "record_format.py",
+        "encoding/record_format.py",
         "    for at in steps:\n",
         "    for at in steps[-1:]:\n",
         "RF4, F63",
         RECORD,
     ),
-    Mutant("NaN is written", "record_format.py", "allow_nan=False", "allow_nan=True", "RF5", RECORD),
+    Mutant("NaN is written", "encoding/record_format.py", "allow_nan=False", "allow_nan=True", "RF5", RECORD),
     Mutant(
         "keys are made texts in silence",
-        "record_format.py",
+        "encoding/record_format.py",
         "        if strange := [key for key in value if not isinstance(key, str)]:\n",
         "        if strange := []:\n",
         "RF5",
@@ -254,11 +254,16 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     # ---- shapes.py
     Mutant(
-        "a flag passes for a number", "shapes.py", " or (kind is int and isinstance(value, bool))", "", "SH1", RECORD
+        "a flag passes for a number",
+        "encoding/validation.py",
+        " or (kind is int and isinstance(value, bool))",
+        "",
+        "SH1",
+        RECORD,
     ),
     Mutant(
         "what stands too much in a row is left out",
-        "shapes.py",
+        "encoding/validation.py",
         '    if len(found) != width:\n        raise ValueError(f"{len(found)} values stand where {width} belong")\n    return found\n',
         '    if len(found) < width:\n        raise ValueError(f"{len(found)} values stand where {width} belong")\n    return found[:width]\n',
         "SH2",

@@ -11,7 +11,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- topology.py, topology_format.py
     Mutant(
         "every second way to a vertex is a back-edge",
-        "topology.py",
+        "model/topology.py",
         "if edge.receiver in inside:",
         "if edge.receiver in seen:",
         "T1",
@@ -19,7 +19,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "the search for back-edges begins anywhere",
-        "topology.py",
+        "model/topology.py",
         "for name in (*self.sources, *self.by_id):",
         "for name in self.by_id:",
         "T1",
@@ -27,7 +27,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "cycles that no source reaches are not looked for",
-        "topology.py",
+        "model/topology.py",
         "for name in (*self.sources, *self.by_id):",
         "for name in self.sources:",
         "T2, O3.2",
@@ -35,7 +35,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a vertex behind an isolated one becomes a source",
-        "topology.py",
+        "model/topology.py",
         "receivers = {edge.receiver for edge in self.edges}",
         "receivers = {edge.receiver for edge in self.edges if edge.sender not in self.detached}",
         "T3",
@@ -43,7 +43,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "an edge may lead to nobody",
-        "topology.py",
+        "model/topology.py",
         "if missing := {edge.sender, edge.receiver} - set(names):",
         "if missing := {edge.sender} - set(names):",
         "TF1",
@@ -51,7 +51,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "what a graph says besides is left out",
-        "topology_format.py",
+        "encoding/topology_format.py",
         "if strange := data.keys() - {",
         "if strange := set() & data.keys() - {",
         "TF1",
@@ -59,7 +59,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "which edges retain is not written",
-        "topology_format.py",
+        "encoding/topology_format.py",
         "one.spread.value, one.retained]",
         "one.spread.value, False]",
         "TF2",
@@ -68,7 +68,7 @@ MUTANTS: tuple[Mutant, ...] = (
     # ---- lifecycle.py
     Mutant(
         "what a table does not hold changes nothing",
-        "lifecycle.py",
+        "model/lifecycle.py",
         "    if event not in row:\n",
         "    if event not in row:\n        return state\n    if event not in row:\n",
         "LC1",
@@ -76,7 +76,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a pipeline that finished can be cancelled",
-        "lifecycle.py",
+        "model/lifecycle.py",
         "PipelineState.FINISHED: {},",
         "PipelineState.FINISHED: {PipelineEvent.CANCEL: PipelineState.CANCELLED},",
         "LC2, I12",
@@ -84,7 +84,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a pipeline has finished when its sources have ended",
-        "lifecycle.py",
+        "model/lifecycle.py",
         "PipelineEvent.SOURCES_ENDED: PipelineState.FINISHING,",
         "PipelineEvent.SOURCES_ENDED: PipelineState.FINISHED,",
         "LC3, I43",
@@ -92,14 +92,14 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a failure while restarting is the end",
-        "lifecycle.py",
+        "model/lifecycle.py",
         "PipelineState.RESTORING,\n        PipelineEvent.SUBTASK_FAILED: PipelineState.RESTARTING,",
         "PipelineState.RESTORING,\n        PipelineEvent.SUBTASK_FAILED: PipelineState.FAILED,",
         "LC4, I26",
     ),
     Mutant(
         "a stop that failed is forgotten",
-        "lifecycle.py",
+        "model/lifecycle.py",
         "PipelineState.STOPPING: {\n        PipelineEvent.SUBTASK_FAILED: PipelineState.RESTARTING,",
         "PipelineState.STOPPING: {\n        PipelineEvent.SUBTASK_FAILED: PipelineState.RUNNING,",
         "LC5, I44",
@@ -107,7 +107,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a pipeline that restarts cannot be cancelled",
-        "lifecycle.py",
+        "model/lifecycle.py",
         "PipelineEvent.FAIL: PipelineState.FAILED,\n        PipelineEvent.CANCEL: PipelineState.CANCELLED,\n    },\n"
         "    PipelineState.FINISHED",
         "PipelineEvent.FAIL: PipelineState.FAILED,\n    },\n    PipelineState.FINISHED",
@@ -116,7 +116,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a checkpoint is given up while its record is stored",
-        "lifecycle.py",
+        "model/lifecycle.py",
         "CheckpointEvent.STORED: CheckpointState.COMPLETED,",
         "CheckpointEvent.STORED: CheckpointState.COMPLETED,\n        CheckpointEvent.ABORT: CheckpointState.ABORTED,",
         "LC7, I10",
@@ -124,21 +124,21 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a checkpoint completes as soon as the store is asked",
-        "lifecycle.py",
+        "model/lifecycle.py",
         "CheckpointEvent.STORE: CheckpointState.STORING,",
         "CheckpointEvent.STORE: CheckpointState.COMPLETED,",
         "LC7, I10",
     ),
     Mutant(
         "a restored life runs at once",
-        "lifecycle.py",
+        "model/lifecycle.py",
         "Life.NONE: {LifeEvent.RESTORE: Life.READY}",
         "Life.NONE: {LifeEvent.RESTORE: Life.RUNNING}",
         "LC8, O5.4",
     ),
     Mutant(
         "a life that failed can be started",
-        "lifecycle.py",
+        "model/lifecycle.py",
         "Life.FAILED: {LifeEvent.RESTORE: Life.READY},",
         "Life.FAILED: {LifeEvent.RESTORE: Life.READY, LifeEvent.START: Life.RUNNING},",
         "LC8, O5.4",
@@ -177,10 +177,10 @@ MUTANTS: tuple[Mutant, ...] = (
         "JL4",
         LIFE,
     ),
-    # ---- stable.py
+    # ---- stuck.py
     Mutant(
         "one source that ended is enough",
-        "stable.py",
+        "stuck.py",
         "    return all(source in snapshots and",
         "    return any(source in snapshots and",
         "Y1, I43",
@@ -188,7 +188,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a step is reached by its fastest subtask",
-        "stable.py",
+        "stuck.py",
         "min(taken) >= unit",
         "max(taken) >= unit",
         "Y2, O1.6",
@@ -196,7 +196,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a message that is under way sets nobody going",
-        "stable.py",
+        "stuck.py",
         "if wanted and not any(len(channels.get(channel, ())) for channel in wanted)",
         "if wanted",
         "Y3, O1.6",
@@ -204,7 +204,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "whoever waits for one who is stuck is stuck",
-        "stable.py",
+        "stuck.py",
         "return _cycles(awaited, _stuck(awaited, needs_all=()))",
         "return _cycles(awaited, _stuck(awaited, needs_all=awaited))",
         "Y3, O1.6",
@@ -212,7 +212,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "room on one full output is enough",
-        "stable.py",
+        "stuck.py",
         "(all if name in needs_all else any)(",
         "any(",
         "Y4",
@@ -220,7 +220,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "causes stand in the order of their names",
-        "stable.py",
+        "stuck.py",
         "return ended, -len(dependants[name]), view.since if view else at, name",
         "return ended, 0, 0.0, name",
         "Y5",
@@ -228,7 +228,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "those who have ended are the first cause",
-        "stable.py",
+        "stuck.py",
         "return ended, -len(dependants[name]),",
         "return not ended, -len(dependants[name]),",
         "Y5",

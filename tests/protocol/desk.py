@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from seatunnel_py.protocol import participant_messages as msg
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Batch, Envelope, Item, Operation, Plain, StagedPiece, SubtaskSnapshot, Taken
-from seatunnel_py.protocol.participant import Participant
-from seatunnel_py.protocol.topology import Edge, Topology, Vertex
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.stream_elements import (
+    Batch,
+    Envelope,
+    Item,
+    Operation,
+    Plain,
+    StagedPiece,
+    SubtaskSnapshot,
+    Taken,
+)
+from seatunnel_py.protocol.model.topology import Edge, Topology, Vertex
+from seatunnel_py.protocol.participant import messages as msg
+from seatunnel_py.protocol.participant.participant import Participant
 
 # left and right feed here; here feeds down (retained) and loop; loop feeds here again.
 TOPOLOGY = Topology(

@@ -12,12 +12,20 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from seatunnel_py.protocol import participant_messages as msg
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Batch, Envelope, Operation, Plain, StagedPiece, SubtaskSnapshot, Taken
-from seatunnel_py.protocol.participant import Participant
-from seatunnel_py.protocol.regions import restart_set, restored_position
-from seatunnel_py.protocol.topology import SinkKind, Spread, Topology
+from seatunnel_py.protocol.failover.regions import restart_set, restored_position
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.stream_elements import (
+    Batch,
+    Envelope,
+    Operation,
+    Plain,
+    StagedPiece,
+    SubtaskSnapshot,
+    Taken,
+)
+from seatunnel_py.protocol.model.topology import SinkKind, Spread, Topology
+from seatunnel_py.protocol.participant import messages as msg
+from seatunnel_py.protocol.participant.participant import Participant
 
 
 @dataclass

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import SubtaskSnapshot
-from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.topology import Determinism, Edge, SinkKind, Spread, Topology, Vertex
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Determinism, Edge, SinkKind, Spread, Topology, Vertex
 
 CHAIN = "src>map map>out"
 SIBLINGS = "src>a src>b"

@@ -19,7 +19,7 @@ from seatunnel_py.protocol.chandy_lamport import (
     assemble,
 )
 from seatunnel_py.protocol.consistent_cut import Event, MessageId
-from seatunnel_py.protocol.ids import Channel, Subtask
+from seatunnel_py.protocol.model.ids import Channel, Subtask
 
 
 class Network:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from seatunnel_py.protocol import coordinator_commands as cc
-from seatunnel_py.protocol import coordinator_events as ev
-from seatunnel_py.protocol.backoff import Backoff
-from seatunnel_py.protocol.coordinator import Coordinator
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import StagedPiece, SubtaskSnapshot
-from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.records import CheckpointRecord
-from seatunnel_py.protocol.topology import Edge, SinkKind, Topology, Vertex
-from seatunnel_py.protocol.trigger import CheckpointSettings
+from seatunnel_py.protocol.coordinator import commands as cc
+from seatunnel_py.protocol.coordinator import events as ev
+from seatunnel_py.protocol.coordinator.coordinator import Coordinator
+from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
+from seatunnel_py.protocol.model.backoff import Backoff
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Edge, SinkKind, Topology, Vertex
 
 C = TypeVar("C", bound=cc.CoordinatorCommand)
 

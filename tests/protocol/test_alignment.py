@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from seatunnel_py.protocol.alignment import TRANSITIONS, Alignment, LocalCheckpoints, Phase, Signal
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Barrier, Batch, Item, Operation
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.stream_elements import Barrier, Batch, Item, Operation
+from seatunnel_py.protocol.participant.alignment import TRANSITIONS, Alignment, LocalCheckpoints, Phase, Signal
 
 HERE = Subtask("here")
 LEFT, RIGHT, BACK = (Channel(edge, Subtask(name), HERE) for edge, name in enumerate(["left", "right", "back"]))

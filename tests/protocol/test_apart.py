@@ -7,12 +7,18 @@ from dataclasses import replace
 
 import pytest
 
-from seatunnel_py.protocol.apart import begin_apart, cannot_be_finished, members, scopes_left_out, stands_at
-from seatunnel_py.protocol.claims import RestoreRefused
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Batch, StagedPiece, SubtaskSnapshot
-from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.topology import SinkKind, Topology
+from seatunnel_py.protocol.commit.claims import RestoreRefused
+from seatunnel_py.protocol.failover.isolated_recovery import (
+    begin_apart,
+    cannot_be_finished,
+    members,
+    scopes_left_out,
+    stands_at,
+)
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.model.stream_elements import Batch, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import SinkKind, Topology
 from tests.protocol.graphs import graph, names
 
 SRC, A, B = Subtask("src"), Subtask("a"), Subtask("b")

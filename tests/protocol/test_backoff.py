@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.backoff import Backoff, Retries
+from seatunnel_py.protocol.model.backoff import Backoff, Retries
 
 THREE = Backoff(retries=3, first=1.0, factor=2.0, longest=3.0, reset_after=100.0)
 

@@ -21,7 +21,7 @@ from seatunnel_py.protocol.chandy_lamport import (
     reached,
 )
 from seatunnel_py.protocol.consistent_cut import in_transit, violations
-from seatunnel_py.protocol.ids import Channel, Subtask
+from seatunnel_py.protocol.model.ids import Channel, Subtask
 from tests.protocol.network import Network, links
 
 A, B = Subtask("A"), Subtask("B")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.claims import (
+from seatunnel_py.protocol.commit.claims import (
     ID_RESERVE,
     Claim,
     DamagedRecord,
@@ -22,8 +22,8 @@ from seatunnel_py.protocol.claims import (
     on_chain,
     void,
 )
-from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.topology import Topology
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.model.topology import Topology
 
 
 def record(checkpoint: int, incarnation: int) -> CheckpointRecord:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from seatunnel_py.protocol.commit_life import COMMIT_LIFE, CRASH_POINTS, RECOVERY, Recorded, Stage, Step
-from seatunnel_py.protocol.commits import (
+from seatunnel_py.protocol.commit.commit_queue import (
     FINAL,
     REASON_OF,
     CommitQueue,
@@ -16,12 +15,13 @@ from seatunnel_py.protocol.commits import (
     ledger_decision,
     new_commits,
 )
-from seatunnel_py.protocol.errors import OurMistake
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import StagedPiece, SubtaskSnapshot
-from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.topology import SinkKind, Topology, Vertex
+from seatunnel_py.protocol.commit_life import COMMIT_LIFE, CRASH_POINTS, RECOVERY, Recorded, Stage, Step
+from seatunnel_py.protocol.model.errors import OurMistake
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import SinkKind, Topology, Vertex
 
 K, L = Subtask("K"), Subtask("L")
 SINKS = Topology(

@@ -6,16 +6,23 @@ from dataclasses import replace
 
 import pytest
 
-from seatunnel_py.protocol import coordinator_commands as cc
-from seatunnel_py.protocol import coordinator_events as ev
-from seatunnel_py.protocol.backoff import Backoff
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import Batch, JournalUse, Operation, OperationKind, StagedPiece, SubtaskSnapshot
-from seatunnel_py.protocol.lifecycle import PipelineState
-from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.topology import Edge, Topology, Vertex
-from seatunnel_py.protocol.trigger import CheckpointSettings
+from seatunnel_py.protocol.coordinator import commands as cc
+from seatunnel_py.protocol.coordinator import events as ev
+from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
+from seatunnel_py.protocol.model.backoff import Backoff
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.lifecycle import PipelineState
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.model.stream_elements import (
+    Batch,
+    JournalUse,
+    Operation,
+    OperationKind,
+    StagedPiece,
+    SubtaskSnapshot,
+)
+from seatunnel_py.protocol.model.topology import Edge, Topology, Vertex
 from tests.protocol.talk import FORK, PAIR, SINK, SOURCE, Talk
 
 LEFT, RIGHT = Subtask("left"), Subtask("right")

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.claims import Claim
+from seatunnel_py.protocol.commit.claims import Claim
+from seatunnel_py.protocol.commit.commit_queue import CommitQueue, LedgerRow, Verdict, claim_ledger, ledger_decision
 from seatunnel_py.protocol.commit_life import COMMIT_LIFE, CRASH_POINTS, RECOVERY, Recorded, Recovery, Stage, Step
-from seatunnel_py.protocol.commits import CommitQueue, LedgerRow, Verdict, claim_ledger, ledger_decision
-from seatunnel_py.protocol.items import StagedPiece
+from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.model.stream_elements import StagedPiece
+from seatunnel_py.protocol.model.topology import Topology
 from seatunnel_py.protocol.orphans import FoundPiece, orphans
-from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.topology import Topology
 from tests.protocol.commit_world import LINEAGE, SINK, Driver, World
 
 ROWS = 5

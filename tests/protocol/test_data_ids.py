@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.data_ids import DataIds, Verdict
-from seatunnel_py.protocol.items import Batch
+from seatunnel_py.protocol.model.stream_elements import Batch
+from seatunnel_py.protocol.participant.sequence_tracker import DataIds, Verdict
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.backoff import Backoff, Retries
-from seatunnel_py.protocol.errors import OurMistake
-from seatunnel_py.protocol.failover import (
+from seatunnel_py.protocol.coordinator.failure_policy import POLICIES
+from seatunnel_py.protocol.failover.decisions import (
     FIRST_LEVEL,
     REPLAYS,
     Action,
@@ -25,11 +24,12 @@ from seatunnel_py.protocol.failover import (
     losses_possible,
     upstream_determinism,
 )
-from seatunnel_py.protocol.failure_policy import POLICIES
-from seatunnel_py.protocol.items import JournalUse
-from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.regions import plan_restart, restart_set
-from seatunnel_py.protocol.topology import Determinism, SinkKind, Topology
+from seatunnel_py.protocol.failover.regions import plan_restart, restart_set
+from seatunnel_py.protocol.model.backoff import Backoff, Retries
+from seatunnel_py.protocol.model.errors import OurMistake
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.stream_elements import JournalUse
+from seatunnel_py.protocol.model.topology import Determinism, SinkKind, Topology
 from tests.protocol.graphs import CHAIN, JOIN, LOOP, SIBLINGS, graph, names, topologies
 
 SAME, REORDERED, OTHER = Determinism.DETERMINATE, Determinism.UNORDERED, Determinism.INDETERMINATE

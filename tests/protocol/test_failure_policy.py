@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.failure_policy import POLICIES, FailedInARow, Verdict, explain
-from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.records import RecordKind
+from seatunnel_py.protocol.coordinator.failure_policy import POLICIES, FailedInARow, Verdict, explain
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.records import RecordKind
 
 COUNTED = {Reason.EXPIRED, Reason.DECLINED, Reason.STORE_FAILED, Reason.SNAPSHOT_FAILED}
 DEADLY = {

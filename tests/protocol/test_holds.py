@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seatunnel_py.protocol.items import Barrier, Batch
+from seatunnel_py.protocol.model.stream_elements import Barrier, Batch
 from tests.protocol.desk import DOWN, LEFT, RIGHT, Desk
 
 

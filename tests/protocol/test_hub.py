@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from seatunnel_py.protocol import coordinator_commands as cc
-from seatunnel_py.protocol import coordinator_events as ev
-from seatunnel_py.protocol.coordinator import Coordinator
-from seatunnel_py.protocol.hub import Addressed, Hub, HubCommand, PersistTogether
+from seatunnel_py.protocol.commit.record_batcher import Addressed, Hub, HubCommand, PersistTogether
+from seatunnel_py.protocol.coordinator import commands as cc
+from seatunnel_py.protocol.coordinator import events as ev
+from seatunnel_py.protocol.coordinator.coordinator import Coordinator
 from tests.protocol.talk import PAIR, SETTINGS
 
 

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from seatunnel_py.protocol import coordinator_commands as cc
-from seatunnel_py.protocol import coordinator_events as ev
-from seatunnel_py.protocol.backoff import Backoff
-from seatunnel_py.protocol.claims import ID_RESERVE
-from seatunnel_py.protocol.failover import FailurePolicy
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import Operation, OperationKind, StagedPiece, SubtaskSnapshot
-from seatunnel_py.protocol.lifecycle import PipelineState
-from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.records import RecordKind
-from seatunnel_py.protocol.topology import Edge, SinkKind, Topology, Vertex
-from seatunnel_py.protocol.trigger import CheckpointSettings
+from seatunnel_py.protocol.commit.claims import ID_RESERVE
+from seatunnel_py.protocol.coordinator import commands as cc
+from seatunnel_py.protocol.coordinator import events as ev
+from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
+from seatunnel_py.protocol.failover.decisions import FailurePolicy
+from seatunnel_py.protocol.model.backoff import Backoff
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.lifecycle import PipelineState
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.records import RecordKind
+from seatunnel_py.protocol.model.stream_elements import Operation, OperationKind, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Edge, SinkKind, Topology, Vertex
 from tests.protocol.talk import FORK, SOURCE, Talk
 
 LEFT, RIGHT, BEHIND = Subtask("left"), Subtask("right"), Subtask("behind")

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.errors import OurMistake
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.isolation import (
+from seatunnel_py.protocol.coordinator.isolation import (
     TABLE,
     Detachment,
     Parked,
@@ -26,10 +24,12 @@ from seatunnel_py.protocol.isolation import (
     missing_to_rejoin,
     rejoin,
 )
-from seatunnel_py.protocol.items import Batch, StagedPiece, SubtaskSnapshot
-from seatunnel_py.protocol.lifecycle import advance
-from seatunnel_py.protocol.regions import restart_set, restored_position
-from seatunnel_py.protocol.topology import Edge, SinkKind, Spread, Topology, Vertex
+from seatunnel_py.protocol.failover.regions import restart_set, restored_position
+from seatunnel_py.protocol.model.errors import OurMistake
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.lifecycle import advance
+from seatunnel_py.protocol.model.stream_elements import Batch, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Edge, SinkKind, Spread, Topology, Vertex
 from tests.protocol.graphs import CHAIN, DIAMOND, LOOP, SIBLINGS, graph, names, record, topologies
 
 SRC, A, B = Subtask("src"), Subtask("a"), Subtask("b")

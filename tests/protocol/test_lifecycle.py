@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.protocol.errors import OurMistake, PeerMistake, ProtocolError
 from seatunnel_py.protocol.job_lifecycle import JOB, JobEvent, JobState, follows
-from seatunnel_py.protocol.lifecycle import (
+from seatunnel_py.protocol.model.errors import OurMistake, PeerMistake, ProtocolError
+from seatunnel_py.protocol.model.lifecycle import (
     CHECKPOINT,
     LIFE,
     PIPELINE,

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from seatunnel_py.protocol import coordinator_commands as cc
-from seatunnel_py.protocol import coordinator_events as ev
-from seatunnel_py.protocol import participant_messages as msg
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import Barrier, Operation, OperationKind
-from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.records import RecordKind
-from seatunnel_py.protocol.topology import Spread
+from seatunnel_py.protocol.coordinator import commands as cc
+from seatunnel_py.protocol.coordinator import events as ev
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.records import RecordKind
+from seatunnel_py.protocol.model.stream_elements import Barrier, Operation, OperationKind
+from seatunnel_py.protocol.model.topology import Spread
+from seatunnel_py.protocol.participant import messages as msg
 from tests.docs import walk
 from tests.docs.small_world import SmallWorld
 from tests.protocol.fake_link import FakeLink, counting

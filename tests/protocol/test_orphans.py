@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.claims import Claim, DamagedRecord, Stored, claim_from, newest, next_checkpoint
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.commit.claims import Claim, DamagedRecord, Stored, claim_from, newest, next_checkpoint
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Topology
 from seatunnel_py.protocol.orphans import FoundPiece, named_by, orphans
-from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.topology import Topology
 
 K = Subtask("K")
 

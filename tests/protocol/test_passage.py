@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from seatunnel_py.protocol import participant_messages as msg
-from seatunnel_py.protocol.items import Barrier, CancelMarker, Operation, OperationKind, SubtaskSnapshot, Taken
-from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.stable import Doing
-from seatunnel_py.protocol.topology import Edge, Topology, Vertex
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.stream_elements import (
+    Barrier,
+    CancelMarker,
+    Operation,
+    OperationKind,
+    SubtaskSnapshot,
+    Taken,
+)
+from seatunnel_py.protocol.model.topology import Edge, Topology, Vertex
+from seatunnel_py.protocol.participant import messages as msg
+from seatunnel_py.protocol.stuck import Doing
 from tests.protocol.desk import (
     BACK,
     DOWN,

@@ -9,14 +9,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from seatunnel_py.protocol.coordinator_events import Acknowledged, Declined
-from seatunnel_py.protocol.errors import OurMistake
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import Operation, OperationKind, SubtaskSnapshot
-from seatunnel_py.protocol.lifecycle import CheckpointState
-from seatunnel_py.protocol.pending import Outcome, PendingCheckpoint
-from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.records import RecordKind
+from seatunnel_py.protocol.coordinator.events import Acknowledged, Declined
+from seatunnel_py.protocol.coordinator.pending import Outcome, PendingCheckpoint
+from seatunnel_py.protocol.model.errors import OurMistake
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.lifecycle import CheckpointState
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.records import RecordKind
+from seatunnel_py.protocol.model.stream_elements import Operation, OperationKind, SubtaskSnapshot
 
 A0, A1, B0 = Subtask("a", 0), Subtask("a", 1), Subtask("b")
 STRANGER = Subtask("a", 2)

@@ -12,10 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.errors import OurMistake, ProtocolError
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Batch, Plain, StagedPiece, SubtaskSnapshot
-from seatunnel_py.protocol.record_format import (
+from seatunnel_py.protocol.encoding.record_format import (
     MIGRATIONS,
     Damage,
     RecordRefused,
@@ -25,8 +22,11 @@ from seatunnel_py.protocol.record_format import (
     from_plain,
     to_plain,
 )
-from seatunnel_py.protocol.records import RECORD_VERSION, CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.topology import Topology
+from seatunnel_py.protocol.model.errors import OurMistake, ProtocolError
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.records import RECORD_VERSION, CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.model.stream_elements import Batch, Plain, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Topology
 
 A, K = Subtask("A"), Subtask("K", 1)
 AK = Channel(0, A, K)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.errors import OurMistake
-from seatunnel_py.protocol.regions import closure_faults, pipelines, replay_differs, restart_set
-from seatunnel_py.protocol.topology import Determinism, Edge, Topology, Vertex
+from seatunnel_py.protocol.failover.regions import closure_faults, pipelines, replay_differs, restart_set
+from seatunnel_py.protocol.model.errors import OurMistake
+from seatunnel_py.protocol.model.topology import Determinism, Edge, Topology, Vertex
 from tests.protocol.graphs import CHAIN, DIAMOND, JOIN, LOOP, SIBLINGS, graph, names, topologies
 
 

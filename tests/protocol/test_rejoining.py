@@ -7,19 +7,26 @@ from typing import Any
 
 import pytest
 
-from seatunnel_py.protocol import coordinator_commands as cc
-from seatunnel_py.protocol import coordinator_events as ev
-from seatunnel_py.protocol import participant_messages as msg
-from seatunnel_py.protocol.backoff import Backoff
-from seatunnel_py.protocol.coordinator_commands import Lack
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import Barrier, Batch, JournalUse, Operation, OperationKind, StagedPiece
-from seatunnel_py.protocol.items import SubtaskSnapshot as Snapshot
-from seatunnel_py.protocol.lifecycle import PipelineState
-from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.records import CheckpointRecord
-from seatunnel_py.protocol.regions import restored_position
-from seatunnel_py.protocol.topology import Edge, SinkKind, Topology, Vertex
+from seatunnel_py.protocol.coordinator import commands as cc
+from seatunnel_py.protocol.coordinator import events as ev
+from seatunnel_py.protocol.coordinator.commands import Lack
+from seatunnel_py.protocol.failover.regions import restored_position
+from seatunnel_py.protocol.model.backoff import Backoff
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.lifecycle import PipelineState
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.protocol.model.stream_elements import (
+    Barrier,
+    Batch,
+    JournalUse,
+    Operation,
+    OperationKind,
+    StagedPiece,
+)
+from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot as Snapshot
+from seatunnel_py.protocol.model.topology import Edge, SinkKind, Topology, Vertex
+from seatunnel_py.protocol.participant import messages as msg
 from tests.protocol.desk import Desk, items
 from tests.protocol.talk import FORK, SOURCE, Talk
 

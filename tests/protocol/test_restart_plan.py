@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.coordinator_commands import Restart, SendPeerRestarted
-from seatunnel_py.protocol.failover import distrust
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Batch, JournalUse, SubtaskSnapshot
-from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.regions import plan_joining, plan_restart, restart_set, restored_position, unsound
-from seatunnel_py.protocol.topology import Edge, Spread, Topology, Vertex
+from seatunnel_py.protocol.coordinator.commands import Restart, SendPeerRestarted
+from seatunnel_py.protocol.failover.decisions import distrust
+from seatunnel_py.protocol.failover.regions import plan_joining, plan_restart, restart_set, restored_position, unsound
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.model.stream_elements import Batch, JournalUse, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Edge, Spread, Topology, Vertex
 from tests.protocol.graphs import CHAIN, LOOP, SIBLINGS, graph, names, record, topologies
 
 SRC, A, B, OUT = (Subtask(name) for name in ("src", "a", "b", "out"))

@@ -10,13 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.claims import RestoreRefused
-from seatunnel_py.protocol.commits import CommitQueue
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Batch, Plain, StagedPiece, SubtaskSnapshot
-from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.restore import KEY_GROUPS, Splits, adapted, deal, enumerator_state, redistribute, subtask_of
-from seatunnel_py.protocol.topology import Determinism, Edge, Spread, Topology, Vertex
+from seatunnel_py.protocol.commit.claims import RestoreRefused
+from seatunnel_py.protocol.commit.commit_queue import CommitQueue
+from seatunnel_py.protocol.failover.restore import (
+    KEY_GROUPS,
+    Splits,
+    adapted,
+    deal,
+    enumerator_state,
+    redistribute,
+    subtask_of,
+)
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.model.stream_elements import Batch, Plain, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Determinism, Edge, Spread, Topology, Vertex
 
 State = Mapping[str, list[Plain]]
 NO_SPLITS = "the state is not made of splits: it cannot be divided"

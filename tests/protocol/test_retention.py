@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.coordinator_events import Acknowledged
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import StagedPiece, SubtaskSnapshot
-from seatunnel_py.protocol.pending import PendingCheckpoint
-from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.retention import Keep, Retained, judge, retained, subsumed, to_delete
-from seatunnel_py.protocol.topology import Topology
+from seatunnel_py.protocol.commit.retention import Keep, Retained, judge, retained, subsumed, to_delete
+from seatunnel_py.protocol.coordinator.events import Acknowledged
+from seatunnel_py.protocol.coordinator.pending import PendingCheckpoint
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Topology
 
 ZERO, PERIODIC, SAVEPOINT, FINAL = RecordKind
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Batch, SubtaskSnapshot
-from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.stable import Doing, Waiting, deadlocks, explain, step_reached, terminated
-from seatunnel_py.protocol.topology import Edge, Spread, Topology, Vertex
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.model.stream_elements import Batch, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Edge, Spread, Topology, Vertex
+from seatunnel_py.protocol.stuck import Doing, Waiting, deadlocks, explain, step_reached, terminated
 from tests.protocol.network import Network, links
 
 A, B, C, D = (Subtask(name) for name in "ABCD")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from seatunnel_py.protocol import participant_messages as msg
-from seatunnel_py.protocol.items import Barrier
+from seatunnel_py.protocol.model.stream_elements import Barrier
+from seatunnel_py.protocol.participant import messages as msg
 from tests.protocol.desk import DOWN, LEFT, RIGHT, Desk, acknowledged, batch, words
 
 

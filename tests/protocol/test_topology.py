@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.topology import Edge, Spread, Topology, Vertex
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.topology import Edge, Spread, Topology, Vertex
 
 
 def graph(*edges: str, **parallelism: int) -> Topology:

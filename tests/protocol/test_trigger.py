@@ -9,10 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.items import Operation, OperationKind
-from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.records import RecordKind
-from seatunnel_py.protocol.trigger import (
+from seatunnel_py.protocol.coordinator.trigger import (
     CHECKS,
     CheckpointSettings,
     Decision,
@@ -27,6 +24,9 @@ from seatunnel_py.protocol.trigger import (
     first_trigger,
     next_trigger,
 )
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.records import RecordKind
+from seatunnel_py.protocol.model.stream_elements import Operation, OperationKind
 
 P, S, T, F, C = TriggerKind  # periodic, savepoint, stop, final, control operation
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Batch, JournalUse, SubtaskSnapshot, Taken
-from seatunnel_py.protocol.units import retaken
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.stream_elements import Batch, JournalUse, SubtaskSnapshot, Taken
+from seatunnel_py.protocol.participant.unit_log import retaken
 
 A, B = (Channel(edge, Subtask("src", edge), Subtask("map")) for edge in range(2))
 JOURNAL = (Taken(1, A, 1), Taken(2, B, 1), Taken(3, A, 2), Taken(4, B, 2))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from seatunnel_py.protocol import coordinator_commands as cc
-from seatunnel_py.protocol import coordinator_events as ev
-from seatunnel_py.protocol.items import JournalUse
-from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.coordinator import commands as cc
+from seatunnel_py.protocol.coordinator import events as ev
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.model.stream_elements import JournalUse
 from tests.protocol.talk import Talk
 
 REQUESTS = (

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from seatunnel_py.protocol import coordinator_commands as cc
-from seatunnel_py.protocol import coordinator_events as ev
+from seatunnel_py.protocol.coordinator import commands as cc
+from seatunnel_py.protocol.coordinator import events as ev
 from tests.protocol.whole_link import BAD, GOOD, SOURCE, WholeLink
 
 SEEDS = range(40)

@@ -9,18 +9,18 @@ import random
 from collections import Counter, deque
 from typing import Any
 
-from seatunnel_py.protocol import coordinator_commands as cc
-from seatunnel_py.protocol import coordinator_events as ev
-from seatunnel_py.protocol import participant_messages as msg
-from seatunnel_py.protocol.backoff import Backoff
-from seatunnel_py.protocol.coordinator import Coordinator
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import OperationKind, Plain, StagedPiece, SubtaskSnapshot
-from seatunnel_py.protocol.participant import Participant
-from seatunnel_py.protocol.records import CheckpointRecord
-from seatunnel_py.protocol.topology import Edge, SinkKind, Topology, Vertex
-from seatunnel_py.protocol.trigger import CheckpointSettings
-from seatunnel_py.protocol.units import retaken
+from seatunnel_py.protocol.coordinator import commands as cc
+from seatunnel_py.protocol.coordinator import events as ev
+from seatunnel_py.protocol.coordinator.coordinator import Coordinator
+from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
+from seatunnel_py.protocol.model.backoff import Backoff
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.protocol.model.stream_elements import OperationKind, Plain, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Edge, SinkKind, Topology, Vertex
+from seatunnel_py.protocol.participant import messages as msg
+from seatunnel_py.protocol.participant.participant import Participant
+from seatunnel_py.protocol.participant.unit_log import retaken
 from tests.protocol.fake_link import FakeLink, Result, counting, routed
 
 SOURCE, GOOD, BAD = Subtask("src"), Subtask("good"), Subtask("bad")

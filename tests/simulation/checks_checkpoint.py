@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from seatunnel_py.protocol import coordinator_commands as order
-from seatunnel_py.protocol import coordinator_events as report
-from seatunnel_py.protocol import participant_messages as task
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Barrier, CancelMarker, SubtaskSnapshot
-from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.topology import SinkKind
+from seatunnel_py.protocol.coordinator import commands as order
+from seatunnel_py.protocol.coordinator import events as report
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.model.stream_elements import Barrier, CancelMarker, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import SinkKind
+from seatunnel_py.protocol.participant import messages as task
 from tests.simulation.checker import Checker
 from tests.simulation.rows import MASK, total
 from tests.simulation.storage import Answer

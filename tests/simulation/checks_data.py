@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from seatunnel_py.protocol import participant_messages as task
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import Batch, SubtaskSnapshot
-from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.records import RecordKind
-from seatunnel_py.protocol.topology import Determinism, SinkKind
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.records import RecordKind
+from seatunnel_py.protocol.model.stream_elements import Batch, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Determinism, SinkKind
+from seatunnel_py.protocol.participant import messages as task
 from tests.simulation.checker import Checker
 from tests.simulation.pipelines import Role
 from tests.simulation.rows import DIGITS, MASK, Row, digest, identity, total

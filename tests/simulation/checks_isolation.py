@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from seatunnel_py.protocol import coordinator_commands as order
-from seatunnel_py.protocol import participant_messages as task
-from seatunnel_py.protocol.records import CheckpointRecord
+from seatunnel_py.protocol.coordinator import commands as order
+from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.protocol.participant import messages as task
 from tests.simulation.checker import Checker
 from tests.simulation.storage import Answer
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from seatunnel_py.protocol import coordinator_commands as order
-from seatunnel_py.protocol import coordinator_events as report
-from seatunnel_py.protocol import participant_messages as task
-from seatunnel_py.protocol.claims import RestoreRefused
-from seatunnel_py.protocol.items import SubtaskSnapshot
-from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.restore import subtask_of
-from seatunnel_py.protocol.topology import Determinism, Topology
+from seatunnel_py.protocol.commit.claims import RestoreRefused
+from seatunnel_py.protocol.coordinator import commands as order
+from seatunnel_py.protocol.coordinator import events as report
+from seatunnel_py.protocol.failover.restore import subtask_of
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Determinism, Topology
+from seatunnel_py.protocol.participant import messages as task
 from tests.simulation.checker import Checker
 from tests.simulation.storage import Answer
 

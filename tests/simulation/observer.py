@@ -5,19 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.protocol import coordinator_commands as order
-from seatunnel_py.protocol import coordinator_events as report
-from seatunnel_py.protocol import participant_messages as task
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Barrier, Batch, Envelope, JournalUse, OperationKind, SubtaskSnapshot, Taken
-from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.records import RecordKind
-from seatunnel_py.protocol.regions import restored_position
+from seatunnel_py.protocol.coordinator import commands as order
+from seatunnel_py.protocol.coordinator import events as report
+from seatunnel_py.protocol.failover.regions import restored_position
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.records import RecordKind
+from seatunnel_py.protocol.model.stream_elements import (
+    Barrier,
+    Batch,
+    Envelope,
+    JournalUse,
+    OperationKind,
+    SubtaskSnapshot,
+    Taken,
+)
+from seatunnel_py.protocol.participant import messages as task
 from tests.simulation.rows import MASK, total
 from tests.simulation.storage import Answer
 
 if TYPE_CHECKING:
-    from seatunnel_py.protocol.records import CheckpointRecord
+    from seatunnel_py.protocol.model.records import CheckpointRecord
     from tests.simulation.driver import Driver, Node
     from tests.simulation.world import World
 

@@ -9,17 +9,17 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.protocol import coordinator_commands as order
-from seatunnel_py.protocol import coordinator_events as report
-from seatunnel_py.protocol import participant_messages as task
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Envelope
-from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.records import Commit, RecordKind
+from seatunnel_py.protocol.coordinator import commands as order
+from seatunnel_py.protocol.coordinator import events as report
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.records import Commit, RecordKind
+from seatunnel_py.protocol.model.stream_elements import Envelope
+from seatunnel_py.protocol.participant import messages as task
 from tests.simulation.storage import Answer
 
 if TYPE_CHECKING:
-    from seatunnel_py.protocol.topology import Topology
+    from seatunnel_py.protocol.model.topology import Topology
     from tests.simulation.driver import Node
     from tests.simulation.rows import Machinery
     from tests.simulation.world import World

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from seatunnel_py.protocol.topology import Determinism, Edge, SinkKind, Spread, Topology, Vertex
+from seatunnel_py.protocol.model.topology import Determinism, Edge, SinkKind, Spread, Topology, Vertex
 from tests.simulation.choices import Choices, Stream
 
 

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.restore import KEY_GROUPS, subtask_of
-from seatunnel_py.protocol.topology import Determinism, Spread
+from seatunnel_py.protocol.failover.restore import KEY_GROUPS, subtask_of
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.topology import Determinism, Spread
 from tests.simulation.pipelines import Pipeline, Role
 
 Row = tuple[int, int, int, int, int, int]

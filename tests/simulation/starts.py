@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from seatunnel_py.protocol.claims import DamagedRecord, RestoreRefused, Stored, claim_from
-from seatunnel_py.protocol.record_format import RecordRefused, decode, encode
-from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.restore import adapted
-from seatunnel_py.protocol.topology import Topology
+from seatunnel_py.protocol.commit.claims import DamagedRecord, RestoreRefused, Stored, claim_from
+from seatunnel_py.protocol.encoding.record_format import RecordRefused, decode, encode
+from seatunnel_py.protocol.failover.restore import adapted
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.model.topology import Topology
 from tests.simulation.driver import Driver
 from tests.simulation.pipelines import Pipeline, resized
 

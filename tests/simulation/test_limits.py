@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from seatunnel_py.protocol.coordinator_commands import Persist
+from seatunnel_py.protocol.coordinator.commands import Persist
 from tests.simulation.choices import Choices
 from tests.simulation.driver import Driver
 from tests.simulation.orders import PERFORM

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from seatunnel_py.protocol.items import Barrier, Batch, CancelMarker, Envelope, SubtaskSnapshot
+from seatunnel_py.protocol.model.stream_elements import Barrier, Batch, CancelMarker, Envelope, SubtaskSnapshot
 
 HIDDEN = frozenset(("at", "incarnation", "snapshots", "subtask", "payload", "digest"))
 

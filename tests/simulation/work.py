@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_py.protocol import participant_messages as task
-from seatunnel_py.protocol.coordinator_commands import Restart
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import JournalUse, StagedPiece
-from seatunnel_py.protocol.topology import Determinism, SinkKind
+from seatunnel_py.protocol.coordinator.commands import Restart
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.stream_elements import JournalUse, StagedPiece
+from seatunnel_py.protocol.model.topology import Determinism, SinkKind
+from seatunnel_py.protocol.participant import messages as task
 from tests.simulation.rows import Lost, Rows, digest, taken
 from tests.simulation.storage import Answer
 

@@ -13,22 +13,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from seatunnel_py.protocol import coordinator_commands as order
-from seatunnel_py.protocol import coordinator_events as report
-from seatunnel_py.protocol import participant_messages as task
-from seatunnel_py.protocol.backoff import Backoff
-from seatunnel_py.protocol.claims import Claim
-from seatunnel_py.protocol.coordinator import Coordinator
-from seatunnel_py.protocol.failover import FailurePolicy
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import Operation, OperationKind, StagedPiece
-from seatunnel_py.protocol.lifecycle import PipelineState
+from seatunnel_py.protocol.commit.claims import Claim
+from seatunnel_py.protocol.coordinator import commands as order
+from seatunnel_py.protocol.coordinator import events as report
+from seatunnel_py.protocol.coordinator.coordinator import Coordinator
+from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
+from seatunnel_py.protocol.failover.decisions import FailurePolicy
+from seatunnel_py.protocol.model.backoff import Backoff
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.lifecycle import PipelineState
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.protocol.model.stream_elements import Operation, OperationKind, StagedPiece
+from seatunnel_py.protocol.model.topology import Topology
 from seatunnel_py.protocol.orphans import FoundPiece, orphans
-from seatunnel_py.protocol.participant import Participant
-from seatunnel_py.protocol.reasons import Reason
-from seatunnel_py.protocol.records import CheckpointRecord
-from seatunnel_py.protocol.topology import Topology
-from seatunnel_py.protocol.trigger import CheckpointSettings
+from seatunnel_py.protocol.participant import messages as task
+from seatunnel_py.protocol.participant.participant import Participant
 from tests.simulation.checkers import CHECKERS
 from tests.simulation.choices import Choices
 from tests.simulation.driver import Driver, Node

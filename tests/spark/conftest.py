@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from pyspark import SparkContext
 
-from seatunnel_py.spark import session
-from seatunnel_py.spark.session import SparkApplication, SparkSettings
+from seatunnel_py.spark.app import session
+from seatunnel_py.spark.app.session import SparkApplication, SparkSettings
 
 TOYS = Path(__file__).parents[1] / "unit" / "work"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seatunnel-py"

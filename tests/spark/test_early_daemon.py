@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_py.spark.early_daemon import CALLED, NAME_VARIABLE, EarlyDaemon, hand_over
-from seatunnel_py.spark.session import DAEMON
+from seatunnel_py.spark.app.early_daemon import CALLED, NAME_VARIABLE, EarlyDaemon, hand_over
+from seatunnel_py.spark.app.session import DAEMON
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="names of sockets without files are Linux's own")
 
@@ -31,7 +31,7 @@ def until(found: Callable[[], bool]) -> None:
 APPLICATION = """
     import json, os, signal, sys, time
     from pathlib import Path
-    from seatunnel_py.spark import session
+    from seatunnel_py.spark.app import session
 
     place = Path(sys.argv[1])
     given = {"master": "local[2]", "executorEnv.OF_THE_JOB": "1", "executorEnv.PYTHONPATH": str(place)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seatunnel_py.spark.packs import UNITS_PER_PACK_MAX, PackQueue
+from seatunnel_py.spark.packs.pack_queue import UNITS_PER_PACK_MAX, PackQueue
 from seatunnel_py.work.unit import Unit, UnitId
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from seatunnel_py.errors import EngineError
-from seatunnel_py.spark.probe import _fault, insist, probe
-from seatunnel_py.spark.session import SparkApplication
+from seatunnel_py.spark.app.cluster_check import _fault, insist, probe
+from seatunnel_py.spark.app.session import SparkApplication
 
 
 @pytest.mark.spark

@@ -17,10 +17,10 @@ from toys import Lines, Numbers, Streams, chain, table_of, unit, written
 
 from seatunnel_py.api import Position, TablePath
 from seatunnel_py.api.source import Split
-from seatunnel_py.runtime.ports import EngineEvent, UnitFinished, UnitLost, UnitStarted
-from seatunnel_py.spark import residents
-from seatunnel_py.spark.engine import SparkEngine
-from seatunnel_py.spark.session import SparkApplication
+from seatunnel_py.runtime.driver.ports import EngineEvent, UnitFinished, UnitLost, UnitStarted
+from seatunnel_py.spark.app.session import SparkApplication
+from seatunnel_py.spark.packs import resident_workers
+from seatunnel_py.spark.packs.engine import SparkEngine
 from seatunnel_py.work.chain import Chain, ChainSink, ChainSource
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitId, UnitResult
 
@@ -168,7 +168,7 @@ def test_who_finds_no_slot_runs_in_packs(harness: Harness) -> None:
 def test_who_has_nothing_to_do_gives_its_slot_back(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     harness.stream()
     harness.run(None)
-    monkeypatch.setattr(residents, "IDLE_SECONDS", 0.0)
+    monkeypatch.setattr(resident_workers, "IDLE_SECONDS", 0.0)
     at = harness.run(None, subtask=1).next
     deadline = time.monotonic() + WAIT_SECONDS_MAX
     while not harness.told("close s0"):

@@ -12,9 +12,9 @@ import pyspark
 import pytest
 
 from seatunnel_py.errors import EngineError
-from seatunnel_py.spark.daemon import from_directories
-from seatunnel_py.spark.jvm import OPENED, find_java
-from seatunnel_py.spark.session import SparkApplication, master_of, spare_of
+from seatunnel_py.spark.app.daemon import from_directories
+from seatunnel_py.spark.app.jvm import OPENED, find_java
+from seatunnel_py.spark.app.session import SparkApplication, master_of, spare_of
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_the_running_application_is_as_we_rely_on(spark: SparkApplication) -> No
 
     assert conf["spark.task.maxFailures"] == "1"
     assert conf["spark.speculation"] == "false"
-    assert conf["spark.python.daemon.module"] == "seatunnel_py.spark.daemon"
+    assert conf["spark.python.daemon.module"] == "seatunnel_py.spark.app.daemon"
     assert conf["spark.broadcast.UDFCompressionThreshold"] == "1g"
     assert spark.slots == 3, "two cores, and one to spare"
 
@@ -126,7 +126,7 @@ def test_workers_are_forked_with_everything_loaded(spark: SparkApplication) -> N
 
     found = spark.context.parallelize([0], 1).mapPartitions(look).collect()
 
-    assert found == ["seatunnel_py.spark.daemon", True, []]  # out of zips all would be compiled anew
+    assert found == ["seatunnel_py.spark.app.daemon", True, []]  # out of zips all would be compiled anew
 
 
 @pytest.mark.spark
@@ -139,7 +139,7 @@ def test_one_process_runs_jobs_with_queries_one_after_another(tmp_path: Path) ->
     twice = """
         from pathlib import Path
         from seatunnel_py import app
-        from seatunnel_py.runtime.home import Home
+        from seatunnel_py.runtime.storage.home import Home
         for _ in range(2):
             made = app.run(Path("job.conf"), app.RunOptions({}), Home(Path("home").absolute()), lambda _: None, lambda _: None)
             print(made.exit_code, made.to_plain()["totals"]["rows_written"])

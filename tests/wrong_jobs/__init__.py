@@ -14,7 +14,7 @@ from pathlib import Path
 from seatunnel_py import app
 from seatunnel_py.config.variables import parse_arguments
 from seatunnel_py.errors import JobFileError
-from seatunnel_py.plan import flows, guarantee, pipelines
+from seatunnel_py.plan import guarantee, pipelines, table_graph
 
 HERE = Path(__file__).parent
 JOBS, EXPECTED = HERE / "jobs.txt", HERE / "expected.txt"
@@ -36,7 +36,7 @@ def verdict(text: str) -> str:
         os.chdir(directory)
         try:
             job = app.check(Path("job.conf"), parse_arguments(given))
-            graph = flows.build(job, None)
+            graph = table_graph.build(job, None)
             guarantee.require(graph, pipelines.divide(graph), job.file.env.guarantee)
         except JobFileError as error:
             return f"{error}\n".replace(directory, "DIR")

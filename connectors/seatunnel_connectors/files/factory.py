@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 
 from seatunnel_connectors.files.lzop import LZO_LIBRARY
-from seatunnel_connectors.files.options import CompressCodec, LocalFileSourceOptions
-from seatunnel_connectors.files.sink_options import LocalFileSinkOptions, WriteFormat
+from seatunnel_connectors.files.read.options import CompressCodec, LocalFileSourceOptions
+from seatunnel_connectors.files.write.options import LocalFileSinkOptions, WriteFormat
 from seatunnel_py.api import (
     Guarantee,
     JobMode,
@@ -75,10 +75,10 @@ class LocalFileSourceFactory(SourceFactory[LocalFileSourceOptions]):
 
         formats = {one.file_format_type for one in options.table_options() if one.file_format_type is not None}
         needed = [name for one in sorted(formats) for name in (reader_module(one), *_arrows(one))]
-        return ("seatunnel_connectors.files.source", *needed)
+        return ("seatunnel_connectors.files.read.source", *needed)
 
     def test_connection(self, options: LocalFileSourceOptions) -> Mapping[str, str]:
-        from seatunnel_connectors.files.scan import find_files
+        from seatunnel_connectors.files.read.scan import find_files
         from seatunnel_connectors.files.storage import LocalStorage
 
         found = [entry for table in options.table_options() for entry in find_files(LocalStorage(), table)]
@@ -88,7 +88,7 @@ class LocalFileSourceFactory(SourceFactory[LocalFileSourceOptions]):
         return SourceCapabilities()
 
     def create(self, options: LocalFileSourceOptions, context: StepContext) -> Source:
-        from seatunnel_connectors.files.source import FileSource, FileTable
+        from seatunnel_connectors.files.read.source import FileSource, FileTable
         from seatunnel_connectors.files.storage import LocalStorage
         from seatunnel_connectors.table_config import check_unique, table_path
 
@@ -118,11 +118,11 @@ class LocalFileSinkFactory(SinkFactory[LocalFileSinkOptions]):
         return extras_of(options.file_format_type, options.compress_codec)
 
     def modules(self, options: LocalFileSinkOptions) -> tuple[str, ...]:
-        from seatunnel_connectors.files.formats.writing import writer_module
+        from seatunnel_connectors.files.formats.writers.base import writer_module
 
         kind = options.file_format_type
         writers = () if kind is WriteFormat.BINARY else (writer_module(kind),)  # files are copied by the sink's own
-        return ("seatunnel_connectors.files.sink", *writers, *_arrows(kind))
+        return ("seatunnel_connectors.files.write.sink", *writers, *_arrows(kind))
 
     def test_connection(self, options: LocalFileSinkOptions) -> Mapping[str, str]:
         from seatunnel_connectors.files.storage import path_of, room_for
@@ -133,8 +133,8 @@ class LocalFileSinkFactory(SinkFactory[LocalFileSinkOptions]):
         return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, "files are written aside and renamed at the commit")
 
     def create(self, options: LocalFileSinkOptions, table: TableSchema, context: StepContext) -> Sink:
-        from seatunnel_connectors.files.sink import FileSink, check_table, spelt_as_in
         from seatunnel_connectors.files.storage import LocalStorage
+        from seatunnel_connectors.files.write.sink import FileSink, check_table, spelt_as_in
 
         options = spelt_as_in(table, options)
         check_table(options, table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seatunnel_connectors.files.sink_options import CHANGE_FORMATS, FileWriteOptions, WriteFormat
+from seatunnel_connectors.files.write.options import CHANGE_FORMATS, FileWriteOptions, WriteFormat
 from seatunnel_connectors.form_conversions import (
     check_depth,
     check_digits,

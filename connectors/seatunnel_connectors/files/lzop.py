@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from seatunnel_py.api import FatalError
 
 if TYPE_CHECKING:
-    from seatunnel_connectors.files.document import ByteStream
+    from seatunnel_connectors.files.read.document import ByteStream
 
 LZO_LIBRARY = "lzallright"
 MAGIC = b"\x89LZO\x00\r\n\x1a\n"

@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 from urllib.parse import unquote, urlsplit
 
 from seatunnel_connectors.files.formats.registry import reader_class
-from seatunnel_connectors.files.options import FileFormat
+from seatunnel_connectors.files.read.options import FileFormat
 from seatunnel_py.api import Plain, Shorthand
 
 _SUFFIXES = {

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
-from seatunnel_connectors.jdbc.findings import Found
 from seatunnel_connectors.jdbc.options import JdbcSinkOptions, JdbcSourceOptions
-from seatunnel_connectors.jdbc.request import TableRequest
-from seatunnel_connectors.jdbc.splits import Probe
+from seatunnel_connectors.jdbc.source.findings import Found
+from seatunnel_connectors.jdbc.source.splits import Probe
+from seatunnel_connectors.jdbc.source.table_request import TableRequest
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
     Batch,

@@ -50,7 +50,7 @@ def _extras(options: JdbcSourceOptions | JdbcSinkOptions) -> tuple[str, ...]:
 def _modules(options: JdbcSourceOptions | JdbcSinkOptions) -> tuple[str, ...]:
     from seatunnel_connectors.jdbc.dialect import MODULES
 
-    return ("seatunnel_connectors.jdbc.source", MODULES[_address(options).dialect])
+    return ("seatunnel_connectors.jdbc.source.source", MODULES[_address(options).dialect])
 
 
 def _answer(options: JdbcSourceOptions | JdbcSinkOptions, *, writing: bool) -> Mapping[str, str]:
@@ -87,7 +87,7 @@ class JdbcSourceFactory(SourceFactory[JdbcSourceOptions]):
 
     def create(self, options: JdbcSourceOptions, context: StepContext) -> Source:
         from seatunnel_connectors.jdbc.dialect import dialect_of
-        from seatunnel_connectors.jdbc.source import JdbcSource
+        from seatunnel_connectors.jdbc.source.source import JdbcSource
 
         address = _address(options)
         dialect_of(address)  # a missing library is reported now, not by a worker
@@ -150,7 +150,7 @@ _HOW_ONCE = {
 
 def sink_capabilities(options: JdbcSinkOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
     """What the sink can promise for one table, before any database was asked."""
-    from seatunnel_connectors.jdbc.target import wanted_key
+    from seatunnel_connectors.jdbc.target.target_plan import wanted_key
 
     if options.query and options.is_exactly_once:
         return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, _BESIDE, fenced=True)

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from pydantic import ValidationInfo, field_validator
 
-from seatunnel_connectors.jdbc import table_options
-from seatunnel_connectors.jdbc.condition import condition_of
+from seatunnel_connectors.jdbc.source.condition import condition_of
+from seatunnel_connectors.jdbc.target import table_options
 from seatunnel_connectors.jdbc.url import DIALECTS, parse_url
 from seatunnel_py.api import (
     Naming,

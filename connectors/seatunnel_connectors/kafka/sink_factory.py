@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.util import find_spec
 
-from seatunnel_connectors.kafka.protobuf_schema import PROTOBUF_EXTRA
+from seatunnel_connectors.kafka.schemas.protobuf_schema import PROTOBUF_EXTRA
 from seatunnel_connectors.kafka.shorthand import brokers_and_topic
-from seatunnel_connectors.kafka.sink_options import IS_LEDGER, NO_TOPIC, TOPIC, KafkaSinkOptions, Semantics, ValueFormat
+from seatunnel_connectors.kafka.sink.options import IS_LEDGER, NO_TOPIC, TOPIC, KafkaSinkOptions, Semantics, ValueFormat
 from seatunnel_py.api import (
     Guarantee,
     Plain,
@@ -19,7 +19,7 @@ from seatunnel_py.api import (
     TableSchema,
 )
 
-ENCODING = ("seatunnel_connectors.kafka.encode_protobuf",)
+ENCODING = ("seatunnel_connectors.kafka.encode.protobuf",)
 
 
 class KafkaSinkFactory(SinkFactory[KafkaSinkOptions]):
@@ -35,14 +35,14 @@ class KafkaSinkFactory(SinkFactory[KafkaSinkOptions]):
         return address and {**address, "semantics": Semantics.EXACTLY_ONCE.value}
 
     def modules(self, options: KafkaSinkOptions) -> tuple[str, ...]:
-        return ("seatunnel_connectors.kafka.sink", *(ENCODING if options.format is ValueFormat.PROTOBUF else ()))
+        return ("seatunnel_connectors.kafka.sink.sink", *(ENCODING if options.format is ValueFormat.PROTOBUF else ()))
 
     def extras(self, options: KafkaSinkOptions) -> tuple[str, ...]:
         return (self.extra, *((PROTOBUF_EXTRA,) if options.format is ValueFormat.PROTOBUF else ()))
 
     def test_connection(self, options: KafkaSinkOptions) -> Mapping[str, str]:
-        from seatunnel_connectors.kafka.client import Cluster
-        from seatunnel_connectors.kafka.topics import brokers
+        from seatunnel_connectors.kafka.client.client import Cluster
+        from seatunnel_connectors.kafka.client.topics import brokers
 
         return brokers(Cluster.of(options.bootstrap_servers, options.kafka_config))
 
@@ -57,8 +57,8 @@ class KafkaSinkFactory(SinkFactory[KafkaSinkOptions]):
         )
 
     def create(self, options: KafkaSinkOptions, table: TableSchema, context: StepContext) -> Sink:
-        from seatunnel_connectors.kafka.encode import check_fields, message_of
-        from seatunnel_connectors.kafka.sink import KafkaSink
+        from seatunnel_connectors.kafka.encode.encoder import check_fields, message_of
+        from seatunnel_connectors.kafka.sink.sink import KafkaSink
 
         if options.format is ValueFormat.AVRO and find_spec("fastavro") is None:
             raise ImportError("Kafka needs the library fastavro", name="fastavro")

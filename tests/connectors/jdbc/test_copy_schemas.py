@@ -10,9 +10,9 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from seatunnel_connectors.jdbc.postgres import ledger
+from seatunnel_connectors.jdbc.postgres.ledger import ledger_tables
 from seatunnel_py import app
-from seatunnel_py.cli.copying import Copy, job_file
+from seatunnel_py.cli.commands.copy import Copy, job_file
 from seatunnel_py.errors import PlanError
 from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
 from tests.connectors.jdbc.test_rows_there import run
@@ -76,7 +76,7 @@ def test_two_tables_that_make_one_schema_at_a_time_do_not_collide(
     pg.db.execute(f"CREATE DATABASE {target}".encode())
     job = written(tmp_path, Copy(address, address.replace(pg.db.info.dbname, target), tables=("a.same",)))
     with psycopg.connect(**pg.db.info.get_parameters() | {"dbname": target}) as other, ThreadPoolExecutor(1) as pool:
-        other.execute(ledger.create_schema("a").encode())
+        other.execute(ledger_tables.create_schema("a").encode())
         running = pool.submit(run, tmp_path, job)
         while not running.done() and pg.db.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is None:
             time.sleep(0.05)

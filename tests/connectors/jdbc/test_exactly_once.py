@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
-from seatunnel_connectors.jdbc.mysql import flavor
+from seatunnel_connectors.jdbc.mysql import target_dialect
 from seatunnel_connectors.jdbc.statements import committer
 from seatunnel_py.api import (
     Batch,
@@ -305,7 +305,7 @@ def test_a_mariadb_driver_that_stands_still_in_its_commit_is_given_up(
         still.set()
         assert going_on.wait(60)
 
-    monkeypatch.setattr(flavor, "STILL_SECONDS", 1)
+    monkeypatch.setattr(target_dialect, "STILL_SECONDS", 1)
     monkeypatch.setattr(committer.crash_points, "STATEMENTS_INSIDE", SimpleNamespace(hit=hit))
     with ThreadPoolExecutor(1) as thread:
         older = thread.submit(target.commit, 1, piece)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from seatunnel_py import app
-from seatunnel_py.plan import explain
+from seatunnel_py.plan import plan_data
 from tests.connectors.jdbc.conftest import PostgresPlace
 from tests.connectors.jdbc.exactly_once import Target
 from tests.connectors.jdbc.test_rows_there import ALL, run, there
@@ -31,7 +31,7 @@ def test_a_pattern_reads_each_row_once(family: PostgresPlace, tmp_path: Path) ->
     path = job(tmp_path, family.source(**ALL), ("Jdbc", family.sink(table="b.${table_name}")))
 
     found = app.plan(path)
-    text = explain.text(explain.describe(found.job, found.graph, found.pipelines, look=True))
+    text = plan_data.text(plan_data.describe(found.job, found.graph, found.pipelines, look=True))
     receipt = run(tmp_path, path)
 
     assert receipt.exit_code == 0, receipt
@@ -68,7 +68,7 @@ def test_an_heir_that_nobody_reads_is_named(family: PostgresPlace, tmp_path: Pat
 
     found = app.plan(path)
 
-    plan = explain.describe(found.job, found.graph, found.pipelines, look=False)
+    plan = plan_data.describe(found.job, found.graph, found.pipelines, look=False)
     assert {one["table"].rpartition(".")[2] for one in plan["left_out"]} == {"other"}
     assert all("read without the rows of its heirs" in one["why"] for one in plan["left_out"])
     assert run(tmp_path, path).exit_code == 0

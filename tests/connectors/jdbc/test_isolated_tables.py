@@ -20,9 +20,9 @@ from seatunnel_py import app
 from seatunnel_py.api import FatalError, SourceTable, TableFailure
 from seatunnel_py.cli.main import main
 from seatunnel_py.errors import ExitCode, TablesFailedError
-from seatunnel_py.runtime.events import JobEvent
-from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import Receipt, TableState
+from seatunnel_py.runtime.observe.events import JobEvent
+from seatunnel_py.runtime.observe.receipt import Receipt, TableState
+from seatunnel_py.runtime.storage.home import Home
 from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
 from tests.connectors.jdbc.copying import make_source
 

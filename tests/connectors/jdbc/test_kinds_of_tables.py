@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from seatunnel_py import app
-from seatunnel_py.cli.copying import Copy, job_file
-from seatunnel_py.cli.receipt_view import receipt_text
+from seatunnel_py.cli.commands.copy import Copy, job_file
+from seatunnel_py.cli.view.receipt_view import receipt_text
 from seatunnel_py.errors import PlanError
-from seatunnel_py.plan import explain
-from seatunnel_py.runtime.home import Home
+from seatunnel_py.plan import plan_data
+from seatunnel_py.runtime.storage.home import Home
 from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
 from tests.connectors.jdbc.test_rows_there import run
 from tests.connectors.jdbc.test_target_names import job
@@ -74,13 +74,13 @@ def test_rows_of_partitions_come_once_and_what_is_left_out_is_said(kinds: Postgr
     found = app.plan(path)
     receipt = run(tmp_path, path)
 
-    plan = explain.describe(found.job, found.graph, found.pipelines, look=False)
+    plan = plan_data.describe(found.job, found.graph, found.pipelines, look=False)
     assert receipt.exit_code == 0 and kinds.rows("SELECT count(*), sum(id) FROM b.m") == [(3, 6)]
     assert kinds.rows(
         "SELECT count(*) FROM pg_class WHERE relnamespace = 'b'::regnamespace AND relname ~ '^(m|v|t|f)'"
     ) == [(3,)]
     assert {one["table"].rpartition(".")[2] for one in plan["left_out"]} == {"m1", "m2", "m2a", "v", "mv", "f"}
-    for text in (explain.text(plan), receipt_text(receipt, Home(tmp_path / "home"))):
+    for text in (plan_data.text(plan), receipt_text(receipt, Home(tmp_path / "home"))):
         assert (
             "leaves out 3 (partitions, whose rows come with their tables; kinds = table,partition reads them)" in text
         )

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pymysql
 import pytest
 
-from seatunnel_connectors.jdbc.mysql.session import MysqlSession, failure
+from seatunnel_connectors.jdbc.mysql.connection.session import MysqlSession, failure
 from seatunnel_connectors.jdbc.url import resolve
 from seatunnel_py.api import Batch, FatalError, RetriableError, TablePath, WriteContext, schema_from_arrow
 from seatunnel_py.work.unit import Budget
@@ -140,8 +140,8 @@ def test_keys_are_divided_and_read_once(maria: MariadbPlace, key: str) -> None:
 
 
 def test_pages_and_budgets(maria: MariadbPlace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seatunnel_connectors.jdbc.mysql.read.PAGE_ROWS", 3000)
-    monkeypatch.setattr("seatunnel_connectors.jdbc.mysql.read.BATCH_ROWS", 1000)
+    monkeypatch.setattr("seatunnel_connectors.jdbc.mysql.read.reader.PAGE_ROWS", 3000)
+    monkeypatch.setattr("seatunnel_connectors.jdbc.mysql.read.reader.BATCH_ROWS", 1000)
     maria.run("CREATE TABLE a.t (id int PRIMARY KEY)", "INSERT INTO a.t SELECT seq FROM seq_1_to_9000")
 
     [copied] = copy_tables(maria.source(table_path="a.t"), maria.sink(table="t"), budget=Budget(rows=2000))

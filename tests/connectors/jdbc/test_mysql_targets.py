@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from seatunnel_py.api import FatalError
-from seatunnel_py.plan.conversions import conversions_of, words
+from seatunnel_py.plan.tables.conversions import conversions_of, words
 from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
 from tests.connectors.jdbc.copying import Copied, copy_tables, same_rows
 

@@ -13,11 +13,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from seatunnel_connectors.jdbc.postgres.passage import PostgresNativeReader
+from seatunnel_connectors.jdbc.postgres.read.native_copy import PostgresNativeReader
 from seatunnel_py.api import FatalError, NativeRefused, Position, RetriableError, SourceTable, Split, WriteContext
 from seatunnel_py.api.resources import close_all
 from seatunnel_py.work.chain import Chain, ChainSink, ChainSource
-from seatunnel_py.work.passage import passage_of
+from seatunnel_py.work.rows.native_copy import passage_of
 from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitId, UnitResult
 from tests.connectors.jdbc.conftest import PostgresPlace
@@ -65,7 +65,7 @@ class Copy:
 @pytest.fixture
 def passed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What went through native writers: "staged" or "refused", one word for each unit."""
-    from seatunnel_connectors.jdbc.postgres.passage import PostgresNativeWriter
+    from seatunnel_connectors.jdbc.postgres.read.native_copy import PostgresNativeWriter
 
     seen: list[str] = []
     stage, write = PostgresNativeWriter.stage, PostgresNativeWriter.write

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from seatunnel_connectors.jdbc.postgres import bookkeeping
+from seatunnel_connectors.jdbc.postgres.ledger import ledger_commit
 from seatunnel_py.api import (
     CommitContext,
     FatalError,
@@ -167,7 +167,7 @@ def test_who_holds_one_row_of_the_ledger_does_not_keep_the_others(
     tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is said as what each may meet alone: no RetriableError, for which all of them would wait."""
-    monkeypatch.setattr(bookkeeping, "LOCK_SECONDS", 0.2)
+    monkeypatch.setattr(ledger_commit, "LOCK_SECONDS", 0.2)
     together([tables.commit_of(name, [tables.write(name, 1)]) for name in TABLES])
     pieces = {name: [tables.write(name, 2)] for name in TABLES}
     with psycopg.connect(tables.pg.db.info.dsn, autocommit=False) as other:
@@ -260,8 +260,8 @@ def test_a_driver_that_stands_still_in_its_commit_does_not_keep_the_one_that_tak
         still.set()
         assert going_on.wait(60)
 
-    monkeypatch.setattr(bookkeeping, "STILL_SECONDS", 1)
-    monkeypatch.setattr(bookkeeping.crash_points, "POSTGRES_INSIDE", types.SimpleNamespace(hit=hit))
+    monkeypatch.setattr(ledger_commit, "STILL_SECONDS", 1)
+    monkeypatch.setattr(ledger_commit.crash_points, "POSTGRES_INSIDE", types.SimpleNamespace(hit=hit))
     with ThreadPoolExecutor(1) as thread:
         older = thread.submit(tables.sinks["a"].committer().commit, [piece], tables.context("a"))
         assert still.wait(60)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from seatunnel_py.api import FatalError
-from seatunnel_py.plan.conversions import conversions_of
+from seatunnel_py.plan.tables.conversions import conversions_of
 from tests.connectors.jdbc.conftest import PostgresPlace
 from tests.connectors.jdbc.copying import copy_tables, make_source
 

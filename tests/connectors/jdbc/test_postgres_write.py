@@ -142,7 +142,7 @@ def test_deletes_and_updates_of_a_composite_key_cast_from_text(pg: PostgresPlace
 
 
 def test_several_blocks_in_one_unit(pg: PostgresPlace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seatunnel_connectors.jdbc.postgres.blocks.BLOCK_BYTES", 100)
+    monkeypatch.setattr("seatunnel_connectors.jdbc.postgres.write.copy_loader.BLOCK_BYTES", 100)
     target = Target(pg)
     target.write(batch(inserts(5)), data_id="1")
 

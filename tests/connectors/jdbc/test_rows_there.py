@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from seatunnel_py import app
-from seatunnel_py.cli import receipt_view
-from seatunnel_py.plan import explain
-from seatunnel_py.runtime.home import Home
+from seatunnel_py.cli.view import receipt_view
+from seatunnel_py.plan import plan_data
+from seatunnel_py.runtime.storage.home import Home
 from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
 from tests.connectors.jdbc.test_target_names import job
 
@@ -28,9 +28,9 @@ def run(tmp_path: Path, path: Path, **options: Any) -> Any:
 def planned(path: Path) -> tuple[dict[str, Mapping[str, Any]], str]:
     """The sinks of the plan by source table, and its text."""
     found = app.plan(path)
-    plan = explain.describe(found.job, found.graph, found.pipelines, found.isolated, look=True)
+    plan = plan_data.describe(found.job, found.graph, found.pipelines, found.isolated, look=True)
     sinks = {sink["table"].rpartition(".")[2]: sink for line in plan["pipelines"] for sink in line["sinks"]}
-    return sinks, explain.text(plan)
+    return sinks, plan_data.text(plan)
 
 
 def there(receipt: Any) -> dict[str, str]:

@@ -15,9 +15,9 @@ import pytest
 
 from seatunnel_connectors.jdbc.factory import JdbcSourceFactory
 from seatunnel_connectors.jdbc.generic.session import GenericSession
-from seatunnel_connectors.jdbc.mysql.session import MysqlSession
-from seatunnel_connectors.jdbc.postgres.session import connect, explained, statements
-from seatunnel_connectors.jdbc.source import JdbcSource
+from seatunnel_connectors.jdbc.mysql.connection.session import MysqlSession
+from seatunnel_connectors.jdbc.postgres.connection.session import connect, explained, statements
+from seatunnel_connectors.jdbc.source.source import JdbcSource
 from seatunnel_connectors.jdbc.url import Address, resolve
 from seatunnel_py.api import TimeLimitError
 from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
@@ -78,7 +78,7 @@ def test_sessions_of_other_databases_have_limits_and_the_url_wins(pg: PostgresPl
 
 WAITING = """
 import sys
-from seatunnel_connectors.jdbc.postgres.session import statements
+from seatunnel_connectors.jdbc.postgres.connection.session import statements
 from seatunnel_connectors.jdbc.url import resolve
 with statements(resolve(sys.argv[1], "postgres", None, {}, None)) as db:
     db.execute("SELECT 'waits' FROM a.t")

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_connectors.jdbc.statements import write
+from seatunnel_connectors.jdbc.statements import writer as writer_module
 from seatunnel_py.api import (
     BadRows,
     Batch,
@@ -194,7 +194,7 @@ def test_all_rows_that_the_database_refuses_are_named_by_their_places(
     files: Files, blocks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Among all rows of the unit, whatever blocks and kinds they came in, up to the end of the block."""
-    monkeypatch.setattr(write, "BLOCK_ROWS", blocks)
+    monkeypatch.setattr(writer_module, "BLOCK_ROWS", blocks)
     options = {"primary_keys": ["id"], "enable_upsert": False}
     sink, _ = make_sink(files.sink(table="t", **options), SCHEMA)
     setup = sink.plan_setup()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seatunnel_py.api import FatalError, Rejected
-from seatunnel_py.plan.conversions import conversions_of, words
+from seatunnel_py.plan.tables.conversions import conversions_of, words
 from tests.connectors.jdbc.conftest import PostgresPlace
 from tests.connectors.jdbc.copying import Copied, copy_tables, make_source
 from tests.connectors.jdbc.test_sqlite import Files, files

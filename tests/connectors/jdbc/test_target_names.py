@@ -12,8 +12,8 @@ import pytest
 
 from seatunnel_py import app
 from seatunnel_py.errors import PlanError
-from seatunnel_py.plan import explain
-from seatunnel_py.runtime.home import Home
+from seatunnel_py.plan import plan_data
+from seatunnel_py.runtime.storage.home import Home
 from tests.connectors.jdbc.conftest import MariadbPlace, PostgresPlace
 
 
@@ -84,7 +84,9 @@ def test_a_named_target_takes_shards_and_the_plan_says_so(same: PostgresPlace, t
     run(tmp_path, path)
 
     assert any("2 tables into one" in note and "target.all_of_them" in note for note in found.job.notes)
-    assert "2 tables into one" in explain.text(explain.describe(found.job, found.graph, found.pipelines, look=False))
+    assert "2 tables into one" in plan_data.text(
+        plan_data.describe(found.job, found.graph, found.pipelines, look=False)
+    )
     assert same.rows("SELECT count(*) FROM target.all_of_them") == [(2,)]
 
 
@@ -216,7 +218,7 @@ def test_mariadb_is_asked_whether_case_counts(pg: PostgresPlace, maria: MariadbP
 
     found = app.plan(job(tmp_path, source, ("Jdbc", maria.sink())))
 
-    plan = explain.describe(found.job, found.graph, found.pipelines, look=True)
+    plan = plan_data.describe(found.job, found.graph, found.pipelines, look=True)
     problems = {sink["table"][-1]: sink.get("problem", "") for line in plan["pipelines"] for sink in line["sinks"]}
     assert problems["t"] == "" and "'Aa' and 'aA' have the same name" in problems["T"]
 

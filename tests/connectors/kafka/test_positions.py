@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from confluent_kafka import TopicPartition
 
-from seatunnel_connectors.kafka.reader import place_of
+from seatunnel_connectors.kafka.source.reader import place_of
 from seatunnel_py.api import Batch, FatalError, Heartbeat, Position, RetriableError
 from seatunnel_py.api.resources import close_all
 from tests.connectors.kafka.markers import settled
@@ -157,7 +157,7 @@ def test_a_consumer_that_hears_nothing_is_given_up(
     kafka: KafkaServer, topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was promised does not come, however short the units are that wait for it: another consumer may hear more."""
-    monkeypatch.setattr("seatunnel_connectors.kafka.reader.STALL_SECONDS", 1.0)
+    monkeypatch.setattr("seatunnel_connectors.kafka.source.reader.STALL_SECONDS", 1.0)
     make_topic(kafka, topic)
     send(kafka, topic, [row(0)])
     made = source(kafka, topic)

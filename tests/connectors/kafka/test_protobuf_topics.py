@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_connectors.kafka.protobuf_schema import loaded, message_schema
+from seatunnel_connectors.kafka.schemas.protobuf_schema import loaded, message_schema
 from seatunnel_py.api import BadRows, Batch, Column, TablePath, TableSchema, parse_type
 from seatunnel_py.api.resources import close_all
 from tests.connectors.kafka.sink_support import Job, records

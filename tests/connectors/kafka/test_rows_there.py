@@ -9,7 +9,7 @@ import pytest
 
 from seatunnel_py import app
 from seatunnel_py.errors import PlanError
-from seatunnel_py.runtime.home import Home
+from seatunnel_py.runtime.storage.home import Home
 from tests.servers.kafka import KafkaServer
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_connectors.kafka.committer import KafkaCommitter
+from seatunnel_connectors.kafka.sink.committer import KafkaCommitter
 from seatunnel_py.api import FatalError, NoWayOn
 from tests.connectors.kafka.sink_support import Job, create, records, rows, splits, whole
 from tests.connectors.kafka.topics import admin_of

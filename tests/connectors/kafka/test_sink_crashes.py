@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_connectors.kafka import crash_points
+from seatunnel_connectors.kafka import failpoints
 from seatunnel_py.api import Piece
 from seatunnel_py.api.failpoints import Failpoint
 from tests.connectors.kafka.sink_support import Job, records, rows, splits, whole
@@ -21,7 +21,7 @@ from tests.servers.kafka import KafkaServer
 ROOT = Path(__file__).parents[3]
 MOMENTS = [
     point.name
-    for point in vars(crash_points).values()
+    for point in vars(failpoints).values()
     if isinstance(point, Failpoint) and point.name.startswith("kafka.commit.")
 ]
 COMMIT = """

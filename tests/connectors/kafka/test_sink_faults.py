@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_connectors.kafka import ledger
+from seatunnel_connectors.kafka.sink import ledger
 from seatunnel_py.api import FatalError, Piece, RetriableError
 from tests.connectors.kafka.sink_support import Job, records, rows, splits, whole
 from tests.servers.kafka import KafkaServer

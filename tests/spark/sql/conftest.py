@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_py.spark.session import SparkApplication, SparkSettings, start
+from seatunnel_py.spark.app.session import SparkApplication, SparkSettings, start
 
 
 @pytest.fixture(scope="package")

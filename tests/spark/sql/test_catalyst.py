@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from seatunnel_py.api import Column, Determinism, TablePath, TableSchema, parse_type
-from seatunnel_py.spark.catalyst import Analyst
+from seatunnel_py.spark.query.catalyst import Analyst
 
 pytestmark = pytest.mark.spark
 

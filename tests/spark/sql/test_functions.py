@@ -10,9 +10,9 @@ import pytest
 from pyspark.errors import PySparkException
 
 from seatunnel_py.api import Column, TablePath, TableSchema, parse_type
-from seatunnel_py.plan.sql import Analysis
-from seatunnel_py.spark.catalyst import Analyst
-from seatunnel_py.spark.sql_session import ddl, put_view, query_frame, query_session
+from seatunnel_py.plan.sql.analysis import Analysis
+from seatunnel_py.spark.query.catalyst import Analyst
+from seatunnel_py.spark.query.session import ddl, put_view, query_frame, query_session
 from tests.spark.sql import functions_table as table
 
 pytestmark = pytest.mark.spark

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from seatunnel_py.api import CommitContext, Guarantee, Split, StepContext, TablePath
-from seatunnel_py.spark.catalyst import Analyst
-from seatunnel_py.spark.generic import SparkSinkFactory, SparkSourceFactory
-from seatunnel_py.spark.query_unit import QuerySessions, needs_catalyst, run_query_unit
+from seatunnel_py.spark.plugins.generic import SparkSinkFactory, SparkSourceFactory
+from seatunnel_py.spark.query.catalyst import Analyst
+from seatunnel_py.spark.query.unit import QuerySessions, needs_catalyst, run_query_unit
 from seatunnel_py.work.chain import Chain, ChainSink, ChainSource, ChainSql
 from seatunnel_py.work.unit import FailureKind, Unit, UnitId, UnitResult
 

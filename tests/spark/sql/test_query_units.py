@@ -11,9 +11,9 @@ import pytest
 
 from seatunnel_py.api import RowKind, SourceTable, Split, TableSchema
 from seatunnel_py.api.capabilities import Cardinality
-from seatunnel_py.plan.sql import Analysis
-from seatunnel_py.spark.catalyst import Analyst
-from seatunnel_py.spark.query_unit import QuerySessions, needs_catalyst, run_query_unit
+from seatunnel_py.plan.sql.analysis import Analysis
+from seatunnel_py.spark.query.catalyst import Analyst
+from seatunnel_py.spark.query.unit import QuerySessions, needs_catalyst, run_query_unit
 from seatunnel_py.work.chain import (
     Chain,
     ChainChannel,

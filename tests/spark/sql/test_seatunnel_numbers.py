@@ -20,8 +20,8 @@ import pytest
 from pyspark.errors import PySparkException
 
 from seatunnel_py.api import Column, TablePath, TableSchema, parse_type
-from seatunnel_py.spark.catalyst import Analyst
-from seatunnel_py.spark.sql_session import ddl, put_view, query_frame, query_session
+from seatunnel_py.spark.query.catalyst import Analyst
+from seatunnel_py.spark.query.session import ddl, put_view, query_frame, query_session
 
 pytestmark = pytest.mark.spark
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), r
 # Forty threads that all hold memory at one time: each takes an arena of its own where it may.
 THREADS = """
 import ctypes, sys, threading
-from seatunnel_py.cli.arenas import keep_small
+from seatunnel_py.cli.memory_trim import keep_small
 if sys.argv[1] == "small":
     keep_small()
 libc = ctypes.CDLL(None)
@@ -33,8 +33,8 @@ libc.fflush(None)
 # Blocks too small to be mapped by themselves, and above them one that stays: nothing can be cut off at the end.
 HOLES = """
 import ctypes, sys, time
-from seatunnel_py.cli import arenas
-arenas.TRIM_SECONDS = 0.1
+from seatunnel_py.cli import memory_trim
+memory_trim.TRIM_SECONDS = 0.1
 libc = ctypes.CDLL(None)
 libc.malloc.restype = ctypes.c_void_p
 libc.malloc.argtypes = [ctypes.c_size_t]
@@ -51,7 +51,7 @@ block()
 for one in blocks: libc.free(one)
 before = resident()
 if sys.argv[1] == "small":
-    arenas.keep_small()
+    memory_trim.keep_small()
 time.sleep(1)
 print(before - resident())
 """
@@ -60,13 +60,13 @@ print(before - resident())
 # A trace quotes a line of a file, and the whole file stays.
 QUOTED = """
 import linecache, sys, time
-from seatunnel_py.cli import arenas
-arenas.TRIM_SECONDS = 0.1
-linecache.getline(arenas.__file__, 1)
+from seatunnel_py.cli import memory_trim
+memory_trim.TRIM_SECONDS = 0.1
+linecache.getline(memory_trim.__file__, 1)
 if sys.argv[1] == "small":
-    arenas.keep_small()
+    memory_trim.keep_small()
 time.sleep(1)
-print(arenas.__file__ in linecache.cache)
+print(memory_trim.__file__ in linecache.cache)
 """
 
 

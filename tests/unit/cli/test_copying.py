@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from seatunnel_py import app as jobs
-from seatunnel_py.cli.copying import PASSWORDS, Copy, job_file
+from seatunnel_py.cli.commands.copy import PASSWORDS, Copy, job_file
 from seatunnel_py.cli.main import app
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.plan.registry import PluginKind
+from seatunnel_py.plan.plugins.registry import PluginKind
 from seatunnel_py.plan.steps import Job
 
 RUNNER = CliRunner()

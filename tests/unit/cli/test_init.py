@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from seatunnel_py import app
-from seatunnel_py.cli import init
+from seatunnel_py.cli.commands import init
 from seatunnel_py.errors import JobFileError, SeaTunnelError
 
 TEMPLATES = init.templates()

@@ -13,13 +13,13 @@ from rich.text import Text
 
 from seatunnel_py import app
 from seatunnel_py.api import Column, TablePath, TableSchema, parse_type
-from seatunnel_py.cli import preview
-from seatunnel_py.cli.files import writing
-from seatunnel_py.cli.receipt_view import receipt_text
+from seatunnel_py.cli.commands import preview
+from seatunnel_py.cli.view.files import writing
+from seatunnel_py.cli.view.receipt_view import receipt_text
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.local.preview import StepRows
-from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import Receipt, Seconds, Stand, TableReceipt, TableState, TargetReceipt
+from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, Stand, TableReceipt, TableState, TargetReceipt
+from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 
@@ -49,7 +49,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("module", ["typer", "seatunnel_py.cli.plugins"])
+@pytest.mark.parametrize("module", ["typer", "seatunnel_py.cli.commands.plugins"])
 def test_who_interrupts_what_is_still_being_loaded_sees_no_trace(module: str) -> None:
     program = _INTERRUPTED_WHILE_LOADING.format(module=module)
 

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from seatunnel_py.cli import progress
-from seatunnel_py.runtime.events import ANEW, JobStarted, RowsMoved, TableChanged, UnitRetried
-from seatunnel_py.runtime.receipt import TableState
+from seatunnel_py.cli.view import progress
+from seatunnel_py.runtime.observe.events import ANEW, JobStarted, RowsMoved, TableChanged, UnitRetried
+from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 

@@ -9,14 +9,22 @@ from typing import Any
 
 import pytest
 
-from seatunnel_py.cli import run as command
+from seatunnel_py.cli.commands import run as command
 from seatunnel_py.cli.main import main
-from seatunnel_py.cli.progress import progress
+from seatunnel_py.cli.view.progress import progress
 from seatunnel_py.errors import ExitCode, NoWayOn, first_line
-from seatunnel_py.runtime.events import ANEW, JobEvent, Place, SinkLeftOut, TableChanged, UnitGivenUp, UnitRetried
-from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.job_changes import Change, ChangesRefused, Fate, Needs, refuse
-from seatunnel_py.runtime.receipt import Receipt, Seconds, TableReceipt, TableState
+from seatunnel_py.runtime.observe.events import (
+    ANEW,
+    JobEvent,
+    Place,
+    SinkLeftOut,
+    TableChanged,
+    UnitGivenUp,
+    UnitRetried,
+)
+from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState
+from seatunnel_py.runtime.resume.job_diff import Change, ChangesRefused, Fate, Needs, refuse
+from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 NO_WAY_ON = UnitFailure(FailureKind.FATAL, "the target remembers another lineage", error_type=NoWayOn.__name__)

@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from seatunnel_py.cli import test as command
-from seatunnel_py.cli.suite import Case, Outcome, Verdict, outcomes
+from seatunnel_py.cli.commands import test as command
+from seatunnel_py.cli.commands.suite import Case, Outcome, Verdict, outcomes
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.runtime.home import Home
+from seatunnel_py.runtime.storage.home import Home
 
 JOB = """
 source {{ FakeSource {{ schema {{ fields {{ id = int }} }}, row.num = {rows} }} }}

@@ -19,7 +19,7 @@ sink { Console {} }
 """
 PROGRAM = f"""
 import signal, sys
-from seatunnel_py.cli.files import keep_whole
+from seatunnel_py.cli.view.files import keep_whole
 signal.signal(signal.SIGALRM, lambda *_: None)
 signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
 keep_whole()

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from seatunnel_py.cli.timeline_view import timeline_text
+from seatunnel_py.cli.jobs.failure_view import timeline_text
 from seatunnel_py.nouns import counted
-from seatunnel_py.runtime.job_changes import ChangesRefused, changes, refuse
-from seatunnel_py.runtime.timeline import Failure, Timeline
+from seatunnel_py.runtime.observe.failure_timeline import Failure, Timeline
+from seatunnel_py.runtime.resume.job_diff import ChangesRefused, changes, refuse
 
 _LOCAL = (
     "from functools import partial; from seatunnel_py import app; app.RunOptions = partial(app.RunOptions, local=True); "

@@ -14,13 +14,13 @@ import pytest
 from job_schema_rules import broken
 
 from seatunnel_py.api.options import describe
-from seatunnel_py.cli import plugins
-from seatunnel_py.cli.init import templates
+from seatunnel_py.cli.commands import plugins
+from seatunnel_py.cli.commands.init import templates
 from seatunnel_py.config.env import EnvOptions
 from seatunnel_py.config.job_file import JobFile, loads
 from seatunnel_py.errors import JobFileError
-from seatunnel_py.plan.installed import installed
-from seatunnel_py.plan.registry import PluginEntry, PluginKind, Registry
+from seatunnel_py.plan.plugins.installed import installed
+from seatunnel_py.plan.plugins.registry import PluginEntry, PluginKind, Registry
 from seatunnel_py.plan.steps import understand
 
 ROOT = Path(__file__).parents[3]

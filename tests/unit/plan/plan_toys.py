@@ -34,9 +34,9 @@ from seatunnel_py.api import (
     Writer,
     parse_type,
 )
-from seatunnel_py.plan.flow_graph import FlowGraph, SinkNode, SourceNode, SqlNode, Stream, TransformNode
-from seatunnel_py.plan.registry import PluginKind
-from seatunnel_py.plan.sql import Analysis
+from seatunnel_py.plan.graph_nodes import FlowGraph, SinkNode, SourceNode, SqlNode, Stream, TransformNode
+from seatunnel_py.plan.plugins.registry import PluginKind
+from seatunnel_py.plan.sql.analysis import Analysis
 from seatunnel_py.plan.steps import Step
 
 NUMBER = Column("n", parse_type("bigint"), nullable=False)

@@ -34,11 +34,12 @@ from seatunnel_py.api import (
 )
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import PlanError, RetriableError
-from seatunnel_py.plan import asked, flows
-from seatunnel_py.plan.installed import installed
-from seatunnel_py.plan.registry import BrokenPluginError, PluginEntry, PluginKind, Registry
+from seatunnel_py.plan import table_graph
+from seatunnel_py.plan.plugins import plugin_calls
+from seatunnel_py.plan.plugins.installed import installed
+from seatunnel_py.plan.plugins.registry import BrokenPluginError, PluginEntry, PluginKind, Registry
 from seatunnel_py.plan.steps import Job, understand
-from seatunnel_py.runtime.effects import as_failure
+from seatunnel_py.runtime.targets.sink_operations import as_failure
 from seatunnel_py.work.unit import FailureKind
 
 
@@ -66,7 +67,7 @@ def planned(answer: Any, *, create: bool = False) -> None:
         def create(self, options: CountdownOptions, context: StepContext) -> Source:
             return answer if create else Odd(1, 1, answer)
 
-    flows.build(job_of(OddFactory), None)
+    table_graph.build(job_of(OddFactory), None)
 
 
 def job_of(factory: type[CountdownFactory]) -> Job:
@@ -145,7 +146,7 @@ def test_splits_that_would_lose_rows_are_refused(found: Any, said: str) -> None:
     enumerator: Enumerator = Finds(found)
 
     with pytest.raises(BrokenPluginError) as raised:
-        asked.splits_of(step, enumerator.discover)
+        plugin_calls.splits_of(step, enumerator.discover)
 
     assert said in raised.value.message
 
@@ -155,7 +156,7 @@ def test_a_state_that_no_checkpoint_can_hold_is_refused() -> None:
     (step, _) = job_of(NamedFactory).steps
 
     with pytest.raises(BrokenPluginError, match="snapshot returns data that no checkpoint can hold: a set"):
-        asked.snapshot_of(step, Finds([], {"known"}))
+        plugin_calls.snapshot_of(step, Finds([], {"known"}))
 
 
 class Combines(Committer):
@@ -187,7 +188,7 @@ def test_a_committer_that_leaves_pieces_out_commits_nothing(made: Any, said: str
     (step, _) = job_of(NamedFactory).steps
 
     with pytest.raises(BrokenPluginError) as raised:
-        asked.combined_by(step, Combines(made), PIECES)
+        plugin_calls.combined_by(step, Combines(made), PIECES)
 
     assert said in raised.value.message
 
@@ -196,7 +197,7 @@ def test_pieces_may_become_fewer_when_no_row_is_left_out() -> None:
     (step, _) = job_of(NamedFactory).steps
     one = Piece(5, 50, {"files": ["a", "b"]})
 
-    assert asked.combined_by(step, Combines(lambda _: [one]), PIECES) == (one,)
+    assert plugin_calls.combined_by(step, Combines(lambda _: [one]), PIECES) == (one,)
 
 
 @pytest.mark.parametrize("error", [RuntimeError("no"), KeyboardInterrupt("no"), SystemExit("no"), ValueError("no")])
@@ -204,7 +205,7 @@ def test_what_a_plugin_raises_while_its_job_runs_names_it(error: BaseException) 
     """A receipt that said `RuntimeError: no` of a job with three plugins led nowhere."""
     (step, _) = job_of(NamedFactory).steps
 
-    with pytest.raises(asked.Unforeseen) as raised, asked.named(step, "commit"):
+    with pytest.raises(plugin_calls.Unforeseen) as raised, plugin_calls.named(step, "commit"):
         raise error
 
     failure = as_failure(raised.value)
@@ -218,9 +219,12 @@ def test_what_a_plugin_says_of_the_outside_passes_as_it_is() -> None:
     """With its kind, which decides whether it is tried again."""
     (step, _) = job_of(NamedFactory).steps
 
-    with pytest.raises(RetriableError, match="the target is away"), asked.named(step, "commit"):
+    with pytest.raises(RetriableError, match="the target is away"), plugin_calls.named(step, "commit"):
         raise RetriableError("the target is away")
-    with pytest.raises(BrokenPluginError, match="Named needs the library 'no_such_client'"), asked.named(step, "setup"):
+    with (
+        pytest.raises(BrokenPluginError, match="Named needs the library 'no_such_client'"),
+        plugin_calls.named(step, "setup"),
+    ):
         import no_such_client  # type: ignore[import-not-found]  # noqa: F401
 
 
@@ -232,8 +236,8 @@ def test_splits_that_were_renewed_are_the_same_splits(found: Any) -> None:
     enumerator.renew = lambda splits: found  # type: ignore[method-assign]
 
     with pytest.raises(BrokenPluginError, match="renew returns"):
-        asked.renewed_by(step, enumerator, [SPLIT])
-    assert asked.renewed_by(step, Finds([]), [SPLIT]) == (SPLIT,)
+        plugin_calls.renewed_by(step, enumerator, [SPLIT])
+    assert plugin_calls.renewed_by(step, Finds([]), [SPLIT]) == (SPLIT,)
 
 
 class TwoPhase(LinesFactory):
@@ -255,7 +259,7 @@ def test_two_phases_without_a_committer_are_refused() -> None:
     with pytest.raises(
         BrokenPluginError, match="TwoPhase is broken: capabilities promises two-phase commit, but Lines"
     ):
-        asked.sink_of(step, step.options, Countdown(1, 1).tables()[0].schema, job)
+        plugin_calls.sink_of(step, step.options, Countdown(1, 1).tables()[0].schema, job)
 
 
 class NamesNoTarget(Lines):
@@ -278,4 +282,4 @@ def test_a_target_that_cannot_be_named_names_the_plugin() -> None:
     text = "source { FakeSource { schema { fields { id = int } } } }\nsink { WithoutTarget { directory = x } }"
     job = understand(loads(text), Registry((*installed().entries(), entry)))
     with pytest.raises(PlanError, match="target of the plugin WithoutTarget failed: KeyError: 'directory' .test_asked"):
-        flows.build(job, None)
+        table_graph.build(job, None)

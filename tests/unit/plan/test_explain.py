@@ -13,10 +13,10 @@ from plan_toys import Graph, ToySink, ToySource
 
 from seatunnel_py.api import Effect, FatalError
 from seatunnel_py.config.job_file import loads
-from seatunnel_py.plan import explain, flows
-from seatunnel_py.plan.installed import installed
-from seatunnel_py.plan.picture import PIPELINES_MAX, svg
+from seatunnel_py.plan import plan_data, table_graph
 from seatunnel_py.plan.pipelines import divide
+from seatunnel_py.plan.plan_svg import PIPELINES_MAX, svg
+from seatunnel_py.plan.plugins.installed import installed
 from seatunnel_py.plan.steps import Job, understand
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -29,7 +29,7 @@ def any_job() -> Job:
 
 
 def described(graph: Graph, *, look: bool = True) -> dict[str, Any]:
-    return explain.describe(any_job(), graph.flow, divide(graph.flow), look=look)
+    return plan_data.describe(any_job(), graph.flow, divide(graph.flow), look=look)
 
 
 def one_table(source: ToySource | None = None, sink: ToySink | None = None, table: str = "x") -> Graph:
@@ -41,19 +41,19 @@ def one_table(source: ToySource | None = None, sink: ToySink | None = None, tabl
 def test_the_plan_of_a_real_job_is_plain_data() -> None:
     """JSON goes out and comes back the same, and text is made from nothing else."""
     job = any_job()
-    graph = flows.build(job, None)
-    plan = explain.describe(job, graph, divide(graph), look=True)
+    graph = table_graph.build(job, None)
+    plan = plan_data.describe(job, graph, divide(graph), look=True)
 
     again = json.loads(json.dumps(plan))
 
     assert again == plan
-    assert explain.text(again) == explain.text(plan)
-    assert "create directory x" in explain.text(plan)
+    assert plan_data.text(again) == plan_data.text(plan)
+    assert "create directory x" in plan_data.text(plan)
 
 
 def test_a_destructive_effect_is_flagged_with_its_statement() -> None:
     """Nobody should find out afterwards."""
-    text = explain.text(described(one_table(sink=ToySink("shop.orders", (DROP,)))))
+    text = plan_data.text(described(one_table(sink=ToySink("shop.orders", (DROP,)))))
 
     assert "DESTROYS drop table shop.orders\n             DROP TABLE shop.orders" in text
 
@@ -62,7 +62,7 @@ def test_without_looking_nothing_is_asked() -> None:
     """A plan for a picture alone opens neither end."""
     broken = one_table(ToySource(error=FatalError("down")), ToySink(error=FatalError("down")))
 
-    assert not explain.has_problem(described(broken, look=False))
+    assert not plan_data.has_problem(described(broken, look=False))
 
 
 @pytest.mark.parametrize(
@@ -84,21 +84,21 @@ def test_a_table_that_would_fail_says_so_and_the_others_are_planned(error: Excep
     plan = described(graph)
 
     method = "discover" if end == "source" else "plan_setup"
-    assert explain.has_problem(plan)
-    assert f"PROBLEM  {message}" in explain.text(plan).replace(f"{method} of the plugin Toy failed: ", "")
-    assert "splits   1: s0" in explain.text(plan).partition("pipeline p2")[2]
+    assert plan_data.has_problem(plan)
+    assert f"PROBLEM  {message}" in plan_data.text(plan).replace(f"{method} of the plugin Toy failed: ", "")
+    assert "splits   1: s0" in plan_data.text(plan).partition("pipeline p2")[2]
 
 
 def test_a_table_called_problem_is_none() -> None:
     """Whether a plan is good is not decided by reading its text."""
     plan = described(one_table(table="PROBLEM"))
 
-    assert not explain.has_problem(plan)
+    assert not plan_data.has_problem(plan)
 
 
 def test_many_splits_are_counted_and_a_few_shown() -> None:
     """A plan of a big table stays readable."""
-    assert "splits   500: s0, s1, s2, s3, s4, s5, s6, s7 … and 492 more" in explain.text(
+    assert "splits   500: s0, s1, s2, s3, s4, s5, s6, s7 … and 492 more" in plan_data.text(
         described(one_table(ToySource(splits=500)))
     )
 
@@ -168,5 +168,5 @@ def test_a_plan_without_pipelines_can_be_shown() -> None:
     """Every table may have been filtered away."""
     graph = Graph()
 
-    assert "0 pipelines, 0 vertices" in explain.text(described(graph))
+    assert "0 pipelines, 0 vertices" in plan_data.text(described(graph))
     assert pictured(graph).tag == f"{SVG}svg"

@@ -26,10 +26,10 @@ from seatunnel_py.api import (
 )
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import PlanError
-from seatunnel_py.plan import flows
-from seatunnel_py.plan.installed import installed
-from seatunnel_py.plan.registry import PluginEntry, PluginKind, Registry
-from seatunnel_py.plan.sql import Analysis
+from seatunnel_py.plan import table_graph
+from seatunnel_py.plan.plugins.installed import installed
+from seatunnel_py.plan.plugins.registry import PluginEntry, PluginKind, Registry
+from seatunnel_py.plan.sql.analysis import Analysis
 from seatunnel_py.plan.steps import understand
 
 TABLE = TableSchema(
@@ -69,7 +69,7 @@ def key_behind(transform: str) -> PrimaryKey | None:
         (*installed().entries(), PluginEntry(PluginKind.SOURCE, "Keyed", "tests", factory=KeyedFactory))
     )
     job = understand(loads(f"source {{ Keyed {{}} }}\ntransform {{ {transform} }}\nsink {{ Console {{}} }}"), registry)
-    (sink,) = (node for node in flows.build(job, None).nodes.values() if isinstance(node, flows.SinkNode))
+    (sink,) = (node for node in table_graph.build(job, None).nodes.values() if isinstance(node, table_graph.SinkNode))
     return sink.table.primary_key
 
 
@@ -128,8 +128,8 @@ def columns_behind(transform: str) -> dict[str, tuple[str, ...]]:
     """The columns that the sink sees, by table: of ``d.a``, ``d.b`` and ``d.c`` with ``id`` and ``name``."""
     tables = ", ".join(f'{{ schema {{ table = "d.{name}", fields {{ id = int, name = string }} }} }}' for name in "abc")
     text = f"source {{ FakeSource {{ tables_configs = [{tables}] }} }}\ntransform {{ {transform} }}\nsink {{ Console {{}} }}"
-    nodes = flows.build(understand(loads(text), installed()), Asking()).nodes.values()
-    return {node.table.path.table: node.table.names for node in nodes if isinstance(node, flows.SinkNode)}
+    nodes = table_graph.build(understand(loads(text), installed()), Asking()).nodes.values()
+    return {node.table.path.table: node.table.names for node in nodes if isinstance(node, table_graph.SinkNode)}
 
 
 def test_a_rule_for_one_table_stands_alone() -> None:

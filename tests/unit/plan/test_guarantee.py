@@ -8,9 +8,9 @@ from plan_toys import Graph, steps_of
 from seatunnel_py.api import Determinism, Guarantee
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import PlanError
-from seatunnel_py.plan import flows, guarantee
-from seatunnel_py.plan.installed import installed
+from seatunnel_py.plan import guarantee, table_graph
 from seatunnel_py.plan.pipelines import divide
+from seatunnel_py.plan.plugins.installed import installed
 from seatunnel_py.plan.steps import understand
 
 AT_LEAST, IDEMPOTENT, TWO_PHASE = Guarantee.AT_LEAST_ONCE, Guarantee.IDEMPOTENT, Guarantee.TWO_PHASE_COMMIT
@@ -126,7 +126,7 @@ FILES = "LocalFile { path = /tmp/x, file_format_type = csv, is_enable_transactio
 def test_env_guarantee_refuses_a_weaker_path(wanted: str, sink: str, accepted: bool) -> None:
     """The refusal stands at the sink and says which path is weak and why."""
     job = understand(loads(JOB % (wanted, sink)), installed())
-    graph = flows.build(job, None)
+    graph = table_graph.build(job, None)
 
     if accepted:
         guarantee.require(graph, divide(graph), job.file.env.guarantee)

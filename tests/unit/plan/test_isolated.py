@@ -8,8 +8,8 @@ import pytest
 
 from seatunnel_py import app
 from seatunnel_py.errors import ExitCode, PlanError, TablesFailedError
-from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import Receipt
+from seatunnel_py.runtime.observe.receipt import Receipt
+from seatunnel_py.runtime.storage.home import Home
 
 FAKE = """FakeSource { plugin_output = many, tables_configs = [
   { row.num = 2, schema { table = "s.a", fields { id = int, v = string } } }

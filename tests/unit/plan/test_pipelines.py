@@ -10,10 +10,10 @@ from plan_toys import Graph, steps_of
 from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import JobFileError
-from seatunnel_py.plan import flows
-from seatunnel_py.plan.flow_graph import FlowGraph, SinkNode, SourceNode
-from seatunnel_py.plan.installed import installed
+from seatunnel_py.plan import table_graph
+from seatunnel_py.plan.graph_nodes import FlowGraph, SinkNode, SourceNode
 from seatunnel_py.plan.pipelines import Pipeline, Vertex, divide, unread
+from seatunnel_py.plan.plugins.installed import installed
 from seatunnel_py.plan.steps import understand
 
 
@@ -26,7 +26,7 @@ def channels(pipeline: Pipeline) -> set[tuple[str, str, str]]:
 
 
 def graph_of(text: str) -> FlowGraph:
-    return flows.build(understand(loads(text), installed()), None)
+    return table_graph.build(understand(loads(text), installed()), None)
 
 
 def test_tables_that_share_nothing_are_pipelines_of_their_own() -> None:

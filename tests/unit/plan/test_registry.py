@@ -15,10 +15,10 @@ from seatunnel_example import CountdownFactory
 from seatunnel_py.api import SourceCapabilities, SourceOptions, option
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import JobFileError
-from seatunnel_py.plan import installed as installed_plugins
-from seatunnel_py.plan import registry as plugin_registry
-from seatunnel_py.plan.installed import HOOKS_GROUP, PROJECT, Registration, installed
-from seatunnel_py.plan.registry import (
+from seatunnel_py.plan.plugins import installed as installed_plugins
+from seatunnel_py.plan.plugins import registry as plugin_registry
+from seatunnel_py.plan.plugins.installed import HOOKS_GROUP, PROJECT, Registration, installed
+from seatunnel_py.plan.plugins.registry import (
     BrokenPluginError,
     PluginEntry,
     PluginKind,

@@ -11,13 +11,13 @@ from plan_toys import Graph
 from seatunnel_py.api import Guarantee
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import PlanError
-from seatunnel_py.plan import explain, flows, guarantee, picture, retry
-from seatunnel_py.plan.flow_graph import FlowGraph
-from seatunnel_py.plan.installed import installed
+from seatunnel_py.plan import guarantee, plan_data, plan_svg, retry_loops, table_graph
+from seatunnel_py.plan.graph_nodes import FlowGraph
 from seatunnel_py.plan.pipelines import divide
+from seatunnel_py.plan.plugins.installed import installed
 from seatunnel_py.plan.steps import understand
-from seatunnel_py.protocol.topology import Determinism
-from seatunnel_py.runtime.graph import graph_of
+from seatunnel_py.protocol.model.topology import Determinism
+from seatunnel_py.runtime.values.topology_builder import graph_of
 
 CHECKED = """DataValidator { plugin_input = a, plugin_output = b, retry_rejected = 3,
                              field_rules = [ { field_name = id, rule_type = NOT_NULL } ] }"""
@@ -28,8 +28,8 @@ JOB = "source {{ {} }}\ntransform {{ {} }}\nsink {{ {} }}"
 
 
 def planned(source: str, sink: str, transform: str = CHECKED) -> FlowGraph:
-    graph = flows.build(understand(loads(JOB.format(source, transform, sink)), installed()), None)
-    retry.check(graph)
+    graph = table_graph.build(understand(loads(JOB.format(source, transform, sink)), installed()), None)
+    retry_loops.check(graph)
     return graph
 
 
@@ -64,13 +64,13 @@ def test_people_see_the_loop() -> None:
     """In the text of a plan, in its data, and in its picture."""
     graph = planned(fake(), FILES)
 
-    described = explain.describe(
+    described = plan_data.describe(
         understand(loads(JOB.format(fake(), CHECKED, FILES)), installed()), graph, divide(graph), look=False
     )
 
     assert [vertex.get("retry_rejected") for vertex in described["pipelines"][0]["vertices"]] == [None, 3, None]
-    assert explain.text(described).count("rows that it rejects come back to it, at most 3 times") == 1
-    assert picture.svg(described).count("rejected, at most 3 times") == 1
+    assert plan_data.text(described).count("rows that it rejects come back to it, at most 3 times") == 1
+    assert plan_svg.svg(described).count("rejected, at most 3 times") == 1
 
 
 def test_the_path_keeps_its_promise_where_the_sink_can_drop_what_it_has_staged() -> None:
@@ -124,6 +124,6 @@ def test_a_query_that_needs_all_rows_is_refused_behind_a_loop_and_no_other() -> 
         graph = Graph()
         (checked,) = graph.transform("t", graph.source("a"), retries=3)
         graph.sink("out", [graph.query("q", {"t": checked}, narrow=narrow)])
-        found = [(node.id, behind.id, why) for node, behind, why in retry.refused(graph.flow)]
+        found = [(node.id, behind.id, why) for node, behind, why in retry_loops.refused(graph.flow)]
 
         assert found == ([] if narrow else [("t[t]", "q[q]", "needs all rows before it begins")])

@@ -7,7 +7,7 @@ from plan_toys import Graph
 
 from seatunnel_py.errors import PlanError
 from seatunnel_py.plan.pipelines import Pipeline, divide
-from seatunnel_py.plan.selection import only
+from seatunnel_py.plan.tables.selection import only
 
 
 def three() -> tuple[Pipeline, ...]:

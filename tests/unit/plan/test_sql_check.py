@@ -9,12 +9,12 @@ import pytest
 
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import Problem
-from seatunnel_py.plan.installed import installed
-from seatunnel_py.plan.registry import PluginEntry, PluginKind, Registry
-from seatunnel_py.plan.sql_check import query_notes, query_problems
-from seatunnel_py.plan.sql_parse import PEER, SPARK
+from seatunnel_py.plan.plugins.installed import installed
+from seatunnel_py.plan.plugins.registry import PluginEntry, PluginKind, Registry
+from seatunnel_py.plan.sql.check import query_notes, query_problems
+from seatunnel_py.plan.sql.parse import PEER, SPARK
 from seatunnel_py.plan.steps import Step, understand
-from seatunnel_py.spark.sql_transform import SqlTransformFactory
+from seatunnel_py.spark.plugins.sql_transform import SqlTransformFactory
 
 ONE = """
 env {{ }}
@@ -111,9 +111,9 @@ def test_spark_has_the_last_word_on_its_own_dialect() -> None:
 def test_no_jvm_and_no_pyspark() -> None:
     """Checking is quick because it starts nothing."""
     code = (
-        "import sys; import seatunnel_py.spark.sql_transform, seatunnel_py.plan.sql_check; "
+        "import sys; import seatunnel_py.spark.plugins.sql_transform, seatunnel_py.plan.sql.check; "
         "early = [m for m in ('pyspark', 'sqlglot', 'pyarrow') if m in sys.modules]; "
-        "from seatunnel_py.plan.sql_parse import parse_query; parse_query('select 1', 'seatunnel'); "
+        "from seatunnel_py.plan.sql.parse import parse_query; parse_query('select 1', 'seatunnel'); "
         "print(early, 'pyspark' in sys.modules)"
     )
 

@@ -6,8 +6,8 @@ import pytest
 
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import JobFileError
-from seatunnel_py.plan.installed import installed
-from seatunnel_py.plan.registry import PluginKind
+from seatunnel_py.plan.plugins.installed import installed
+from seatunnel_py.plan.plugins.registry import PluginKind
 from seatunnel_py.plan.steps import Job, understand
 
 SOURCE = "Countdown { start = 3, %s }"

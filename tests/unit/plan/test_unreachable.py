@@ -20,12 +20,12 @@ from seatunnel_py.api import (
     SourceTable,
     StepContext,
 )
-from seatunnel_py.cli.problems import exit_code
+from seatunnel_py.cli.view.problems import exit_code
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import ExitCode, PlanError
-from seatunnel_py.plan import flows
-from seatunnel_py.plan.installed import installed
-from seatunnel_py.plan.registry import PluginEntry, PluginKind, Registry
+from seatunnel_py.plan import table_graph
+from seatunnel_py.plan.plugins.installed import installed
+from seatunnel_py.plan.plugins.registry import PluginEntry, PluginKind, Registry
 from seatunnel_py.plan.steps import understand
 
 
@@ -75,7 +75,7 @@ def test_only_what_is_away_may_be_tried_again(sources: list[str], code: int) -> 
     job = understand(loads(f"source {{ {steps} }}\nsink {{ Console {{ plugin_input = [{names}] }} }}"), registry)
 
     with pytest.raises(PlanError) as caught:
-        flows.build(job, None)
+        table_graph.build(job, None)
 
     assert len(caught.value.problems) == len(sources)
     assert exit_code(caught.value) == code

@@ -35,19 +35,19 @@ from seatunnel_py.api import (
     Writer,
     parse_type,
 )
-from seatunnel_py.plan.flow_graph import SinkNode, SourceNode, TransformNode
+from seatunnel_py.plan.graph_nodes import SinkNode, SourceNode, TransformNode
 from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
-from seatunnel_py.plan.registry import PluginKind
+from seatunnel_py.plan.plugins.registry import PluginKind
 from seatunnel_py.plan.steps import Step
-from seatunnel_py.runtime.checkpoint_store import CheckpointStore
-from seatunnel_py.runtime.events import JobEvent
-from seatunnel_py.runtime.graph import keys
-from seatunnel_py.runtime.local_storage import LocalStorage
-from seatunnel_py.runtime.loop import Driver
-from seatunnel_py.runtime.ports import EngineEvent, UnitFinished, UnitLost, UnitStarted
-from seatunnel_py.runtime.settings import Settings
-from seatunnel_py.runtime.takeover import take_over
-from seatunnel_py.runtime.unit_journal import JournalFile
+from seatunnel_py.runtime.driver.driver import Driver
+from seatunnel_py.runtime.driver.ports import EngineEvent, UnitFinished, UnitLost, UnitStarted
+from seatunnel_py.runtime.driver.settings import Settings
+from seatunnel_py.runtime.observe.events import JobEvent
+from seatunnel_py.runtime.resume.job_claim import take_over
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
+from seatunnel_py.runtime.storage.journal import JournalFile
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
+from seatunnel_py.runtime.values.topology_builder import keys
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.unit import FailureKind, SinkPiece, Slice, StepCount, Unit, UnitFailure, UnitId, UnitResult
 

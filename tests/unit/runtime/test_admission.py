@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from runtime_toys import straight
 
 from seatunnel_py.plan.pipelines import Pipeline
-from seatunnel_py.runtime.admission import OPEN_MAX, WORK_MAX, WORK_MAX_PER_SLOT, Admission
-from seatunnel_py.runtime.pipeline_life import PipelineLife
+from seatunnel_py.runtime.driver.admission import OPEN_MAX, WORK_MAX, WORK_MAX_PER_SLOT, Admission
+from seatunnel_py.runtime.pipeline.runner import PipelineLife
 
 
 @dataclass(eq=False)

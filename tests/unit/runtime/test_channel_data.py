@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatunnel_py.api import TablePath
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Batch
-from seatunnel_py.runtime import channel_data
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.stream_elements import Batch
+from seatunnel_py.runtime.values import channel_payload
 from seatunnel_py.work.unit import Slice, Unit, UnitId
 
 WAY = Channel(3, Subtask("a", 1), Subtask("b", 2))
@@ -32,7 +32,7 @@ slices = st.builds(
 
 def sent(given: list[Slice], number: int = 1, *, ordered: bool = True, numbering: str = "") -> Batch:
     """The batch that the other end sees, after it lay in a record."""
-    channel, payload, rows, digest = channel_data.output(WAY, given, ordered=ordered, numbering=numbering)
+    channel, payload, rows, digest = channel_payload.output(WAY, given, ordered=ordered, numbering=numbering)
     assert channel == WAY
     return Batch(number, rows, digest, json.loads(json.dumps(payload)))
 
@@ -41,15 +41,15 @@ def sent(given: list[Slice], number: int = 1, *, ordered: bool = True, numbering
 def test_slices_come_out_as_they_went_in_named_after_their_batch(given: list[Slice], number: int) -> None:
     """Also after they lay in a record, where channel state keeps them."""
     batch = sent(given, number)
-    found = channel_data.slices_of(batch, WAY)
+    found = channel_payload.slices_of(batch, WAY)
 
     assert [replace(one, channel="", sequence=0) for one in found] == [
         replace(one, channel="", sequence=0) for one in given
     ]
     assert {(one.channel, one.sequence) for one in found} <= {(found[0].channel, number)} if found else not given
-    assert channel_data.size(batch) == len(given)
+    assert channel_payload.size(batch) == len(given)
     assert batch.rows == sum(one.rows for one in given)
-    assert not channel_data.is_end(batch)
+    assert not channel_payload.is_end(batch)
 
 
 def test_the_data_id_of_a_batch_says_who_sent_what_to_whom() -> None:
@@ -57,7 +57,7 @@ def test_the_data_id_of_a_batch_says_who_sent_what_to_whom() -> None:
     one = [Slice("c", 0, TablePath.parse("x"), "mem:", 0, 1, 1)]
     ways = [WAY, replace(WAY, edge=4), replace(WAY, sender=Subtask("a", 2)), replace(WAY, receiver=Subtask("b"))]
     ids = {
-        Unit(UnitId("b", 1), slices=channel_data.slices_of(sent(one, number, numbering=numbering), way)).data_id
+        Unit(UnitId("b", 1), slices=channel_payload.slices_of(sent(one, number, numbering=numbering), way)).data_id
         for way in ways
         for number in (1, 2)
         for numbering in ("", "1.2", "1.3")
@@ -68,13 +68,13 @@ def test_the_data_id_of_a_batch_says_who_sent_what_to_whom() -> None:
 
 @given(st.lists(slices))
 def test_word_of_an_end_is_an_end_and_holds_no_rows(given: list[Slice]) -> None:
-    ends = channel_data.ending([WAY, replace(WAY, edge=4)])
+    ends = channel_payload.ending([WAY, replace(WAY, edge=4)])
 
     assert [channel for channel, *_ in ends] == [WAY, replace(WAY, edge=4)]
     for _, payload, rows, digest in ends:
         batch = Batch(1, rows, digest, json.loads(json.dumps(payload)))
-        assert channel_data.is_end(batch)
-        assert (channel_data.size(batch), channel_data.slices_of(batch, WAY), batch.rows) == (0, (), 0)
+        assert channel_payload.is_end(batch)
+        assert (channel_payload.size(batch), channel_payload.slices_of(batch, WAY), batch.rows) == (0, (), 0)
 
 
 @given(st.lists(slices, min_size=1), st.data())

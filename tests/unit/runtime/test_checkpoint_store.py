@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seatunnel_py.errors import FatalError
-from seatunnel_py.protocol.claims import Claim, DamagedRecord
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import StagedPiece, SubtaskSnapshot
-from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.topology import Topology, Vertex
-from seatunnel_py.runtime.checkpoint_store import CheckpointStore, FencedOff, StoreError
-from seatunnel_py.runtime.local_storage import LocalStorage
-from seatunnel_py.runtime.sealed import unsealed
+from seatunnel_py.protocol.commit.claims import Claim, DamagedRecord
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Topology, Vertex
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOff, StoreError
+from seatunnel_py.runtime.storage.checksum_seal import unsealed
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
 
 
 def record(checkpoint: int, incarnation: int = 1, state: str = "") -> CheckpointRecord:

@@ -17,15 +17,15 @@ from test_left_out import SeenAs
 from seatunnel_py.api import FatalError, RetriableError
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.plan.pipelines import Pipeline
-from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.runtime import control_desk
-from seatunnel_py.runtime.control import Answer, Control, Request, Wish
-from seatunnel_py.runtime.control_desk import Desk
-from seatunnel_py.runtime.events import RequestAnswered, SinkLeftOut
-from seatunnel_py.runtime.local_storage import LocalStorage
-from seatunnel_py.runtime.receipt import TableState
-from seatunnel_py.runtime.savepoint import Kept
-from seatunnel_py.runtime.sealed import sealed
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.runtime.control import request_handler
+from seatunnel_py.runtime.control.request_handler import Desk
+from seatunnel_py.runtime.control.requests import Answer, Control, Request, Wish
+from seatunnel_py.runtime.observe.events import RequestAnswered, SinkLeftOut
+from seatunnel_py.runtime.observe.receipt import TableState
+from seatunnel_py.runtime.storage.checksum_seal import sealed
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
+from seatunnel_py.runtime.storage.savepoint_store import Kept
 from seatunnel_py.work.unit import Unit
 
 
@@ -268,7 +268,7 @@ def test_a_request_is_answered_once(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_read_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And whoever asks when it is there again is heard."""
-    monkeypatch.setattr(control_desk, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(request_handler, "POLL_SECONDS", 0.01)
     asked = Asked(tmp_path, two(Target()), of_x)
     away, looks = threading.Event(), iter(range(1000))
     names = LocalStorage.names

@@ -11,13 +11,13 @@ from seatunnel_example import CountdownEnumerator, CountdownReader
 
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.local.engine import LocalEngine
-from seatunnel_py.plan import flows, pipelines
-from seatunnel_py.plan.installed import installed
+from seatunnel_py.plan import pipelines, table_graph
+from seatunnel_py.plan.plugins.installed import installed
 from seatunnel_py.plan.steps import understand
-from seatunnel_py.runtime.attempts import RetryPolicy
-from seatunnel_py.runtime.events import JobEvent, TableChanged
-from seatunnel_py.runtime.receipt import TableReceipt, TableState
-from seatunnel_py.runtime.settings import Settings
+from seatunnel_py.runtime.driver.settings import Settings
+from seatunnel_py.runtime.observe.events import JobEvent, TableChanged
+from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
+from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
 from seatunnel_py.work.unit import Budget
 
 
@@ -27,7 +27,7 @@ class Clock:
 
 
 def drive(text: str, exchange: Path, rows: int = 250) -> tuple[tuple[TableReceipt, ...], list[JobEvent]]:
-    graph = flows.build(understand(loads(text), installed()), None)
+    graph = table_graph.build(understand(loads(text), installed()), None)
     events: list[JobEvent] = []
     engine = LocalEngine(2)
     settings = Settings(RetryPolicy(3, 0.1), Budget(rows, 5.0), exchange=exchange.as_uri())

@@ -13,17 +13,17 @@ from runtime_toys import Target, ToySink, ToySource, failed, forked, straight
 from test_driver_late import Job, wait_until
 
 from seatunnel_py.plan.pipelines import Pipeline
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.runtime import unit_journal
-from seatunnel_py.runtime.admission import OPEN_MAX
-from seatunnel_py.runtime.checkpoint_store import CheckpointStore, StoreError
-from seatunnel_py.runtime.events import TableChanged
-from seatunnel_py.runtime.local_storage import LocalStorage
-from seatunnel_py.runtime.receipt import TableState
-from seatunnel_py.runtime.sealed import bond_of
-from seatunnel_py.runtime.takeover import take_over
-from seatunnel_py.runtime.unit_journal import JournalFile, kept_line
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.runtime.driver.admission import OPEN_MAX
+from seatunnel_py.runtime.observe.events import TableChanged
+from seatunnel_py.runtime.observe.receipt import TableState
+from seatunnel_py.runtime.resume.job_claim import take_over
+from seatunnel_py.runtime.storage import journal
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, StoreError
+from seatunnel_py.runtime.storage.checksum_seal import bond_of
+from seatunnel_py.runtime.storage.journal import JournalFile, kept_line
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.work.unit import Budget, FailureKind, Unit
 
 
@@ -277,7 +277,7 @@ def test_what_numbers_are_called_outlives_the_driver(tmp_path: Path) -> None:
     wait_until(lambda: any(unit.id.sequence == 3 for unit in job.engine.submitted))
     storage, name = LocalStorage(tmp_path / "checkpoints"), "00000001-00000001"
     number = (storage.get(f"journal/{name}") or b"").count(b"\n") + 1
-    line = unit_journal._encoded(name + bond_of(storage, 1).lineage, number, kept_line("x", Subtask("x"), 1, 2, "1.7"))
+    line = journal._encoded(name + bond_of(storage, 1).lineage, number, kept_line("x", Subtask("x"), 1, 2, "1.7"))
     storage.append(f"journal/{name}", line)
 
     again = Job(pipelines, tmp_path)

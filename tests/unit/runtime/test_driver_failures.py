@@ -25,13 +25,13 @@ from runtime_toys import (
 from seatunnel_py.api import FatalError, Piece, RetriableError, TablePath
 from seatunnel_py.errors import ExitCode
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
-from seatunnel_py.protocol.backoff import Backoff
-from seatunnel_py.runtime.admission import OPEN_MAX
-from seatunnel_py.runtime.attempts import RetryPolicy
-from seatunnel_py.runtime.events import JobEvent, RowsMoved, TableChanged, UnitRetried
-from seatunnel_py.runtime.ports import UnitLost
-from seatunnel_py.runtime.receipt import Receipt, Seconds, TableReceipt, TableState
-from seatunnel_py.runtime.settings import Settings
+from seatunnel_py.protocol.model.backoff import Backoff
+from seatunnel_py.runtime.driver.admission import OPEN_MAX
+from seatunnel_py.runtime.driver.ports import UnitLost
+from seatunnel_py.runtime.driver.settings import Settings
+from seatunnel_py.runtime.observe.events import JobEvent, RowsMoved, TableChanged, UnitRetried
+from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState
+from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
 from seatunnel_py.work.unit import Budget, FailureKind, SinkPiece, Unit, UnitResult
 
 DONE, FAILED, STOPPED, ISOLATED = TableState.DONE, TableState.FAILED, TableState.STOPPED, TableState.ISOLATED

@@ -13,13 +13,13 @@ from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driv
 
 from seatunnel_py.api import RetriableError
 from seatunnel_py.plan.pipelines import Pipeline
-from seatunnel_py.protocol.backoff import Backoff
-from seatunnel_py.protocol.trigger import CheckpointSettings
-from seatunnel_py.runtime.attempts import RetryPolicy
-from seatunnel_py.runtime.events import JobEvent, UnitRetried
-from seatunnel_py.runtime.local_storage import LocalStorage
-from seatunnel_py.runtime.settings import Settings
-from seatunnel_py.runtime.unit_journal import JournalFile
+from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
+from seatunnel_py.protocol.model.backoff import Backoff
+from seatunnel_py.runtime.driver.settings import Settings
+from seatunnel_py.runtime.observe.events import JobEvent, UnitRetried
+from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
+from seatunnel_py.runtime.storage.journal import JournalFile
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.work.unit import Budget, Unit
 
 SECONDS_MAX = 20

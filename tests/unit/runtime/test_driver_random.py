@@ -22,15 +22,15 @@ from runtime_toys import Clock, Target, ToySink, ToySource, driver_of, filter_no
 from seatunnel_py.api import CommitContext, Committer, Piece, Position, Setup, TablePath
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.errors import FatalError
-from seatunnel_py.plan.flow_graph import SqlNode
+from seatunnel_py.plan.graph_nodes import SqlNode
 from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
-from seatunnel_py.plan.sql import Analysis, Determinism
-from seatunnel_py.protocol.trigger import CheckpointSettings
-from seatunnel_py.runtime.attempts import RetryPolicy
-from seatunnel_py.runtime.events import JobEvent, TableChanged
-from seatunnel_py.runtime.ports import EngineEvent, UnitFinished, UnitLost
-from seatunnel_py.runtime.receipt import TableReceipt, TableState
-from seatunnel_py.runtime.settings import Settings
+from seatunnel_py.plan.sql.analysis import Analysis, Determinism
+from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
+from seatunnel_py.runtime.driver.ports import EngineEvent, UnitFinished, UnitLost
+from seatunnel_py.runtime.driver.settings import Settings
+from seatunnel_py.runtime.observe.events import JobEvent, TableChanged
+from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
+from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
 from seatunnel_py.work.chain import Chain
 from seatunnel_py.work.unit import Budget, FailureKind, SinkPiece, Slice, Unit, UnitFailure, UnitId, UnitResult
 

@@ -26,12 +26,12 @@ from seatunnel_py.api.sink import Visible
 from seatunnel_py.config.env import Retain
 from seatunnel_py.errors import ExitCode
 from seatunnel_py.plan.pipelines import Pipeline
-from seatunnel_py.protocol.backoff import Backoff
-from seatunnel_py.protocol.trigger import CheckpointSettings
-from seatunnel_py.runtime.attempts import RetryPolicy
-from seatunnel_py.runtime.events import JobEvent, RegionRestarted, TableChanged
-from seatunnel_py.runtime.receipt import TableReceipt, TableState
-from seatunnel_py.runtime.settings import Settings
+from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
+from seatunnel_py.protocol.model.backoff import Backoff
+from seatunnel_py.runtime.driver.settings import Settings
+from seatunnel_py.runtime.observe.events import JobEvent, RegionRestarted, TableChanged
+from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
+from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
 from seatunnel_py.work.unit import Budget, FailureKind, Unit
 
 RETRIES, ROWS = 2, 50
@@ -130,7 +130,7 @@ def test_lives_end_too(tmp_path: Path) -> None:
 
 def test_an_unbounded_table_never_gives_up_what_may_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lives are used up, and the last one goes on trying."""
-    monkeypatch.setattr("seatunnel_py.runtime.subtask_run.FOR_EVER_SECONDS", 0.001)
+    monkeypatch.setattr("seatunnel_py.runtime.pipeline.subtask_runner.FOR_EVER_SECONDS", 0.001)
     target = Target()
     job = Run(tmp_path, unbounded(straight("x", ToySource((ROWS,)), ToySink("out", target))))
     job.failing("x", 40)
@@ -150,7 +150,7 @@ def test_an_unbounded_table_never_gives_up_what_may_pass(tmp_path: Path, monkeyp
 
 def test_every_stream_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many there are: none ever ends, so none may wait for another's end."""
-    monkeypatch.setattr("seatunnel_py.runtime.admission.OPEN_MAX", 2)
+    monkeypatch.setattr("seatunnel_py.runtime.driver.admission.OPEN_MAX", 2)
     streams = [unbounded(straight(f"x{number}", ToySource((ROWS,)))) for number in range(7)]
     engine = ScriptedEngine(streams)
     began: set[str] = set()

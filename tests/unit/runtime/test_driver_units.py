@@ -25,15 +25,15 @@ from runtime_toys import (
 from test_driver_late import Job, wait_until
 
 from seatunnel_py.api import FatalError, RetriableError, TablePath
-from seatunnel_py.plan.flow_graph import SqlNode
+from seatunnel_py.plan.graph_nodes import SqlNode
 from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
-from seatunnel_py.plan.sql import Analysis, Determinism
-from seatunnel_py.runtime.attempts import RetryPolicy
-from seatunnel_py.runtime.events import RowsMoved, TableChanged, UnitRetried
-from seatunnel_py.runtime.ports import UnitLost
-from seatunnel_py.runtime.read_limit import Grant, ReadLimit
-from seatunnel_py.runtime.receipt import TableState
-from seatunnel_py.runtime.settings import Settings
+from seatunnel_py.plan.sql.analysis import Analysis, Determinism
+from seatunnel_py.runtime.driver.ports import UnitLost
+from seatunnel_py.runtime.driver.settings import Settings
+from seatunnel_py.runtime.observe.events import RowsMoved, TableChanged, UnitRetried
+from seatunnel_py.runtime.observe.receipt import TableState
+from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
+from seatunnel_py.runtime.values.rate_limit import Grant, ReadLimit
 from seatunnel_py.work.unit import Budget, FailureKind, Unit
 
 X = TablePath.parse("x")

@@ -13,9 +13,9 @@ from test_control_desk import Asked
 from test_driver_late import Gate, wait_until
 from test_driver_restarts import unbounded
 
-from seatunnel_py.runtime import explaining, watching
-from seatunnel_py.runtime.control import Wish
-from seatunnel_py.runtime.events import NothingMoved
+from seatunnel_py.runtime.control.requests import Wish
+from seatunnel_py.runtime.observe import diagnostics, stall_detector
+from seatunnel_py.runtime.observe.events import NothingMoved
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def test_a_unit_that_does_not_end_is_named_with_its_split(tmp_path: Path) -> Non
 
 def test_a_streams_reader_that_gives_nothing_is_told_to_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The classic of who writes one: it waits for the next row, and no unit of it ends."""
-    monkeypatch.setattr(explaining, "HANGS_SECONDS", -1000.0)
+    monkeypatch.setattr(diagnostics, "HANGS_SECONDS", -1000.0)
     stream = unbounded(straight("x", ToySource((30,))))
     asked = Asked(tmp_path, [stream], lambda unit: unit.id.sequence > 1)
     asked.job.thread.start()
@@ -78,7 +78,7 @@ def test_a_sink_that_hangs_is_the_cause_of_those_who_wait_for_room(tmp_path: Pat
 
 
 def test_a_commit_that_hangs_is_told_with_what_its_target_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explaining, "BRIEF_SECONDS", 0.0)
+    monkeypatch.setattr(diagnostics, "BRIEF_SECONDS", 0.0)
     gate = Gate("commit")
     sink = LockedSink("out", Target(gate), ["session 7 holds a lock"])
     asked = Asked(tmp_path, [straight("x", sink=sink)], lambda unit: False)
@@ -110,7 +110,7 @@ def test_what_ails_the_engine_is_the_first_cause(tmp_path: Path) -> None:
 def test_it_is_said_without_a_question_when_nothing_has_moved_for_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "STILL_SECONDS", 0.1)
+    monkeypatch.setattr(stall_detector, "STILL_SECONDS", 0.1)
     asked = Asked(tmp_path, [straight("x", ToySource((30,)))], lambda unit: unit.id.sequence > 1)
     asked.job.thread.start()
     wait_until(lambda: any(isinstance(event, NothingMoved) for event in asked.job.events))

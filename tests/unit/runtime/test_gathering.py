@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any
 
-from seatunnel_py.protocol import coordinator_events as ev
-from seatunnel_py.protocol.hub import HubCommand, PersistTogether
-from seatunnel_py.protocol.items import SubtaskSnapshot
-from seatunnel_py.runtime.gathering import MOMENT_SECONDS, Gathering
+from seatunnel_py.protocol.commit.record_batcher import HubCommand, PersistTogether
+from seatunnel_py.protocol.coordinator import events as ev
+from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
+from seatunnel_py.runtime.driver.record_batcher import MOMENT_SECONDS, Gathering
 from tests.protocol.talk import PAIR, Talk
 
 DUE = 10.0

@@ -13,11 +13,11 @@ from runtime_toys import ToySink, ToySource, filter_node, forked, sink_node, sou
 from seatunnel_py.api import Guarantee, TablePath, TransformCapabilities
 from seatunnel_py.api.capabilities import Determinism as Promised
 from seatunnel_py.config.env import Retain
-from seatunnel_py.plan.flow_graph import SinkNode, SourceNode, SqlNode
+from seatunnel_py.plan.graph_nodes import SinkNode, SourceNode, SqlNode
 from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
-from seatunnel_py.plan.sql import Analysis
-from seatunnel_py.protocol.topology import Determinism, SinkKind, Spread
-from seatunnel_py.runtime.graph import graph_of
+from seatunnel_py.plan.sql.analysis import Analysis
+from seatunnel_py.protocol.model.topology import Determinism, SinkKind, Spread
+from seatunnel_py.runtime.values.topology_builder import graph_of
 
 X = TablePath.parse("x")
 

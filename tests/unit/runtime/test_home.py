@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_py.cli.jobs import listing
-from seatunnel_py.cli.known import KnownJob, Where
+from seatunnel_py.cli.jobs.job_list import listing
+from seatunnel_py.cli.jobs.job_lookup import KnownJob, Where
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.runtime.home import Home, JobIdError
-from seatunnel_py.runtime.job_log import JobLog
-from seatunnel_py.runtime.job_place import JobPlace, write_json
-from seatunnel_py.runtime.receipt import Receipt, Seconds
+from seatunnel_py.runtime.observe.job_log import JobLog
+from seatunnel_py.runtime.observe.receipt import Receipt, Seconds
+from seatunnel_py.runtime.storage.home import Home, JobIdError
+from seatunnel_py.runtime.storage.job_directory import JobPlace, write_json
 
 RECEIPT = Receipt("x", "job", (), Seconds())
 
@@ -82,7 +82,7 @@ def test_fresh_forgets_everything_of_the_id(tmp_path: Path) -> None:
 def test_nobody_takes_the_place_of_a_running_job(tmp_path: Path, fresh: bool) -> None:
     """Not even with --fresh, which would delete what it works on; once its process is gone it is nobody's."""
     home = Home(tmp_path)
-    program = "import sys, time; from pathlib import Path; from seatunnel_py.runtime.home import Home;"
+    program = "import sys, time; from pathlib import Path; from seatunnel_py.runtime.storage.home import Home;"
     program += "Home(Path(sys.argv[1])).claim('x', fresh=False, about={}); print('claimed', flush=True); time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE) as driver:
         assert driver.stdout is not None and driver.stdout.readline() == b"claimed\n"

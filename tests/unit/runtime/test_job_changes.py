@@ -8,11 +8,20 @@ from pathlib import Path
 import pytest
 
 from seatunnel_py.config.job_file import loads
-from seatunnel_py.plan import flows, pipelines
-from seatunnel_py.plan.installed import installed
+from seatunnel_py.plan import pipelines, table_graph
+from seatunnel_py.plan.plugins.installed import installed
 from seatunnel_py.plan.steps import understand
-from seatunnel_py.runtime.graph import keys
-from seatunnel_py.runtime.job_changes import Change, ChangesRefused, Described, Fate, Needs, changes, described, refuse
+from seatunnel_py.runtime.resume.job_diff import (
+    Change,
+    ChangesRefused,
+    Described,
+    Fate,
+    Needs,
+    changes,
+    described,
+    refuse,
+)
+from seatunnel_py.runtime.values.topology_builder import keys
 
 TABLE = '{{ schema {{ table = "shop.{}", fields {{ id = bigint, name = string }} }}, row.num = {} }}'
 
@@ -34,7 +43,7 @@ def job(
     sink {{ LocalFile {{ plugin_input = kept, path = "/tmp/{out}/${{table_name}}", file_format_type = csv{sink} }} }}
     """
     understood = understand(loads(text), installed())
-    return described(understood, keys(pipelines.divide(flows.build(understood, None))))
+    return described(understood, keys(pipelines.divide(table_graph.build(understood, None))))
 
 
 BEFORE = {"a": 5, "b": 5}
@@ -45,7 +54,7 @@ def with_sink(sink: str, source: str = f"FakeSource {TABLE.format('a', 5)}") -> 
     text = f"source {{ {source} }}\nsink {{ {sink} }}"
     understood = understand(loads(text), installed())
     plain: Described = json.loads(
-        json.dumps(described(understood, keys(pipelines.divide(flows.build(understood, None)))))
+        json.dumps(described(understood, keys(pipelines.divide(table_graph.build(understood, None)))))
     )
     return plain
 

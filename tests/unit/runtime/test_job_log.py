@@ -14,10 +14,10 @@ import pytest
 
 from seatunnel_py import app
 from seatunnel_py.config.job_file import loads
-from seatunnel_py.plan.installed import HookSpecs, installed
-from seatunnel_py.plan.registry import PROJECT
+from seatunnel_py.plan.plugins.installed import HookSpecs, installed
+from seatunnel_py.plan.plugins.registry import PROJECT
 from seatunnel_py.plan.steps import understand
-from seatunnel_py.runtime.events import (
+from seatunnel_py.runtime.observe.events import (
     JobEnded,
     JobEvent,
     JobStarted,
@@ -26,10 +26,10 @@ from seatunnel_py.runtime.events import (
     TableChanged,
     UnitRetried,
 )
-from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.job_log import JobLog
-from seatunnel_py.runtime.listeners import Listeners, hook_listeners
-from seatunnel_py.runtime.receipt import Receipt, Seconds, TableReceipt, TableState
+from seatunnel_py.runtime.observe.job_log import JobLog
+from seatunnel_py.runtime.observe.listeners import Listeners, hook_listeners
+from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState
+from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 CAUSE = UnitFailure(FailureKind.FATAL, "no", "do this", "sink", "ValueError", "Traceback …\nValueError: no\n")

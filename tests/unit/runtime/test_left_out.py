@@ -26,12 +26,12 @@ from seatunnel_py.api.capabilities import Determinism
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.errors import ExitCode, FatalError
 from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
-from seatunnel_py.protocol.backoff import Backoff
-from seatunnel_py.protocol.trigger import CheckpointSettings
-from seatunnel_py.runtime.attempts import RetryPolicy
-from seatunnel_py.runtime.events import JobEvent, RegionRestarted, SinkLeftOut
-from seatunnel_py.runtime.receipt import Receipt, Seconds, TableReceipt, TableState
-from seatunnel_py.runtime.settings import Settings
+from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
+from seatunnel_py.protocol.model.backoff import Backoff
+from seatunnel_py.runtime.driver.settings import Settings
+from seatunnel_py.runtime.observe.events import JobEvent, RegionRestarted, SinkLeftOut
+from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState
+from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
 from seatunnel_py.work.unit import Budget, FailureKind, Unit
 
 ROWS = 100

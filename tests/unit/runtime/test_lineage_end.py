@@ -10,9 +10,9 @@ import pytest
 from runtime_toys import Clock, ScriptedEngine, Target, ToySink, ToySource, driver_of, failed, straight
 
 from seatunnel_py.api import CommitContext, Committer, FatalError, Piece
-from seatunnel_py.protocol.backoff import Backoff
-from seatunnel_py.runtime.attempts import RetryPolicy
-from seatunnel_py.runtime.settings import Settings
+from seatunnel_py.protocol.model.backoff import Backoff
+from seatunnel_py.runtime.driver.settings import Settings
+from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
 from seatunnel_py.work.unit import Budget, Unit
 
 SETTINGS = replace(

@@ -11,12 +11,12 @@ from types import SimpleNamespace
 import pytest
 
 from seatunnel_py.errors import FatalError, RetriableError
-from seatunnel_py.runtime import patient_storage
-from seatunnel_py.runtime.checkpoint_store import CheckpointStore
-from seatunnel_py.runtime.events import JobEvent, StoreAway
-from seatunnel_py.runtime.local_storage import LocalStorage
-from seatunnel_py.runtime.patient_storage import AWAY_SECONDS_MAX, PatientStorage
-from seatunnel_py.runtime.sealed import sealed
+from seatunnel_py.runtime.observe.events import JobEvent, StoreAway
+from seatunnel_py.runtime.storage import retrying_storage
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
+from seatunnel_py.runtime.storage.checksum_seal import sealed
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
+from seatunnel_py.runtime.storage.retrying_storage import AWAY_SECONDS_MAX, PatientStorage
 
 
 class Away(LocalStorage):
@@ -46,7 +46,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     """Pauses take no time; here is how long each was. Threads of other tests go by the time that it is."""
     pauses: list[float] = []
     own = SimpleNamespace(sleep=pauses.append, monotonic=lambda: sum(pauses), time=time.time)
-    monkeypatch.setattr(patient_storage, "time", own)
+    monkeypatch.setattr(retrying_storage, "time", own)
     yield pauses
 
 

@@ -13,17 +13,17 @@ from test_enumerating import unbounded
 
 from seatunnel_py.config.env import Retain
 from seatunnel_py.plan.pipelines import Pipeline
-from seatunnel_py.protocol.backoff import Backoff
-from seatunnel_py.protocol.coordinator_events import SavepointRequested
-from seatunnel_py.protocol.trigger import CheckpointSettings
-from seatunnel_py.runtime import pausing
-from seatunnel_py.runtime.attempts import RetryPolicy
-from seatunnel_py.runtime.checkpoint_store import CheckpointStore
-from seatunnel_py.runtime.explaining import standing_of
-from seatunnel_py.runtime.local_storage import LocalStorage
-from seatunnel_py.runtime.pausing import Pause
-from seatunnel_py.runtime.receipt import TableState
-from seatunnel_py.runtime.settings import Settings
+from seatunnel_py.protocol.coordinator.events import SavepointRequested
+from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
+from seatunnel_py.protocol.model.backoff import Backoff
+from seatunnel_py.runtime.driver.settings import Settings
+from seatunnel_py.runtime.observe.diagnostics import standing_of
+from seatunnel_py.runtime.observe.receipt import TableState
+from seatunnel_py.runtime.pipeline import flow_control
+from seatunnel_py.runtime.pipeline.flow_control import Pause
+from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitId
 
 
@@ -73,7 +73,7 @@ class Job:
         """Every source waits because of commits, and has nothing under way."""
         sources = [run for run in self.life.subtasks.values() if run.vertex.source is not None]
         return bool(sources) and all(
-            run.held and run.unit is None and pausing.why(run) is Pause.COMMITS for run in sources
+            run.held and run.unit is None and flow_control.why(run) is Pause.COMMITS for run in sources
         )
 
     def wait_until_paused(self) -> None:

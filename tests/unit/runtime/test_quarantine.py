@@ -15,18 +15,18 @@ from seatunnel_py.config.env import EnvOptions
 from seatunnel_py.config.job_file import loads
 from seatunnel_py.errors import SeaTunnelError
 from seatunnel_py.local.engine import LocalEngine
-from seatunnel_py.plan import flows, pipelines
-from seatunnel_py.plan.installed import installed
+from seatunnel_py.plan import pipelines, table_graph
+from seatunnel_py.plan.plugins.installed import installed
 from seatunnel_py.plan.steps import understand
-from seatunnel_py.runtime import quarantine
-from seatunnel_py.runtime.attempts import RetryPolicy
-from seatunnel_py.runtime.chains import JobIdentity
-from seatunnel_py.runtime.ports import UnitLost
-from seatunnel_py.runtime.receipt import TableReceipt, TableState
-from seatunnel_py.runtime.settings import Settings
-from seatunnel_py.work import quarantine as files
+from seatunnel_py.runtime.driver.ports import UnitLost
+from seatunnel_py.runtime.driver.settings import Settings
+from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
+from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
+from seatunnel_py.runtime.storage import quarantine_store
+from seatunnel_py.runtime.values.chain_builder import JobIdentity
+from seatunnel_py.work.bad_rows import quarantine_file as files
+from seatunnel_py.work.bad_rows.limits import ErrorLimits
 from seatunnel_py.work.chain import Chain
-from seatunnel_py.work.limits import ErrorLimits
 from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.unit import QUARANTINE, Budget, SinkPiece, Unit
 
@@ -62,7 +62,7 @@ class Case:
         self, start: int, limits: ErrorLimits | None, more: str = "", rows: int = 100, engine: LocalEngine | None = None
     ) -> TableReceipt:
         text = f"source {{ Countdown {{ plugin_output = a, start = {start} }} }}\nsink {{\n{self.sink()}\n{more}\n}}"
-        lines = pipelines.divide(flows.build(understand(loads(text), installed()), None))
+        lines = pipelines.divide(table_graph.build(understand(loads(text), installed()), None))
         settings = Settings(RetryPolicy(1, 0.1), Budget(rows, 5.0), exchange=self.place.as_uri(), errors=limits)
         engine = engine or LocalEngine(2)
         try:
@@ -78,7 +78,7 @@ class Case:
     def aside(self) -> list[int]:
         return sorted(
             n
-            for one in quarantine.held(self.bad)
+            for one in quarantine_store.held(self.bad)
             for _, bad in files.read(str(one.path))
             for n in bad.batch.data.column("n").to_pylist()
         )
@@ -152,10 +152,10 @@ def test_a_commit_that_comes_again_has_the_effect_of_once(tmp_path: Path) -> Non
     pieces = [piece(tmp_path, "a.segment"), piece(tmp_path, "b.segment")]
 
     for incarnation in (1, 2, 2):
-        quarantine.commit(pieces, replace(JOB, incarnation=incarnation), 5)
-    quarantine.commit([piece(tmp_path, "c.segment"), piece(tmp_path, "a.segment")], JOB, 6)
+        quarantine_store.commit(pieces, replace(JOB, incarnation=incarnation), 5)
+    quarantine_store.commit([piece(tmp_path, "c.segment"), piece(tmp_path, "a.segment")], JOB, 6)
 
-    held = quarantine.held(tmp_path)
+    held = quarantine_store.held(tmp_path)
     assert [(one.path.name, one.checkpoint) for one in held] == [("a.segment", 5), ("b.segment", 5), ("c.segment", 6)]
 
 
@@ -164,43 +164,43 @@ def test_what_no_checkpoint_names_is_dropped_at_the_end(tmp_path: Path) -> None:
     (tmp_path / "staged").mkdir()
     for name in ("0123456789ab-1", "0123456789ab-2", "0123456789ab-spool-7", "fedcba987654-1"):
         (tmp_path / "staged" / f"{name}.segment").touch()
-    quarantine.commit([piece(tmp_path, "0123456789ab-1.segment")], JOB, 1)
+    quarantine_store.commit([piece(tmp_path, "0123456789ab-1.segment")], JOB, 1)
 
-    quarantine.sweep(tmp_path, JOB.lineage)
+    quarantine_store.sweep(tmp_path, JOB.lineage)
 
     assert sorted(path.stem for path in (tmp_path / "staged").iterdir()) == ["0123456789ab-1", "fedcba987654-1"]
 
 
 def test_files_are_claimed_by_one_replay(tmp_path: Path) -> None:
     """The next one takes what came since."""
-    quarantine.commit([piece(tmp_path, "a.segment")], JOB, 1)
-    first = quarantine.claim(tmp_path, "j", quarantine.held(tmp_path))
-    quarantine.commit([piece(tmp_path, "b.segment")], JOB, 2)
-    second = quarantine.claim(tmp_path, "j", [one for one in quarantine.held(tmp_path) if not one.replay])
+    quarantine_store.commit([piece(tmp_path, "a.segment")], JOB, 1)
+    first = quarantine_store.claim(tmp_path, "j", quarantine_store.held(tmp_path))
+    quarantine_store.commit([piece(tmp_path, "b.segment")], JOB, 2)
+    second = quarantine_store.claim(tmp_path, "j", [one for one in quarantine_store.held(tmp_path) if not one.replay])
 
     assert (first, second) == ("j.replay1", "j.replay2")
-    assert [one.replay for one in quarantine.held(tmp_path)] == [first, second]
+    assert [one.replay for one in quarantine_store.held(tmp_path)] == [first, second]
 
 
 def test_places(tmp_path: Path) -> None:
     """Without error.location in the job's own directory, else below that; a replay keeps its rows with the job that they
     are of. Nothing is made where no row may be bad."""
     env = EnvOptions.model_validate
-    assert quarantine.limits_of(env({}), tmp_path, "j") is None
+    assert quarantine_store.limits_of(env({}), tmp_path, "j") is None
     assert not (tmp_path / "j").exists()
 
-    own = quarantine.limits_of(env({"error.max-rows": 5}), tmp_path, "j")
+    own = quarantine_store.limits_of(env({"error.max-rows": 5}), tmp_path, "j")
     place = tmp_path / "j" / "quarantine"
     assert own == ErrorLimits(str(place), 5)
     assert {path.stat().st_mode & 0o777 for path in (place, *place.iterdir())} == {0o700}
-    assert quarantine.limits_of(env({"error.max-rows": 5}), tmp_path, "j.replay12") == own
+    assert quarantine_store.limits_of(env({"error.max-rows": 5}), tmp_path, "j.replay12") == own
 
     given = (tmp_path / "shared").as_uri()
-    shared = quarantine.limits_of(env({"error.max-ratio": 0.5, "error.location": given}), tmp_path, "j")
+    shared = quarantine_store.limits_of(env({"error.max-ratio": 0.5, "error.location": given}), tmp_path, "j")
     assert shared == ErrorLimits(str(tmp_path / "shared" / "j"), 0, 0.5)
 
     with pytest.raises(SeaTunnelError, match="is no directory"):
-        quarantine.location_of("s3://bucket/bad", tmp_path, "j")
+        quarantine_store.location_of("s3://bucket/bad", tmp_path, "j")
 
 
 def test_a_damaged_manifest_is_said(tmp_path: Path) -> None:
@@ -209,4 +209,4 @@ def test_a_damaged_manifest_is_said(tmp_path: Path) -> None:
     (tmp_path / "committed" / "j-1.json").write_text(json.dumps({"files": []})[:-1])
 
     with pytest.raises(SeaTunnelError, match="is damaged"):
-        quarantine.held(tmp_path)
+        quarantine_store.held(tmp_path)

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatunnel_py.runtime import explaining
-from seatunnel_py.runtime.read_limit import PROBE_ROWS, ReadLimit
+from seatunnel_py.runtime.observe import diagnostics
+from seatunnel_py.runtime.values.rate_limit import PROBE_ROWS, ReadLimit
 
 
 @dataclass
@@ -142,5 +142,5 @@ def test_a_source_that_the_limit_holds_does_not_look_as_if_it_had_nothing_to_rea
     """P2, smaller: `jobs show` said "its sources have had nothing to read for 0 s"."""
     free, held = SimpleNamespace(limited=False), SimpleNamespace(limited=True)
 
-    assert "nothing to read for 4 s" in explaining._idle(None, [free], 5.0, 1.0)  # type: ignore[arg-type,list-item]
-    assert "as much as read_limit allows" in explaining._idle(None, [free, held], 5.0, 1.0)  # type: ignore[arg-type,list-item]
+    assert "nothing to read for 4 s" in diagnostics._idle(None, [free], 5.0, 1.0)  # type: ignore[arg-type,list-item]
+    assert "as much as read_limit allows" in diagnostics._idle(None, [free, held], 5.0, 1.0)  # type: ignore[arg-type,list-item]

@@ -14,8 +14,8 @@ from test_driver_late import SECONDS_MAX, wait_until
 from test_enumerating import Growing, GrowingEnumerator, Job, Outside, X, found_is_kept_slowly
 
 from seatunnel_py.api import Enumerator, FatalError, Plain, RetriableError, SourceTable, Split
-from seatunnel_py.runtime.events import UnitRetried
-from seatunnel_py.runtime.receipt import TableState
+from seatunnel_py.runtime.observe.events import UnitRetried
+from seatunnel_py.runtime.observe.receipt import TableState
 from seatunnel_py.work.unit import Unit, UnitResult
 
 EVENT: Plain = {"divide at": 10}

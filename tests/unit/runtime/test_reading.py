@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatunnel_py.api import Position, Split, TablePath
-from seatunnel_py.runtime.reading import (
+from seatunnel_py.runtime.values.split_progress import (
     Reading,
     Round,
     Took,

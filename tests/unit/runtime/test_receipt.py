@@ -9,15 +9,15 @@ import pytest
 from runtime_toys import ToySink, ToySource, failed, filter_node, forked, sink_node, source_node, worked
 
 from seatunnel_py.api import Cardinality, Piece, TablePath
-from seatunnel_py.cli.receipt_view import receipt_text
+from seatunnel_py.cli.view.receipt_view import receipt_text
 from seatunnel_py.errors import ExitCode
-from seatunnel_py.plan.flow_graph import SqlNode
+from seatunnel_py.plan.graph_nodes import SqlNode
 from seatunnel_py.plan.pipelines import Channel, Pipeline, Vertex
-from seatunnel_py.plan.sql import Analysis, Determinism
-from seatunnel_py.runtime.counts import Counts
-from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import Receipt, Seconds, TableReceipt, TableState, TargetReceipt
-from seatunnel_py.runtime.tallies import Counting, Tally
+from seatunnel_py.plan.sql.analysis import Analysis, Determinism
+from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState, TargetReceipt
+from seatunnel_py.runtime.storage.home import Home
+from seatunnel_py.runtime.values.row_tallies import Counting, Tally
+from seatunnel_py.runtime.values.table_counts import Counts
 from seatunnel_py.work.unit import Budget, SinkPiece, Slice, StepCount, Unit, UnitId, UnitResult
 
 DONE, FAILED, STOPPED, ISOLATED = TableState.DONE, TableState.FAILED, TableState.STOPPED, TableState.ISOLATED

@@ -27,19 +27,19 @@ from seatunnel_py.api import (
 )
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.errors import ExitCode
-from seatunnel_py.protocol.backoff import Backoff
-from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.trigger import CheckpointSettings
-from seatunnel_py.runtime import control_desk
-from seatunnel_py.runtime.attempts import RetryPolicy
-from seatunnel_py.runtime.control import Control, Request, Wish
-from seatunnel_py.runtime.control_desk import Desk
-from seatunnel_py.runtime.events import ANEW, JobEvent, UnitRetried
-from seatunnel_py.runtime.local_storage import LocalStorage
-from seatunnel_py.runtime.pipeline_life import PipelineLife
-from seatunnel_py.runtime.receipt import TableReceipt, TableState
-from seatunnel_py.runtime.savepoint import Kept
-from seatunnel_py.runtime.settings import Settings
+from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
+from seatunnel_py.protocol.model.backoff import Backoff
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.runtime.control import request_handler
+from seatunnel_py.runtime.control.request_handler import Desk
+from seatunnel_py.runtime.control.requests import Control, Request, Wish
+from seatunnel_py.runtime.driver.settings import Settings
+from seatunnel_py.runtime.observe.events import ANEW, JobEvent, UnitRetried
+from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
+from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
+from seatunnel_py.runtime.pipeline.runner import PipelineLife
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
+from seatunnel_py.runtime.storage.savepoint_store import Kept
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitFailure, UnitResult
 
 RETRIES, ROWS = 2, 50
@@ -312,7 +312,7 @@ def test_a_savepoint_that_is_asked_of_a_life_that_ends_is_asked_of_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """B12 of the machine's study: an ended coordinator says nothing, and the request was never answered."""
-    monkeypatch.setattr(control_desk, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(request_handler, "POLL_SECONDS", 0.01)
     job = Run(tmp_path, Shadow("out"), ["g1"], rows=20_000)
     control, kept = Control(LocalStorage(tmp_path / "control")), Keeping()
     desk = Desk(control, "this run", kept)

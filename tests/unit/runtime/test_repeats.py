@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_py.cli import receipt_view
-from seatunnel_py.cli.receipt_view import receipt_text
-from seatunnel_py.runtime.events import JobEvent, RegionRestarted, UnitRetried
-from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import Receipt, Repeated, Seconds, TableReceipt, TableState
-from seatunnel_py.runtime.repeats import Repeats
+from seatunnel_py.cli.view import receipt_view
+from seatunnel_py.cli.view.receipt_view import receipt_text
+from seatunnel_py.runtime.observe.events import JobEvent, RegionRestarted, UnitRetried
+from seatunnel_py.runtime.observe.receipt import Receipt, Repeated, Seconds, TableReceipt, TableState
+from seatunnel_py.runtime.observe.repeated_attempts import Repeats
+from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.work.unit import FailureKind, UnitFailure
 
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from seatunnel_py import app, replay
-from seatunnel_py.cli import quarantine as command
-from seatunnel_py.cli.receipt_view import receipt_text
+from seatunnel_py import app, quarantine_replay
+from seatunnel_py.cli.jobs import quarantine as command
+from seatunnel_py.cli.view.receipt_view import receipt_text
 from seatunnel_py.errors import ExitCode, SeaTunnelError
-from seatunnel_py.runtime import quarantine
-from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import Receipt
+from seatunnel_py.runtime.observe.receipt import Receipt
+from seatunnel_py.runtime.storage import quarantine_store
+from seatunnel_py.runtime.storage.home import Home
 
 SEVENS = [n for n in range(1, 51) if n % 10 == 7]
 
@@ -58,8 +58,8 @@ class Case:
         return app.run(self.job, options, self.home, lambda _: None, lambda _: None)
 
     def replay(self, **options: Any) -> Receipt:
-        asked = replay.ReplayOptions({}, local=True, **options)
-        return replay.replay("j", asked, self.home, lambda _: None, lambda _: None)
+        asked = quarantine_replay.ReplayOptions({}, local=True, **options)
+        return quarantine_replay.replay("j", asked, self.home, lambda _: None, lambda _: None)
 
     def arrived(self) -> list[int]:
         with sqlite3.connect(self.database) as connection:
@@ -69,7 +69,7 @@ class Case:
         return sorted(int(n) for path in (self.place / "lines").glob("*.txt") for n in path.read_text().split())
 
     def waiting(self) -> int:
-        return sum(one.waiting for one in replay.held(self.home, "j"))
+        return sum(one.waiting for one in quarantine_replay.held(self.home, "j"))
 
 
 @pytest.fixture
@@ -111,8 +111,8 @@ def test_what_fails_again_stays(case: Case) -> None:
 
 def test_a_replay_that_was_cut_short_is_gone_on_with(case: Case) -> None:
     """Its files are claimed: the next call delivers these, under its name."""
-    place = replay.location(case.home, "j")
-    claimed = quarantine.claim(place, "j", quarantine.held(place))
+    place = quarantine_replay.location(case.home, "j")
+    claimed = quarantine_store.claim(place, "j", quarantine_store.held(place))
     case.table("")
 
     receipt = case.replay()
@@ -142,7 +142,7 @@ def test_a_table_that_has_no_bad_rows_is_named(case: Case) -> None:
     with pytest.raises(app.NothingToDo, match="of nobody"):
         case.replay(table="nobody")
     with pytest.raises(SeaTunnelError, match="has no rows of nobody"):
-        replay.check_table(replay.held(case.home, "j"), "nobody")
+        quarantine_replay.check_table(quarantine_replay.held(case.home, "j"), "nobody")
 
 
 @pytest.fixture
@@ -207,7 +207,9 @@ def test_rows_that_no_reader_could_decode_stay_where_they_are(mixed: Case, capsy
 
 def test_rows_wait_until_their_replay_has_ended(case: Case) -> None:
     """A replay that was only claimed, or has failed, has delivered nothing that is said to be delivered."""
-    quarantine.claim(replay.location(case.home, "j"), "j", replay.held(case.home, "j"))
+    quarantine_store.claim(quarantine_replay.location(case.home, "j"), "j", quarantine_replay.held(case.home, "j"))
 
     assert case.waiting() == 5
-    assert [one.delivered for one in replay.held(case.home, "j")] == [False] * len(replay.held(case.home, "j"))
+    assert [one.delivered for one in quarantine_replay.held(case.home, "j")] == [False] * len(
+        quarantine_replay.held(case.home, "j")
+    )

@@ -18,19 +18,19 @@ from test_driver_late import wait_until
 
 from seatunnel_py.api import Position, Split, TablePath
 from seatunnel_py.plan.pipelines import Pipeline
-from seatunnel_py.protocol.claims import RestoreRefused
-from seatunnel_py.protocol.items import SubtaskSnapshot
-from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.topology import Edge, Spread, Topology, Vertex
-from seatunnel_py.protocol.trigger import CheckpointSettings
-from seatunnel_py.runtime.attempts import RetryPolicy
-from seatunnel_py.runtime.events import JobEvent
-from seatunnel_py.runtime.reading import Reading, Round, deal, reading_of
-from seatunnel_py.runtime.receipt import TableReceipt, TableState
-from seatunnel_py.runtime.rescaling import rescaled
-from seatunnel_py.runtime.settings import Settings
-from seatunnel_py.runtime.subtask_state import State, state_of
-from seatunnel_py.runtime.tallies import Tally, tally_of
+from seatunnel_py.protocol.commit.claims import RestoreRefused
+from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Edge, Spread, Topology, Vertex
+from seatunnel_py.runtime.driver.settings import Settings
+from seatunnel_py.runtime.observe.events import JobEvent
+from seatunnel_py.runtime.observe.receipt import TableReceipt, TableState
+from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
+from seatunnel_py.runtime.resume.rescaling import rescaled
+from seatunnel_py.runtime.values.row_tallies import Tally, tally_of
+from seatunnel_py.runtime.values.split_progress import Reading, Round, deal, reading_of
+from seatunnel_py.runtime.values.subtask_state import State, state_of
 from seatunnel_py.work.unit import Budget, Unit, UnitResult
 
 X = TablePath.parse("x")

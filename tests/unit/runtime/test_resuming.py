@@ -26,16 +26,16 @@ from seatunnel_py.api import (
 )
 from seatunnel_py.api.sink import Visible
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
-from seatunnel_py.protocol.failover import distrust
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import SubtaskSnapshot
-from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.topology import Topology
-from seatunnel_py.protocol.topology import Vertex as ProtocolVertex
-from seatunnel_py.runtime.chains import JobIdentity
-from seatunnel_py.runtime.effects import prepare, prepared_of
-from seatunnel_py.runtime.graph import graph_of
-from seatunnel_py.runtime.resuming import Past, Start, start
+from seatunnel_py.protocol.failover.decisions import distrust
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Topology
+from seatunnel_py.protocol.model.topology import Vertex as ProtocolVertex
+from seatunnel_py.runtime.resume.pipeline_start import Past, Start, start
+from seatunnel_py.runtime.targets.sink_operations import prepare, prepared_of
+from seatunnel_py.runtime.values.chain_builder import JobIdentity
+from seatunnel_py.runtime.values.topology_builder import graph_of
 
 JOB = JobIdentity("j", "lineage", 2)
 X = TablePath.parse("x")

@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from seatunnel_plugins.transforms.batches import kept
-from seatunnel_plugins.transforms.data_validator import DataValidator
-from seatunnel_py import app, replay
+from seatunnel_plugins.transforms.rows.data_validator import DataValidator
+from seatunnel_plugins.transforms.shared.batches import kept
+from seatunnel_py import app, quarantine_replay
 from seatunnel_py.api import Batch, Rejected, RetriableError
 from seatunnel_py.errors import ExitCode
-from seatunnel_py.runtime.events import JobEvent, RegionRestarted
-from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.receipt import Receipt
+from seatunnel_py.runtime.observe.events import JobEvent, RegionRestarted
+from seatunnel_py.runtime.observe.receipt import Receipt
+from seatunnel_py.runtime.storage.home import Home
 
 ROWS = 60
 
@@ -57,7 +57,7 @@ class Case:
         return sorted((int(n), int(attempt)) for n, attempt in lines)
 
     def waiting(self) -> int:
-        return sum(one.waiting for one in replay.held(self.home, "j"))
+        return sum(one.waiting for one in quarantine_replay.held(self.home, "j"))
 
 
 @pytest.mark.parametrize("parallelism", [1, 2])
@@ -73,7 +73,9 @@ def test_what_is_given_up_is_set_aside_and_delivered_after_a_fix(tmp_path: Path,
     assert case.waiting() == 10
 
     case.write(first=5)
-    again = replay.replay("j", replay.ReplayOptions({}, local=True), case.home, lambda _: None, lambda _: None)
+    again = quarantine_replay.replay(
+        "j", quarantine_replay.ReplayOptions({}, local=True), case.home, lambda _: None, lambda _: None
+    )
 
     assert (again.state, again.failed_again) == ("ROWS_FAILED_AGAIN", 4), again
     assert [again.total(f"rows_{what}") for what in ("read", "written", "rejected")] == [10, 6, 4]

@@ -14,12 +14,12 @@ from test_rescaling import Run, rows_of
 from typer.testing import CliRunner
 
 from seatunnel_py.cli.main import app
-from seatunnel_py.protocol.claims import on_chain
-from seatunnel_py.protocol.records import CheckpointRecord
-from seatunnel_py.runtime.checkpoint_store import CheckpointStore, Contents
-from seatunnel_py.runtime.local_storage import LocalStorage
-from seatunnel_py.runtime.rewinding import foreseen, rewind
-from seatunnel_py.runtime.states import chosen, difference
+from seatunnel_py.protocol.commit.claims import on_chain
+from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.runtime.observe.checkpoint_view import chosen, difference
+from seatunnel_py.runtime.resume.rollback import foreseen, rewind
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, Contents
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
 
 
 class Stopped:

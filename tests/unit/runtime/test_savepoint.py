@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from test_shared_job import location_of
 
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import Batch, StagedPiece, SubtaskSnapshot
-from seatunnel_py.protocol.records import CheckpointRecord, Commit, RecordKind
-from seatunnel_py.protocol.topology import Edge, Spread, Topology, Vertex
-from seatunnel_py.runtime.checkpoint_store import CheckpointStore
-from seatunnel_py.runtime.local_storage import LocalStorage
-from seatunnel_py.runtime.savepoint import Kept, Savepoint, SavepointError, Shelf, settled
-from seatunnel_py.runtime.savepoint_places import SavepointPlaces
-from seatunnel_py.runtime.storages import connect, job_ids
-from seatunnel_py.runtime.takeover import take_over
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
+from seatunnel_py.protocol.model.stream_elements import Batch, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Edge, Spread, Topology, Vertex
+from seatunnel_py.runtime.resume.job_claim import take_over
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
+from seatunnel_py.runtime.storage.open_storage import connect, job_ids
+from seatunnel_py.runtime.storage.savepoint_locations import SavepointPlaces
+from seatunnel_py.runtime.storage.savepoint_store import Kept, Savepoint, SavepointError, Shelf, settled
 
 A, B = Subtask("a"), Subtask("b")
 CHANNEL = Channel(0, A, B)

@@ -12,19 +12,19 @@ import pytest
 
 from seatunnel_py.api.storage import Storage
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.protocol.claims import Claim
-from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.topology import Topology, Vertex
-from seatunnel_py.runtime.checkpoint_store import CheckpointStore, StoreError
-from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.job_place import _OLD_KEYS, JobPlace
-from seatunnel_py.runtime.local_storage import LocalStorage
-from seatunnel_py.runtime.receipt import Receipt, Seconds
-from seatunnel_py.runtime.sealed import Damaged, sealed, sealed_json, unsealed, unsealed_json
-from seatunnel_py.runtime.shared_job import JOB, SharedJob
-from seatunnel_py.runtime.storages import connect
-from seatunnel_py.runtime.takeover import NotRestored, take_over
-from seatunnel_py.runtime.unit_journal import JournalFile, newest
+from seatunnel_py.protocol.commit.claims import Claim
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.model.topology import Topology, Vertex
+from seatunnel_py.runtime.observe.receipt import Receipt, Seconds
+from seatunnel_py.runtime.resume.job_claim import NotRestored, take_over
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, StoreError
+from seatunnel_py.runtime.storage.checksum_seal import Damaged, sealed, sealed_json, unsealed, unsealed_json
+from seatunnel_py.runtime.storage.home import Home
+from seatunnel_py.runtime.storage.job_directory import _OLD_KEYS, JobPlace
+from seatunnel_py.runtime.storage.journal import JournalFile, newest
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
+from seatunnel_py.runtime.storage.open_storage import connect
+from seatunnel_py.runtime.storage.shared_job_files import JOB, SharedJob
 
 LINEAGE = "0123456789abcdef" * 2
 

@@ -16,16 +16,16 @@ from test_savepoint import record
 
 from seatunnel_py.config.env import Retain
 from seatunnel_py.plan.pipelines import Pipeline
-from seatunnel_py.protocol.backoff import Backoff
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.trigger import CheckpointSettings
-from seatunnel_py.runtime.attempts import RetryPolicy
-from seatunnel_py.runtime.checkpoint_store import CheckpointStore
-from seatunnel_py.runtime.events import JobEvent, TableChanged
-from seatunnel_py.runtime.local_storage import LocalStorage
-from seatunnel_py.runtime.segment_retention import sweep
-from seatunnel_py.runtime.settings import Settings
-from seatunnel_py.runtime.unit_journal import Journal, Taken, taken_line
+from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
+from seatunnel_py.protocol.model.backoff import Backoff
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.runtime.driver.settings import Settings
+from seatunnel_py.runtime.observe.events import JobEvent, TableChanged
+from seatunnel_py.runtime.pipeline.retry_policy import RetryPolicy
+from seatunnel_py.runtime.pipeline.segment_retention import sweep
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
+from seatunnel_py.runtime.storage.journal import Journal, Taken, taken_line
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
 from seatunnel_py.work.unit import Budget, FailureKind, Unit, UnitResult
 
 SEGMENT_BYTES = 1_000

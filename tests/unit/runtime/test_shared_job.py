@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.runtime.control import Answer, Control, Request, Wish
-from seatunnel_py.runtime.local_storage import LocalStorage
-from seatunnel_py.runtime.shared_job import JOB, RECEIPT, SharedJob
-from seatunnel_py.runtime.storages import connect, job_ids, require_place
+from seatunnel_py.runtime.control.requests import Answer, Control, Request, Wish
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
+from seatunnel_py.runtime.storage.open_storage import connect, job_ids, require_place
+from seatunnel_py.runtime.storage.shared_job_files import JOB, RECEIPT, SharedJob
 
 
 def test_the_newest_driver_is_believed(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ import pytest
 
 from seatunnel_py import app
 from seatunnel_py.local import engine as local
-from seatunnel_py.runtime import stalls
-from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.stalls import Suspect, verdict
+from seatunnel_py.runtime.observe import lost_units
+from seatunnel_py.runtime.observe.lost_units import Suspect, verdict
+from seatunnel_py.runtime.storage.home import Home
 from seatunnel_py.work.unit import UnitId
 
 
@@ -58,7 +58,7 @@ def test_a_unit_is_given_up_where_no_server_works_for_it(
     given_up: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(stalls, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(lost_units, "LOOK_SECONDS", 0.0)
     why = verdict(suspect(*found, overdue=overdue))
 
     assert bool(why) is given_up

@@ -10,9 +10,9 @@ from test_rescaling import Run
 from typer.testing import CliRunner
 
 from seatunnel_py.cli.main import app
-from seatunnel_py.runtime.checkpoint_store import CheckpointStore
-from seatunnel_py.runtime.local_storage import LocalStorage
-from seatunnel_py.runtime.states import described
+from seatunnel_py.runtime.observe.checkpoint_view import described
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
 
 
 def test_records_say_where_each_split_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,15 +23,15 @@ from seatunnel_plugins.storages import object_store
 from seatunnel_plugins.storages.object_store import ObjectStorage
 from seatunnel_py.api import RetriableError, Storage
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.protocol.claims import Claim
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import SubtaskSnapshot, Taken
-from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.topology import Topology, Vertex
-from seatunnel_py.runtime.checkpoint_store import CheckpointStore, FencedOff
-from seatunnel_py.runtime.storages import open_storage
-from seatunnel_py.runtime.takeover import take_over
-from seatunnel_py.runtime.unit_journal import JournalFile, taken_line
+from seatunnel_py.protocol.commit.claims import Claim
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot, Taken
+from seatunnel_py.protocol.model.topology import Topology, Vertex
+from seatunnel_py.runtime.resume.job_claim import take_over
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOff
+from seatunnel_py.runtime.storage.journal import JournalFile, taken_line
+from seatunnel_py.runtime.storage.open_storage import open_storage
 from tests.servers.mariadb import MariadbServer
 from tests.servers.postgres import PostgresServer
 
@@ -39,7 +39,7 @@ _numbers = count(1)
 OPEN = """
 import sys
 from pathlib import Path
-from seatunnel_py.runtime.storages import open_storage
+from seatunnel_py.runtime.storage.open_storage import open_storage
 def open_it(location):
     if location.startswith("objects:"):
         from fsspec.implementations.local import LocalFileSystem
@@ -225,7 +225,7 @@ def test_an_overtaken_driver_cannot_write(place: Place) -> None:
 
 
 _TAKER = """
-from seatunnel_py.runtime.checkpoint_store import CheckpointStore
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 store = CheckpointStore(storage)
 print("ready", flush=True)
 sys.stdin.readline()

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 from seatunnel_py import app
-from seatunnel_py.protocol.claims import Claim
-from seatunnel_py.protocol.ids import Subtask
-from seatunnel_py.protocol.items import SubtaskSnapshot
-from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.topology import Topology, Vertex
-from seatunnel_py.runtime.checkpoint_store import CheckpointStore, Contents, FencedOff
-from seatunnel_py.runtime.events import JobEvent, TableChanged
-from seatunnel_py.runtime.home import Home
-from seatunnel_py.runtime.local_storage import LocalStorage
-from seatunnel_py.runtime.receipt import TableState
-from seatunnel_py.runtime.takeover import SEEN, TRIES_MAX, Authority, NotRestored, Seen, take_over
-from seatunnel_py.runtime.unit_journal import JournalFile
+from seatunnel_py.protocol.commit.claims import Claim
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Topology, Vertex
+from seatunnel_py.runtime.observe.events import JobEvent, TableChanged
+from seatunnel_py.runtime.observe.receipt import TableState
+from seatunnel_py.runtime.resume.job_claim import SEEN, TRIES_MAX, Authority, NotRestored, Seen, take_over
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, Contents, FencedOff
+from seatunnel_py.runtime.storage.home import Home
+from seatunnel_py.runtime.storage.journal import JournalFile
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
 
 
 def record(checkpoint: int, incarnation: int) -> CheckpointRecord:

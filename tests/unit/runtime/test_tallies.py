@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from runtime_toys import ToySource, filter_node, sink_node, source_node, worked
 
 from seatunnel_py.api import Piece, TablePath
-from seatunnel_py.plan.flow_graph import SqlNode
+from seatunnel_py.plan.graph_nodes import SqlNode
 from seatunnel_py.plan.pipelines import Channel, Vertex
-from seatunnel_py.plan.sql import Analysis, Determinism
-from seatunnel_py.runtime.tallies import Counting, Tally, tally_of
+from seatunnel_py.plan.sql.analysis import Analysis, Determinism
+from seatunnel_py.runtime.values.row_tallies import Counting, Tally, tally_of
 from seatunnel_py.work.unit import Budget, SinkPiece, Slice, StepCount, Unit, UnitId, UnitResult
 
 X = TablePath.parse("x")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from seatunnel_py.api import FatalError, RetriableError
-from seatunnel_py.runtime.effects import as_failure
-from seatunnel_py.runtime.target_work import TargetWork
+from seatunnel_py.runtime.targets.sink_operations import as_failure
+from seatunnel_py.runtime.targets.target_batcher import TargetWork
 
 Call = Callable[[], None]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from seatunnel_py.cli.timeline_view import timeline_plain, timeline_text
-from seatunnel_py.runtime.timeline import Timeline, read
+from seatunnel_py.cli.jobs.failure_view import timeline_plain, timeline_text
+from seatunnel_py.runtime.observe.failure_timeline import Timeline, read
 
 NOW = "2026-01-31T12:00:00.000+00:00"
 WHERE = {"pipeline": "p", "table": "shop.orders", "vertex": "orders", "epoch": 1, "split": "s3", "checkpoint": 7}

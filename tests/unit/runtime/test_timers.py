@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.runtime.timers import _ON_IT, Timers, on_beat
+from seatunnel_py.runtime.driver.timers import _ON_IT, Timers, on_beat
 
 
 class Told(Timers):

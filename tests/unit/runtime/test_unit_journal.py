@@ -16,16 +16,14 @@ from hypothesis import strategies as st
 
 from seatunnel_py.api import Split, TablePath
 from seatunnel_py.errors import FatalError
-from seatunnel_py.protocol.ids import Channel, Subtask
-from seatunnel_py.protocol.items import SubtaskSnapshot, Taken
-from seatunnel_py.protocol.records import CheckpointRecord, RecordKind
-from seatunnel_py.protocol.topology import Topology, Vertex
-from seatunnel_py.runtime import unit_journal
-from seatunnel_py.runtime.checkpoint_store import StoreError
-from seatunnel_py.runtime.local_storage import LocalStorage
-from seatunnel_py.runtime.reading import Round
-from seatunnel_py.runtime.sealed import sealed
-from seatunnel_py.runtime.unit_journal import (
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot, Taken
+from seatunnel_py.protocol.model.topology import Topology, Vertex
+from seatunnel_py.runtime.storage import journal
+from seatunnel_py.runtime.storage.checkpoint_store import StoreError
+from seatunnel_py.runtime.storage.checksum_seal import sealed
+from seatunnel_py.runtime.storage.journal import (
     Journal,
     JournalFile,
     done_line,
@@ -35,6 +33,8 @@ from seatunnel_py.runtime.unit_journal import (
     kept_line,
     taken_line,
 )
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
+from seatunnel_py.runtime.values.split_progress import Round
 
 A, B = Subtask("a"), Subtask("b", 1)
 WAY = Channel(2, A, B)
@@ -169,7 +169,7 @@ def test_a_damaged_journal_is_refused_or_reads_the_same(
     file.write_bytes(data.draw(st.sampled_from(kinds)))
 
     try:
-        found = unit_journal.newest(LocalStorage(directory), 2)
+        found = journal.newest(LocalStorage(directory), 2)
     except StoreError as refused:
         assert str(file) in refused.message
     else:
@@ -208,7 +208,7 @@ def test_p4_f1_the_journal_says_which_records_were_durable(tmp_path: Path) -> No
     file.close()
     begun(tmp_path, 2)
 
-    assert unit_journal.newest(LocalStorage(tmp_path), 3)[1].marks == {"x": 2, "y": 4}
+    assert journal.newest(LocalStorage(tmp_path), 3)[1].marks == {"x": 2, "y": 4}
 
 
 def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,9 +240,7 @@ def test_the_half_begun_file_of_a_dead_driver_is_ignored(tmp_path: Path, monkeyp
         place(tmp_path, 1).write_bytes(whole)
         place(tmp_path, 2).write_bytes(half[:size])
 
-        assert unit_journal.newest(LocalStorage(tmp_path), 3)[1].taken == {
-            ("x", A): {1: Taken(1), 2: Taken(2), 3: Taken(3)}
-        }
+        assert journal.newest(LocalStorage(tmp_path), 3)[1].taken == {("x", A): {1: Taken(1), 2: Taken(2), 3: Taken(3)}}
 
 
 def test_a_driver_that_dies_while_it_takes_over_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -353,7 +351,7 @@ def test_what_a_record_holds_is_forgotten(tmp_path: Path) -> None:
 
 def test_the_journal_of_a_stream_stays_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However long it runs; and at every moment the next driver reads what counts."""
-    monkeypatch.setattr(unit_journal, "ROTATE_BYTES", 5_000)
+    monkeypatch.setattr(journal, "ROTATE_BYTES", 5_000)
     file = JournalFile(LocalStorage(tmp_path), 1)
     longest = 0
     for number in range(1, 2_001):
@@ -366,7 +364,7 @@ def test_the_journal_of_a_stream_stays_short(tmp_path: Path, monkeypatch: pytest
             file.journal.forget("x", record_of(number - 10))
         longest = max(longest, sum(each.stat().st_size for each in (tmp_path / "journal").iterdir()))
         if number % 333 == 0:
-            found = unit_journal.newest(LocalStorage(tmp_path), 2)[1]
+            found = journal.newest(LocalStorage(tmp_path), 2)[1]
             found.forget("x", record_of(number // 50 * 50 - 10))
             assert meaning(found) == meaning(file.journal)
     file.close()
@@ -389,11 +387,11 @@ def test_a_driver_that_dies_while_it_begins_anew_loses_nothing(tmp_path: Path) -
     for size in range(len(whole) + 1):
         place(tmp_path, 1).write_bytes(before)
         second.write_bytes(whole[:size])
-        assert meaning(unit_journal.newest(LocalStorage(tmp_path), 2)[1]) == meaning(file.journal)
+        assert meaning(journal.newest(LocalStorage(tmp_path), 2)[1]) == meaning(file.journal)
 
 
 def test_what_arrived_although_nobody_heard_so_says_the_same_twice(tmp_path: Path) -> None:
-    """A storage that is away is waited for (``patient_storage.py``): the same lines may be written again."""
+    """A storage that is away is waited for (``retrying_storage.py``): the same lines may be written again."""
     storage = LocalStorage(tmp_path)
     file = JournalFile(storage, 1)
     lines = [

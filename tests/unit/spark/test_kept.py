@@ -8,12 +8,12 @@ import sys
 import time
 from pathlib import Path
 
-from seatunnel_py.spark.kept import UNUSED_SECONDS, drop_unused, held
+from seatunnel_py.spark.app.artifact_cache import UNUSED_SECONDS, drop_unused, held
 
 _HOLDER = """
 import sys
 from pathlib import Path
-from seatunnel_py.spark.kept import held
+from seatunnel_py.spark.app.artifact_cache import held
 assert held(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()

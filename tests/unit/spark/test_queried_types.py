@@ -10,8 +10,8 @@ import pytest
 
 from seatunnel_py.api import Column, TablePath, TableSchema, parse_type
 from seatunnel_py.errors import BadRows
-from seatunnel_py.plan.sql import queried, query_conversions
-from seatunnel_py.spark.arrow_wire import from_wire, to_wire
+from seatunnel_py.plan.sql.analysis import queried, query_conversions
+from seatunnel_py.spark.plugins.arrow_wire import from_wire, to_wire
 
 
 def table(**types: str) -> TableSchema:

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_py.spark.ship import OURS, _distributions, shipment
+from seatunnel_py.spark.app.bundle import OURS, _distributions, shipment
 
 
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """The names at the top of both files, of a job that reads Kafka and writes to PostgreSQL."""
-    modules = ("seatunnel_connectors.kafka.reader", "confluent_kafka")
+    modules = ("seatunnel_connectors.kafka.source.reader", "confluent_kafka")
     settings = shipment(
         modules, ("seatunnel-py[kafka]", "seatunnel-py[postgres]"), tmp_path_factory.mktemp("cache"), catalyst=False
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from seatunnel_py.api import Column, TablePath, TableSchema, parse_type
-from seatunnel_py.spark.sql_dialect import translate
-from seatunnel_py.spark.sql_errors import first_sentence
-from seatunnel_py.spark.sql_rows import with_row
-from seatunnel_py.spark.sql_types import column_type, spark_type
+from seatunnel_py.spark.dialect.translate import translate
+from seatunnel_py.spark.query.errors import first_sentence
+from seatunnel_py.spark.query.row_origin import with_row
+from seatunnel_py.spark.query.types import column_type, spark_type
 
 TABLE = TableSchema(TablePath("", "", "t"), (Column("a", parse_type("int")), Column("name", parse_type("string"))))
 

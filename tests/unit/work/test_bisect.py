@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.work.bisect import Fault, TooManyFaults, conflicts, faults
+from seatunnel_py.work.bad_rows.bisect import Fault, TooManyFaults, conflicts, faults
 
 ANY_NUMBER = 10**9
 

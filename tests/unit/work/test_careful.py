@@ -15,9 +15,9 @@ from toys import Halve, Lines, Numbers, chain, unit, written
 
 from seatunnel_py.api import BadRows, Batch, Element, Piece, Position, Reader, Rejected, Skipped, SourceTable, Split
 from seatunnel_py.api.sink import WriteContext, Writer
-from seatunnel_py.work import quarantine
+from seatunnel_py.work.bad_rows import quarantine_file
+from seatunnel_py.work.bad_rows.limits import STAGED, ErrorLimits
 from seatunnel_py.work.chain import Chain, ChainChannel
-from seatunnel_py.work.limits import STAGED, ErrorLimits
 from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.segments import read_slices
 from seatunnel_py.work.unit import QUARANTINE, FailureKind, Unit, UnitId, UnitResult
@@ -91,7 +91,7 @@ def aside(result: UnitResult) -> dict[int, tuple[str, str]]:
     for piece in result.pieces:
         if piece.step == QUARANTINE:
             data = piece.piece.data
-            for _, bad in quarantine.read(f"{data['location']}/{STAGED}/{data['file']}"):
+            for _, bad in quarantine_file.read(f"{data['location']}/{STAGED}/{data['file']}"):
                 values = bad.batch.data.column(0).to_pylist()
                 found |= {n: (one.step, one.error) for n, one in zip(values, bad.faults, strict=True)}
     return found

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatunnel_py.api import Batch, Position, TablePath
-from seatunnel_py.work.contents import Contents
+from seatunnel_py.work.row_digest import Contents
 
 X, Y = TablePath.parse("x"), TablePath.parse("y")
 _short = st.text(max_size=3)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_py.work.journal import Journal, JournalWriter, read_journal
+from seatunnel_py.work.pack_journal import Journal, JournalWriter, read_journal
 from seatunnel_py.work.unit import UnitId, UnitResult
 
 FIRST, SECOND = UnitId("v", 0), UnitId("v", 1)

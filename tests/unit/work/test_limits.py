@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from seatunnel_py.work.limits import RATIO_ROWS_MIN, ErrorLimits
+from seatunnel_py.work.bad_rows.limits import RATIO_ROWS_MIN, ErrorLimits
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from toys import Lines, Streams, table_of, written
 
 from seatunnel_py.api import Position, TablePath
 from seatunnel_py.api.source import Split
-from seatunnel_py.work import residence
+from seatunnel_py.work import reader_cache
 from seatunnel_py.work.chain import Chain, ChainSink, ChainSource
-from seatunnel_py.work.residence import Residence
+from seatunnel_py.work.reader_cache import Residence
 from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.unit import Budget, Unit, UnitId, UnitResult
 
@@ -99,7 +99,7 @@ def test_nothing_of_a_unit_that_failed_stays_open(tmp_path: Path) -> None:
 
 def test_so_many_readers_are_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whose split has waited longest gives way."""
-    monkeypatch.setattr(residence, "OPEN_MAX", 2)
+    monkeypatch.setattr(reader_cache, "OPEN_MAX", 2)
     subtask = Subtask(tmp_path)
     for split in "abca":
         subtask.unit(None, split)

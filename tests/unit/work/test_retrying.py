@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from toys import Halve, Numbers, chain
 
 from seatunnel_py.api import BadRows, Batch, Rejected, TablePath
-from seatunnel_py.work import quarantine
+from seatunnel_py.work.bad_rows import quarantine_file
+from seatunnel_py.work.bad_rows.limits import STAGED, ErrorLimits
 from seatunnel_py.work.chain import Chain, ChainChannel, ChainRetry
-from seatunnel_py.work.limits import STAGED, ErrorLimits
-from seatunnel_py.work.retrying import ATTEMPT
+from seatunnel_py.work.rows.retry_loop import ATTEMPT
 from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.segments import SegmentWriter, read_slices
 from seatunnel_py.work.unit import QUARANTINE, Slice, Unit, UnitId, UnitResult
@@ -100,7 +100,7 @@ class Loop:
         for piece in (piece for result in self.results for piece in result.pieces):
             assert piece.step == QUARANTINE
             data = piece.piece.data
-            for about, bad in quarantine.read(f"{data['location']}/{STAGED}/{data['file']}"):
+            for about, bad in quarantine_file.read(f"{data['location']}/{STAGED}/{data['file']}"):
                 assert about.step == "t0" and ATTEMPT not in bad.batch.metadata, "a replay begins to count anew"
                 assert {fault.error for fault in bad.faults} == {f"not now (rejected {TIMES + 1} times)"}
                 found.update(bad.batch.data.column("n").to_pylist())

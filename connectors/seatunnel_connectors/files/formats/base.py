@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from seatunnel_connectors.files.document import Document
-from seatunnel_connectors.files.options import FileReadOptions
+from seatunnel_connectors.files.read.document import Document
+from seatunnel_connectors.files.read.options import FileReadOptions
 from seatunnel_py.api import BadRows, Column, DataType, FatalError, Kind, Plain
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from seatunnel_connectors.files.document import WHOLE_BYTES_MAX, Document
 from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, batch_of
+from seatunnel_connectors.files.read.document import WHOLE_BYTES_MAX, Document
 from seatunnel_connectors.files.storage import path_of
 from seatunnel_py.api import Column, DataType, FatalError, Kind
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.files.document import Document
 from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, Undecoded, batch_of, misfit
 from seatunnel_connectors.files.formats.cells import cell_column, cell_text
 from seatunnel_connectors.files.formats.delimited import rules_of
-from seatunnel_connectors.files.formats.sorting import Sorted, fitting, without
+from seatunnel_connectors.files.formats.malformed_records import Sorted, fitting, without
+from seatunnel_connectors.files.read.document import Document
 from seatunnel_py.api import to_arrow
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.files.document import Document
 from seatunnel_connectors.files.formats.base import (
     ROWS_MAX,
     FormatReader,
@@ -22,7 +21,8 @@ from seatunnel_connectors.files.formats.base import (
     refuse_others,
 )
 from seatunnel_connectors.files.formats.casts import cast, finer_than_micros
-from seatunnel_connectors.files.options import FileReadOptions
+from seatunnel_connectors.files.read.document import Document
+from seatunnel_connectors.files.read.options import FileReadOptions
 from seatunnel_connectors.value_text import MisfitError
 from seatunnel_py.api import BadRows, Column, DataType, FatalError, Kind, TablePath, schema_from_arrow, to_arrow
 from seatunnel_py.api.types import TEMPORAL

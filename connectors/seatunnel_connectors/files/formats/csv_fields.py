@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from seatunnel_connectors.files.document import Document
-from seatunnel_connectors.files.lines import head_end
-from seatunnel_connectors.files.options import FileReadOptions
+from seatunnel_connectors.files.read.document import Document
+from seatunnel_connectors.files.read.options import FileReadOptions
+from seatunnel_connectors.files.read.record_blocks import head_end
 from seatunnel_connectors.value_text.stand_ins import stand_in, unused
 from seatunnel_py.api import FatalError
 

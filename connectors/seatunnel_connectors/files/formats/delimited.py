@@ -15,7 +15,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.files.document import Document
 from seatunnel_connectors.files.formats.base import (
     CONTENT,
     FormatReader,
@@ -29,9 +28,10 @@ from seatunnel_connectors.files.formats.base import (
 )
 from seatunnel_connectors.files.formats.csv_blocks import ArrowCsv
 from seatunnel_connectors.files.formats.csv_fields import Head, Lined, csv_reader
-from seatunnel_connectors.files.formats.sorting import NONE, Framing, Sorted, fitting, read_sorted, without
-from seatunnel_connectors.files.lines import Block, Cutter, cut_at, cut_points, cut_quoted, is_cuttable
-from seatunnel_connectors.files.options import FileFormat, FileReadOptions
+from seatunnel_connectors.files.formats.malformed_records import NONE, Framing, Sorted, fitting, read_sorted, without
+from seatunnel_connectors.files.read.document import Document
+from seatunnel_connectors.files.read.options import FileFormat, FileReadOptions
+from seatunnel_connectors.files.read.record_blocks import Block, Cutter, cut_at, cut_points, cut_quoted, is_cuttable
 from seatunnel_connectors.surplus_fields import SurplusFields
 from seatunnel_connectors.value_text import DEFAULT_PATTERNS, MisfitError, TextRules, text_column
 from seatunnel_connectors.value_text.stand_ins import stand_in

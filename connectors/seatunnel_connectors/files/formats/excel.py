@@ -6,10 +6,10 @@ import zipfile
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.files.document import FREE_BYTES, RATIO_MAX, WHOLE_BYTES_MAX, Document
 from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, Undecoded, number
 from seatunnel_connectors.files.formats.cell_rows import CellRows, read_cells
 from seatunnel_connectors.files.formats.excel_errors import Errors, error_cells, with_errors
+from seatunnel_connectors.files.read.document import FREE_BYTES, RATIO_MAX, WHOLE_BYTES_MAX, Document
 from seatunnel_py.api import FatalError
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.files.document import Document
 from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, Undecoded, batch_of, misfit, number
-from seatunnel_connectors.files.formats.sorting import NONE, Framing, Sorted, fitting, read_sorted, without
-from seatunnel_connectors.files.lines import Block, cut_at, cut_points, is_cuttable
-from seatunnel_connectors.files.options import FileReadOptions
+from seatunnel_connectors.files.formats.malformed_records import NONE, Framing, Sorted, fitting, read_sorted, without
+from seatunnel_connectors.files.read.document import Document
+from seatunnel_connectors.files.read.options import FileReadOptions
+from seatunnel_connectors.files.read.record_blocks import Block, cut_at, cut_points, is_cuttable
 from seatunnel_connectors.json_columns import json_column
 from seatunnel_connectors.json_direct import DirectJson, is_direct
 from seatunnel_connectors.json_values import CASE_REMEDY, DOCUMENTS, other_case

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import cast
 
 from seatunnel_connectors.files.formats.base import FormatReader
-from seatunnel_connectors.files.options import FileFormat, FileReadOptions
+from seatunnel_connectors.files.read.options import FileFormat, FileReadOptions
 
 _PACKAGE = "seatunnel_connectors.files.formats"
 _READERS = {

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from seatunnel_connectors.files.document import Document
 from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, Undecoded, number
 from seatunnel_connectors.files.formats.cell_rows import CellRows, read_cells
-from seatunnel_connectors.files.lines import transcoded
+from seatunnel_connectors.files.read.document import Document
+from seatunnel_connectors.files.read.record_blocks import transcoded
 from seatunnel_py.api import FatalError
 
 if TYPE_CHECKING:

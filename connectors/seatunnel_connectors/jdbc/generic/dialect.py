@@ -10,16 +10,16 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot, TableSink
-from seatunnel_connectors.jdbc.findings import Findings, Found
 from seatunnel_connectors.jdbc.generic import types
-from seatunnel_connectors.jdbc.generic.flavor import GenericFlavor, GenericSink
 from seatunnel_connectors.jdbc.generic.session import GenericSession, explained, failure, sessions
-from seatunnel_connectors.jdbc.kinds import Choice
+from seatunnel_connectors.jdbc.generic.target_dialect import GenericFlavor, GenericSink
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableKind
-from seatunnel_connectors.jdbc.request import TableRequest
-from seatunnel_connectors.jdbc.set_aside import elements
-from seatunnel_connectors.jdbc.source import Hints, hints_of, range_of
-from seatunnel_connectors.jdbc.splits import DIVISIBLE, Probe, as_plain
+from seatunnel_connectors.jdbc.source.findings import Findings, Found
+from seatunnel_connectors.jdbc.source.source import Hints, hints_of, range_of
+from seatunnel_connectors.jdbc.source.splits import DIVISIBLE, Probe, as_plain
+from seatunnel_connectors.jdbc.source.table_kinds import Choice
+from seatunnel_connectors.jdbc.source.table_request import TableRequest
+from seatunnel_connectors.jdbc.target.set_aside import elements
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
     Batch,

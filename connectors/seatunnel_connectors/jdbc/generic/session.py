@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, InterfaceError, OperationalError, SQLAlchemyError
 
-from seatunnel_connectors.jdbc.statements.flavor import Row, Session
+from seatunnel_connectors.jdbc.statements.target_dialect import Row, Session
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow, silence
 

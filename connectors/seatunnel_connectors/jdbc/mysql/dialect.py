@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot, TableSink
-from seatunnel_connectors.jdbc.findings import Found
-from seatunnel_connectors.jdbc.mysql import locks
-from seatunnel_connectors.jdbc.mysql import read as reading
-from seatunnel_connectors.jdbc.mysql.describe import Describer
-from seatunnel_connectors.jdbc.mysql.flavor import FLAVOR
-from seatunnel_connectors.jdbc.mysql.session import explained, sessions
-from seatunnel_connectors.jdbc.mysql.sink import MysqlSink
+from seatunnel_connectors.jdbc.mysql.connection import locks
+from seatunnel_connectors.jdbc.mysql.connection.session import explained, sessions
+from seatunnel_connectors.jdbc.mysql.read import reader as reading
+from seatunnel_connectors.jdbc.mysql.read.describe import Describer
+from seatunnel_connectors.jdbc.mysql.target_dialect import FLAVOR
+from seatunnel_connectors.jdbc.mysql.write.sink import MysqlSink
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
-from seatunnel_connectors.jdbc.request import TableRequest
+from seatunnel_connectors.jdbc.source.findings import Found
+from seatunnel_connectors.jdbc.source.table_request import TableRequest
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import Batch, Position, Rejected, SourceTable, Split
 

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot, TableSink
-from seatunnel_connectors.jdbc.findings import Found
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
-from seatunnel_connectors.jdbc.postgres import locks
-from seatunnel_connectors.jdbc.postgres import read as reading
-from seatunnel_connectors.jdbc.postgres.describe import Describer
-from seatunnel_connectors.jdbc.postgres.passage import PostgresNativeReader, native_form
-from seatunnel_connectors.jdbc.postgres.session import explained, statements
-from seatunnel_connectors.jdbc.postgres.sink import PostgresSink
-from seatunnel_connectors.jdbc.postgres.snapshot import PostgresSnapshot
-from seatunnel_connectors.jdbc.request import TableRequest
+from seatunnel_connectors.jdbc.postgres.connection import locks
+from seatunnel_connectors.jdbc.postgres.connection.session import explained, statements
+from seatunnel_connectors.jdbc.postgres.read import reader as reading
+from seatunnel_connectors.jdbc.postgres.read.describe import Describer
+from seatunnel_connectors.jdbc.postgres.read.native_copy import PostgresNativeReader, native_form
+from seatunnel_connectors.jdbc.postgres.read.snapshot import PostgresSnapshot
+from seatunnel_connectors.jdbc.postgres.write.sink import PostgresSink
+from seatunnel_connectors.jdbc.source.findings import Found
+from seatunnel_connectors.jdbc.source.table_request import TableRequest
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import Batch, NativeForm, NativeReader, Position, Rejected, SourceTable, Split
 

@@ -8,17 +8,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from seatunnel_connectors.jdbc.findings import Findings, Found
-from seatunnel_connectors.jdbc.kinds import Choice
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableKind
-from seatunnel_connectors.jdbc.request import TableRequest
-from seatunnel_connectors.jdbc.source import Hints
-from seatunnel_connectors.jdbc.splits import DIVISIBLE
+from seatunnel_connectors.jdbc.source.findings import Findings, Found
+from seatunnel_connectors.jdbc.source.source import Hints
+from seatunnel_connectors.jdbc.source.splits import DIVISIBLE
+from seatunnel_connectors.jdbc.source.table_kinds import Choice
+from seatunnel_connectors.jdbc.source.table_request import TableRequest
 from seatunnel_connectors.jdbc.sqlite import types
 from seatunnel_connectors.jdbc.sqlite.details import details_of
-from seatunnel_connectors.jdbc.sqlite.flavor import describe
 from seatunnel_connectors.jdbc.sqlite.session import SqliteSession, literal, quote
-from seatunnel_connectors.jdbc.target import COUNTED_MAX
+from seatunnel_connectors.jdbc.sqlite.target_dialect import describe
+from seatunnel_connectors.jdbc.target.target_plan import COUNTED_MAX
 from seatunnel_py.api import (
     Column,
     ConstraintKey,

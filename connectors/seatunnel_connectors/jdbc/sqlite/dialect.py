@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import ClassVar
 
 from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot, TableSink
-from seatunnel_connectors.jdbc.findings import Found
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
-from seatunnel_connectors.jdbc.request import TableRequest
-from seatunnel_connectors.jdbc.sqlite import read as reading
+from seatunnel_connectors.jdbc.source.findings import Found
+from seatunnel_connectors.jdbc.source.table_request import TableRequest
+from seatunnel_connectors.jdbc.sqlite import reader as reading
 from seatunnel_connectors.jdbc.sqlite.describe import Describer
-from seatunnel_connectors.jdbc.sqlite.flavor import FLAVOR
 from seatunnel_connectors.jdbc.sqlite.session import explained, sessions
+from seatunnel_connectors.jdbc.sqlite.target_dialect import FLAVOR
 from seatunnel_connectors.jdbc.statements.sink import StatementSink
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import Batch, FatalError, Position, Rejected, SourceTable, Split

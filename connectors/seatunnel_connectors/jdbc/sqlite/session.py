@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote as url_quote
 
-from seatunnel_connectors.jdbc.statements.flavor import Row, RowsRefusedError, Session
+from seatunnel_connectors.jdbc.statements.target_dialect import Row, RowsRefusedError, Session
 from seatunnel_connectors.jdbc.url import Address, report_unknown
 from seatunnel_py.api import BadRows, FatalError, PluginError, RetriableError, borrow, lock_timeout
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from seatunnel_connectors.jdbc.target import words_given
+from seatunnel_connectors.jdbc.target.target_plan import words_given
 from seatunnel_py.api import Column, DataType, Kind
 from seatunnel_py.api.types import NANOSECONDS, NUMBER, PRECISION_MAX, STRING, decimal
 

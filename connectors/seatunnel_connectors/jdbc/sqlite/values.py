@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from seatunnel_connectors.jdbc import clock
+from seatunnel_connectors.jdbc import date_ranges
 from seatunnel_connectors.jdbc.sqlite.types import EXACT_DIGITS, affinity
 from seatunnel_connectors.json_text import json_texts
 from seatunnel_connectors.value_text import iso_text
@@ -186,7 +186,7 @@ def stored(array: pa.Array, column: Column, shown: str) -> pa.Array:
     if kind is Kind.TIME:
         return array
     if kind in TEMPORAL:
-        _require(array, clock.in_years(array), shown)
+        _require(array, date_ranges.in_years(array), shown)
     elif kind in (Kind.FLOAT, Kind.DOUBLE):
         _require(array, pc.invert(pc.is_nan(array)), shown)
     elif into in ("TEXT", "BLOB"):
@@ -231,7 +231,7 @@ def _number(text: str) -> Any:
 def _require(array: pa.Array, fits: pa.Array, shown: str) -> None:
     at = pc.index(fits, pa.scalar(False)).as_py()
     if at >= 0:
-        value = clock.shown(array[at])
+        value = date_ranges.shown(array[at])
         raise ValueMisfitError(at, f"{value!r} would be stored as another value in a column of the type {shown}")
 
 
@@ -250,7 +250,7 @@ def to_values(array: pa.Array, column: Column, shown: str) -> list[Any]:
         case Kind.DECIMAL:
             return convert(array, column.dtype, STRING).to_pylist()  # type: ignore[no-any-return]
         case Kind.TIME:
-            return clock.time_text(array).to_pylist()  # type: ignore[no-any-return]
+            return date_ranges.time_text(array).to_pylist()  # type: ignore[no-any-return]
         case Kind.DATE | Kind.TIMESTAMP:
             return iso_text(array, all_digits=True).to_pylist()  # type: ignore[no-any-return]
         case Kind.TIMESTAMP_TZ:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from seatunnel_connectors.jdbc import fit
-from seatunnel_connectors.jdbc.statements.flavor import Flavor, TargetTable
-from seatunnel_connectors.jdbc.target import Plan, TargetColumn
+from seatunnel_connectors.jdbc.statements.target_dialect import Flavor, TargetTable
+from seatunnel_connectors.jdbc.target import column_fit
+from seatunnel_connectors.jdbc.target.target_plan import Plan, TargetColumn
 from seatunnel_py.api import Conversion, TableSchema
 
 
@@ -29,7 +29,7 @@ def conversions(
     flavor: Flavor, table: TableSchema, columns: Mapping[str, TargetColumn], names: Mapping[str, str]
 ) -> tuple[Conversion, ...]:
     """What the contract says, and what the database does beyond it."""
-    found = {one.column: one for one in fit.conversions(table, columns, names)}
+    found = {one.column: one for one in column_fit.conversions(table, columns, names)}
     for column in table.columns:
         there = columns[names[column.name]]
         if note := flavor.changed(column, there):

@@ -6,14 +6,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from seatunnel_connectors.jdbc import conservation, crash_points
+from seatunnel_connectors.jdbc import failpoints
 from seatunnel_connectors.jdbc.dialect import SinkRequest
-from seatunnel_connectors.jdbc.recorded import data_ids, fenced_off, lives
-from seatunnel_connectors.jdbc.statements import sweeping
-from seatunnel_connectors.jdbc.statements.books import LEDGER, PIECES, Books, Held
-from seatunnel_connectors.jdbc.statements.flavor import Flavor, Session
-from seatunnel_connectors.jdbc.statements.load import SHADOW, STAGED, Load, load_of
+from seatunnel_connectors.jdbc.statements import cleanup
+from seatunnel_connectors.jdbc.statements.ledger_tables import LEDGER, PIECES, Books, Held
+from seatunnel_connectors.jdbc.statements.load_plan import SHADOW, STAGED, Load, load_of
 from seatunnel_connectors.jdbc.statements.staged import Staged
+from seatunnel_connectors.jdbc.statements.target_dialect import Flavor, Session
+from seatunnel_connectors.jdbc.target import conservation
+from seatunnel_connectors.jdbc.target.unit_record import data_ids, fenced_off, lives
 from seatunnel_py.api import CommitContext, Committer, FatalError, NoWayOn, Piece
 
 
@@ -47,13 +48,13 @@ class StatementCommitter(Committer):
         if not load.books:
             return
         with self._session(load, f"committing table {load.table}") as session:
-            crash_points.STATEMENTS_BEFORE.hit()
+            failpoints.STATEMENTS_BEFORE.hit()
             with self.flavor.watched(session):
                 session.begin()
                 self._commit(session, load, pieces, context)
-                crash_points.STATEMENTS_INSIDE.hit()
+                failpoints.STATEMENTS_INSIDE.hit()
                 session.commit()
-            crash_points.STATEMENTS_AFTER.hit()
+            failpoints.STATEMENTS_AFTER.hit()
             if load.how == STAGED and context.final:
                 session.run(Staged(self.flavor, load).drop())
 
@@ -188,7 +189,7 @@ class StatementCommitter(Committer):
             self.flavor.explained(f"removing what earlier runs have left beside {load.shown}"),
             self.flavor.sessions(self.request.address) as session,
         ):
-            return sweeping.sweep(session, self.flavor, load, self._books(load), context)
+            return cleanup.sweep(session, self.flavor, load, self._books(load), context)
 
     def ledger(self, context: CommitContext) -> Hashable:
         load = load_of(context.setup)
@@ -211,7 +212,7 @@ class StatementCommitter(Committer):
             last, _ = books.lock(session, context.lineage, context.step)
             books.raise_fence(session, context.job_id, context.lineage, context.step, context.incarnation, 0)
             session.commit()
-        crash_points.STATEMENTS_FENCED.hit()
+        failpoints.STATEMENTS_FENCED.hit()
         return last
 
 

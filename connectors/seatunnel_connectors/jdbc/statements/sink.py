@@ -6,22 +6,21 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from seatunnel_connectors.jdbc import fit, versions
-from seatunnel_connectors.jdbc.details import divided
 from seatunnel_connectors.jdbc.dialect import SinkRequest, TableSink
 from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, Recipe
-from seatunnel_connectors.jdbc.recorded import of_job
-from seatunnel_connectors.jdbc.siblings import mark_prepared, prepared_by_sibling
-from seatunnel_connectors.jdbc.splits import NUMBERS
-from seatunnel_connectors.jdbc.statements.books import PIECES, Books
+from seatunnel_connectors.jdbc.source.splits import NUMBERS
 from seatunnel_connectors.jdbc.statements.columns import columns_of, conversions
 from seatunnel_connectors.jdbc.statements.committer import StatementCommitter
-from seatunnel_connectors.jdbc.statements.flavor import KEY, Flavor, Session, TargetTable
-from seatunnel_connectors.jdbc.statements.load import SHADOW, STAGED, TABLE, Load, load_of
-from seatunnel_connectors.jdbc.statements.query import QueryWriter, RecordedQueryWriter, plan_query
+from seatunnel_connectors.jdbc.statements.ledger_tables import PIECES, Books
+from seatunnel_connectors.jdbc.statements.load_plan import SHADOW, STAGED, TABLE, Load, load_of
+from seatunnel_connectors.jdbc.statements.query_writer import QueryWriter, RecordedQueryWriter, plan_query
 from seatunnel_connectors.jdbc.statements.staged import Staged
-from seatunnel_connectors.jdbc.statements.write import StatementWriter
-from seatunnel_connectors.jdbc.target import (
+from seatunnel_connectors.jdbc.statements.target_dialect import KEY, Flavor, Session, TargetTable
+from seatunnel_connectors.jdbc.statements.writer import StatementWriter
+from seatunnel_connectors.jdbc.target import column_fit, version_column
+from seatunnel_connectors.jdbc.target.details import divided
+from seatunnel_connectors.jdbc.target.job_targets import mark_prepared, prepared_by_sibling
+from seatunnel_connectors.jdbc.target.target_plan import (
     NO_COLUMNS,
     Plan,
     check_names,
@@ -36,6 +35,7 @@ from seatunnel_connectors.jdbc.target import (
     target_name,
     target_path,
 )
+from seatunnel_connectors.jdbc.target.unit_record import of_job
 from seatunnel_py.api import (
     Committer,
     Detail,
@@ -141,10 +141,10 @@ class StatementSink(TableSink):
             target.database, target.table, token, tuple(names.values()), tuple(names[name] for name in key),
             options.enable_upsert, books, how=self._how(shown, target, chosen, key, books=books),
             staging=f"{target.table[:STAGING_NAME_MAX]}__st_{token}", at_end=self.request.mode is JobMode.BATCH,
-            booked=target.has_books, versioned_by=versions.versioned_by(options, names),
+            booked=target.has_books, versioned_by=version_column.versioned_by(options, names),
             sources=tuple(names), required=self._required(target, chosen, key, names),
             types=tuple(columns[name].shown for name in names.values()),
-            rewritten=tuple(tuple(one.to_plain()) for one in fit.rewritten_columns(table, columns, names)),
+            rewritten=tuple(tuple(one.to_plain()) for one in column_fit.rewritten_columns(table, columns, names)),
             inexact=tuple(names[name] for name in key if columns[names[name]].inexact),
             whole=tuple(key) if options.enable_upsert else (),
             other_keys=self._has_other_keys(target, chosen, [names[name] for name in key], names),
@@ -274,7 +274,7 @@ class StatementSink(TableSink):
                 problems.append("its definition says ON CONFLICT REPLACE, by which rows would take the place of others")
         found_by = () if chosen.create and not self.request.options.create_index else key
         there = {} if chosen.create else target.columns
-        problems += versions.problems(
+        problems += version_column.problems(
             self.request.options, self.request.table, found_by, names, there, self.flavor.compared
         )
         if problems:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
-from seatunnel_connectors.jdbc import conservation
-from seatunnel_connectors.jdbc.statements.flavor import Flavor, Row, Session
-from seatunnel_connectors.jdbc.statements.keys import refuse_equal_keys, refuse_rows_of_other_keys
-from seatunnel_connectors.jdbc.statements.load import Load
+from seatunnel_connectors.jdbc.statements.key_collisions import refuse_equal_keys, refuse_rows_of_other_keys
+from seatunnel_connectors.jdbc.statements.load_plan import Load
+from seatunnel_connectors.jdbc.statements.target_dialect import Flavor, Row, Session
+from seatunnel_connectors.jdbc.target import conservation
 from seatunnel_py.api import RowKind
 
 UNIT = "st_unit"

@@ -8,7 +8,7 @@ import pytest
 
 from seatunnel_py import app
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.runtime.home import Home
+from seatunnel_py.runtime.storage.home import Home
 
 EXACTLY = "row_rules = [ {{ rule_type = MIN_ROW, rule_value = {0} }}, {{ rule_type = MAX_ROW, rule_value = {0} }} ]"
 KINDS = """

@@ -17,7 +17,7 @@ from files_support import conformance, read, rows, source, write
 from pyarrow import csv, orc
 from pydantic import ValidationError
 
-from seatunnel_connectors.files import document, lines
+from seatunnel_connectors.files.read import document, record_blocks
 from seatunnel_py.api import BadRows, Column, DataType, FatalError, Kind, TablePath, TableSchema
 
 FIELDS = {"fields": {"a": "string", "n": "int"}}
@@ -60,7 +60,7 @@ def test_a_bad_value_is_named_with_its_file_and_line(kind: str, content: bytes, 
 
 
 def test_the_line_is_right_far_into_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(record_blocks, "BLOCK_BYTES", 100)
     body = [f"x,{n}" for n in range(1000)]
     body[777] = "x,bad"
     (tmp_path / "f.csv").write_text("a,n\n" + "\n".join(body))
@@ -166,7 +166,7 @@ def test_bombs_are_refused_before_they_fill_memory(tmp_path: Path, monkeypatch: 
         info = tarfile.TarInfo("a.txt")
         info.size = len(zeros)
         tar.addfile(info, io.BytesIO(zeros))
-    monkeypatch.setattr("seatunnel_connectors.files.archives.FREE_BYTES", 1000)
+    monkeypatch.setattr("seatunnel_connectors.files.read.archives.FREE_BYTES", 1000)
 
     for file, codec in (("a.zip", "zip"), ("b.gz", "gz"), ("c.tar.gz", "tar_gz")):
         refused("bomb", path=str(tmp_path / file), file_format_type="text", archive_compress_codec=codec)

@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from seatunnel_plugins.transforms.metadata import MetadataFactory
+from seatunnel_plugins.transforms.columns.metadata import MetadataFactory
 from seatunnel_py.api import StepContext
 from tests.unit.connectors.files.files_support import elements, source, splits_of
 

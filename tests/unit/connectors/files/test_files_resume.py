@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 from files_support import elements, rows, source, splits_of, visible, write
 
-from seatunnel_connectors.files import lines
-from seatunnel_connectors.files.formats import columnar, columnar_out, excel, xml
+from seatunnel_connectors.files.formats import columnar, excel, xml
+from seatunnel_connectors.files.formats.writers import columnar as columnar_writer
+from seatunnel_connectors.files.read import record_blocks
 from seatunnel_py.api import Column, FatalError, Position, TablePath, TableSchema, parse_type
 
 COUNT = 500
@@ -44,9 +45,9 @@ FORMATS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(record_blocks, "BLOCK_BYTES", 1000)
     monkeypatch.setattr(columnar, "ROWS_MAX", 70)
-    monkeypatch.setattr(columnar_out, "GROUP_BYTES", 3000)
+    monkeypatch.setattr(columnar_writer, "GROUP_BYTES", 3000)
     monkeypatch.setattr(excel, "BATCH_ROWS", 60)
     monkeypatch.setattr(xml, "BATCH_ROWS", 60)
 
@@ -108,7 +109,7 @@ def test_line_breaks_in_quotes_survive_any_block_size(tmp_path: Path, monkeypatc
     (tmp_path / "a.csv").write_text(text)
     wanted = [{"id": n, "name": f'a "{n}"\n\nb, {n}' if n % 3 else '5" disk'} for n in range(60)]
     for size in (7, 40, 333, 10_000):
-        monkeypatch.setattr(lines, "BLOCK_BYTES", size)
+        monkeypatch.setattr(record_blocks, "BLOCK_BYTES", size)
         assert rows(path=str(tmp_path), file_format_type="csv", schema=DECLARED) == wanted
 
 

@@ -10,8 +10,8 @@ import pytest
 import xlsxwriter
 from files_support import source
 
-from seatunnel_connectors.files import lines
 from seatunnel_connectors.files.formats import excel, xml
+from seatunnel_connectors.files.read import record_blocks
 from seatunnel_py.api import BadRows, Batch, Rejected
 
 LINE = b"\n"
@@ -49,7 +49,7 @@ def test_bad_records_are_told_apart_from_good_ones(
     file_format: str, bad: dict[int, bytes], block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every good record is read, in order; of the others the bytes come, with file, line and reason."""
-    monkeypatch.setattr(lines, "BLOCK_BYTES", block)
+    monkeypatch.setattr(record_blocks, "BLOCK_BYTES", block)
     records = [bad.get(number, good(file_format, number)) for number in range(60)]
     content = b"\n".join(records) + b"\n"
     (tmp_path / f"f.{file_format}").write_bytes(content)
@@ -86,9 +86,9 @@ def test_bad_records_are_told_apart_from_good_ones(
 def test_lines_are_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many records are bad: to read the file anew for each of them would take for ever."""
     counted = []
-    count = lines.line_number
-    monkeypatch.setattr(lines, "BLOCK_BYTES", 1000)
-    monkeypatch.setattr(lines, "line_number", lambda *given: counted.append(given) or count(*given))
+    count = record_blocks.line_number
+    monkeypatch.setattr(record_blocks, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(record_blocks, "line_number", lambda *given: counted.append(given) or count(*given))
     (tmp_path / "f.csv").write_bytes(b"".join(b"x,%s\n" % (b"two" if n % 7 == 0 else b"2") for n in range(3000)))
     made = source(path=str(tmp_path), file_format_type="csv", schema={"fields": {"a": "string", "n": "int"}})
     (table,) = made.tables()

@@ -9,9 +9,9 @@ from files_support import rows
 
 from seatunnel_py import app
 from seatunnel_py.api import BadRows
-from seatunnel_py.cli.receipt_view import receipt_text
-from seatunnel_py.plan import explain
-from seatunnel_py.runtime.home import Home
+from seatunnel_py.cli.view.receipt_view import receipt_text
+from seatunnel_py.plan import plan_data
+from seatunnel_py.runtime.storage.home import Home
 
 SCHEMA = {"fields": {"c": "string", "a": "int"}}
 
@@ -45,11 +45,11 @@ def test_plan_and_receipt_say_that_fields_are_dropped(tmp_path: Path) -> None:
     note = f"LocalFile-source-1: {what}: default.default.default"
 
     found = app.plan(job)
-    plan = explain.describe(found.job, found.graph, found.pipelines, look=False)
+    plan = plan_data.describe(found.job, found.graph, found.pipelines, look=False)
     home = Home(tmp_path / "home")
     receipt = app.run(job, app.RunOptions({}, local=True), home, lambda event: None, lambda driver: None)
 
-    assert plan["notes"] == [note] and note in explain.text(plan)
+    assert plan["notes"] == [note] and note in plan_data.text(plan)
     assert receipt.to_plain()["notes"] == [note] and note in receipt_text(receipt, home)
     job.write_text(job.read_text().replace("format_type = csv", "format_type = json"))
     assert not app.plan(job).job.notes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from seatunnel_connectors.jdbc.condition import condition_of
+from seatunnel_connectors.jdbc.source.condition import condition_of
 from tests.unit.connectors.jdbc.test_options import source
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from seatunnel_connectors.jdbc.postgres.blocks import KIND, ORDER, _last_rows
+from seatunnel_connectors.jdbc.postgres.write.copy_loader import KIND, ORDER, _last_rows
 
 
 def staged(*rows: tuple[int, int, int]) -> pa.Table:

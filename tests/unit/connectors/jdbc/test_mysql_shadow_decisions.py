@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from seatunnel_connectors.jdbc.factory import JdbcSinkFactory
-from seatunnel_connectors.jdbc.mysql.shadow import (
+from seatunnel_connectors.jdbc.mysql.write.shadow import (
     COMMENT_MAX,
     Next,
     Seen,
@@ -18,9 +18,9 @@ from seatunnel_connectors.jdbc.mysql.shadow import (
     token_in,
     without_mark,
 )
-from seatunnel_connectors.jdbc.mysql.sink import MysqlSink
-from seatunnel_connectors.jdbc.statements.flavor import TargetTable
-from seatunnel_connectors.jdbc.statements.load import SHADOW, Load, load_of
+from seatunnel_connectors.jdbc.mysql.write.sink import MysqlSink
+from seatunnel_connectors.jdbc.statements.load_plan import SHADOW, Load, load_of
+from seatunnel_connectors.jdbc.statements.target_dialect import TargetTable
 from seatunnel_py.api import (
     Column,
     CommitContext,
@@ -95,7 +95,7 @@ def sink(table: TableSchema = TABLE, *, mode: JobMode = JobMode.BATCH, step: str
 
 
 def with_columns(target: TargetTable) -> TargetTable:
-    from seatunnel_connectors.jdbc.target import TargetColumn
+    from seatunnel_connectors.jdbc.target.target_plan import TargetColumn
 
     columns = {"id": TargetColumn("id", BIGINT, "bigint", False), "s": TargetColumn("s", STRING, "text")}
     return replace(target, columns=columns) if target.exists else target

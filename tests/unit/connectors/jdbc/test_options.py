@@ -17,7 +17,7 @@ from seatunnel_connectors.jdbc.options import (
     JdbcSourceOptions,
     SchemaSaveMode,
 )
-from seatunnel_connectors.jdbc.request import requests_of
+from seatunnel_connectors.jdbc.source.table_request import requests_of
 from seatunnel_py.api import StepContext, TablePath, TableSchema
 from seatunnel_py.api.options import JOB_FILE
 

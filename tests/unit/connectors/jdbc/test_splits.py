@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
-from seatunnel_connectors.jdbc.request import Partition
-from seatunnel_connectors.jdbc.splits import KeyRange, as_text, even_bounds, key_ranges, parts_wanted
+from seatunnel_connectors.jdbc.source.splits import KeyRange, as_text, even_bounds, key_ranges, parts_wanted
+from seatunnel_connectors.jdbc.source.table_request import Partition
 from seatunnel_py.api import DataType, Kind
 
 

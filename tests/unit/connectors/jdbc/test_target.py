@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from seatunnel_connectors.jdbc.options import JdbcSinkOptions
-from seatunnel_connectors.jdbc.parameters import bind
-from seatunnel_connectors.jdbc.siblings import mark_prepared, prepared_by_sibling
 from seatunnel_connectors.jdbc.statements.sink import split_statements
-from seatunnel_connectors.jdbc.target import (
+from seatunnel_connectors.jdbc.target.job_targets import mark_prepared, prepared_by_sibling
+from seatunnel_connectors.jdbc.target.query_parameters import bind
+from seatunnel_connectors.jdbc.target.target_plan import (
     Plan,
     TargetColumn,
     decide,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from seatunnel_connectors.jdbc.mysql.read import rows_within
+from seatunnel_connectors.jdbc.mysql.read.reader import rows_within
 from seatunnel_py.api import Column, DataType, Kind, SourceTable, TablePath, TableSchema
 
 SCHEMA = TableSchema(TablePath.parse("d.t"), (Column("id", DataType(Kind.BIGINT)),))

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from seatunnel_connectors.kafka.decode_avro import AvroDecoder
-from seatunnel_connectors.kafka.encode import Encoder, check_fields
-from seatunnel_connectors.kafka.sink_options import KafkaSinkOptions
+from seatunnel_connectors.kafka.decode.avro import AvroDecoder
+from seatunnel_connectors.kafka.encode.encoder import Encoder, check_fields
+from seatunnel_connectors.kafka.sink.options import KafkaSinkOptions
 from seatunnel_py.api import BadRows, Batch, Column, TablePath, TableSchema, parse_type
 
 TYPES = {

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from seatunnel_connectors.form_conversions import EMPTY_IS_NULL
-from seatunnel_connectors.kafka.encode import check_fields, message_of
+from seatunnel_connectors.kafka.encode.encoder import check_fields, message_of
 from seatunnel_connectors.kafka.forms import conversions
-from seatunnel_connectors.kafka.sink_options import KafkaSinkOptions
+from seatunnel_connectors.kafka.sink.options import KafkaSinkOptions
 from seatunnel_py.api import Column, Conversion, TablePath, TableSchema, parse_type
 
 PROTO = """syntax = "proto3";

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
-from seatunnel_connectors.kafka.decode import BadMessageError, Decoded, Decoder, decode_some, joined
-from seatunnel_connectors.kafka.formats import decoder_of, default_columns
-from seatunnel_connectors.kafka.options import TopicOptions
+from seatunnel_connectors.kafka.decode.decoder import BadMessageError, Decoded, Decoder, decode_some, joined
+from seatunnel_connectors.kafka.source.formats import decoder_of, default_columns
+from seatunnel_connectors.kafka.source.options import TopicOptions
 from seatunnel_connectors.table_config import table_schema
 from seatunnel_py.api import RowKind
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from seatunnel_connectors.kafka.decode import BadMessageError
-from seatunnel_connectors.kafka.encode import Encoder, check_fields
-from seatunnel_connectors.kafka.formats import decoder_of
-from seatunnel_connectors.kafka.options import TopicOptions
-from seatunnel_connectors.kafka.sink_options import KafkaSinkOptions
+from seatunnel_connectors.kafka.decode.decoder import BadMessageError
+from seatunnel_connectors.kafka.encode.encoder import Encoder, check_fields
+from seatunnel_connectors.kafka.sink.options import KafkaSinkOptions
+from seatunnel_connectors.kafka.source.formats import decoder_of
+from seatunnel_connectors.kafka.source.options import TopicOptions
 from seatunnel_py.api import (
     BadRows,
     Batch,

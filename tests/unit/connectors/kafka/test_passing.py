@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaError
 
-from seatunnel_connectors.kafka.client import failure
-from seatunnel_connectors.kafka.passing import CLIENT, PROTOCOL
+from seatunnel_connectors.kafka.client.client import failure
+from seatunnel_connectors.kafka.client.transient_errors import CLIENT, PROTOCOL
 from seatunnel_py.api import FatalError, RetriableError
 
 # `Errors.values()` of kafka-clients 4.1.0 whose exception is a RetriableException.

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from seatunnel_connectors.kafka import protobuf_schema
-from seatunnel_connectors.kafka.factory import KafkaSourceFactory
-from seatunnel_connectors.kafka.protobuf_fields import Shape, links_of, natural_columns
-from seatunnel_connectors.kafka.protobuf_schema import loaded, message_schema
+from seatunnel_connectors.kafka.schemas import protobuf_schema
+from seatunnel_connectors.kafka.schemas.protobuf_fields import Shape, links_of, natural_columns
+from seatunnel_connectors.kafka.schemas.protobuf_schema import loaded, message_schema
 from seatunnel_connectors.kafka.sink_factory import KafkaSinkFactory
+from seatunnel_connectors.kafka.source_factory import KafkaSourceFactory
 from seatunnel_py.api import Column, FatalError, StepContext, TablePath, TableSchema, parse_type
 
 SHOP = """
@@ -152,7 +152,7 @@ def test_a_library_that_is_not_there_is_named_with_the_command(monkeypatch: pyte
 
 def test_nothing_is_imported_before_it_is_wanted() -> None:
     code = (
-        "import sys, seatunnel_connectors.kafka.reader, seatunnel_connectors.kafka.sink;"
+        "import sys, seatunnel_connectors.kafka.source.reader, seatunnel_connectors.kafka.sink.sink;"
         "sys.exit(any(name in sys.modules for name in ('google.protobuf', 'grpc_tools')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

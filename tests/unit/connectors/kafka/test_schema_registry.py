@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_connectors.kafka.avro_types import check_written
-from seatunnel_connectors.kafka.decode import BadMessageError, Decoder, decode_some
-from seatunnel_connectors.kafka.formats import decoder_of, message_of
-from seatunnel_connectors.kafka.options import TopicOptions
+from seatunnel_connectors.kafka.decode.decoder import BadMessageError, Decoder, decode_some
+from seatunnel_connectors.kafka.schemas.avro_types import check_written
+from seatunnel_connectors.kafka.source.formats import decoder_of, message_of
+from seatunnel_connectors.kafka.source.options import TopicOptions
 from seatunnel_connectors.table_config import table_schema
 
 ORDER = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from seatunnel_connectors.kafka.sink_staging import StagedFile, StagingPlace
+from seatunnel_connectors.kafka.sink.staging import StagedFile, StagingPlace
 from seatunnel_py.api import NoWayOn, TablePath, WriteContext
 
 ROWS = pa.RecordBatch.from_pydict({"key": [b"a", None], "value": [b"1", b"22"]})

@@ -8,17 +8,17 @@ import pytest
 from pydantic import ValidationError
 from transform_cases import applied, make, one, rows, table, values
 
-from seatunnel_plugins.transforms.copy_field import CopyFactory
-from seatunnel_plugins.transforms.define_sink_type import DefineSinkTypeFactory
-from seatunnel_plugins.transforms.field_mapper import FieldMapperFactory
-from seatunnel_plugins.transforms.field_rename import FieldRenameFactory
-from seatunnel_plugins.transforms.filter import FilterFactory
-from seatunnel_plugins.transforms.filter_row_kind import FilterRowKindFactory
-from seatunnel_plugins.transforms.metadata import MetadataFactory
-from seatunnel_plugins.transforms.row_kind_extractor import RowKindExtractorFactory
-from seatunnel_plugins.transforms.table_filter import TableFilterFactory
-from seatunnel_plugins.transforms.table_merge import TableMergeFactory
-from seatunnel_plugins.transforms.table_rename import TableRenameFactory
+from seatunnel_plugins.transforms.columns.copy_field import CopyFactory
+from seatunnel_plugins.transforms.columns.define_sink_type import DefineSinkTypeFactory
+from seatunnel_plugins.transforms.columns.field_mapper import FieldMapperFactory
+from seatunnel_plugins.transforms.columns.field_rename import FieldRenameFactory
+from seatunnel_plugins.transforms.columns.filter import FilterFactory
+from seatunnel_plugins.transforms.columns.metadata import MetadataFactory
+from seatunnel_plugins.transforms.rows.filter_row_kind import FilterRowKindFactory
+from seatunnel_plugins.transforms.rows.row_kind_extractor import RowKindExtractorFactory
+from seatunnel_plugins.transforms.tables.table_filter import TableFilterFactory
+from seatunnel_plugins.transforms.tables.table_merge import TableMergeFactory
+from seatunnel_plugins.transforms.tables.table_rename import TableRenameFactory
 from seatunnel_py.api import Cardinality
 
 PEOPLE = table(key=("id",), id="int", name="string", age="int")

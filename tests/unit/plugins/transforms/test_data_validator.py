@@ -10,8 +10,8 @@ import pytest
 from pydantic import ValidationError
 from transform_cases import applied, make, one, rows, table, values
 
-from seatunnel_plugins.transforms.data_validator import DataValidatorFactory
-from seatunnel_plugins.transforms.validation_rules import email
+from seatunnel_plugins.transforms.rows.data_validator import DataValidatorFactory
+from seatunnel_plugins.transforms.rows.validation_rules import email
 from seatunnel_py.api import Cardinality, Determinism, FatalError
 
 

@@ -64,7 +64,7 @@ def test_what_it_declares_holds(name: str) -> None:
     given = [(1, None, None), (2, "a,b", 3), (3, "", None), (4, "ab", 4), (5, '{"a": 1}', 5), (6, "☃,", -1)]
 
     report = check_transform(
-        TransformTarget(found(), EVERY[name], SCHEMA, given, new_kinds=name.startswith("row_kind_extractor"))
+        TransformTarget(found(), EVERY[name], SCHEMA, given, new_kinds=name.startswith("rows.row_kind_extractor"))
     )
 
     assert not report.broken, report.text

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from transform_cases import applied, make, one, rows, table, values
 
-from seatunnel_plugins.transforms.field_encrypt import FieldEncryptFactory
+from seatunnel_plugins.transforms.columns.field_encrypt import FieldEncryptFactory
 from seatunnel_py.api import Determinism, FatalError
 
 TEXT = table(id="int", s="string")

@@ -12,10 +12,10 @@ from pytest_httpserver import HTTPServer
 from transform_cases import applied, make, one, rows, table, values
 from werkzeug import Request, Response
 
-from seatunnel_plugins.transforms import embedding
-from seatunnel_plugins.transforms.embedding import EmbeddingFactory
-from seatunnel_plugins.transforms.llm import LlmFactory
-from seatunnel_plugins.transforms.model_client import filled
+from seatunnel_plugins.transforms.models import embedding
+from seatunnel_plugins.transforms.models.embedding import EmbeddingFactory
+from seatunnel_plugins.transforms.models.llm import LlmFactory
+from seatunnel_plugins.transforms.models.model_client import filled
 from seatunnel_py.api import Batch, Determinism, FatalError, Rejected, RetriableError
 from seatunnel_py.api.resources import close_all
 

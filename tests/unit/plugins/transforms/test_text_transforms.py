@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transform_cases import make, one, rows, table, values
 
-from seatunnel_plugins.transforms.java_regex import JavaPattern, filled, java_replacement, re2_rewrite
-from seatunnel_plugins.transforms.regex_extract import RegexExtractFactory
-from seatunnel_plugins.transforms.replace_text import ReplaceFactory
-from seatunnel_plugins.transforms.split import SplitFactory
+from seatunnel_plugins.transforms.columns.regex_extract import RegexExtractFactory
+from seatunnel_plugins.transforms.columns.replace_text import ReplaceFactory
+from seatunnel_plugins.transforms.columns.split import SplitFactory
+from seatunnel_plugins.transforms.shared.java_regex import JavaPattern, filled, java_replacement, re2_rewrite
 
 TEXT = table(s="string", n="int")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from seatunnel_plugins.transforms.texts import as_text
+from seatunnel_plugins.transforms.shared.texts import as_text
 from seatunnel_py.api import Column, parse_type, to_arrow
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from seatunnel_plugins.transforms.texts import as_text
-from seatunnel_plugins.transforms.validation_rules import Udf
+from seatunnel_plugins.transforms.rows.validation_rules import Udf
+from seatunnel_plugins.transforms.shared.texts import as_text
 from seatunnel_py.api import BadRows, Column, DataType, Kind, to_arrow
 from seatunnel_py.testing.jobs import run_job
 

@@ -80,26 +80,26 @@ def values(batch: Batch, *names: str) -> list[Any]:
 
 
 EVERY: dict[str, dict[str, Any]] = {
-    "filter:FilterFactory": {"include_fields": ["s", "id"]},
-    "field_mapper:FieldMapperFactory": {"field_mapper": {"s": "text", "id": "id"}},
-    "copy_field:CopyFactory": {"fields": {"s2": "s", "n": "id"}},
-    "replace_text:ReplaceFactory": {"replace_field": "s", "pattern": "a", "replacement": "b"},
-    "split:SplitFactory": {"split_field": "s", "separator": ",", "output_fields": ["x", "y"]},
-    "filter_row_kind:FilterRowKindFactory": {"exclude_kinds": ["DELETE"]},
-    "row_kind_extractor:RowKindExtractorFactory": {},
-    "metadata:MetadataFactory": {"metadata_fields": {"Table": "t", "Delay": "d", "RowKind": "k"}},
-    "table_rename:TableRenameFactory": {"prefix": "p_"},
-    "table_merge:TableMergeFactory": {"table": "all"},
-    "field_rename:FieldRenameFactory": {"convert_case": "UPPER"},
-    "table_filter:TableFilterFactory": {"table_pattern": "t.*"},
-    "define_sink_type:DefineSinkTypeFactory": {"columns": [{"column": "s", "type": "clob"}]},
-    "regex_extract:RegexExtractFactory": {
+    "columns.filter:FilterFactory": {"include_fields": ["s", "id"]},
+    "columns.field_mapper:FieldMapperFactory": {"field_mapper": {"s": "text", "id": "id"}},
+    "columns.copy_field:CopyFactory": {"fields": {"s2": "s", "n": "id"}},
+    "columns.replace_text:ReplaceFactory": {"replace_field": "s", "pattern": "a", "replacement": "b"},
+    "columns.split:SplitFactory": {"split_field": "s", "separator": ",", "output_fields": ["x", "y"]},
+    "rows.filter_row_kind:FilterRowKindFactory": {"exclude_kinds": ["DELETE"]},
+    "rows.row_kind_extractor:RowKindExtractorFactory": {},
+    "columns.metadata:MetadataFactory": {"metadata_fields": {"Table": "t", "Delay": "d", "RowKind": "k"}},
+    "tables.table_rename:TableRenameFactory": {"prefix": "p_"},
+    "tables.table_merge:TableMergeFactory": {"table": "all"},
+    "columns.field_rename:FieldRenameFactory": {"convert_case": "UPPER"},
+    "tables.table_filter:TableFilterFactory": {"table_pattern": "t.*"},
+    "columns.define_sink_type:DefineSinkTypeFactory": {"columns": [{"column": "s", "type": "clob"}]},
+    "columns.regex_extract:RegexExtractFactory": {
         "source_field": "s",
         "regex_pattern": "(a)(b)?",
         "output_fields": ["g", "h"],
     },
-    "data_validator:DataValidatorFactory": {"field_rules": [{"field_name": "id", "rule_type": "NOT_NULL"}]},
-    "json_path:JsonPathFactory": {
+    "rows.data_validator:DataValidatorFactory": {"field_rules": [{"field_name": "id", "rule_type": "NOT_NULL"}]},
+    "columns.json_path:JsonPathFactory": {
         "columns": [{"src_field": "s", "path": "$.a", "dest_field": "j", "column_error_handle_way": "SKIP"}]
     },
 }

@@ -1,0 +1,150 @@
+"""A block of records among which some are none of the format: the others are read, and of these the bytes are kept.
+
+What is wrong with single values is found column by column; what makes no text at all, by halves of the block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from seatunnel_connectors.files.formats.base import FormatReader, Layout, Place, Undecoded, batch_of
+from seatunnel_connectors.files.read.document import Document
+from seatunnel_connectors.files.read.record_blocks import Block, Cutter, LineNumbers, block_of, raw_blocks
+from seatunnel_connectors.value_text import MisfitError
+from seatunnel_py.api import BadRows, to_arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NONE = Undecoded((), ())
+FEW = 1024
+"""Values that are looked at together once some among them do not fit: those behind a misfit are converted again."""
+
+Sorted: TypeAlias = "tuple[pa.RecordBatch, Undecoded]"
+Convert: TypeAlias = "Callable[[Any], pa.Array]"
+"""A column out of a list or an array of values. Raises MisfitError with the index of the first that does not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Framing:
+    """Where records end; ``row_end`` is what stands there."""
+
+    cut: Cutter
+    row_end: bytes
+
+    def middle(self, some: bytes) -> int:
+        """Where a record ends, near the middle of some; 0: there is only one."""
+        at = len(some) // 2
+        middle = self.cut(some[:at])
+        while not middle:  # the first record is longer than half of them all
+            at = some.find(self.row_end, at) + len(self.row_end)
+            if at < len(self.row_end) or at >= len(some):
+                return 0
+            middle = self.cut(some[:at])
+        return middle
+
+
+def fitting(values: Any, convert: Convert, dtype: pa.DataType, *, tolerant: bool) -> tuple[pa.Array, dict[int, str]]:
+    """The values as a column; where bad ones are looked for it is null in their places, and why they do not fit comes
+    along. Raises MisfitError where they are not."""
+    import pyarrow as pa
+
+    try:
+        return convert(values), {}
+    except MisfitError:
+        if not tolerant:
+            raise
+    parts: list[pa.Array] = []
+    misfits: dict[int, str] = {}
+    for first in range(0, len(values), FEW):
+        _few(values[first : first + FEW], convert, dtype, first, parts, misfits)
+    return pa.concat_arrays(parts), misfits
+
+
+def _few(
+    values: Any,
+    convert: Convert,
+    dtype: pa.DataType,
+    first: int,
+    parts: list[pa.Array],
+    misfits: dict[int, str],
+) -> None:
+    import pyarrow as pa
+
+    while len(values):
+        try:
+            parts.append(convert(values))
+        except MisfitError as error:
+            parts += [convert(values[: error.index]), pa.nulls(1, dtype)]
+            misfits[first + error.index] = str(error)
+            values, first = values[error.index + 1 :], first + error.index + 1
+        else:
+            return
+
+
+def without(batch: pa.RecordBatch, rows: Iterable[int]) -> pa.RecordBatch:
+    """The batch without these rows."""
+    import pyarrow as pa
+
+    kept = [True] * batch.num_rows
+    for row in rows:
+        kept[row] = False
+    return batch if all(kept) else batch.filter(pa.array(kept))
+
+
+def read_sorted(
+    reader: FormatReader,
+    document: Document,
+    layout: Layout,
+    framing: Framing,
+    span: tuple[int, int | None],
+    decode: Callable[[Block], Sorted],
+) -> Iterator[tuple[pa.RecordBatch | Undecoded, Place | None]]:
+    """All from the first to the last byte of ``span``, block by block. ``decode`` raises BadRows, or gives what is bad,
+    where the reader is tolerant."""
+    encoding, cut, row_end = reader.options.encoding, framing.cut, framing.row_end
+    numbers = LineNumbers(document, encoding, row_end)
+
+    def decode_raw(raw: bytes, offset: int) -> Sorted:
+        return decode(block_of(document, raw, offset, encoding, numbers))
+
+    for raw, offset in raw_blocks(document, encoding, cut, begin=span[0], end=span[1]):
+        numbers.passes(raw, offset)
+        try:
+            batch, undecoded = decode_raw(raw, offset)
+        except BadRows:
+            if not reader.tolerant:
+                raise
+            batch, undecoded = _by_halves(layout, raw, offset, decode_raw, framing)
+        if undecoded.records:
+            yield undecoded, None
+        yield batch, {"offset": offset + len(raw)}
+
+
+def _by_halves(
+    layout: Layout, raw: bytes, offset: int, decode: Callable[[bytes, int], Sorted], framing: Framing
+) -> Sorted:
+    import pyarrow as pa
+
+    good: list[pa.RecordBatch] = []
+    bad: list[bytes] = []
+    reasons: list[str] = []
+    waiting = [(raw, offset)]
+    while waiting:
+        some, at = waiting.pop()
+        try:
+            batch, undecoded = decode(some, at)
+        except BadRows as error:
+            if middle := framing.middle(some):
+                waiting += [(some[middle:], at + middle), (some[:middle], at)]
+                continue
+            undecoded = Undecoded((some.removesuffix(framing.row_end),), (error.message,))
+        else:
+            good.append(batch)
+        bad += undecoded.records
+        reasons += undecoded.reasons
+    empty = batch_of(layout, [pa.array([], to_arrow(column.dtype)) for column in layout.output()], 0)
+    whole = pa.Table.from_batches(good).combine_chunks().to_batches() if good else []
+    return whole[0] if whole else empty, Undecoded(tuple(bad), tuple(reasons))

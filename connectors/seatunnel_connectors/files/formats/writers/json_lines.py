@@ -1,0 +1,43 @@
+"""Writers of json, one object per line, every field written; and of the change logs that have such objects in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_connectors.change_json import enveloped
+from seatunnel_connectors.files.formats.writers.base import TextWriter, joined_rows
+from seatunnel_connectors.json_text import json_documents
+from seatunnel_py.api import BadRows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class JsonWriter(TextWriter):
+    """JSON documents."""
+
+    def body(self, batch: pa.RecordBatch) -> bytes:
+        import pyarrow.compute as pc
+
+        end = self.options.row_delimiter
+        documents = self.documents(batch)
+        # JSON escapes line breaks; any other delimiter may stand in a document, whose reader would end it there.
+        if end not in ("\n", "\r\n", "\r") and pc.any(pc.match_substring(documents, end)).as_py():
+            raise BadRows(
+                f"the document of a row holds the delimiter {end!r}, which would tear it",
+                "choose another row_delimiter",
+            )
+        return joined_rows(documents, end)
+
+    def documents(self, batch: pa.RecordBatch) -> Any:
+        """One text for each row."""
+        names = [column.name for column in self.columns]
+        types = [column.dtype for column in self.columns]
+        return json_documents(names, types, batch.columns[: len(names)], self.rules)
+
+
+class ChangeWriter(JsonWriter):
+    """JSON documents with what became of their rows, whose kinds are the last column of what is written."""
+
+    def documents(self, batch: pa.RecordBatch) -> Any:
+        return enveloped(self.options.file_format_type, super().documents(batch), batch.columns[-1])

@@ -1,0 +1,1 @@
+"""Reads files: which ones, how they are divided, and their rows."""

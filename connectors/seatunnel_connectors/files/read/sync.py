@@ -1,0 +1,34 @@
+"""``sync_mode = update``: files that the target has as they are need not be copied again."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from seatunnel_connectors.files.read.options import CompareMode, FileReadOptions, UpdateStrategy
+from seatunnel_connectors.files.storage import FileEntry, LocalStorage, outside, path_of
+
+BLOCK = 1 << 20
+MILLISECOND_NS = 1_000_000  # what file systems agree on when a copy keeps the time
+
+
+def is_there(storage: LocalStorage, options: FileReadOptions, root: str, entry: FileEntry) -> bool:
+    """Whether the target's file of the same name below it is this one, as far as the options want to know."""
+    path = PurePosixPath(entry.path)
+    below = path.name if entry.path == root else str(path.relative_to(root))
+    copy = storage.stat(str(PurePosixPath(path_of(options.target_path or ""), below)))
+    if copy is None or copy.size != entry.size:
+        return False
+    if options.update_strategy is UpdateStrategy.DISTCP:
+        return copy.mtime_ns >= entry.mtime_ns
+    if options.compare_mode is CompareMode.CHECKSUM:
+        return _same_bytes(storage, entry, copy)
+    return copy.mtime_ns // MILLISECOND_NS == entry.mtime_ns // MILLISECOND_NS
+
+
+def _same_bytes(storage: LocalStorage, one: FileEntry, other: FileEntry) -> bool:
+    both = f"{one.path} with {other.path}"
+    with storage.open_input(one.path) as mine, storage.open_input(other.path) as theirs, outside("compare", both):
+        while block := mine.read(BLOCK):
+            if block != theirs.read(BLOCK):
+                return False
+        return True

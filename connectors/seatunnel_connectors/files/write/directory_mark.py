@@ -1,0 +1,102 @@
+"""The mark that a run leaves in its target directory: a small hidden file by which its commits know the directory.
+
+A directory that was removed and made anew under the same name may get the very numbers of the old one, so these say
+nothing. The mark is made by the set-up and goes with the last commit. It also lists what a file that is put together
+at the end (``single_file``) is to hold: nothing else would tell that a collected file is gone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from seatunnel_connectors.files.storage import LocalStorage
+from seatunnel_connectors.files.write.file_names import STAGING
+from seatunnel_py.api import NoWayOn
+
+_NAME = re.compile(r"run-([0-9a-f]{8})\.json")
+BEGIN_ANEW = "delete the files of this run that are there, and run the job again with --fresh"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose run it is."""
+
+    job: str
+    step: str
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryMark:
+    """The mark of one run in ``root``; ``token`` was drawn when it was planned."""
+
+    storage: LocalStorage
+    root: str
+    token: str
+
+    @property
+    def path(self) -> str:
+        return str(Path(self.root, STAGING, f"run-{self.token}.json"))
+
+    def make(self, owner: Owner) -> None:
+        """Once: a set-up that is done again leaves what is there."""
+        if not self.is_there():
+            self.storage.make_directory(self.root)
+            self.storage.make_directory(str(Path(self.path).parent), private=True)
+            write_json(self.storage, self.path, {**asdict(owner), "collected": []})
+            self.storage.sync_directory(self.root)
+
+    def is_there(self) -> bool:
+        return self.storage.stat(self.path) is not None
+
+    @property
+    def owner(self) -> Owner:
+        found = self._read()
+        return Owner(found["job"], found["step"], found["table"])
+
+    def collected(self) -> dict[str, dict[str, Any]]:
+        """The files that were collected, by name. LOST where the mark is gone."""
+        if not self.is_there():
+            raise self.lost()
+        return {str(one["name"]): one for one in self._read()["collected"]}
+
+    def collect(self, files: dict[str, dict[str, Any]]) -> None:
+        write_json(self.storage, self.path, {**self._read(), "collected": [files[name] for name in sorted(files)]})
+
+    def _read(self) -> dict[str, Any]:
+        with self.storage.open_input(self.path) as file:
+            found: dict[str, Any] = json.loads(file.read())
+        return found
+
+    def others(self) -> list[DirectoryMark]:
+        """Marks of other runs in this directory."""
+        hidden = str(Path(self.path).parent)
+        names = self.storage.names(hidden) if self.storage.is_directory(hidden) else []
+        tokens = [found.group(1) for name in names if (found := _NAME.fullmatch(name))]
+        return [replace(self, token=token) for token in tokens if token != self.token]
+
+    def remove(self) -> None:
+        self.storage.delete(self.path)
+        self.storage.delete_empty(str(Path(self.path).parent))
+
+    def lost(self) -> NoWayOn:
+        return NoWayOn(
+            f"LOST: the directory {self.root} was removed and made anew during the run: it has lost the mark "
+            f"{self.path} of this run, and the files that were written to it before",
+            BEGIN_ANEW,
+        )
+
+
+def write_json(storage: LocalStorage, path: str, value: Any) -> None:
+    """A file that is there whole, and stays."""
+    draft = f"{path}.draft"
+    storage.delete(draft)
+    with storage.create(draft) as file:
+        file.write(json.dumps(value).encode())
+        storage.sync(file)
+    storage.rename(draft, path)
+    storage.sync_directory(str(Path(path).parent))

@@ -1,0 +1,1 @@
+"""Connections to MySQL and MariaDB, their types and their names."""

@@ -1,0 +1,261 @@
+"""Connections to MySQL and MariaDB.
+
+LOAD DATA LOCAL lets a server ask its client for any file. The only thing that this client ever sends is the block of
+rows that it has just offered, under a name drawn at random; any other request is refused and reported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import quote as url_quote
+
+import pymysql
+from pymysql.connections import LoadLocalPacketWrapper, MySQLResult
+
+from seatunnel_connectors.jdbc.dialect import PLANNED_ANEW
+from seatunnel_connectors.jdbc.statements.target_dialect import Row, Session
+from seatunnel_connectors.jdbc.url import Address, report_unknown
+from seatunnel_py.api import (
+    BadRows,
+    FatalError,
+    PluginError,
+    RetriableError,
+    TimeLimitError,
+    borrow,
+    lock_timeout,
+    silence,
+)
+
+KNOWN = frozenset(
+    {
+        "usessl", "requiressl", "sslmode", "verifyservercertificate", "connecttimeout", "sockettimeout", "charset",
+        "zerodatetimebehavior", "tcpkeepalive", "sslca", "serversslcert",
+    }
+)  # fmt: skip
+PACKET_BYTES = 1 << 20  # of the stream that LOAD DATA reads
+LOCAL_INFILE_OFF = (1148, 3948, 4166)
+DUPLICATE = 1062
+
+
+class _Result(MySQLResult):  # type: ignore[misc]  # PyMySQL ships no types
+    def _read_load_local_packet(self, first_packet: Any) -> None:
+        connection = self.connection
+        asked = LoadLocalPacketWrapper(first_packet).filename
+        offered, connection.offered = connection.offered, None
+        ours = offered is not None and asked == offered[0]
+        try:
+            if offered is not None and ours:
+                data = memoryview(offered[1])
+                for start in range(0, len(data), PACKET_BYTES):
+                    connection.write_packet(bytes(data[start : start + PACKET_BYTES]))
+        finally:
+            connection.write_packet(b"")
+            answer = connection._read_packet()
+        if not ours:
+            connection.close()
+            raise FatalError(
+                "the server asked for a file of this machine, which was refused",
+                "check that the url leads to the server that is meant",
+            )
+        self._read_ok_packet(answer)
+
+
+class _Connection(pymysql.connections.Connection):  # type: ignore[misc]
+    offered: tuple[bytes, Any] | None = None
+    _read_timeout: Any
+
+    def connect(self, sock: Any = None) -> None:
+        """A server that takes a connection and never greets is given up as one is that does not take it."""
+        patience, self._read_timeout = self._read_timeout, self.connect_timeout
+        try:
+            super().connect(sock)
+        finally:
+            self._read_timeout = patience
+
+    def _read_query_result(self, unbuffered: bool = False) -> Any:
+        self._result = None
+        result = _Result(self)
+        if unbuffered:
+            result.init_unbuffered_query()
+        else:
+            result.read()
+        self._result = result
+        if result.server_status is not None:
+            self.server_status = result.server_status
+        return result.affected_rows
+
+
+class MysqlSession(Session):
+    """One PyMySQL connection, strict about values, in autocommit outside of ``begin``."""
+
+    def __init__(self, address: Address, *, patience: int | None = None) -> None:
+        """``patience`` are the seconds after which an answer is given up; without it nothing is."""
+        report_unknown(address, KNOWN)
+        given = address.parameters
+        self.db: Any = _Connection(
+            host=address.host, port=address.port, user=address.user or "root", password=address.secret,
+            database=address.database or None, charset="utf8mb4", autocommit=True, local_infile=True,
+            connect_timeout=patience or _seconds(given.get("connecttimeout"), address.connect_seconds),
+            read_timeout=patience or _seconds(given.get("sockettimeout"), 0) or None, **_tls(address),
+        )  # fmt: skip
+        if given.get("tcpkeepalive", "true").lower() != "false":
+            silence.watch(self.db._sock)
+        # Zero is a value like any other; a value that does not fit is an error, not something near it. A TIMESTAMP is
+        # a moment, which neither the server's zone nor the session's may move.
+        self.run(
+            "SET SESSION time_zone = '+00:00', sql_mode = CONCAT(REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), "
+            "',STRICT_TRANS_TABLES,STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO')"
+        )
+        self.run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+        if (limit := lock_timeout()) is not None:
+            self.run(f"SET SESSION lock_wait_timeout = {round(limit)}, innodb_lock_wait_timeout = {round(limit)}")
+
+    def ask(self, sql: str, values: Row = ()) -> list[tuple[Any, ...]]:
+        with self.db.cursor() as cursor:
+            cursor.execute(sql, tuple(values) or None)
+            return list(cursor.fetchall())
+
+    def run(self, sql: str, values: Row = ()) -> int:
+        with self.db.cursor() as cursor:
+            return int(cursor.execute(sql, tuple(values) or None))
+
+    def run_many(self, sql: str, rows: Sequence[Row]) -> int:
+        if not rows:
+            return 0
+        with self.db.cursor() as cursor:
+            return int(cursor.executemany(sql, rows) or 0)
+
+    def load(self, relation: str, columns: Sequence[str], assignments: Sequence[str], data: Any) -> tuple[int, int]:
+        """LOAD DATA LOCAL from ``data``; returns the rows written and the number of warnings."""
+        name = f"seatunnel-{secrets.token_hex(16)}"
+        setting = f" SET {', '.join(assignments)}" if assignments else ""
+        self.db.offered = (name.encode(), data)
+        try:
+            written = self.run(
+                f"LOAD DATA LOCAL INFILE '{name}' INTO TABLE {relation} CHARACTER SET utf8mb4 "
+                f"FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n' "
+                f"({', '.join(columns)}){setting}"
+            )
+        finally:
+            self.db.offered = None
+        return written, int(self.db._result.warning_count or 0)
+
+    def begin(self) -> None:
+        self.db.begin()
+
+    def commit(self) -> None:
+        self.db.commit()
+
+    def rollback(self) -> None:
+        self.db.rollback()
+
+    def sever(self) -> None:
+        silence.cut(self.db._sock.fileno())
+
+    def close(self) -> None:
+        with contextlib.suppress(pymysql.Error, OSError):
+            self.db.close()
+
+
+def _seconds(text: str | None, default: int) -> int:
+    """The Java driver counts in milliseconds; 0 is its default."""
+    return max(1, int(text) // 1000) if text and text.isdigit() and int(text) else default
+
+
+def wants_tls(address: Address) -> bool:
+    given = address.parameters
+    mode = given.get("sslmode", "").lower()
+    return mode in ("required", "verify_ca", "verify_identity") or "true" in (
+        given.get("requiressl", "").lower(), given.get("usessl", "").lower(),
+    )  # fmt: skip
+
+
+def _tls(address: Address) -> dict[str, Any]:
+    given = address.parameters
+    if not wants_tls(address):
+        return {}
+    mode = given.get("sslmode", "").lower()
+    verify = mode.startswith("verify") or given.get("verifyservercertificate", "").lower() == "true"
+    authority = given.get("sslca") or given.get("serversslcert")
+    return {"ssl": {"ca": authority, "check_hostname": mode == "verify_identity"}, "ssl_verify_cert": verify}
+
+
+def reading_url(address: Address) -> str:
+    """The address as ConnectorX takes it."""
+    credentials = url_quote(address.user or "root", safe="")
+    if address.secret:
+        credentials += ":" + url_quote(address.secret, safe="")
+    url = f"mysql://{credentials}@{address.host}:{address.port}/{url_quote(address.database, safe='')}"
+    url += f"?tcp_keepalive_time_ms={silence.IDLE_SECONDS * 1000}"
+    if not wants_tls(address):
+        return url
+    mode = address.parameters.get("sslmode", "").lower()
+    checks = str(mode.startswith("verify")).lower(), str(mode == "verify_identity").lower()
+    return f"{url}&require_ssl=true&verify_ca={checks[0]}&verify_identity={checks[1]}"
+
+
+@contextlib.contextmanager
+def sessions(address: Address) -> Iterator[MysqlSession]:
+    """A pooled connection."""
+    key = ("mysql", lock_timeout(), *address.identity)
+    with borrow(key, lambda: MysqlSession(address), MysqlSession.close, MysqlSession.sever) as session:
+        yield session
+
+
+_RETRIABLE = (1040, 1205, 1213, 1317, 1467, 1969, 2002, 2003, 2006, 2013, 2014, 2055, 1053, 1927, 3024, 4031)
+"""1467: the lock of an AUTO_INCREMENT counter was waited for in vain. 1969, 3024: a statement took too long.
+4031: nobody said anything for too long, as a driver that stood still."""
+_BAD_ROWS = (1048, 1062, 1264, 1265, 1292, 1364, 1366, 1406, 1411, 1451, 1452, 1690, 3140, 3819, 4025)
+"""A value that does not fit its column; a constraint that a row violates."""
+_REMEDIES = {
+    1044: "grant the user the privilege that is missing",
+    1045: "correct username and password",
+    1049: "correct the database in the url, or create it",
+    1062: "set primary_keys and enable_upsert = true, or remove the duplicates",
+    1142: "grant the user the privilege that is missing",
+    1054: f"correct the name of the column; {PLANNED_ANEW}",
+    1146: f"correct the name of the table; {PLANNED_ANEW}",
+    1205: "see who holds the lock: `seatunnel jobs show` names the session",
+    1213: "see who else writes to the table at the same time, where it does not pass by itself",
+    1264: "widen the target column",
+    1406: "widen the target column",
+}
+
+
+_TIME_LIMITS = (1969, 3024)
+
+
+@contextlib.contextmanager
+def explained(what: str) -> Iterator[None]:
+    """Turn PyMySQL's errors into ours."""
+    try:
+        yield
+    except (pymysql.Error, OSError) as error:
+        raise failure(error, what) from error
+
+
+def failure(error: Exception, what: str) -> PluginError:
+    code = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+    text = str(error.args[1] if len(error.args) > 1 else error)
+    if code in _TIME_LIMITS:
+        return TimeLimitError(f"{what}: {text}", "raise max_statement_time (max_execution_time) for this user")
+    if isinstance(error, OSError) or code in _RETRIABLE:
+        return RetriableError(f"{what}: {text}", _REMEDIES.get(code, "check that the server is up and can be reached"))
+    return (BadRows if code in _BAD_ROWS else FatalError)(f"{what}: {text}", _REMEDIES.get(code, ""))
+
+
+def quote(*names: str) -> str:
+    for name in names:
+        if not name or "\0" in name:
+            raise ValueError(f"{name!r} cannot be a name in MySQL")
+    return ".".join("`" + name.replace("`", "``") + "`" for name in names)
+
+
+def literal(text: str) -> str:
+    """A text literal that means the same with and without backslash escapes."""
+    if "\\" in text or "\0" in text:
+        return f"CONVERT(x'{text.encode().hex()}' USING utf8mb4)" if text else "''"
+    return "'" + text.replace("'", "''") + "'"

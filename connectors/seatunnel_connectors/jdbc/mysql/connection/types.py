@@ -1,0 +1,117 @@
+"""MySQL's types as we read them: SeaTunnel's map, with nothing cut that has room."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from seatunnel_connectors.jdbc.mysql.connection.session import quote
+from seatunnel_connectors.jdbc.options import JdbcSourceOptions
+from seatunnel_py.api import DataType, Kind
+from seatunnel_py.api.types import decimal
+
+_INTEGERS = {
+    "tinyint": (Kind.TINYINT, Kind.SMALLINT),
+    "smallint": (Kind.SMALLINT, Kind.INT),
+    "mediumint": (Kind.INT, Kind.INT),
+    "int": (Kind.INT, Kind.BIGINT),
+    "integer": (Kind.INT, Kind.BIGINT),
+}
+_TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set")
+_AS_TEXT = ("json", "uuid", "inet4", "inet6")
+_BYTES = ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob")
+SHAPES = ("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon",
+           "geometrycollection", "geomcollection")  # fmt: skip
+_TEMPORAL = {"date": Kind.DATE, "time": Kind.TIME, "datetime": Kind.TIMESTAMP, "timestamp": Kind.TIMESTAMP_TZ}
+_EWKB = "IF(ST_SRID({0}) = 0, SUBSTR({0}, 5), CONCAT(SUBSTR({0}, 5, 4), x'20', SUBSTR({0}, 1, 4), SUBSTR({0}, 10)))"
+"""PostGIS' form of a geometry: WKB with the number of its reference system, which WKB does not hold. The server's own
+form is that number, then WKB; ST_AsBinary would turn the axes of some systems."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a column is read: our type, and the SELECT expression with ``{0}`` for the quoted column. ``said`` is the
+    server's type where its values arrive in another form (``Column.converted_from``)."""
+
+    dtype: DataType
+    expression: str = "{0}"
+    said: str = ""
+
+
+def read_as(name: str, full: str, options: JdbcSourceOptions, *, zero_dates_are_null: bool = False) -> Reading | None:
+    """None for an unknown type.
+
+    Decimals and everything about time arrive as text: the reader's own conversion stops at 28 digits, at zero dates
+    and at times beyond a day, and takes the process' standard error along. A TIMESTAMP is a moment: it arrives as its
+    microseconds since 1970, which no time zone of server or session moves.
+    """
+    data, first = name.lower(), numbers(full)[0]
+    if data in _INTEGERS or data in ("bigint", "year"):
+        return _integer(data, full.lower(), options)
+    if data == "bit":
+        if first in (0, 1):
+            return Reading(DataType(Kind.BOOLEAN), "CAST({0} AS UNSIGNED)", full)
+        return Reading(DataType(Kind.BYTES), said=full)
+    if data in ("decimal", "numeric", "dec", "fixed"):
+        return Reading(decimal(first or 10, numbers(full)[1]), "CAST({0} AS CHAR)", _zerofill(full))
+    if data in ("float", "double", "real"):
+        # The digits of ``float(7,3)`` are how the server shows a number; a target without them shows it otherwise.
+        said = full if numbers(full) != (0, 0) else _zerofill(full)
+        return Reading(DataType(Kind.FLOAT if data == "float" else Kind.DOUBLE), said=said)
+    if data in _TEXTS:
+        return Reading(DataType(Kind.STRING), said=full if data in ("enum", "set") else "")
+    if data in _AS_TEXT:
+        return Reading(DataType(Kind.STRING), "CAST({0} AS CHAR)", full)
+    if data in SHAPES:
+        return Reading(DataType(Kind.BYTES), _EWKB, data)
+    if data in _BYTES:
+        if options.handle_blob_as_string and data.endswith("blob"):
+            return Reading(DataType(Kind.STRING), "CONVERT({0} USING utf8mb4)", full)
+        return Reading(DataType(Kind.BYTES))
+    if data in _TEMPORAL:
+        return _temporal(data, full, zero_dates_are_null)
+    return None
+
+
+def _integer(data: str, full: str, options: JdbcSourceOptions) -> Reading:
+    if data == "year":
+        return Reading(DataType(Kind.INT), "CAST({0} AS SIGNED)")
+    if data == "tinyint" and numbers(full)[0] == 1 and options.int_type_narrowing:
+        return Reading(DataType(Kind.BOOLEAN), said=full)
+    unsigned = "unsigned" in full
+    if data == "bigint":
+        return Reading(decimal(20, 0) if unsigned else DataType(Kind.BIGINT), said=_zerofill(full))
+    return Reading(DataType(_INTEGERS[data][unsigned]), said=_zerofill(full))
+
+
+def _zerofill(full: str) -> str:
+    """Its leading zeros are how the server shows a number, and belong to no value."""
+    return full if "zerofill" in full.lower() else ""
+
+
+def _temporal(data: str, full: str, zero_dates_are_null: bool) -> Reading:
+    dtype = DataType(_TEMPORAL[data])
+    text = "CAST({0} AS CHAR)"
+    value = "CAST(UNIX_TIMESTAMP({0}) * 1000000 AS SIGNED)" if data == "timestamp" else text
+    if not zero_dates_are_null or data == "time":
+        return Reading(dtype, value, full if data == "timestamp" else "")
+    # Java's driver calls a date without a month or a day a zero date as well.
+    return Reading(dtype, f"IF({text} LIKE '%-00%', NULL, {value})", f"{full}, zero dates as null")
+
+
+def numbers(full: str) -> tuple[int, int]:
+    match = re.search(r"\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)", full)
+    return (int(match[1]), int(match[2] or 0)) if match else (0, 0)
+
+
+def length_of(name: str, full: str) -> int:
+    return numbers(full)[0] if name.lower() in ("char", "varchar", "binary", "varbinary") else 0
+
+
+def digits_of(dtype: DataType, full: str) -> int | None:
+    """Digits of a fraction of a second; None where there are no seconds."""
+    return numbers(full)[0] if dtype.kind in (Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMP_TZ) else None
+
+
+def selected(expression: str, name: str) -> str:
+    return f"{expression.format(quote(name))} AS {quote(name)}"

@@ -1,0 +1,1 @@
+"""Describes and reads tables of MySQL and MariaDB."""

@@ -1,0 +1,1 @@
+"""Writes to MySQL and MariaDB: statements, LOAD DATA, and shadows."""

@@ -1,0 +1,256 @@
+"""A table that is filled beside its place, and takes it at the end by one RENAME TABLE.
+
+DDL ends a transaction here, so the ledger cannot decide by itself whether that has happened: between the renaming and
+the ledger's COMMIT a driver may die. What tells is the name, and a mark at the end of the table's comment: lineage,
+checkpoint, and the token of the run.
+
+Rules. (1) The shadow is marked before it is renamed, and the mark goes after the ledger has committed: whoever comes
+later finds the shadow under its own name (nothing has happened), or a target with this very mark (it has), or neither,
+which is a loss and never a success (I31). (2) All names hold the run's token, so that a statement of an older driver
+that is late finds nothing it could rename. (3) What was there is dropped last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import blake2b
+
+import pymysql
+
+from seatunnel_connectors.jdbc import failpoints
+from seatunnel_connectors.jdbc.mysql.connection.session import quote
+from seatunnel_connectors.jdbc.mysql.write.rename_blockers import shape, ties
+from seatunnel_connectors.jdbc.statements.ledger_tables import Books
+from seatunnel_connectors.jdbc.statements.load_plan import EMPTIED, Load
+from seatunnel_connectors.jdbc.statements.target_dialect import Session
+from seatunnel_connectors.jdbc.target import conservation
+from seatunnel_py.api import CommitContext, FatalError, NoWayOn, RetriableError
+
+COMMENT_MAX = 2048
+LOCK_SECONDS = 50  # as long as InnoDB waits for a row
+TRIES = 3
+_OLD = "_old"
+_MARK = re.compile(r" ?\[seatunnel (\S+) (\d+) ([0-9a-f]{8})\]$")
+_NO_LOCKS = (1105, 1235)
+"""What clusters of several servers answer, where they allow no named locks."""
+_REFERRED_TO = (1217, 1451, 3730)
+_MOVED = (1050, 1146)
+"""Another session has renamed in between: the one name is taken, or nothing has the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What stands at the names now: the comments of target and shadow, None where there is no such table."""
+
+    target: str | None
+    shadow: str | None
+
+
+class Next(StrEnum):
+    """What is left to be done for the target to be the shadow."""
+
+    SWAP = "the target goes aside for it"
+    TAKE = "its name is free"
+    ADD = "somebody else has made a table of that name, which takes its rows"
+    NOTHING = "it is"
+    LOST = "there is neither"
+
+
+def following(seen: Seen, mark: str, *, replaces: bool) -> Next:
+    """Rule 1."""
+    if seen.target is not None and seen.target.endswith(mark):
+        return Next.NOTHING
+    if seen.shadow is None:
+        return Next.LOST
+    if seen.target is None:
+        return Next.TAKE
+    return Next.SWAP if replaces else Next.ADD
+
+
+def mark_of(load: Load, context: CommitContext) -> str:
+    """What the comment ends with between the renaming and the end."""
+    return f"[seatunnel {context.lineage} {context.checkpoint} {load.token}]"
+
+
+def marked(comment: str, mark: str) -> str:
+    """A comment that has room for the mark; people read the whole of theirs again when it is taken off."""
+    return f"{comment[: COMMENT_MAX - len(mark) - 1]} {mark}" if comment else mark
+
+
+def without_mark(comment: str) -> str:
+    """What people have written, whoever has left a mark behind it."""
+    return _MARK.sub("", comment)
+
+
+def token_in(comment: str | None) -> str:
+    """Whose mark it bears."""
+    found = _MARK.search(comment or "")
+    return found.group(3) if found else ""
+
+
+def old_name(load: Load) -> str:
+    return load.staging + _OLD
+
+
+def look(session: Session, load: Load) -> Seen:
+    """Names are compared as the server compares them: where it knows no capitals they come back without."""
+    rows = session.ask(
+        "SELECT table_name, table_comment, @@lower_case_table_names FROM information_schema.tables "
+        "WHERE table_schema = %s AND table_name IN (%s, %s)",
+        (load.database, load.table, load.staging),
+    )
+    found = {(name.lower() if plain else name): comment for name, comment, plain in rows}
+    plain = any(row[2] for row in rows)
+    target, shadow = (name.lower() if plain else name for name in (load.table, load.staging))
+    return Seen(found.get(target), found.get(shadow))
+
+
+@contextmanager
+def alone(session: Session, load: Load) -> Iterator[None]:
+    """Two sinks of one run, or of two, may want the same name at the same time. An exception closes the session, and
+    so gives the lock back."""
+    name = "seatunnel_" + blake2b(f"{load.database}.{load.table}".encode(), digest_size=16).hexdigest()
+    try:
+        [(locked,)] = session.ask("SELECT GET_LOCK(%s, %s)", (name, LOCK_SECONDS))
+    except pymysql.Error as error:
+        if not error.args or error.args[0] not in _NO_LOCKS:
+            raise
+        yield  # names and comments decide without it too; of two runs at once one may be told that it is lost
+        return
+    if locked != 1:
+        raise RetriableError(
+            f"table {load.table}: another session has been renaming it for {LOCK_SECONDS} s",
+            "look for who waits for a lock of the table",
+        )
+    yield
+    session.ask("SELECT RELEASE_LOCK(%s)", (name,))
+
+
+def take_place(session: Session, load: Load, context: CommitContext, rows: int, begin_anew: str) -> bool:
+    """Whatever is left to do; in a session of its own, for it commits. False where the target is somebody else's and
+    the rows have to be added to it. LOST where the shadow does not hold the ``rows`` that units have written to it."""
+    mark = mark_of(load, context)
+    for _ in range(TRIES):
+        step = following(look(session, load), mark, replaces=bool(load.replaces))
+        if step is Next.NOTHING:
+            return True
+        if step is Next.LOST:
+            raise NoWayOn(
+                f"table {load.table}: the table {load.staging} that its rows were written to is gone, and {load.table} "
+                f"does not say that it was it: the rows are lost",
+                begin_anew,
+            )
+        _expect_rows(session, load, rows, begin_anew)
+        if step is Next.ADD:
+            return False
+        if step is Next.SWAP:
+            _refuse_ties(session, load)
+        try:
+            _rename(session, load, mark, aside=step is Next.SWAP)
+            return True
+        except pymysql.Error as error:
+            if not error.args or error.args[0] not in _MOVED:
+                raise
+    raise RetriableError(
+        f"table {load.table}: another session renames it at the same time",
+        f"see whether there is a table {old_name(load)} that is nobody's",
+    )
+
+
+def _expect_rows(session: Session, load: Load, rows: int, begin_anew: str) -> None:
+    found = int(session.ask(f"SELECT COUNT(*) FROM {quote(load.database, load.staging)}")[0][0])
+    if found != rows:
+        raise conservation.lost_rows(load.shown, f"{load.database}.{load.staging}", rows, found, begin_anew)
+
+
+def _refuse_ties(session: Session, load: Load) -> None:
+    kept = load.replaces == EMPTIED
+    found = ties(session, load.database, load.table, kept=kept)
+    if kept and shape(session, load.database, load.table) != shape(session, load.database, load.staging):
+        found = (*found, "the change of its columns or indexes")
+    if found:
+        raise FatalError(
+            f"table {load.table}: since the job was planned it has got what another table in its place would lose: "
+            f"{', '.join(found)}",
+            "remove that and run the job again with --restore latest; or run it with --fresh, planned anew",
+        )
+
+
+def _rename(session: Session, load: Load, mark: str, *, aside: bool) -> None:
+    target, shadow = (quote(load.database, name) for name in (load.table, load.staging))
+    _set_comment(session, load.database, load.staging, marked(load.comment, mark))
+    failpoints.MYSQL_COMMENTED.hit()
+    session.run(f"RENAME TABLE {_aside(load)}{shadow} TO {target}" if aside else f"RENAME TABLE {shadow} TO {target}")
+    failpoints.MYSQL_RENAMED.hit()
+
+
+def _aside(load: Load) -> str:
+    return f"{quote(load.database, load.table)} TO {quote(load.database, old_name(load))}, "
+
+
+def statement(load: Load) -> str:
+    """The renaming, as people are shown it."""
+    return f"RENAME TABLE {_aside(load)}{quote(load.database, load.staging)} TO {quote(load.database, load.table)}"
+
+
+def tidy(session: Session, load: Load) -> None:
+    """After the ledger's COMMIT; safe to be done again."""
+    try:
+        session.run(f"DROP TABLE IF EXISTS {quote(load.database, old_name(load))}")
+    except pymysql.Error as error:
+        if not error.args or error.args[0] not in _REFERRED_TO:
+            raise
+        raise FatalError(
+            f"table {load.table} has arrived, but {old_name(load)}, which it was before, cannot be dropped: "
+            f"{error.args[-1]}",
+            f"the foreign key of a table that this user may not see refers to it: let it refer to {load.table}",
+        ) from error
+    session.run(f"DROP TABLE IF EXISTS {quote(load.database, load.staging)}")
+    failpoints.MYSQL_DROPPED.hit()
+    target = look(session, load).target
+    if target is not None and token_in(target) == load.token:
+        now = without_mark(target)  # people may have changed it since, or it was cut for the mark
+        _set_comment(session, load.database, load.table, load.comment if load.comment.startswith(now) else now)
+
+
+def drop_unmarked(session: Session, load: Load) -> None:
+    """Of a run that is given up; a shadow or target with its mark is named by a completed checkpoint (I33)."""
+    seen = look(session, load)
+    if load.token not in (token_in(seen.target), token_in(seen.shadow)):
+        session.run(f"DROP TABLE IF EXISTS {quote(load.database, load.staging)}")
+
+
+def _set_comment(session: Session, database: str, table: str, comment: str) -> None:
+    # The driver fills values in by itself, after "%".
+    session.run(f"ALTER TABLE {quote(database, table).replace('%', '%%')} COMMENT = %s", (comment,))
+
+
+def sweep(session: Session, books: Books, load: Load, prefix: str) -> None:
+    """Drop what runs into this table have left that never came back. The ledger says of a run that it has ended, and
+    then its writers are refused; one that it does not know of had no checkpoint yet, and is at work if it has written
+    in the last day."""
+    pattern = re.compile(re.escape(prefix) + rf"([0-9a-f]{{8}})({_OLD})?", re.IGNORECASE)
+    names = session.ask(
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = %s AND left(table_name, %s) = %s",
+        (load.database, len(prefix), prefix),
+    )
+    left = {name: found.group(1) for (name,) in names if (found := pattern.fullmatch(name))}
+    for name, token in left.items():
+        ended = books.has_ended(session, token)
+        if token == load.token or ended is False or (ended is None and not _is_idle(session, load.database, name)):
+            continue
+        session.run(f"DROP TABLE IF EXISTS {quote(load.database, name)}")
+        books.of(token).forget_all(session)
+
+
+def _is_idle(session: Session, database: str, table: str) -> bool:
+    rows = session.ask(
+        "SELECT greatest(create_time, coalesce(update_time, create_time)) < now() - INTERVAL 1 DAY "
+        "FROM information_schema.tables WHERE table_schema = %s AND table_name = %s",
+        (database, table),
+    )
+    return bool(rows and rows[0][0])

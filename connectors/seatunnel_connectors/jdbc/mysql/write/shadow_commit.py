@@ -1,0 +1,86 @@
+"""Finishing a shadow: it takes the target's name while the ledger's row is held, and the ledger says so then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from seatunnel_connectors.jdbc import failpoints
+from seatunnel_connectors.jdbc.mysql.write import shadow
+from seatunnel_connectors.jdbc.statements.committer import StatementCommitter
+from seatunnel_connectors.jdbc.statements.key_collisions import refuse_equal_keys
+from seatunnel_connectors.jdbc.statements.ledger_tables import Books
+from seatunnel_connectors.jdbc.statements.load_plan import SHADOW, Load, load_of
+from seatunnel_connectors.jdbc.statements.staged import Staged
+from seatunnel_connectors.jdbc.statements.target_dialect import Session
+from seatunnel_py.api import CommitContext, NoWayOn, Piece
+
+
+class MysqlCommitter(StatementCommitter):
+    """One sink and table, on the driver."""
+
+    def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        load = load_of(context.setup)
+        if load.how != SHADOW or not context.final:
+            super().commit(pieces, context)
+            return
+        books = self._books(load)
+        with (
+            self.flavor.explained(f"committing table {load.table}"),
+            self.flavor.sessions(self.request.address) as session,
+        ):
+            failpoints.MYSQL_BEFORE.hit()
+            session.begin()
+            # The row must be there to be held: nobody else may rename, or become this run's driver, in the meantime.
+            books.raise_fence(session, context.job_id, context.lineage, context.step, context.incarnation, 0)
+            self._commit(session, load, pieces, context)
+            failpoints.MYSQL_INSIDE.hit()
+            session.commit()
+            failpoints.MYSQL_AFTER.hit()
+            with shadow.alone(session, load):
+                shadow.tidy(session, load)
+
+    def _apply(
+        self, session: Session, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
+    ) -> None:
+        super()._apply(session, load, books, pieces, context)
+        if load.how != SHADOW or not context.final:
+            return
+        if unnamed := books.unnamed(session):
+            raise NoWayOn(
+                f"table {load.table}: {load.staging} holds rows of units that no checkpoint names "
+                f"({', '.join(unnamed)})",
+                self._begin_anew(load),
+            )
+        with self.flavor.sessions(self.request.address) as beside, shadow.alone(beside, load):
+            taken = shadow.take_place(beside, load, context, books.rows_beside(session), self._begin_anew(load))
+        if not taken:
+            self._add(session, load)
+
+    def _add(self, session: Session, load: Load) -> None:
+        """Somebody has made a table of that name since, which is kept."""
+        staged = Staged(self.flavor, load)
+        key = staged.key if load.upsert else []
+        insert = self.flavor.insert_from(staged.target, staged.columns, key, staged.version, staged.inexact)
+        session.run(insert.format(rows=f"SELECT {', '.join(staged.columns)} FROM {staged.staging}"))
+        refuse_equal_keys(self.flavor, session, load, staged.staging, staged.target)
+
+    def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        load = load_of(context.setup)
+        if load.how != SHADOW:
+            super().abort(pieces, context)
+            return
+        if not load.books or not context.final:
+            return
+        books = self._books(load)
+        with (
+            self.flavor.explained(f"dropping what was written for {load.table}"),
+            self.flavor.sessions(self.request.address) as session,
+            self.flavor.sessions(self.request.address) as beside,
+        ):
+            session.begin()
+            _, incarnation = books.lock(session, context.lineage, context.step)
+            if incarnation <= context.incarnation:  # else it is a newer driver's
+                with shadow.alone(beside, load):
+                    shadow.drop_unmarked(beside, load)
+                books.forget_all(session)
+            session.commit()

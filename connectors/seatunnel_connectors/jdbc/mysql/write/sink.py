@@ -1,0 +1,155 @@
+"""The sink of one upstream table: what it decides beyond what every database does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from seatunnel_connectors.jdbc.mysql.connection import locks
+from seatunnel_connectors.jdbc.mysql.connection.session import quote
+from seatunnel_connectors.jdbc.mysql.target_dialect import takes_back
+from seatunnel_connectors.jdbc.mysql.write import comments, shadow
+from seatunnel_connectors.jdbc.mysql.write.rename_blockers import ties
+from seatunnel_connectors.jdbc.mysql.write.shadow_commit import MysqlCommitter
+from seatunnel_connectors.jdbc.mysql.write.writer import MysqlWriter
+from seatunnel_connectors.jdbc.options import Recipe, SchemaSaveMode
+from seatunnel_connectors.jdbc.statements.ledger_tables import Books
+from seatunnel_connectors.jdbc.statements.load_plan import EMPTIED, RECREATED, SHADOW, STAGED, Load, load_of
+from seatunnel_connectors.jdbc.statements.sink import StatementSink
+from seatunnel_connectors.jdbc.statements.target_dialect import Session, TargetTable
+from seatunnel_connectors.jdbc.target.job_targets import announce, shared
+from seatunnel_connectors.jdbc.target.table_options import by_name
+from seatunnel_connectors.jdbc.target.target_plan import Plan, decide, key_is_proved
+from seatunnel_py.api import (
+    Committer,
+    Effect,
+    FatalError,
+    JobMode,
+    Setup,
+    WriteContext,
+    Writer,
+)
+
+
+class MysqlSink(StatementSink):
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.request.options.query:
+            announce(self._key(*self._place()), self._upstream, self)
+
+    @property
+    def _upstream(self) -> str:
+        return f"{self.request.step} {self.request.table.path}"
+
+    def _look(self, session: Session, database: str, table: str) -> TargetTable:
+        seen = super()._look(session, database, table)
+        self._refuse_engine(session, seen, f"{database}.{table}")
+        seen = replace(seen, comment=shadow.without_mark(seen.comment))
+        if not seen.exists or not self._considers_shadow:
+            return seen
+        chosen = decide(self.request.options, f"{database}.{table}", exists=True, has_rows=seen.has_rows)
+        if not chosen.drop and not chosen.truncate:
+            return seen
+        return replace(seen, ties=ties(session, database, table, kept=chosen.truncate))
+
+    def _refuse_engine(self, session: Session, seen: TargetTable, shown: str) -> None:
+        """FatalError where rows could not be taken back: of a table that is made, or one that rows reach only once."""
+        options = self.request.options
+        remade = not seen.exists or options.schema_save_mode is SchemaSaveMode.RECREATE_SCHEMA
+        asked = by_name(options.table_options).get("engine")
+        if remade and asked and not takes_back(session, asked):
+            raise FatalError(
+                f"the sink table {shown}: the server has no engine {asked} with transactions, and a unit of rows that "
+                "fails in the middle has to be taken back",
+                "set table_options.engine = InnoDB, or leave it out",
+            )
+        if seen.lasting and not remade and options.is_exactly_once:
+            raise FatalError(
+                f"the sink table {shown} is of the engine {seen.lasting}, which cannot take a transaction back: rows "
+                "could arrive twice",
+                f"ALTER TABLE {shown} ENGINE = InnoDB, or set is_exactly_once = false",
+            )
+
+    @property
+    def _considers_shadow(self) -> bool:
+        """Whether it matters what ties the target down: to find out makes a server open every table that it has."""
+        options = self.request.options
+        if options.exactly_once_recipe is Recipe.AUTO:
+            return options.is_exactly_once and self.request.mode is JobMode.BATCH and self._is_large
+        return options.exactly_once_recipe is Recipe.SHADOW
+
+    def _why_no_shadow(self, target: TargetTable, chosen: Plan, key: Sequence[str]) -> str:
+        options = self.request.options
+        if self.request.mode is not JobMode.BATCH:
+            return "only a job that ends has a moment at which one table can take another's place"
+        if chosen.custom or not (chosen.create or chosen.truncate):
+            return "the rows that are in the table stay (data_save_mode = DROP_DATA empties it)"
+        if target.ties:
+            return f"another table in its place would lose {', '.join(target.ties)}"
+        if not key_is_proved(tuple(key), self.request.table):
+            return f"the source does not prove that rows differ in ({', '.join(key)})"
+        if shared(self._key(*self._place()), self._upstream):
+            return "other tables of this job are written to it as well"
+        if not (target.has_books or target.may_create) or not options.is_exactly_once:
+            return "there is no ledger"
+        return ""
+
+    def _as_shadow(self, load: Load, target: TargetTable, chosen: Plan) -> Load:
+        replaces = RECREATED if chosen.drop else EMPTIED if chosen.truncate else ""
+        comment = target.comment if chosen.truncate else comments.of_table(self.request.table)
+        return replace(load, replaces=replaces, comment=comment)
+
+    def _effects(
+        self, target: TargetTable, chosen: Plan, shown: str, relation: str, names: dict[str, str],
+        key: Sequence[str], load: Load,
+    ) -> tuple[list[Effect], list[str], list[str]]:  # fmt: skip
+        """Into a shadow nothing is destroyed before the end. That it may be renamed then is found out now: to alter
+        and to drop takes rights that to create does not."""
+        effects, renew, prepare = super()._effects(target, chosen, shown, relation, names, key, load)
+        if load.how != SHADOW:
+            return effects, renew, prepare
+        beside = quote(load.database, load.staging)
+        if chosen.truncate:
+            made = [f"CREATE TABLE IF NOT EXISTS {beside} LIKE {relation}"]
+        else:
+            options = self.request.options
+            made = self.flavor.create_table(
+                beside, self.request.table, names, key, indexes=options.create_index, wanted=options.table_options,
+                features=target.features, details=self._divided(names)[0],
+            )  # fmt: skip
+        if load.replaces:
+            effects.append(Effect("replace table", shown, shadow.statement(load), destructive=True))
+        made += [
+            f"ALTER TABLE {beside} COMMENT = ''",
+            f"DROP TABLE IF EXISTS {quote(load.database, shadow.old_name(load))}",
+        ]
+        return effects, renew, [*prepare, *made]
+
+    def setup(self, setup: Setup) -> None:
+        super().setup(setup)
+        if self.request.options.query:
+            return
+        load = load_of(setup.data)
+        if load.how not in (SHADOW, STAGED) or not load.books:
+            return
+        books = Books(self.flavor, load.database, load.token, "")
+        prefix = load.staging.removesuffix(load.token)
+        with (
+            self.flavor.explained(f"sweeping what was left beside table {load.table}"),
+            self.flavor.sessions(self.request.address) as session,
+        ):
+            shadow.sweep(session, books, load, prefix)
+
+    def open(self, context: WriteContext) -> Writer:
+        if self.request.options.query:
+            return super().open(context)
+        return MysqlWriter(self.flavor, self.request, load_of(context.setup), context)
+
+    def committer(self) -> Committer:
+        return super().committer() if self.request.options.query else MysqlCommitter(self.flavor, self.request)
+
+    def at_work(self, seconds: float) -> Sequence[str]:
+        return locks.at_work(self.request.address, seconds)
+
+    def blocked_by(self) -> Sequence[str]:
+        return locks.blocked_by(self.request.address)

@@ -1,0 +1,149 @@
+"""Writing to MySQL: LOAD DATA LOCAL from memory; by key through a temporary table where keys are there already."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pymysql
+
+from seatunnel_connectors.jdbc.dialect import SinkRequest
+from seatunnel_connectors.jdbc.mysql.connection import text_conversion
+from seatunnel_connectors.jdbc.mysql.connection.session import DUPLICATE, LOCAL_INFILE_OFF, MysqlSession, quote
+from seatunnel_connectors.jdbc.statements.key_collisions import refuse_equal_keys, refuse_rows_of_other_keys
+from seatunnel_connectors.jdbc.statements.load_plan import SHADOW, Load
+from seatunnel_connectors.jdbc.statements.staged import KIND, UNIT
+from seatunnel_connectors.jdbc.statements.target_dialect import Flavor
+from seatunnel_connectors.jdbc.statements.writer import StatementWriter
+from seatunnel_py.api import BadRows, Kind, Piece, RetriableError, RowKind, WriteContext
+
+_BYTES = (Kind.BYTES, Kind.BINARY_VECTOR, Kind.BFLOAT16_VECTOR)
+
+
+class MysqlWriter(StatementWriter):
+    """LOAD DATA LOCAL turns errors into warnings and skips rows whose key is there, so nothing it did is kept unless
+    every row was written and nothing was remarked upon."""
+
+    session: MysqlSession
+
+    def __init__(self, flavor: Flavor, request: SinkRequest, load: Load, context: WriteContext) -> None:
+        super().__init__(flavor, request, load, context)
+        self.may_load = True
+        self.straight = True
+        self.merging = False
+        self.temporary = quote(load.database, f"st_{load.token}")
+
+    def insert(self, data: pa.RecordBatch) -> None:
+        if not data.num_rows:
+            return
+        try:
+            if self.may_load and self.straight and self._load_straight(self.relation, data):
+                return
+        except pymysql.Error as error:
+            self._without_load(error)
+        by_key = bool(self.load.key and self.load.upsert)
+        if not by_key or not (self.may_load or self.load.inexact or self.load.other_keys):
+            super().insert(data)  # strict statements: the first bad row is named
+            return
+        self.straight = False
+        self._insert_by_key(data)
+
+    def _without_load(self, error: pymysql.Error) -> None:
+        """LOAD DATA LOCAL may be switched off; any other error is one."""
+        if not error.args or error.args[0] not in LOCAL_INFILE_OFF:
+            raise error
+        self.may_load = False
+
+    def keep(self, data: pa.RecordBatch, kind: RowKind) -> None:
+        marks = (f"{UNIT} = '{self.unit}'", f"{KIND} = {kind.value}")
+        try:
+            if self.may_load and self._load_straight(self.staged.staging, data, marks):
+                return
+        except pymysql.Error as error:
+            self._without_load(error)
+        super().keep(data, kind)  # strict statements: the first bad row is named
+
+    def _load_straight(self, relation: str, data: pa.RecordBatch, marks: tuple[str, ...] = ()) -> bool:
+        """Into the table itself; False where that was taken back."""
+        self.session.run("SAVEPOINT block")
+        written, warnings = self._load(relation, data, marks)
+        if written == data.num_rows and not (warnings and self._complaints()):
+            return True
+        self.session.run("ROLLBACK TO SAVEPOINT block")
+        return False
+
+    def _insert_by_key(self, data: pa.RecordBatch) -> None:
+        """New rows, or new values for rows whose key is there, by way of a temporary table."""
+        if self.merging:
+            self.session.run(f"DELETE FROM {self.temporary}")
+        else:
+            names = ", ".join(quote(name) for name in self.load.names)
+            self.session.run(
+                f"CREATE TEMPORARY TABLE {self.temporary} (st_order BIGINT AUTO_INCREMENT PRIMARY KEY) "
+                f"SELECT {names} FROM {self.relation} WHERE 1 = 0"
+            )
+            self.merging = True
+        self._fill_temporary(data)
+        columns, fixed = self.staged.columns, self.staged.fixed
+        insert = self.flavor.insert_from(self.relation, columns, self.staged.key, self.staged.version, fixed)
+        rows = f"SELECT {', '.join(columns)} FROM {self.temporary} ORDER BY st_order"
+        self.session.run(insert.format(rows=rows))
+        refuse_equal_keys(self.flavor, self.session, self.load, self.temporary, self.relation)
+        refuse_rows_of_other_keys(self.flavor, self.session, self.load, rows, self.relation)
+
+    def _fill_temporary(self, data: pa.RecordBatch) -> None:
+        if not self.may_load:
+            names = self.staged.columns
+            markers = ", ".join(["%s"] * len(names))
+            statement = f"INSERT INTO {self.temporary} ({', '.join(names)}) VALUES ({markers})"
+            self.session.run_many(statement, self._rows(data))
+            return
+        written, warnings = self._load(self.temporary, data)
+        complaints = self._complaints() if warnings else []
+        if written != data.num_rows or complaints:
+            shown = "; ".join(complaints[:3]) or f"{written} of {data.num_rows} rows were taken"
+            raise BadRows(f"{self.what}: {shown}", "widen the target column, or convert it in a transform")
+
+    def _load(self, relation: str, data: pa.RecordBatch, marks: tuple[str, ...] = ()) -> tuple[int, int]:
+        columns, assignments, texts = [], list(marks), []
+        for at, (column, name) in enumerate(zip(self.columns, self.load.names, strict=True)):
+            try:
+                texts.append(text_conversion.field_texts(data.column(at), column))
+            except (ValueError, pa.ArrowInvalid) as error:
+                raise BadRows(f"{self.what}: column {column.name!r}: {error}", "convert it in a transform") from None
+            shown = self.load.types[at] if self.load.types else ""
+            if column.dtype.kind in _BYTES or shown.startswith("bit"):
+                columns.append(f"@b{at}")
+                value = f"UNHEX(@b{at})" if column.dtype.kind in _BYTES else f"CAST(@b{at} AS UNSIGNED)"
+                assignments.append(f"{quote(name)} = {value}")
+            else:
+                columns.append(quote(name))
+        return self.session.load(relation, columns, assignments, text_conversion.lines(texts))
+
+    def _complaints(self) -> list[str]:
+        """Warnings that mean that a value was changed; notes are about digits behind a decimal's scale."""
+        return [text for level, _, text in self.session.ask("SHOW WARNINGS LIMIT 20") if level != "Note"]
+
+    def _commit(self) -> Piece:
+        if self.merging:  # the temporary table goes before the connection is given back
+            self.session.run(f"DROP TEMPORARY TABLE {self.temporary}")
+        try:
+            return super()._commit()
+        except pymysql.IntegrityError as error:
+            self._look_whether_overtaken(error)
+            raise
+
+    def _block(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None) -> None:
+        try:
+            super()._block(data, kinds)
+        except pymysql.IntegrityError as error:
+            self._look_whether_overtaken(error)
+            raise
+
+    def _look_whether_overtaken(self, error: Exception) -> None:
+        """In a shadow each row is new: where a key is there, or the unit's record, it may be that another attempt was
+        faster. The next one finds its record and takes its counts."""
+        if self.load.how != SHADOW or not self.books or error.args[0] != DUPLICATE:
+            return
+        self.session.rollback()
+        self.begun = False
+        if self.books.find(self.session, self.context.data_id) is not None:
+            raise RetriableError(f"table {self.load.table}: another attempt at unit {self.context.data_id} was faster")

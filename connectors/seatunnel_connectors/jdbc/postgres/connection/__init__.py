@@ -1,0 +1,1 @@
+"""Connections to PostgreSQL, its catalog, types and locks."""

@@ -1,0 +1,236 @@
+"""COPY as a stream of bytes: the messages that one server sends for ``COPY … TO STDOUT`` are, byte for byte, those
+that another takes for ``COPY … FROM STDIN``.
+
+libpq hands rows over one by one, which costs 0.8 µs each; a look at the frames in what the socket gave costs 0.3 µs
+with everything else (bench/README.md). So a session is opened by libpq (addresses, authentication) and then spoken to
+past it, from one ReadyForQuery to the next, which leaves it as libpq found it. That takes a socket whose bytes are
+the protocol's: an encrypted session is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from struct import Struct
+from typing import Any
+
+import psycopg
+
+from seatunnel_connectors.jdbc.postgres.connection.session import Statements, conninfo, opened
+from seatunnel_connectors.jdbc.url import Address
+from seatunnel_py.api import NativeRefused, borrow
+from seatunnel_py.api.native import Block
+
+READ_BYTES = 1 << 20  # also the largest block: the servers work while it travels
+GSS_SINCE = 120000  # servers before it cannot encrypt by GSSAPI
+# A wait has no end of its own, the unit's deadline is one; but a socket with any timeout stays non-blocking for libpq.
+WAIT_SECONDS = 86_400.0
+
+_LENGTH = Struct(">I")
+_QUERY = Struct(">cI")
+_COPY_DATA, _COMPLETE, _ERROR, _READY, _DESCRIPTION = b"d"[0], b"C"[0], b"E"[0], b"Z"[0], b"T"[0]
+_COLUMN = Struct(">IhIhih")  # behind a column's name: table, number, type, size, modifier, format
+_COPY_DONE = b"c\0\0\0\4"
+_CONNECTION_LOST = "08006"
+
+
+class ServerError(psycopg.Error):
+    """An error message with its fields by letter (PostgreSQL documentation, "Error and Notice Message Fields")."""
+
+    def __init__(self, fields: dict[str, str]) -> None:
+        super().__init__(fields.get("M", "an error without a message"))
+        self.sqlstate = fields.get("C")
+        parts = {"PG_DIAG_MESSAGE_PRIMARY": str(self), "PG_DIAG_MESSAGE_DETAIL": fields.get("D", "")}
+        parts |= {"PG_DIAG_CONTEXT": fields.get("W", ""), "PG_DIAG_TABLE_NAME": fields.get("t", "")}
+        self.details = [*parts.items()]
+
+
+class Stream:
+    """One session. ``rows`` is what the server last confirmed for a COPY, in either direction, or for an INSERT;
+    ``types`` are those of the columns of the last query, by number."""
+
+    def __init__(self, info: str) -> None:
+        self.info = info
+        self.rows = -1
+        self.types: tuple[int, ...] = ()
+        self._connect()
+
+    def _connect(self) -> None:
+        self.session: Statements = opened(self.info)
+        self.encrypted = bool(self.session.pgconn.ssl_in_use) or self._by_gss()
+        self._socket = socket.socket(fileno=os.dup(self.session.pgconn.socket))
+        self._socket.settimeout(WAIT_SECONDS)
+        self._data = b""
+        self._at = 0
+        self._error: ServerError | None = None
+
+    def _by_gss(self) -> bool:
+        if self.session.info.server_version < GSS_SINCE:
+            return False
+        row = self.session.execute("SELECT encrypted FROM pg_stat_gssapi WHERE pid = pg_backend_pid()").fetchone()
+        return bool(row and row[0])
+
+    def refresh(self) -> None:
+        """Connect again where the server has ended the session while it was idle: an idle server has nothing to say."""
+        if select.select([self._socket], [], [], 0)[0]:
+            self.close()
+            self._connect()
+
+    def run(self, sql: str) -> None:
+        """Run statements; what they return is not looked at."""
+        self._query(sql)
+        self._finish()
+
+    def ask(self, sql: str) -> list[dict[str, Any]]:
+        """The rows of one query, by libpq."""
+        with self.session.cursor(row_factory=psycopg.rows.dict_row) as cursor:
+            return cursor.execute(sql.encode(), prepare=False).fetchall()
+
+    # -------------------------------------------------- out of a server
+
+    def copy_out(self, sql: str) -> Iterator[Block]:
+        """Run statements with one COPY TO STDOUT among them; yields runs of whole CopyData messages."""
+        self._query(sql)
+        while True:
+            end = _end_of_data(self._data, self._at)
+            if end > self._at:
+                block = memoryview(self._data)[self._at : end]
+                self._at = end
+                yield block
+            if self._step():
+                return
+
+    # -------------------------------------------------- into a server
+
+    def begin_copy(self, sql: str) -> None:
+        """Send statements that end in a COPY FROM STDIN. Nothing is waited for: where one of them fails the server
+        throws away what is fed, and says so in the end."""
+        self._query(sql)
+
+    def feed(self, block: Block) -> None:
+        """Send CopyData messages. An error that has arrived by then is raised: the rest would be sent in vain."""
+        self._send(block)
+        while select.select([self._socket], [], [], 0)[0]:
+            self._receive()
+            while self._message() is not None:
+                pass
+            if self._error is not None:
+                raise self._error
+
+    def end_copy(self) -> int:
+        """Send the end; returns the rows that the server confirmed."""
+        self._send(_COPY_DONE)
+        self._finish()
+        return self.rows
+
+    # -------------------------------------------------- messages
+
+    def _query(self, sql: str) -> None:
+        body = sql.encode() + b"\0"
+        self.rows = -1
+        self.types = ()
+        self._error = None
+        self._send(_QUERY.pack(b"Q", len(body) + 4) + body)
+
+    def _finish(self) -> None:
+        while not self._step():
+            pass
+
+    def _step(self) -> bool:
+        """Take one message, or read more; True once the server is ready for the next query. Only then is an error
+        raised, so that the session can go on."""
+        kind = self._message()
+        if kind is None:
+            self._receive()
+        if kind == _READY and self._error is not None:
+            raise self._error
+        return kind == _READY
+
+    def _message(self) -> int | None:
+        """Take the next message if it is there wholly; returns its kind."""
+        data, at = self._data, self._at
+        if len(data) - at < 5:
+            return None
+        end = at + 1 + int(_LENGTH.unpack_from(data, at + 1)[0])
+        if end > len(data):
+            return None
+        self._at = end
+        kind, body = data[at], data[at + 5 : end]
+        if kind == _ERROR:
+            fields = {chr(part[0]): part[1:].decode(errors="replace") for part in body.split(b"\0") if part}
+            self._error = self._error or ServerError(fields)
+        if kind == _COMPLETE and body.startswith((b"COPY ", b"INSERT ")):
+            self.rows = int(body[:-1].rpartition(b" ")[2])
+        if kind == _DESCRIPTION:
+            self.types = tuple(_types(body))
+        return kind
+
+    def _send(self, data: Block) -> None:
+        try:
+            self._socket.sendall(data)
+        except OSError as error:
+            raise self._lost(f"the connection broke: {error}") from error
+
+    def _receive(self) -> None:
+        """Read what is there, and the whole of a message that has begun: a row of hundreds of MB comes in many parts,
+        which are put together once."""
+        parts = [self._data[self._at :]]
+        missing = 1
+        if len(parts[0]) >= 5:
+            missing = 1 + int(_LENGTH.unpack_from(parts[0], 1)[0]) - len(parts[0])
+        while missing > 0:
+            try:
+                more = self._socket.recv(READ_BYTES)
+            except OSError as error:
+                raise self._lost(f"the connection broke: {error}") from error
+            if not more:
+                raise self._lost("the server closed the connection")
+            parts.append(more)
+            missing -= len(more)
+        self._data = b"".join(parts)
+        self._at = 0
+
+    def _lost(self, why: str) -> ServerError:
+        """What the server said before it went, if it said anything."""
+        return self._error or ServerError({"C": _CONNECTION_LOST, "M": why})
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._socket.close()
+        self.session.close()
+
+
+def _types(body: bytes) -> Iterator[int]:
+    """The types of the columns that a RowDescription names."""
+    at = 2
+    while at < len(body):
+        at = body.index(b"\0", at) + 1
+        yield _COLUMN.unpack_from(body, at)[2]
+        at += _COLUMN.size
+
+
+def _end_of_data(data: bytes, at: int) -> int:
+    """Where the run of whole CopyData messages that begins at ``at`` ends. A server sends one for each row: this loop
+    is the price of every row on its way."""
+    last, size, unpack = len(data) - 5, len(data), _LENGTH.unpack_from
+    while at <= last and data[at] == _COPY_DATA:
+        following = at + 1 + unpack(data, at + 1)[0]
+        if following > size:
+            break
+        at = following
+    return at
+
+
+@contextmanager
+def stream(address: Address) -> Iterator[Stream]:
+    """A pooled session. NativeRefused where it is encrypted."""
+    info = conninfo(address)
+    with borrow(("postgres-stream", info), lambda: Stream(info), Stream.close) as found:
+        found.refresh()
+        if not found.encrypted:
+            yield found
+            return
+    raise NativeRefused(f"the session to {address.display} is encrypted")

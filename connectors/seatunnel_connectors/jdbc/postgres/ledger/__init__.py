@@ -1,0 +1,1 @@
+"""The ledger in the target's schema, and the commits that write it."""

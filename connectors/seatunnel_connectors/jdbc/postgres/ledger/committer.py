@@ -1,0 +1,198 @@
+"""Finishing: a shadow takes the target's name, or what units have staged is added to the target, in the transaction
+that writes the ledger. Where units write to the target itself only the ledger is left to be written."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import cast
+
+import psycopg
+
+from seatunnel_connectors.jdbc import failpoints
+from seatunnel_connectors.jdbc.postgres.connection.session import Statements, explained, statements
+from seatunnel_connectors.jdbc.postgres.ledger.ledger_commit import fenced_off, keep
+from seatunnel_connectors.jdbc.postgres.ledger.ledger_entries import entry_of
+from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import LEDGER, PIECES, Books
+from seatunnel_connectors.jdbc.postgres.write import cleanup, prepared, shadow, staged
+from seatunnel_connectors.jdbc.postgres.write.plan import PREPARED, SHADOW, STAGED, TABLE, Load, load_of
+from seatunnel_connectors.jdbc.target import conservation
+from seatunnel_connectors.jdbc.url import Address
+from seatunnel_py.api import CommitContext, Committer, FatalError, NoWayOn, Piece, SinkCommit, TableSchema
+
+
+class PostgresCommitter(Committer):
+    """One sink and table, on the driver."""
+
+    def __init__(self, address: Address, table: TableSchema) -> None:
+        self.address = address
+        self.table = table
+
+    def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        load = load_of(context.setup)
+        if not load.books:
+            return
+        books, entry = self._books(load), entry_of(load, str(self.table.path), pieces, context)
+        with self._session(load, f"committing table {entry.shown}") as db:
+            failpoints.POSTGRES_BEFORE.hit()
+            if load.how == PREPARED and not self._known(db, books, context):
+                prepared.commit_all(db, load, books, pieces)
+            _make(db, [(load, context, pieces)])
+            then = partial(self._apply, db, load, books, final=context.final)
+            keep(db, load.schema, [entry], then)
+            if load.how == PREPARED and context.final:
+                prepared.roll_back_all(db, load)
+        failpoints.POSTGRES_AFTER.hit()
+
+    def commits_with(self, context: CommitContext) -> Hashable:
+        load = load_of(context.setup)
+        waits = load.how == SHADOW or (load.how == STAGED and load.at_end)
+        if not load.books or not (load.how == TABLE or (waits and not context.final)):
+            return None
+        return "postgres", self.address.identity, load.schema, waits
+
+    def commit_together(self, commits: Sequence[SinkCommit]) -> None:
+        loads = [load_of(one.context.setup) for one in commits]
+        tables = [str(cast("PostgresCommitter", one.committer).table.path) for one in commits]
+        entries = [
+            entry_of(load, table, one.pieces, one.context)
+            for load, table, one in zip(loads, tables, commits, strict=True)
+        ]
+        schema = loads[0].schema
+        with explained(f"committing {len(commits)} tables of schema {schema}"), statements(self.address) as db:
+            failpoints.POSTGRES_BEFORE.hit()
+            try:
+                _make(db, [(load, one.context, one.pieces) for load, one in zip(loads, commits, strict=True)])
+                keep(db, schema, entries)
+            except psycopg.errors.LockNotAvailable as error:
+                raise FatalError(f"another session holds the ledger's row of one of these tables: {error}") from error
+        failpoints.POSTGRES_AFTER.hit()
+
+    def _books(self, load: Load) -> Books:
+        return Books(load.schema, load.token, str(self.table.path))
+
+    @contextmanager
+    def _session(self, load: Load, what: str) -> Iterator[Statements]:
+        """For a target that has a ledger: FatalError says so where it is gone."""
+        with explained(what), statements(self.address) as db:
+            try:
+                yield db
+            except psycopg.errors.UndefinedTable as error:
+                for table in (LEDGER, PIECES):
+                    if table in str(error):
+                        raise conservation.ledger_gone(f"{load.schema}.{table}", load.shown) from error
+                raise
+
+    def _known(self, db: Statements, books: Books, context: CommitContext) -> bool:
+        """Whether the ledger has this checkpoint; FatalError where it knows a newer run."""
+        row = db.execute(books.lock(context.lineage, context.step).encode()).fetchone()
+        if row is not None and row[1] > context.incarnation:
+            raise fenced_off(f"{books.schema}.{self.table.path.table}")
+        return row is not None and row[0] is not None and bool(row[0] >= context.checkpoint)
+
+    def _apply(self, db: Statements, load: Load, books: Books, *, final: bool) -> None:
+        """What becomes visible with the ledger."""
+        if load.how == STAGED and (final or not load.at_end):
+            staged.add_named(db, load, books)
+        if load.how == STAGED and final:
+            self._drop_all(db, load, books)
+        if load.how == SHADOW and final:
+            self._nothing_else(db, load, books)
+            shadow.finish(db, load, self._staged_rows(db, books))
+            db.execute(books.forget_pieces().encode())
+
+    def _drop_all(self, db: Statements, load: Load, books: Books) -> None:
+        """Everything that this run has staged, whoever it was."""
+        if load.how != PREPARED:
+            left = db.execute(books.tables(load.into).encode()).fetchall()
+            staged.drop(db, load.schema, (table for (table,) in left))
+        db.execute(books.forget_pieces().encode())
+
+    def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        """The run is given up: what nobody will finish is dropped. Of a run that goes on, what a life has left is found
+        by the commit of a later one: here rows of others would go, that a checkpoint has named."""
+        load = load_of(context.setup)
+        if not load.books or not context.final:
+            return
+        with explained(f"dropping what was staged for {load.schema}.{load.table}"), statements(self.address) as db:
+            if load.how == PREPARED:
+                prepared.roll_back_all(db, load)
+            if load.how == TABLE:  # the rows are there; whose they are nobody will ask
+                db.execute(self._books(load).forget_pieces().encode())
+            else:
+                self._drop_all(db, load, self._books(load))
+
+    def begin(self, context: CommitContext, *, fresh: bool) -> str | None:
+        load = load_of(context.setup)
+        if not load.booked:
+            return None
+        books = self._books(load)
+        with self._session(load, f"reading the ledger of {load.shown}") as db:
+            if fresh:
+                db.execute(books.disown(context).encode())
+            row = db.execute(books.others(context).encode()).fetchone()
+        return row[0] if row else None
+
+    def last_committed(self, context: CommitContext) -> int | None:
+        load = load_of(context.setup)
+        if not load.booked:
+            return None
+        with self._session(load, f"reading the ledger of {load.shown}") as db:
+            row = db.execute(self._books(load).last(context).encode()).fetchone()
+        return row[0] if row else None
+
+    def sweep(self, context: CommitContext) -> Sequence[str]:
+        load = load_of(context.setup)
+        if not load.booked:
+            return ()
+        what = f"removing what earlier runs have left beside {load.shown}"
+        with explained(what), statements(self.address) as db:
+            return cleanup.sweep(db, load, self._books(load), context)
+
+    def ledger(self, context: CommitContext) -> Hashable:
+        load = load_of(context.setup)
+        return ("postgres", self.address.identity, load.schema) if load.books else None
+
+    def lineage_ended(self, context: CommitContext, keep_days: int) -> None:
+        load = load_of(context.setup)
+        books = self._books(load)
+        with explained(f"sweeping the ledger of schema {load.schema}"), statements(self.address) as db:
+            db.execute(books.end(context).encode())
+            db.execute(books.sweep(keep_days).encode())
+
+    def recover(self, context: CommitContext) -> int | None:
+        """The last committed checkpoint; makes this incarnation known, so that writers of older ones are refused."""
+        load = load_of(context.setup)
+        if not load.books:
+            return None
+        books = self._books(load)
+        with self._session(load, f"reading the ledger of {load.shown}") as db:
+            row = db.execute(books.lock(context.lineage, context.step).encode()).fetchone()
+            db.execute(
+                books.raise_fence(context.job_id, context.lineage, context.step, context.incarnation, 0).encode()
+            )
+        failpoints.POSTGRES_FENCED.hit()
+        return row[0] if row else None
+
+    def _nothing_else(self, db: Statements, load: Load, books: Books) -> None:
+        """In a shadow the rows of a unit that no checkpoint names could not be told apart."""
+        unnamed = [row[0] for row in db.execute(books.unnamed().encode())]
+        if unnamed:
+            raise NoWayOn(
+                f"table {load.schema}.{load.table}: it holds rows of units that no checkpoint names "
+                f"({', '.join(unnamed)})",
+                load.begin_anew,
+            )
+
+    def _staged_rows(self, db: Statements, books: Books) -> int:
+        row = db.execute(books.staged_rows().encode()).fetchone()
+        assert row is not None
+        return int(row[0])
+
+
+def _make(db: Statements, ends: Iterable[tuple[Load, CommitContext, Sequence[Piece]]]) -> None:
+    """Tables that no unit has made, because there was nothing to read."""
+    script = [statement for load, context, pieces in ends if context.final and not pieces for statement in load.make]
+    if script:
+        db.execute("; ".join(script).encode(), prepare=False)

@@ -1,0 +1,161 @@
+"""Commits that have only books to keep: their rows are in the target already, or stay where they are staged until the
+last one. Of all tables of a schema in one transaction, in as many statements as for one.
+
+Rules. (1) The ledger is asked first, its rows locked (I38); whose is done takes no part. (2) All or nothing: one table
+whose units are lost, or that a newer driver has, fails them all, for nobody here knows which of them can go on without
+it. (3) A commit waits for the server's disk, also where the rows are seen already: nobody keeps these books again, and
+the records of units that came back would stay. (4) What the target's records say
+is compared with what units have told, and the table that has their rows with the one at the target's name: anything
+else is LOST, and the whole is taken back. (5) A driver that stands still in the middle (stopped, its machine
+frozen) does not keep the ledger's rows from the one that takes over: the server ends its session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from seatunnel_connectors.jdbc import failpoints
+from seatunnel_connectors.jdbc.postgres.connection.session import Statements
+from seatunnel_connectors.jdbc.postgres.ledger.ledger_entries import Entry, EntryStatements
+from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import OID, PIECES
+from seatunnel_connectors.jdbc.postgres.write import staged
+from seatunnel_connectors.jdbc.target import conservation
+from seatunnel_py.api import FatalError, NoWayOn
+
+# Another session that holds one table's row must not keep the other tables.
+LOCK_SECONDS = 5
+# Between two messages of a commit nothing but the driver itself takes time.
+STILL_SECONDS = 20
+
+
+def keep(db: Statements, schema: str, entries: Sequence[Entry], then: Callable[[], None] = lambda: None) -> None:
+    """One transaction for all of them, and for what comes ``then``; one message, but for what has to be dropped with
+    it. FatalError names the table that the others had to wait for."""
+    todo = list(entries)
+    while todo:
+        db.execute(f"BEGIN; SET LOCAL idle_in_transaction_session_timeout = '{STILL_SECONDS}s'".encode(), prepare=False)
+        try:
+            done = _kept(db, schema, todo)
+            if not done:
+                then()
+        except BaseException:
+            db.execute("ROLLBACK")
+            raise
+        failpoints.POSTGRES_INSIDE.hit()
+        db.execute("ROLLBACK" if done else "COMMIT")
+        todo = [entry for entry in todo if entry.row not in done] if done else []
+
+
+def _kept(db: Statements, schema: str, entries: Sequence[Entry]) -> set[tuple[str, str]]:
+    """The tables of which the ledger says that they are done: then nothing else counts."""
+    tables = EntryStatements(schema, entries)
+    named = [entry for entry in entries if entry.names_units]
+    ended = [entry for entry in entries if entry.ends]
+    showing = [entry for entry in entries if entry.shows]
+    going = [entry for entry in showing if entry.names_units and not entry.context.final]
+    older = [entry for entry in entries if entry.lives]
+    script = [
+        *([f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'"] if len(entries) > 1 else []),
+        tables.lock(),
+        *([tables.places(showing)] if showing else []),
+        *([tables.take_off(named)] if named else []),
+        *([tables.forget_overtaken(older)] if older else []),
+        *([tables.forget(ended)] if ended else []),
+        *([tables.remember(going)] if going else []),
+        tables.record(),
+    ]
+    cursor = db.execute(";\n".join(script).encode(), prepare=False)
+    while cursor.description is None:  # settings
+        cursor.nextset()
+    if done := _done(entries, cursor.fetchall()):
+        return done
+    places: dict[str, Place] = {}
+    if showing:
+        cursor.nextset()
+        places = {token: Place(now, before) for token, now, before in cursor.fetchall()}
+    held: dict[str, Held] = {}
+    if named:
+        cursor.nextset()
+        held = {token: Held(units, rows, places) for token, units, rows, places in cursor.fetchall()}
+        _all_there(named, held)
+    for entry in showing:
+        _same_table(db, entry, places[entry.token], held.get(entry.token, NOTHING))
+    dropped = []
+    if older:
+        cursor.nextset()
+        dropped = [name for (name,) in cursor.fetchall() if name]
+    while cursor.nextset():
+        pass
+    if cursor.rowcount != len(entries):
+        raise fenced_off(", ".join(entry.shown for entry in entries))
+    staged.drop(db, schema, dropped)
+    return set()
+
+
+def _done(entries: Sequence[Entry], rows: Iterable[tuple[str, str, int | None, int]]) -> set[tuple[str, str]]:
+    """FatalError where the ledger knows a newer driver."""
+    wanted = {entry.row: entry for entry in entries}
+    done = set()
+    for step, table, checkpoint, incarnation in rows:
+        entry = wanted[step, table]
+        if incarnation > entry.context.incarnation:
+            raise fenced_off(entry.shown)
+        if checkpoint is not None and checkpoint >= entry.context.checkpoint:
+            done.add(entry.row)
+    return done
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the target's records say of the units of one table: how many, of how many rows, in which tables."""
+
+    units: int
+    rows: int
+    places: Sequence[str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The table that stands at the target's name ``now``, and the one that earlier commits had their rows in."""
+
+    now: str | None
+    before: str | None
+
+
+NOTHING = Held(0, 0, ())
+
+
+def _all_there(entries: Iterable[Entry], found: dict[str, Held]) -> None:
+    """FatalError where a unit that was written has left no record, or one of other rows."""
+    for entry in entries:
+        held = found.get(entry.token, NOTHING)
+        wanted = len(entry.taken_off) + len(entry.marked)
+        if missing := wanted - held.units:
+            raise NoWayOn(
+                f"table {entry.shown}: {missing} of {wanted} units that were written are not in the target's records: "
+                "they are lost",
+                entry.load.begin_anew,
+            )
+        if held.rows != entry.rows:
+            raise conservation.lost_rows(
+                entry.shown, f"{wanted} units, as {entry.load.schema}.{PIECES} says", entry.rows, held.rows,
+                entry.load.begin_anew,
+            )  # fmt: skip
+
+
+def _same_table(db: Statements, entry: Entry, place: Place, held: Held) -> None:
+    """FatalError where rows of this run are in another table than the one that stands at the target's name now."""
+    wrote = {one for one in (*held.places, place.before) if one and one.startswith(OID)}
+    others = sorted(int(one.removeprefix(OID)) for one in wrote - {place.now})
+    if not others:
+        return
+    names = [name for (name,) in db.execute("SELECT oid::regclass::text FROM pg_class WHERE oid = ANY(%s)", [others])]
+    if names:
+        raise conservation.renamed(entry.shown, ", ".join(names))
+    raise conservation.other_table(entry.shown, there=place.now is not None, remedy=entry.load.begin_anew)
+
+
+def fenced_off(shown: str) -> FatalError:
+    """The answer to a driver whose time is over."""
+    return FatalError(f"table {shown}: a newer run of this job has taken over; this one is fenced off")

@@ -1,0 +1,173 @@
+"""What is to be kept of the commits of many tables, and the statements that do it for all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from seatunnel_connectors.jdbc.postgres.connection.session import literal, quote
+from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import LEDGER, PIECES, oid_of
+from seatunnel_connectors.jdbc.postgres.write.plan import SHADOW, STAGED, Load
+from seatunnel_connectors.jdbc.target.unit_record import data_ids, lives
+from seatunnel_py.api import CommitContext, Piece
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One table's commit. ``taken_off`` are units whose records nobody needs any longer, ``marked`` those whose records
+    stay, as part of this checkpoint; ``lives``: of each vertex the newest life, by which the writers of older ones are
+    refused; ``seen``: the rows are in the target itself; ``ends``: no record is needed any longer; ``shows``: rows of
+    this run are in the target before its last commit, so that it has to stay the same table."""
+
+    load: Load
+    table: str
+    context: CommitContext
+    rows: int
+    taken_off: tuple[str, ...] = ()
+    marked: tuple[str, ...] = ()
+    lives: tuple[tuple[str, int, int], ...] = ()
+    seen: bool = False
+    ends: bool = False
+    shows: bool = False
+
+    @property
+    def shown(self) -> str:
+        return self.load.shown
+
+    @property
+    def token(self) -> str:
+        return self.load.token
+
+    @property
+    def names_units(self) -> bool:
+        return bool(self.taken_off or self.marked)
+
+    @property
+    def row(self) -> tuple[str, str]:
+        """What names it in the ledger, beside the lineage."""
+        return self.context.step, self.table
+
+
+def entry_of(load: Load, table: str, pieces: Sequence[Piece], context: CommitContext) -> Entry:
+    """What is to be kept of these pieces. Of units that write to the target itself only late attempts need the record
+    once it is in a checkpoint."""
+    names, rows = data_ids(pieces), sum(piece.rows for piece in pieces)
+    newest = tuple((vertex, *life) for vertex, life in lives(pieces).items())
+    shows = bool(load.into) and load.how != SHADOW and not (load.how == STAGED and load.at_end)
+    entry = Entry(load, table, context, rows, lives=newest, shows=shows)
+    if load.how in (SHADOW, STAGED):
+        return replace(entry, marked=tuple(names), lives=newest if load.how == STAGED else ())
+    contested = set(data_ids([piece for piece in pieces if piece.data["contested"]]))
+    plain = tuple(name for name in names if name not in contested)
+    return replace(entry, taken_off=plain, marked=tuple(sorted(contested)), seen=True, ends=context.final)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryStatements:
+    """The statements about all these tables; a driver has one lineage, incarnation and job id for all of them."""
+
+    schema: str
+    entries: Sequence[Entry]
+
+    @property
+    def _who(self) -> CommitContext:
+        return self.entries[0].context
+
+    def lock(self) -> str:
+        """In one order, so that no two sessions ever wait for one another: checkpoint of this set-up, incarnation."""
+        wanted = (f"({literal(one.context.step)}, {literal(one.table)}, {literal(one.token)})" for one in self.entries)
+        return f"""
+            SELECT l.step, l.table_name, CASE WHEN l.token = w.token THEN l.last_checkpoint END, l.incarnation
+            FROM {quote(self.schema, LEDGER)} l JOIN (VALUES {", ".join(wanted)}) AS w (step, table_name, token)
+            ON l.step = w.step AND l.table_name = w.table_name
+            WHERE l.lineage = {literal(self._who.lineage)} ORDER BY l.step, l.table_name FOR UPDATE OF l
+        """
+
+    def places(self, entries: Iterable[Entry]) -> str:
+        """By token the table that stands at the target's name now, and the one that earlier commits had."""
+        wanted = ", ".join(f"({literal(one.token)}, {oid_of(one.load.schema, one.load.table)})" for one in entries)
+        return f"""
+            SELECT w.token, w.place, p.staged FROM (VALUES {wanted}) AS w (token, place)
+            LEFT JOIN {quote(self.schema, PIECES)} p ON p.token = w.token AND p.data_id = ''
+        """
+
+    def remember(self, entries: Iterable[Entry]) -> str:
+        """Which table has the rows of this run, for later commits: the units' own records go."""
+        wanted = ", ".join(
+            f"({literal(one.token)}, '', 0, 0, 0, 0, 0, 0, 0, 0, {oid_of(one.load.schema, one.load.table)})"
+            for one in entries
+        )
+        return f"""
+            INSERT INTO {quote(self.schema, PIECES)} AS p
+                (token, data_id, subtask, incarnation, epoch, attempt, rows, bytes, merged, checkpoint, staged)
+            VALUES {wanted} ON CONFLICT (token, data_id) DO UPDATE SET staged = excluded.staged WHERE p.staged IS NULL
+        """
+
+    def take_off(self, entries: Iterable[Entry]) -> str:
+        """By token how many records each table had, of how many rows, and where these are. A record that stays is, from
+        now on, of the life that has named it: attempts of that one may still come."""
+        named = (
+            f"({literal(one.token)}, {literal(name)}, {one.context.checkpoint}, {str(stays).lower()}, {life})"
+            for one in entries
+            for life in [", ".join(map(str, max((life for _, *life in one.lives), default=[0, 0])))]
+            for names, stays in ((one.taken_off, False), (one.marked, True))
+            for name in names
+        )
+        pieces = quote(self.schema, PIECES)
+        later = "(w.incarnation, w.epoch) > (p.incarnation, p.epoch)"
+        return f"""
+            WITH w (token, data_id, checkpoint, stays, incarnation, epoch) AS (VALUES {", ".join(named)}),
+                 gone AS (DELETE FROM {pieces} p USING w
+                          WHERE p.token = w.token AND p.data_id = w.data_id AND NOT w.stays
+                          RETURNING p.token, p.rows, p.staged),
+                 kept AS (UPDATE {pieces} p SET checkpoint = coalesce(p.checkpoint, w.checkpoint),
+                              incarnation = CASE WHEN {later} THEN w.incarnation ELSE p.incarnation END,
+                              epoch = CASE WHEN {later} THEN w.epoch ELSE p.epoch END
+                          FROM w WHERE p.token = w.token AND p.data_id = w.data_id AND w.stays
+                          RETURNING p.token, p.rows, p.staged)
+            SELECT token, count(*), sum(rows)::bigint, array_agg(DISTINCT staged)
+            FROM (SELECT * FROM gone UNION ALL SELECT * FROM kept) AS one GROUP BY token
+        """
+
+    def forget_overtaken(self, entries: Iterable[Entry]) -> str:
+        """What older lives of a vertex have left; answers the tables. Of rows that are seen the record of a late
+        attempt, which cannot come any more once it is in a checkpoint; before that the unit may be read again. Of
+        staged ones what no checkpoint has named: a piece of a later life is in one, and all that older ones had in
+        theirs is marked by then, or is about to be."""
+        newest = (
+            f"({literal(one.token)}, {literal(vertex)}, {incarnation}, {epoch}, {str(one.seen).lower()})"
+            for one in entries
+            for vertex, incarnation, epoch in one.lives
+        )
+        return f"""
+            DELETE FROM {quote(self.schema, PIECES)} p
+            USING (VALUES {", ".join(newest)}) AS w (token, vertex, incarnation, epoch, seen)
+            WHERE p.token = w.token AND p.vertex = w.vertex AND (p.checkpoint IS NOT NULL) = w.seen
+            AND (p.incarnation, p.epoch) < (w.incarnation, w.epoch) AND p.data_id <> ''
+            RETURNING CASE WHEN NOT w.seen THEN p.staged END
+        """
+
+    def forget(self, entries: Iterable[Entry]) -> str:
+        tokens = ", ".join(literal(one.token) for one in entries)
+        return f"DELETE FROM {quote(self.schema, PIECES)} WHERE token IN ({tokens})"
+
+    def record(self) -> str:
+        """Write the checkpoints into the ledger; a row that is not affected is a newer driver's."""
+        who = self._who
+        same = f"{literal(who.lineage)}, {literal(who.job_id)}, {who.incarnation}, 0"
+        rows = (
+            f"({same}, {literal(one.context.step)}, {literal(one.table)}, {literal(one.token)}, "
+            f"{one.context.checkpoint}, {one.rows}, {str(one.context.final).lower()})"
+            for one in self.entries
+        )
+        return f"""
+            INSERT INTO {quote(self.schema, LEDGER)} AS l
+                (lineage, job_id, incarnation, epoch, step, table_name, token, last_checkpoint, rows, finished)
+            VALUES {", ".join(rows)}
+            ON CONFLICT (lineage, step, table_name) DO UPDATE
+            SET last_checkpoint = excluded.last_checkpoint, token = excluded.token,
+                rows = excluded.rows + CASE WHEN l.token = excluded.token THEN l.rows ELSE 0 END,
+                incarnation = greatest(l.incarnation, excluded.incarnation),
+                finished = excluded.finished, committed_at = now()
+            WHERE l.incarnation <= excluded.incarnation
+        """

@@ -1,0 +1,256 @@
+"""Two small tables in the target's schema, by which the target itself remembers what arrived.
+
+``seatunnel_piece`` has a row for each unit, written in the transaction of the unit's rows: a second attempt at the
+same rows finds it and applies nothing. It says which table holds the rows (``staged``): the unit's own one by name, the
+target by its oid, for another table may stand at its name by the time of the commit; the row without ``data_id`` says
+the same of units whose records are gone. ``seatunnel_ledger`` has a row for each (lineage, step, table): the last
+committed checkpoint, and the newest incarnation and epoch, which fence off the writers of older ones. A lineage has
+ended when its driver says that all tables of the job have arrived, not when its rows here are ``finished``: where
+another table failed, a later driver repeats the last commits of all, and only these rows know that they are done.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from seatunnel_connectors.jdbc.postgres.connection.session import literal, quote
+from seatunnel_connectors.jdbc.target.unit_record import Recorded
+from seatunnel_py.api import CommitContext, WriteContext
+
+LEDGER = "seatunnel_ledger"
+PIECES = "seatunnel_piece"
+OID = "oid "
+_LOCK = 7_305_808_869_232_650_098  # "seatunnr": one session at a time creates schemas and the two tables
+
+
+def create_schema(schema: str) -> str:
+    """Without the lock two sessions that do it at once would collide in the catalog in spite of IF NOT EXISTS."""
+    return f"SELECT pg_advisory_xact_lock({_LOCK}); CREATE SCHEMA IF NOT EXISTS {quote(schema)}"
+
+
+def create(schema: str) -> str:
+    """Statements that create both tables, with the same lock."""
+    return f"""
+        SELECT pg_advisory_xact_lock({_LOCK});
+        CREATE TABLE IF NOT EXISTS {quote(schema, LEDGER)} (
+            lineage text NOT NULL, step text NOT NULL, table_name text NOT NULL, job_id text NOT NULL,
+            token text NOT NULL, last_checkpoint bigint, incarnation integer NOT NULL, epoch integer NOT NULL,
+            rows bigint NOT NULL DEFAULT 0, source_position text, finished boolean NOT NULL DEFAULT false,
+            committed_at timestamptz NOT NULL DEFAULT now(), ended_at timestamptz,
+            PRIMARY KEY (lineage, step, table_name));
+        CREATE TABLE IF NOT EXISTS {quote(schema, PIECES)} (
+            token text NOT NULL, data_id text NOT NULL, subtask integer NOT NULL, incarnation integer NOT NULL,
+            epoch integer NOT NULL, attempt integer NOT NULL, rows bigint NOT NULL, bytes bigint NOT NULL,
+            merged bigint NOT NULL, source_position text, source_rows bigint NOT NULL DEFAULT 0, checkpoint bigint,
+            staged text, vertex text NOT NULL DEFAULT '', number bigint GENERATED ALWAYS AS IDENTITY,
+            written_at timestamptz NOT NULL DEFAULT now(),
+            PRIMARY KEY (token, data_id));
+    """
+
+
+def oid_of(schema: str, table: str) -> str:
+    """An expression: which table stands at this name. A rewrite, TRUNCATE or another name do not change it."""
+    return f"'{OID}' || to_regclass({literal(quote(schema, table))})::oid"
+
+
+def _among(tokens: Sequence[str]) -> str:
+    return f"token IN ({', '.join(map(literal, tokens))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """The statements about one sink and table. ``token`` was drawn when the run was planned, so it is one for all
+    attempts and restores of a run and different for every other run."""
+
+    schema: str
+    token: str
+    table: str
+
+    def insert_piece(self, context: WriteContext, recorded: Recorded, staged: str) -> str:
+        """One row; where the ledger knows a newer writer its attempt is null, which the table refuses, so that the
+        statement can go to the server together with COMMIT. ``staged`` is an expression: which table holds the unit's
+        rows."""
+        end = "NULL" if recorded.end is None else literal(json.dumps(recorded.end))
+        return f"""
+            INSERT INTO {quote(self.schema, PIECES)}
+                (token, data_id, subtask, incarnation, epoch, attempt, rows, bytes, merged, source_position,
+                 source_rows, staged, vertex)
+            SELECT {literal(self.token)}, {literal(context.data_id)}, {context.subtask}, {context.incarnation},
+                   {context.epoch}, CASE WHEN NOT EXISTS (
+                       SELECT 1 FROM {quote(self.schema, LEDGER)} WHERE {self._row(context.lineage, context.step)}
+                       AND (finished AND token = {literal(self.token)}
+                            OR (incarnation, epoch) > ({context.incarnation}, {context.epoch}))
+                   ) THEN {context.attempt} END,
+                   {recorded.rows}, {recorded.bytes}, {recorded.merged}, {end}, {recorded.read},
+                   {staged}, {literal(context.vertex)}
+        """
+
+    def select_piece(self, data_id: str) -> str:
+        return f"""
+            SELECT rows, bytes, merged, source_position, source_rows, staged, checkpoint
+            FROM {quote(self.schema, PIECES)} WHERE token = {literal(self.token)} AND data_id = {literal(data_id)}
+        """
+
+    def raise_fence(self, job_id: str, lineage: str, step: str, incarnation: int, epoch: int) -> str:
+        """Make this incarnation and epoch known, so that writers of older ones are refused from now on."""
+        return f"""
+            INSERT INTO {quote(self.schema, LEDGER)} AS l
+                (lineage, step, table_name, job_id, token, incarnation, epoch)
+            VALUES ({literal(lineage)}, {literal(step)}, {literal(self.table)}, {literal(job_id)},
+                    {literal(self.token)}, {incarnation}, {epoch})
+            ON CONFLICT (lineage, step, table_name) DO UPDATE
+            SET incarnation = excluded.incarnation, epoch = excluded.epoch, job_id = excluded.job_id, ended_at = NULL
+            WHERE (l.incarnation, l.epoch) < (excluded.incarnation, excluded.epoch)
+        """
+
+    def last(self, context: CommitContext) -> str:
+        """The last checkpoint of this lineage, whatever set-up it was of."""
+        return (
+            f"SELECT last_checkpoint FROM {quote(self.schema, LEDGER)} WHERE {self._row(context.lineage, context.step)}"
+        )
+
+    def others(self, context: CommitContext) -> str:
+        """Lineages under which this job is known, beside its own."""
+        return (
+            f"SELECT lineage FROM {quote(self.schema, LEDGER)} WHERE {self._others(context)} ORDER BY committed_at DESC"
+        )
+
+    def end_others(self, context: CommitContext) -> str:
+        """Their writers are refused from now on; answers token and rows of each."""
+        ended = f"UPDATE {quote(self.schema, LEDGER)} SET finished = true"
+        return f"{ended} WHERE {self._others(context)} RETURNING token, rows"
+
+    def set_up_by(self, job: str) -> str:
+        """Tokens of runs of this job that may have had no commit yet."""
+        return (
+            f"SELECT token FROM {quote(self.schema, PIECES)} WHERE data_id = '' AND vertex = {literal(job)} "
+            f"AND token <> {literal(self.token)}"
+        )
+
+    def not_counted(self, tokens: Sequence[str]) -> str:
+        """By token the rows that are in the target and that no commit has counted yet, less those that commits have
+        counted and that still wait in tables of their own."""
+        here = f"starts_with(staged, {literal(OID)})"
+        return f"""
+            SELECT token, sum(CASE WHEN checkpoint IS NULL AND {here} THEN rows
+                                   WHEN checkpoint > 0 AND NOT {here} THEN -rows ELSE 0 END)::bigint
+            FROM {quote(self.schema, PIECES)} WHERE {_among(tokens)} GROUP BY token
+        """
+
+    def staged_by(self, tokens: Sequence[str]) -> str:
+        """Tables beside targets that these runs have made: a token is part of the names."""
+        names = f"__st_({'|'.join(tokens)})(_[0-9a-f]{{12}})?$"
+        return f"""
+            SELECT relname FROM pg_class
+            WHERE relnamespace = {self._namespace} AND relkind = 'r' AND relname ~ {literal(names)}
+        """
+
+    def forget_runs(self, tokens: Sequence[str]) -> str:
+        return f"DELETE FROM {quote(self.schema, PIECES)} WHERE {_among(tokens)}"
+
+    def disown(self, context: CommitContext) -> str:
+        """They end, and are nobody's."""
+        return (
+            f"UPDATE {quote(self.schema, LEDGER)} SET finished = true, job_id = '', "
+            f"ended_at = coalesce(ended_at, now()) WHERE {self._others(context)}"
+        )
+
+    def _others(self, context: CommitContext) -> str:
+        return (
+            f"job_id = {literal(context.job_id)} AND step = {literal(context.step)} "
+            f"AND table_name = {literal(self.table)} AND lineage <> {literal(context.lineage)}"
+        )
+
+    def lock(self, lineage: str, step: str) -> str:
+        """The ledger's row, held until the transaction ends: last checkpoint of this set-up, and incarnation."""
+        return f"""
+            SELECT CASE WHEN token = {literal(self.token)} THEN last_checkpoint END, incarnation
+            FROM {quote(self.schema, LEDGER)} WHERE {self._row(lineage, step)} FOR UPDATE
+        """
+
+    def named(self) -> str:
+        """Tables of the units that checkpoints have named, in the order in which they were staged: name, whether it is
+        there, whether it has a column for the kinds of rows, and how many rows were staged in it."""
+        return f"""
+            SELECT p.staged, c.oid IS NOT NULL, EXISTS (
+                SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = '__st_kind'), p.rows - p.merged
+            FROM {quote(self.schema, PIECES)} p
+            LEFT JOIN pg_class c ON c.relname = p.staged AND c.relnamespace = {self._namespace}
+            WHERE p.token = {literal(self.token)} AND p.checkpoint IS NOT NULL AND p.staged IS NOT NULL
+            AND p.data_id <> ''
+            ORDER BY p.number
+        """
+
+    def forget_named(self) -> str:
+        return f"{self.forget_pieces()} AND checkpoint > 0"
+
+    def staged_rows(self) -> str:
+        """How many rows units have written beside the target."""
+        return (
+            f"SELECT coalesce(sum(rows - merged), 0)::bigint FROM {quote(self.schema, PIECES)} "
+            f"WHERE token = {literal(self.token)}"
+        )
+
+    def tables(self, prefix: str) -> str:
+        """Every table whose name begins so."""
+        return f"""
+            SELECT relname FROM pg_class
+            WHERE relnamespace = {self._namespace} AND relkind = 'r' AND starts_with(relname, {literal(prefix)})
+        """
+
+    @property
+    def _namespace(self) -> str:
+        return f"to_regnamespace({literal(quote(self.schema))})"
+
+    def unnamed(self) -> str:
+        """Pieces in the target that no checkpoint named."""
+        return f"""
+            SELECT data_id FROM {quote(self.schema, PIECES)}
+            WHERE token = {literal(self.token)} AND checkpoint IS NULL ORDER BY data_id LIMIT 5
+        """
+
+    def forget_piece(self, data_id: str, staged: str) -> str:
+        """Make room for another attempt; none where yet another has done so since."""
+        return f"{self.forget_pieces()} AND data_id = {literal(data_id)} AND coalesce(staged, '') = {literal(staged)}"
+
+    def forget_pieces(self) -> str:
+        return f"DELETE FROM {quote(self.schema, PIECES)} WHERE token = {literal(self.token)}"
+
+    def sign_in(self, job: str) -> str:
+        """A record without rows: this run of a job (``recorded.of_job``) has set up its target, and what it has beside
+        it is in use."""
+        return f"""
+            INSERT INTO {quote(self.schema, PIECES)}
+                (token, data_id, subtask, incarnation, epoch, attempt, rows, bytes, merged, checkpoint, vertex)
+            VALUES ({literal(self.token)}, '', 0, 0, 0, 0, 0, 0, 0, 0, {literal(job)}) ON CONFLICT DO NOTHING
+        """
+
+    def end(self, context: CommitContext) -> str:
+        """The whole lineage has ended, unless a later driver has gone on with it."""
+        return (
+            f"UPDATE {quote(self.schema, LEDGER)} SET ended_at = now() "
+            f"WHERE lineage = {literal(context.lineage)} AND incarnation <= {context.incarnation} AND ended_at IS NULL"
+        )
+
+    def sweep(self, keep_days: int) -> str:
+        """Drop lineages all of whose rows have ended, once that is older than anybody will restore."""
+        ledger, old = quote(self.schema, LEDGER), f"ended_at < now() - interval '{keep_days} days'"
+        return f"""
+            DELETE FROM {ledger} WHERE {old} AND lineage IN (
+                SELECT lineage FROM {ledger} GROUP BY lineage HAVING bool_and(coalesce({old}, false)))
+        """
+
+    def abandoned(self, shadow_pattern: str) -> str:
+        """Shadows of one table whose runs have written nothing for a day: (name, token)."""
+        return f"""
+            SELECT c.relname, right(c.relname, 8) FROM pg_class c
+            JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = {literal(self.schema)}
+            WHERE c.relkind = 'r' AND c.relname ~ {literal(shadow_pattern)} AND NOT EXISTS (
+                SELECT 1 FROM {quote(self.schema, PIECES)} p WHERE p.token = right(c.relname, 8)
+                AND p.written_at > now() - interval '1 day')
+        """
+
+    def _row(self, lineage: str, step: str) -> str:
+        return f"lineage = {literal(lineage)} AND step = {literal(step)} AND table_name = {literal(self.table)}"

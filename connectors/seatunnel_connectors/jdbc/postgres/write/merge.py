@@ -1,0 +1,200 @@
+"""SQL that brings staged rows into a keyed table: the last row of each key wins, deletes delete.
+
+Rows are staged in a temporary table with two more columns: their order, and their kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from seatunnel_connectors.jdbc.postgres.connection.session import TABLE_CHANGED, literal, quote
+from seatunnel_connectors.jdbc.postgres.write.ddl import listed
+from seatunnel_connectors.jdbc.postgres.write.plan import PREPARED, STAGED, Load, LoadColumn
+from seatunnel_connectors.jdbc.target import version_column
+from seatunnel_py.api import RowKind
+
+LOCK_SECONDS = 10  # for a key that a prepared transaction has written: it is free only with its checkpoint
+
+ORDER = "__st_order"
+KIND = "__st_kind"
+
+
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """Statements about one load's staging table. ``as_text`` says for each column whether it is staged as text;
+    ``rows`` is a query that gives order and kinds as columns, for rows that are staged somewhere else."""
+
+    load: Load
+    as_text: tuple[bool, ...]
+    rows: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"st_{self.load.token}"
+
+    @property
+    def relation(self) -> str:
+        """The temporary table, for a statement."""
+        return f"pg_temp.{quote(self.name)}"
+
+    def create(self, *, counted: bool = False) -> str:
+        """For one transaction: a worker's connection serves many tables. ``counted``: the rows come as inserts, and the
+        server numbers them."""
+        columns = [
+            f"{quote(column.name)} {'text' if as_text else column.full}"
+            for column, as_text in zip(self.load.columns, self.as_text, strict=True)
+        ]
+        columns += [f"{ORDER} bigserial", f"{KIND} smallint DEFAULT 0"] if counted else []
+        columns += [] if counted else [f"{ORDER} bigint", f"{KIND} smallint"]
+        return f"CREATE TEMPORARY TABLE {quote(self.name)} ({', '.join(columns)}) ON COMMIT DROP"
+
+    def empty(self) -> str:
+        return f"TRUNCATE {self._staged}"
+
+    def append(self, *, kinds: bool = False) -> str:
+        """Every row as a new row, in order."""
+        more = f", {KIND}" if kinds else ""
+        return f"""
+            INSERT INTO {self._into} ({self._names}{more})
+            SELECT {self._values("s")}{more} FROM {self._staged} s ORDER BY {ORDER}
+        """
+
+    def delete(self) -> str:
+        """Rows whose last word is a delete."""
+        return f"""
+            DELETE FROM {self._own_rows} t USING ({self._last()}) s
+            WHERE s.{KIND} = {RowKind.DELETE.value} AND {self._same_key()}
+        """
+
+    def upsert(self) -> str:
+        """Insert or update what is not deleted."""
+        return f"""
+            INSERT INTO {self._into} AS t ({self._names})
+            SELECT {self._values("s")} FROM ({self._last()}) s WHERE s.{KIND} <> {RowKind.DELETE.value}
+            ORDER BY {ORDER}{on_conflict(self.load)}
+        """
+
+    def keys(self) -> str:
+        """Each key once."""
+        key = listed(self.load.key)
+        return f"SELECT DISTINCT {key} FROM {self._staged} s"
+
+    def update(self) -> str:
+        """Without upsert: keys that were only updated."""
+        updates = ", ".join(
+            f"{quote(column.name)} = {value}"
+            for column, value in zip(self.load.columns, self._value_list("s"), strict=True)
+        )
+        return f"""
+            UPDATE {self._own_rows} t SET {updates} FROM ({self._last()}) s
+            WHERE s.{KIND} = {RowKind.UPDATE_AFTER.value} AND NOT s.fresh AND {self._same_key()}
+        """
+
+    def insert(self) -> str:
+        """Without upsert: keys that were inserted, as they are after later updates."""
+        return f"""
+            INSERT INTO {self._into} ({self._names})
+            SELECT {self._values("s")} FROM ({self._last()}) s
+            WHERE s.{KIND} <> {RowKind.DELETE.value} AND s.fresh ORDER BY {ORDER}
+        """
+
+    def _last(self) -> str:
+        """One row for each key, its last or its newest; ``fresh`` says that the key was inserted among these rows."""
+        key, newest = listed(self.load.key), ""
+        if version := self.load.versioned_by:
+            values = dict(zip((column.name for column in self.load.columns), self._value_list("staged"), strict=True))
+            newest = f"{values[version]} DESC NULLS LAST, "
+        return f"""
+            SELECT DISTINCT ON ({key}) *, bool_or({KIND} = {RowKind.INSERT.value}) OVER (PARTITION BY {key}) AS fresh
+            FROM {self._staged} staged ORDER BY {key}, {newest}{ORDER} DESC
+        """
+
+    def _same_key(self) -> str:
+        casts = dict(zip((column.name for column in self.load.columns), self._value_list("s"), strict=True))
+        return " AND ".join(f"t.{quote(name)} = {casts[name]}" for name in self.load.key)
+
+    @property
+    def _staged(self) -> str:
+        return f"({self.rows})" if self.rows else self.relation
+
+    @property
+    def _into(self) -> str:
+        return quote(self.load.schema, self.load.table if self.rows else self.load.into)
+
+    @property
+    def _own_rows(self) -> str:
+        """For changes and removals: rows of tables that inherit from the target are not its own."""
+        return f"ONLY {self._into}" if self.load.plain else self._into
+
+    @property
+    def _names(self) -> str:
+        return listed(column.name for column in self.load.columns)
+
+    def _value_list(self, alias: str) -> Sequence[str]:
+        return [
+            f"{alias}.{quote(column.name)}" + (f"::{_cast_to(column)}" if as_text else "")
+            for column, as_text in zip(self.load.columns, self.as_text, strict=True)
+        ]
+
+    def _values(self, alias: str) -> str:
+        return ", ".join(self._value_list(alias))
+
+
+def _cast_to(column: LoadColumn) -> str:
+    """The type without its modifier: a cast that names one cuts what is too long, and an assignment refuses it."""
+    return quote(column.native) if "(" in column.full else column.full
+
+
+def on_conflict(load: Load) -> str:
+    """The end of an INSERT of rows by key."""
+    names = [quote(column.name) for column in load.columns]
+    version = load.versioned_by and quote(load.versioned_by)
+    return version_column.on_conflict(names, [quote(name) for name in load.key], version)
+
+
+def begin_unit(load: Load) -> list[str]:
+    """Statements that begin a unit's transaction."""
+    if load.how == PREPARED:
+        return ["BEGIN", f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'", still_as_planned(load)]
+    if load.how == STAGED:
+        return ["BEGIN", _create_unit_table(load)]
+    return ["BEGIN", *(load.make or [still_as_planned(load)])]
+
+
+def still_as_planned(load: Load) -> str:
+    """A statement that fails where the table's columns are of other types by now: rows go there as bytes, and those of
+    one type may well be a value of another. It leaves the table locked against that."""
+    names = listed(column.name for column in load.columns)
+    nulls = ", ".join(["NULL"] * len(load.columns))
+    insert = f"EXPLAIN INSERT INTO {quote(load.schema, load.into)} ({names}) SELECT {nulls}"
+    wanted = ", ".join(f"({literal(column.name)}, {literal(column.full)})" for column in load.columns)
+    body = f"""
+        DECLARE found text;
+        BEGIN
+            EXECUTE {literal(insert)};
+            SELECT string_agg(format('column %I is %s by now and was %s', w.name, a.atttypid::regtype, w.type), ', ')
+            INTO found FROM (VALUES {wanted}) AS w (name, type) JOIN pg_attribute a
+            ON a.attrelid = {literal(quote(load.schema, load.into))}::regclass AND a.attname = w.name
+            WHERE a.atttypid <> to_regtype(w.type);
+            IF found IS NOT NULL THEN RAISE EXCEPTION USING ERRCODE = '{TABLE_CHANGED}', MESSAGE = found; END IF;
+        END
+    """
+    return f"DO {literal(body)}"
+
+
+def _create_unit_table(load: Load) -> str:
+    """The table that one unit fills, and that its commit drops. It asks of a row what the target will ask: bad ones
+    show here, where they can be set aside, and not in the commit of all."""
+    lines = [f"{quote(one.name)} {one.full}{' NOT NULL' if one.required else ''}" for one in load.columns]
+    lines += [f"CONSTRAINT {quote(name)} CHECK ({expression})" for name, expression in load.checks]
+    return f"CREATE TABLE {quote(load.schema, load.into)} ({', '.join(lines)}) WITH (autovacuum_enabled = off)"
+
+
+def keep_kinds(load: Load) -> str:
+    """For rows that are more than inserts; those that are there already are inserts. Of a row that goes nothing is
+    asked but its key."""
+    changes = [f"ADD COLUMN IF NOT EXISTS {KIND} smallint NOT NULL DEFAULT 0"]
+    changes += [f"ALTER COLUMN {quote(one.name)} DROP NOT NULL" for one in load.columns if one.required]
+    changes += [f"DROP CONSTRAINT IF EXISTS {quote(name)}" for name, _ in load.checks]
+    return f"ALTER TABLE {quote(load.schema, load.into)} {', '.join(changes)}"

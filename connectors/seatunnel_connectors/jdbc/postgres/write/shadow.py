@@ -1,0 +1,105 @@
+"""A shadow becomes the target: its key and indexes are made last, then it takes the target's name.
+
+Rules. (1) The shadow's rows are compared with what units have staged, in the commit's transaction: other rows are LOST,
+and everything is rolled back (conservation). (2) Rows are read once: building the key counts them, and PostgreSQL
+stores that count with the table and the index (``pg_class.reltuples``). Only where both are the staged number is it
+trusted; otherwise the rows are counted. (3) A table that has taken the name in the meantime keeps it: the rows are
+added to it.
+"""
+
+from __future__ import annotations
+
+import psycopg
+
+from seatunnel_connectors.jdbc.postgres.connection.session import Statements, literal, quote
+from seatunnel_connectors.jdbc.postgres.write import ddl, staged
+from seatunnel_connectors.jdbc.postgres.write.merge import on_conflict
+from seatunnel_connectors.jdbc.postgres.write.plan import Load
+
+# For building indexes: enough that a few million keys are sorted in memory.
+_MEMORY = "SET LOCAL maintenance_work_mem = '256MB'; SET LOCAL max_parallel_maintenance_workers = 2"
+
+# reltuples is a float of 24 bits: greater numbers may be rounded to the one that is looked for.
+_EXACT_MAX = 1 << 24
+
+
+def finish(db: Statements, load: Load, rows: int) -> None:
+    """``rows``: how many units have staged. LOST (NoWayOn) where the shadow is gone or holds another number."""
+    relation = quote(load.schema, load.into)
+    if db.execute("SELECT to_regclass(%s) IS NOT NULL", [relation]).fetchone() != (True,):
+        raise staged.lost(load, load.into, rows, 0)
+    # Two sinks of one run may want the same name at the same time.
+    db.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{load.schema}.{load.table}"])
+    taken = db.execute(
+        "SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+        "WHERE n.nspname = %s AND c.relname = %s",
+        [load.schema, load.table],
+    ).fetchone()
+    if taken is not None:
+        _expect(db, load, rows)
+        _add(db, load)
+        return
+    db.execute(_MEMORY.encode())
+    # First: PostgreSQL 18 stores no count of a table that autovacuum passes by.
+    db.execute(f"ALTER TABLE {relation} RESET (autovacuum_enabled)".encode())
+    pkey = ddl.cut(load.into, "_pkey")
+    if load.key:
+        _add_key(db, load, pkey, rows)
+    else:
+        _expect(db, load, rows)
+    for statement in load.finish:
+        db.execute(statement.encode())
+    db.execute(f"ALTER TABLE {relation} RENAME TO {quote(load.table)}".encode())
+    if load.key:
+        _name_key(db, load, pkey)
+
+
+def _expect(db: Statements, load: Load, rows: int) -> None:
+    found = staged.count(db, load, load.into)
+    if found != rows:
+        raise staged.lost(load, load.into, rows, found)
+
+
+def _add_key(db: Statements, load: Load, pkey: str, rows: int) -> None:
+    """Rows that others have added may be what breaks the key: then that is said."""
+    relation = quote(load.schema, load.into)
+    db.execute(b"SAVEPOINT key")
+    try:
+        db.execute(f"ALTER TABLE {relation} ADD CONSTRAINT {quote(pkey)} PRIMARY KEY ({ddl.listed(load.key)})".encode())
+    except psycopg.errors.IntegrityError:
+        db.execute(b"ROLLBACK TO SAVEPOINT key")
+        _expect(db, load, rows)
+        raise
+    db.execute(b"RELEASE SAVEPOINT key")
+    if not _counted(db, load, pkey, rows):
+        _expect(db, load, rows)
+
+
+def _counted(db: Statements, load: Load, pkey: str, rows: int) -> bool:
+    """Whether building the key has counted these rows. The index is new: an older count cannot be in its row."""
+    counts = db.execute(
+        "SELECT array_agg(reltuples::float8) FROM pg_class WHERE oid IN (to_regclass(%s), to_regclass(%s))",
+        [quote(load.schema, load.into), quote(load.schema, pkey)],
+    ).fetchone()
+    return 0 < rows <= _EXACT_MAX and counts == ([rows, rows],)
+
+
+def _name_key(db: Statements, load: Load, pkey: str) -> None:
+    """The key gets the name that CREATE TABLE would have given it, where that is free."""
+    wanted = ddl.cut(load.table, "_pkey")
+    free = db.execute(f"SELECT to_regclass({literal(quote(load.schema, wanted))}) IS NULL".encode()).fetchone()
+    if free and free[0]:
+        db.execute(
+            f"ALTER TABLE {quote(load.schema, load.table)} RENAME CONSTRAINT {quote(pkey)} TO {quote(wanted)}".encode()
+        )
+
+
+def _add(db: Statements, load: Load) -> None:
+    """Another sink of this run (several upstream tables, one target) was first with the name."""
+    names = ddl.listed(column.name for column in load.columns)
+    conflict = on_conflict(load) if load.key and load.upsert else ""
+    relation = quote(load.schema, load.into)
+    db.execute(
+        f"INSERT INTO {quote(load.schema, load.table)} AS t ({names}) SELECT {names} FROM {relation}{conflict}; "
+        f"DROP TABLE {relation}".encode()
+    )

@@ -1,0 +1,184 @@
+"""The sink of one upstream table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from seatunnel_connectors.jdbc.dialect import SinkRequest, TableSink
+from seatunnel_connectors.jdbc.postgres.connection import catalog, locks
+from seatunnel_connectors.jdbc.postgres.connection.session import Statements, explained, quote, statements
+from seatunnel_connectors.jdbc.postgres.ledger.committer import PostgresCommitter
+from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import PIECES, Books
+from seatunnel_connectors.jdbc.postgres.read.native_copy import PostgresNativeWriter, takes_native
+from seatunnel_connectors.jdbc.postgres.write.ddl import NAMES
+from seatunnel_connectors.jdbc.postgres.write.inspect_target import look
+from seatunnel_connectors.jdbc.postgres.write.plan import PREPARED, SHADOW, STAGED, TABLE, Load, load_of, place_of, plan
+from seatunnel_connectors.jdbc.postgres.write.query_writer import QueryWriter, RecordedQueryWriter, plan_query
+from seatunnel_connectors.jdbc.postgres.write.writer import PostgresWriter
+from seatunnel_connectors.jdbc.target.job_targets import mark_prepared
+from seatunnel_connectors.jdbc.target.target_plan import check_names, target_path
+from seatunnel_connectors.jdbc.target.unit_record import of_job
+from seatunnel_connectors.jdbc.url import Address
+from seatunnel_py.api import (
+    Committer,
+    NameRules,
+    NativeForm,
+    NativeSink,
+    NativeWriter,
+    NothingToCommit,
+    Plain,
+    Setup,
+    SinkSetup,
+    TablePath,
+    TargetPlace,
+    Visible,
+    WriteContext,
+    Writer,
+)
+
+MADE = frozenset({"create schema", "create ledger", "create table", "carry over"})
+
+
+@dataclass(frozen=True)
+class PostgresSink(TableSink, NativeSink):
+    request: SinkRequest
+
+    @property
+    def address(self) -> Address:
+        database = self.request.options.database
+        return replace(self.request.address, database=database) if database else self.request.address
+
+    @property
+    def target(self) -> str:
+        if self.request.options.query:
+            return f"{self.address.display} (query)"
+        return f"{self.address.database}.{self._path().full_name}"
+
+    @property
+    def target_place(self) -> TargetPlace | None:
+        if self.request.options.query:
+            return None
+        path, at = self._path(), self.address
+        return TargetPlace(("postgres", at.host, at.port, at.database), (path.schema, path.table))
+
+    def name_rules(self) -> NameRules:
+        with explained(f"asking how names are compared in {self.address.display}"), statements(self.address) as db:
+            asked = f"SELECT {catalog.OWN_SCHEMA}, current_setting('max_identifier_length')::int"
+            row = db.execute(asked.encode()).fetchone()
+        assert row is not None
+        return replace(NAMES, length_max=row[1], default=row[0])
+
+    def plan_setup(self) -> Setup:
+        if self.request.keeps_no_record:
+            return Setup(visible=Visible.STAGED)
+        if self.request.options.query:
+            with explained(f"looking for the ledger in {self.address.display}"), statements(self.address) as db:
+                return plan_query(look(db, "", ""))
+        path = self._path()
+        with explained(f"looking at the sink table {path}"), statements(self.address) as db:
+            return plan(self.request, look(db, path.schema, path.table))
+
+    def _path(self) -> TablePath:
+        return target_path(self.request.options, self.request.table, schema_first=True)
+
+    def check_names(self) -> None:
+        """ValueError where the target cannot be named so."""
+        path = self._path()
+        if path.database and path.database != self.address.database:
+            raise ValueError(
+                f"table: {path} is in database {path.database!r}, but the connection is to {self.address.database!r}; "
+                "set database, or leave it out of table"
+            )
+        check_names(NAMES, path.schema, path.table)
+
+    def setup(self, setup: Setup) -> None:
+        if self.request.keeps_no_record:
+            return
+        load = self._prepares(setup)
+        # One message for all statements, which makes them one transaction.
+        script = ";\n".join(self._script(setup, load))
+        if not script:
+            return
+        books = Books(load.schema, load.token, "")
+        custom = load.books and any(effect.action == "custom sql" for effect in setup.effects)
+        with explained(f"preparing the sink table {load.schema}.{load.table}"), statements(self.address) as db:
+            if custom and self._is_done(db, books):
+                return
+            db.execute(script.encode(), prepare=False)
+            if load.how == SHADOW:
+                self._tidy(db, load)
+
+    def _script(self, setup: Setup, load: Load) -> list[str]:
+        """What the set-up does. A run that will have something beside the target says so, and one whose statements of
+        people may not run twice."""
+        custom = any(effect.action == "custom sql" for effect in setup.effects)
+        if not load.books or not (custom or load.how in (SHADOW, STAGED, PREPARED)):
+            return list(load.before)
+        job = of_job(self.request.job_id, self.request.step, str(self.request.table.path))
+        return [*load.before, Books(load.schema, load.token, "").sign_in(job)]
+
+    def _prepares(self, setup: Setup) -> Load:
+        load = load_of(setup.data)
+        mark_prepared(place_of(self.request, load.schema, load.table), str(self.request.table.path), load.token)
+        return load
+
+    def sets_up_with(self, setup: Setup) -> Hashable:
+        """Tables that are made: to drop or empty one its readers are waited for, and others need not wait with it."""
+        if self.request.keeps_no_record or not {effect.action for effect in setup.effects} <= MADE:
+            return None
+        load = load_of(setup.data)
+        alike = bool(self._script(setup, load)) and load.how != SHADOW
+        return ("postgres", self.address.identity, load.schema) if alike else None
+
+    def set_up_together(self, setups: Sequence[SinkSetup]) -> None:
+        loads = [cast("PostgresSink", one.sink)._prepares(one.setup) for one in setups]
+        scripts = (
+            cast("PostgresSink", one.sink)._script(one.setup, load) for one, load in zip(setups, loads, strict=True)
+        )
+        script = ";\n".join(dict.fromkeys(statement for one in scripts for statement in one))
+        what = f"preparing {len(loads)} sink tables of schema {loads[0].schema}"
+        with explained(what), statements(self.address) as db:
+            db.execute(script.encode(), prepare=False)
+
+    def _is_done(self, db: Statements, books: Books) -> bool:
+        """Whether an earlier try has done all of this, the statements of people too, which may not run twice."""
+        there = db.execute("SELECT to_regclass(%s)", [quote(books.schema, PIECES)]).fetchone() != (None,)
+        return there and db.execute(books.select_piece("").encode()).fetchone() is not None
+
+    def _tidy(self, db: Statements, load: Load) -> None:
+        """Remove what runs left that never came back."""
+        books = Books(load.schema, load.token, "")
+        pattern = f"^{re.escape(load.into[: -len(load.token)])}[0-9a-f]{{8}}$"
+        for name, token in db.execute(books.abandoned(pattern).encode()).fetchall():
+            db.execute(f"DROP TABLE IF EXISTS {quote(load.schema, name)}".encode())
+            db.execute(Books(load.schema, token, "").forget_pieces().encode())
+
+    def open(self, context: WriteContext) -> Writer:
+        if self.request.keeps_no_record:
+            return QueryWriter(self.address, self.request)
+        if self.request.options.query:
+            return RecordedQueryWriter(self.address, self.request, context)
+        return PostgresWriter(self.address, self.request.table, context)
+
+    def marks_units(self, setup: Mapping[str, Plain]) -> bool:
+        return not self.request.keeps_no_record and load_of(setup).how in (SHADOW, TABLE) and load_of(setup).books
+
+    def takes_native(self, form: NativeForm, setup: Mapping[str, Plain]) -> bool:
+        return not self.request.options.query and takes_native(form, setup)
+
+    def open_native(self, context: WriteContext) -> NativeWriter:
+        return PostgresNativeWriter(self.address, str(self.request.table.path), context)
+
+    def at_work(self, seconds: float) -> Sequence[str]:
+        return locks.at_work(self.address, seconds)
+
+    def blocked_by(self) -> Sequence[str]:
+        return locks.blocked_by(self.address)
+
+    def committer(self) -> Committer:
+        if self.request.keeps_no_record:
+            return NothingToCommit()
+        return PostgresCommitter(self.address, self.request.table)

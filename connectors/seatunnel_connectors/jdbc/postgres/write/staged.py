@@ -1,0 +1,120 @@
+"""What units have staged in tables of their own is added to the target, in the commit's transaction.
+
+Rules. (1) Units are added in the order in which they were staged: of two rows with one key the later one wins. (2) What
+goes into the target, the ledger's row and the end of the unit's tables are one transaction, so that any of them can be
+seen only with the others. (3) A table that is not there although a checkpoint names it is lost, never done (I31). (4)
+What is moved is compared with what was staged: rows that are gone are lost too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import psycopg
+
+from seatunnel_connectors.jdbc.postgres.connection.session import Statements, quote
+from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import Books
+from seatunnel_connectors.jdbc.postgres.write.ddl import listed
+from seatunnel_connectors.jdbc.postgres.write.merge import KIND, ORDER, Staging, on_conflict
+from seatunnel_connectors.jdbc.postgres.write.plan import Load
+from seatunnel_connectors.jdbc.target import conservation
+from seatunnel_py.api import NoWayOn, RowKind
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The table of one unit: whether its rows say their kinds, and how many of them were staged."""
+
+    table: str
+    kinds: bool
+    rows: int
+
+
+def add_named(db: Statements, load: Load, books: Books) -> None:
+    """Add every unit that a checkpoint has named, and forget it."""
+    found = db.execute(books.named().encode()).fetchall()
+    for table, there, kinds, rows in found:
+        if not there:
+            raise lost(load, table, rows, 0)
+        _add(db, load, Unit(table, kinds, rows))
+    drop(db, load.schema, (table for table, *_ in found))
+    db.execute(books.forget_named().encode())
+
+
+def lost(load: Load, table: str, staged: int, found: int) -> NoWayOn:
+    return conservation.lost_rows(load.shown, f"{load.schema}.{table}", staged, found, load.begin_anew)
+
+
+def count(db: Statements, load: Load, table: str) -> int:
+    """The rows of a table, which nobody changes before the transaction ends."""
+    relation = quote(load.schema, table)
+    db.execute(f"LOCK TABLE {relation} IN SHARE MODE".encode())
+    row = db.execute(f"SELECT count(*) FROM {relation}".encode()).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def drop(db: Statements, schema: str, tables: Iterable[str]) -> None:
+    """Drop tables of units."""
+    names = ", ".join(quote(schema, table) for table in tables)
+    if names:
+        db.execute(f"DROP TABLE IF EXISTS {names}".encode())
+
+
+def _add(db: Statements, load: Load, unit: Unit) -> None:
+    """Where the server says how many rows it has moved that is compared with what was staged; where rows of one key
+    are merged or kept from older ones, the staged rows are counted before."""
+    if unit.kinds and load.key:
+        _expect_all(db, load, unit)
+        staging = _staging(load, unit.table, KIND)
+        db.execute(staging.delete().encode())
+        for statement in [staging.upsert()] if load.upsert else [staging.update(), staging.insert()]:
+            db.execute(statement.encode())
+    elif load.key and load.upsert:
+        _upsert(db, load, unit)
+    else:
+        _expect_moved(db, load, unit, db.execute(_insert(load, unit.table).encode()).rowcount)
+
+
+def _upsert(db: Statements, load: Load, unit: Unit) -> None:
+    """All rows at once, as long as no two of them have one key: looking for the last row of each costs a sort."""
+    if load.versioned_by:
+        _expect_all(db, load, unit)
+    db.execute(b"SAVEPOINT unit")
+    try:
+        moved = db.execute(f"{_insert(load, unit.table)}{on_conflict(load)}".encode()).rowcount
+    except psycopg.errors.CardinalityViolation:
+        db.execute(b"ROLLBACK TO SAVEPOINT unit")
+        _expect_all(db, load, unit)
+        db.execute(_staging(load, unit.table, str(RowKind.INSERT.value)).upsert().encode())
+    else:
+        if not load.versioned_by:
+            _expect_moved(db, load, unit, moved)
+    db.execute(b"RELEASE SAVEPOINT unit")
+
+
+def _expect_all(db: Statements, load: Load, unit: Unit) -> None:
+    found = count(db, load, unit.table)
+    if found != unit.rows:
+        raise lost(load, unit.table, unit.rows, found)
+
+
+def _expect_moved(db: Statements, load: Load, unit: Unit, moved: int) -> None:
+    if moved != unit.rows:
+        _expect_all(db, load, unit)
+        raise conservation.not_taken(load.shown, unit.rows, moved)
+
+
+def _insert(load: Load, table: str) -> str:
+    names = listed(column.name for column in load.columns)
+    return (
+        f"INSERT INTO {quote(load.schema, load.table)} AS t ({names}) SELECT {names} FROM {quote(load.schema, table)}"
+    )
+
+
+def _staging(load: Load, table: str, kind: str) -> Staging:
+    """Its rows in the order in which the unit wrote them, which is the order in which they lie there."""
+    columns = listed(column.name for column in load.columns)
+    rows = f"SELECT {columns}, ctid AS {ORDER}, {kind} AS {KIND} FROM {quote(load.schema, table)}"
+    return Staging(load, (False,) * len(load.columns), rows)

@@ -1,0 +1,47 @@
+"""A job begins anew: what its earlier runs have left beside the target goes. The rules are those of PostgreSQL's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from seatunnel_connectors.jdbc.statements.ledger_tables import Books, Held
+from seatunnel_connectors.jdbc.statements.load_plan import Load
+from seatunnel_connectors.jdbc.statements.staged import Staged
+from seatunnel_connectors.jdbc.statements.target_dialect import Flavor, Session
+from seatunnel_connectors.jdbc.target import conservation
+from seatunnel_connectors.jdbc.target.unit_record import of_job
+from seatunnel_py.api import CommitContext
+
+
+def sweep(session: Session, flavor: Flavor, load: Load, books: Books, context: CommitContext) -> Sequence[str]:
+    """Sentences for people: what was removed, and what stays visible."""
+    session.begin()
+    known = books.end_others(session, context)
+    tokens = sorted({*known, *books.set_up_by(session, of_job(context.job_id, context.step, books.table))})
+    session.commit()
+    tables, visible = 0, False
+    for token in tokens:
+        beside = flavor.beside(session, load.database, token)
+        visible = visible or _shows(
+            books.of(token).held(session), committed=known.get(token, False), beside=bool(beside)
+        )
+        for name in beside:
+            session.run(f"DROP TABLE IF EXISTS {flavor.quote(*filter(None, (load.database, name)))}")
+        tables += len(beside)
+        session.begin()
+        for statement in flavor.unmark(token):
+            session.run(statement)
+        books.of(token).forget_all(session)
+        session.commit()
+    said = conservation.removed({"staging table": tables})
+    if visible and not load.fresh and not (load.key and load.upsert):
+        said.append(conservation.still_visible(load.shown, "rows", flavor.empty(Staged(flavor, load).target)))
+    return said
+
+
+def _shows(held: Mapping[str, Held], *, committed: bool, beside: bool) -> bool:
+    """Whether rows of a run are in the target. Where it has a table ``beside`` that, only a commit that has named the
+    target shows any."""
+    if beside:
+        return committed and "" in held and bool(held[""].place)
+    return committed or any(one.rows for one in held.values())

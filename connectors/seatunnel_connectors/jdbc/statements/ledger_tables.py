@@ -1,0 +1,280 @@
+"""The target's own record of what arrived, in portable SQL: see the PostgreSQL ledger for what it is for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from seatunnel_connectors.jdbc.statements.target_dialect import Flavor, Session
+from seatunnel_connectors.jdbc.target.unit_record import Recorded, fenced_off
+from seatunnel_py.api import CommitContext, WriteContext
+
+_OTHERS = "job_id = ? AND step = ? AND table_name = ? AND lineage <> ?"
+_OLDER = "(incarnation < ? OR incarnation = ? AND epoch < ?)"
+
+LEDGER = "seatunnel_ledger"
+PIECES = "seatunnel_piece"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A unit's record: how many rows it has, and which table holds them (or the name that they are staged under)."""
+
+    rows: int
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """The two tables of one database, about one sink and upstream table. Every method belongs into the caller's
+    transaction."""
+
+    flavor: Flavor
+    database: str
+    token: str
+    table: str
+
+    @property
+    def ledger(self) -> str:
+        return self.flavor.quote(*filter(None, (self.database, LEDGER)))
+
+    @property
+    def pieces(self) -> str:
+        return self.flavor.quote(*filter(None, (self.database, PIECES)))
+
+    def create(self) -> list[str]:
+        text = self.flavor.text_type
+        return [
+            f"CREATE TABLE IF NOT EXISTS {self.ledger} (lineage {text(64)} NOT NULL, step {text(190)} NOT NULL, "
+            f"table_name {text(400)} NOT NULL, job_id {text(190)} NOT NULL, token {text(16)} NOT NULL, "
+            "last_checkpoint BIGINT, incarnation INTEGER NOT NULL, epoch INTEGER NOT NULL, finished INTEGER NOT NULL, "
+            "ended_at BIGINT, PRIMARY KEY (lineage, step, table_name))",
+            f"CREATE TABLE IF NOT EXISTS {self.pieces} (token {text(16)} NOT NULL, data_id {text(700)} NOT NULL, "
+            "attempt INTEGER NOT NULL, row_count BIGINT NOT NULL, byte_count BIGINT NOT NULL, "
+            f"merged BIGINT NOT NULL, source_position {text(4000)}, source_rows BIGINT NOT NULL, checkpoint_id BIGINT, "
+            f"incarnation INTEGER NOT NULL, epoch INTEGER NOT NULL, vertex {text(400)}, staged {text(40)}, "
+            "PRIMARY KEY (token, data_id))",
+        ]
+
+    def sign_in(self, session: Session, job: str = "") -> None:
+        """A record without rows: this run of a job (``recorded.of_job``) has set up its target."""
+        session.run(
+            self._sql(
+                "INSERT INTO {pieces} (token, data_id, attempt, row_count, byte_count, merged, source_rows, "
+                "incarnation, epoch, checkpoint_id, staged, vertex) VALUES (?, '', 0, 0, 0, 0, 0, 0, 0, 0, '', ?)"
+            ),
+            (self.token, job),
+        )
+
+    def is_signed_in(self, session: Session) -> bool:
+        return self._piece(session, "", "token") is not None
+
+    def find(self, session: Session, data_id: str) -> Recorded | None:
+        found = self._piece(session, data_id, "row_count, byte_count, merged, source_position, source_rows")
+        if found is None:
+            return None
+        count, size, merged, end, read = found
+        return Recorded(count, size, merged, json.loads(end) if end else None, read)
+
+    def find_staged(self, session: Session, data_id: str) -> str | None:
+        """The name under which an earlier attempt has staged these rows."""
+        found = self._piece(session, data_id, "staged")
+        return None if found is None else found[0]
+
+    def _piece(self, session: Session, data_id: str, columns: str) -> tuple[Any, ...] | None:
+        rows = session.ask(
+            self._sql(f"SELECT {columns} FROM {{pieces}} WHERE token = ? AND data_id = ?"), (self.token, data_id)
+        )
+        return rows[0] if rows else None
+
+    def check_fence(self, session: Session, context: WriteContext, shown: str) -> None:
+        """FatalError where a newer incarnation or epoch has made itself known, or the run is finished."""
+        rows = session.ask(
+            self._sql("SELECT incarnation, epoch, finished, token FROM {ledger} WHERE {row}" + self.flavor.shared_lock),
+            (context.lineage, context.step, self.table),
+        )
+        for incarnation, epoch, finished, token in rows:
+            if (incarnation, epoch) > (context.incarnation, context.epoch) or (finished and token == self.token):
+                raise fenced_off(shown)
+
+    def insert_piece(self, session: Session, context: WriteContext, recorded: Recorded, staged: str = "") -> None:
+        end = None if recorded.end is None else json.dumps(recorded.end)
+        session.run(
+            self._sql(
+                "INSERT INTO {pieces} (token, data_id, attempt, row_count, byte_count, merged, source_position, "
+                "source_rows, incarnation, epoch, vertex, staged) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            ),
+            (
+                self.token, context.data_id, context.attempt, recorded.rows, recorded.bytes, recorded.merged, end,
+                recorded.read, context.incarnation, context.epoch, context.vertex, staged,
+            ),
+        )  # fmt: skip
+
+    def forget_piece(self, session: Session, data_id: str) -> None:
+        """Make room for another attempt."""
+        session.run(self._sql("DELETE FROM {pieces} WHERE token = ? AND data_id = ?"), (self.token, data_id))
+
+    def raise_fence(self, session: Session, job_id: str, lineage: str, step: str, incarnation: int, epoch: int) -> None:
+        """Several units may do so at once: who comes second finds what the first one wrote, and never lowers it."""
+        key = (lineage, step, self.table)
+        rows = session.ask(self._sql("SELECT incarnation, epoch FROM {ledger} WHERE {row}"), key)
+        if not rows:
+            new = "INSERT INTO {ledger} ({names}) VALUES (?, ?, ?, ?, ?, NULL, ?, ?, 0)" + self.flavor.unless_there
+            session.run(self._sql(new), (*key, job_id, self.token, incarnation, epoch))
+        if not rows or tuple(rows[0]) < (incarnation, epoch):
+            raised = f"UPDATE {{ledger}} SET incarnation = ?, epoch = ?, ended_at = NULL WHERE {{row}} AND {_OLDER}"
+            session.run(self._sql(raised), (incarnation, epoch, *key, incarnation, incarnation, epoch))
+
+    def lock(self, session: Session, lineage: str, step: str) -> tuple[int | None, int]:
+        """The ledger's row, held until the transaction ends: last checkpoint of this set-up, and incarnation."""
+        rows = session.ask(
+            self._sql("SELECT last_checkpoint, incarnation, token FROM {ledger} WHERE {row}" + self.flavor.own_lock),
+            (lineage, step, self.table),
+        )
+        for last, incarnation, token in rows:
+            return (last if token == self.token else None), incarnation
+        return None, 0
+
+    def held(self, session: Session) -> dict[str, Held]:
+        """What the target's records say of each unit; the one without a name is of units whose records are gone."""
+        rows = session.ask(self._sql("SELECT data_id, row_count, staged FROM {pieces} WHERE token = ?"), (self.token,))
+        return {name: Held(int(count), place or "") for name, count, place in rows}
+
+    def remember(self, session: Session, place: str, held: Mapping[str, Held]) -> None:
+        """Which table has the rows of this run, for later commits: the units' own records go."""
+        if "" not in held:
+            self.sign_in(session)
+        if "" not in held or not held[""].place:
+            sql = self._sql("UPDATE {pieces} SET staged = ? WHERE token = ? AND data_id = ''")
+            session.run(sql, (place, self.token))
+
+    def last(self, session: Session, lineage: str, step: str) -> int | None:
+        """The last checkpoint of this lineage, whatever set-up it was of."""
+        key = (lineage, step, self.table)
+        rows = session.ask(self._sql("SELECT last_checkpoint FROM {ledger} WHERE {row}"), key)
+        return None if not rows or rows[0][0] is None else int(rows[0][0])
+
+    def others(self, session: Session, context: CommitContext) -> list[str]:
+        """Lineages under which this job is known, beside its own."""
+        sql = f"SELECT lineage FROM {{ledger}} WHERE {_OTHERS}"
+        return [row[0] for row in session.ask(self._sql(sql), self._others(context))]
+
+    def end_others(self, session: Session, context: CommitContext) -> dict[str, bool]:
+        """Their writers are refused from now on; whether each has committed anything, by token."""
+        known = session.ask(
+            self._sql(f"SELECT token, last_checkpoint FROM {{ledger}} WHERE {_OTHERS}"), self._others(context)
+        )
+        session.run(self._sql(f"UPDATE {{ledger}} SET finished = 1 WHERE {_OTHERS}"), self._others(context))
+        return {token: last is not None for token, last in known}
+
+    def set_up_by(self, session: Session, job: str) -> list[str]:
+        """Tokens of runs of this job that may have had no commit yet."""
+        sql = self._sql("SELECT token FROM {pieces} WHERE data_id = '' AND vertex = ? AND token <> ?")
+        return [token for (token,) in session.ask(sql, (job, self.token))]
+
+    def disown(self, session: Session, context: CommitContext) -> None:
+        """They end, and are nobody's."""
+        ended = f", ended_at = coalesce(ended_at, {self.flavor.clock})" if self.flavor.clock else ""
+        sql = f"UPDATE {{ledger}} SET finished = 1, job_id = ''{ended} WHERE {_OTHERS}"
+        session.run(self._sql(sql), self._others(context))
+
+    def _others(self, context: CommitContext) -> tuple[str, ...]:
+        return (context.job_id, context.step, self.table, context.lineage)
+
+    def end(self, session: Session, context: CommitContext) -> None:
+        """The whole lineage has ended, unless a later driver has gone on with it."""
+        sql = f"UPDATE {{ledger}} SET ended_at = {self.flavor.clock} WHERE lineage = ? AND incarnation <= ?"
+        session.run(self._sql(f"{sql} AND ended_at IS NULL"), (context.lineage, context.incarnation))
+
+    def sweep(self, session: Session, keep_days: int) -> None:
+        """Drop lineages all of whose rows have ended, once that is older than anybody will restore. They are looked for
+        first, without a lock, for to delete by anything but the key waits for every commit that is under way."""
+        old = f"< {self.flavor.clock} - {keep_days * 86_400}"
+        ended = f"GROUP BY lineage HAVING count(*) = count(ended_at) AND max(ended_at) {old}"
+        for (lineage,) in session.ask(self._sql(f"SELECT lineage FROM {{ledger}} {ended}")):
+            session.run(self._sql(f"DELETE FROM {{ledger}} WHERE lineage = ? AND ended_at {old}"), (lineage,))
+
+    def take_off(self, session: Session, data_ids: list[str]) -> None:
+        """Of rows that are in the target and in a checkpoint the records are no longer needed."""
+        for name in data_ids:
+            self.forget_piece(session, name)
+
+    def of(self, token: str) -> Books:
+        """The same tables, for another run."""
+        return replace(self, token=token)
+
+    def has_ended(self, session: Session, token: str) -> bool | None:
+        """Whether the run of this token has finished, or was disowned; None: the ledger knows of no such run."""
+        rows = session.ask(self._sql("SELECT min(finished) FROM {ledger} WHERE token = ?"), (token,))
+        return None if rows[0][0] is None else bool(rows[0][0])
+
+    def unnamed(self, session: Session) -> list[str]:
+        """Units in the target that no checkpoint has named."""
+        sql = "SELECT data_id FROM {pieces} WHERE token = ? AND checkpoint_id IS NULL ORDER BY data_id LIMIT 5"
+        return [row[0] for row in session.ask(self._sql(sql), (self.token,))]
+
+    def accept(self, session: Session, checkpoint: int, data_ids: list[str]) -> None:
+        """Mark the pieces that this checkpoint names."""
+        for name in data_ids:
+            session.run(
+                self._sql("UPDATE {pieces} SET checkpoint_id = coalesce(checkpoint_id, ?) "
+                          "WHERE token = ? AND data_id = ?"),
+                (checkpoint, self.token, name),
+            )  # fmt: skip
+
+    def named(self, session: Session) -> dict[str, int]:
+        """How many rows of the units that checkpoints have named are staged, by the names of these."""
+        sql = "SELECT staged, row_count - merged FROM {pieces} WHERE token = ? AND checkpoint_id > 0"
+        return {staged: int(rows) for staged, rows in session.ask(self._sql(sql), (self.token,))}
+
+    def rows_beside(self, session: Session) -> int:
+        """How many rows units have written beside the target."""
+        sql = "SELECT coalesce(sum(row_count - merged), 0) FROM {pieces} WHERE token = ?"
+        return int(session.ask(self._sql(sql), (self.token,))[0][0])
+
+    def forget_named(self, session: Session) -> None:
+        session.run(self._sql("DELETE FROM {pieces} WHERE token = ? AND checkpoint_id > 0"), (self.token,))
+
+    def forget_overtaken(self, session: Session, vertex: str, life: tuple[int, int]) -> list[str]:
+        """Forget what older lives of a vertex have staged and no checkpoint has named; the names under which it is
+        staged. A piece of a later life is in a checkpoint: all that older ones had in theirs is committed by then."""
+        where = f"token = ? AND checkpoint_id IS NULL AND vertex = ? AND {_OLDER}"
+        values = (self.token, vertex, life[0], *life)
+        found = [row[0] for row in session.ask(self._sql(f"SELECT staged FROM {{pieces}} WHERE {where}"), values)]
+        if found:
+            session.run(self._sql(f"DELETE FROM {{pieces}} WHERE {where}"), values)
+        return found
+
+    def keep_late(self, session: Session, checkpoint: int, data_ids: list[str], life: tuple[int, int]) -> None:
+        """Mark what other attempts must still find: from now on it is of the life that has named it."""
+        kept = "checkpoint_id = coalesce(checkpoint_id, ?), incarnation = ?, epoch = ?"
+        sql = self._sql(f"UPDATE {{pieces}} SET {kept} WHERE token = ? AND data_id = ?")
+        for name in data_ids:
+            session.run(sql, (checkpoint, *life, self.token, name))
+
+    def forget_late(self, session: Session, vertex: str, life: tuple[int, int]) -> None:
+        """Forget records that only late attempts of older lives would have had to find: their writers are refused."""
+        where = f"token = ? AND checkpoint_id > 0 AND vertex = ? AND {_OLDER}"
+        session.run(self._sql(f"DELETE FROM {{pieces}} WHERE {where}"), (self.token, vertex, life[0], *life))
+
+    def record(self, session: Session, context: CommitContext) -> None:
+        """Write the checkpoint; the pieces of a finished run have served."""
+        key = (context.lineage, context.step, self.table)
+        self.raise_fence(session, context.job_id, context.lineage, context.step, context.incarnation, 0)
+        session.run(
+            self._sql("UPDATE {ledger} SET last_checkpoint = ?, finished = ?, token = ? WHERE {row}"),
+            (context.checkpoint, int(context.final), self.token, *key),
+        )
+        if context.final:
+            self.forget_all(session)
+
+    def forget_all(self, session: Session) -> None:
+        session.run(self._sql("DELETE FROM {pieces} WHERE token = ?"), (self.token,))
+
+    def _sql(self, text: str) -> str:
+        names = "lineage, step, table_name, job_id, token, last_checkpoint, incarnation, epoch, finished"
+        row = "lineage = ? AND step = ? AND table_name = ?"
+        done = text.format(ledger=self.ledger, pieces=self.pieces, names=names, row=row)
+        return done.replace("?", self.flavor.marker)

@@ -1,0 +1,96 @@
+"""What a sink that writes by statements has decided; plain data for every writer and the committer."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from typing import Any, cast
+
+from seatunnel_connectors.jdbc.target import conservation
+from seatunnel_py.api import Plain, WriteContext
+
+TABLE = "table"
+STAGED = "staged"
+SHADOW = "shadow"
+EMPTIED = "emptied"
+RECREATED = "recreated"
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How rows get into the target. ``how`` is STAGED (units fill the table ``staging``, commits add its rows to the
+    target), SHADOW (units fill ``staging``, which takes the target's name at the end) or TABLE (units write to the
+    target). ``renew`` are the statements that destroy what was there, ``prepare`` those that may be repeated at will;
+    ``at_end`` says that staged rows wait for the last checkpoint, ``booked`` that there was a ledger before;
+    ``versioned_by``: see ``versions``. ``replaces`` says what a shadow makes of a table that is there (EMPTIED,
+    RECREATED; empty: there is none), ``comment`` is what people will read about the table. ``sources`` are the columns
+    of the rows that go into ``names``; empty in what an older version has set up. ``required`` are those names where
+    the target takes no null. ``told_by``: how the database tells the target from another table that is made under its
+    name (``Flavor.told_by``); empty where no other commit follows one that shows rows, or it cannot tell. ``fresh``:
+    the target is empty when the first unit comes.
+    ``types`` are the types of ``names``, and ``rewritten`` the columns that ``fit.Fit`` tests or converts. ``inexact``
+    are columns of ``key`` whose texts the target may take for equal though they differ. ``other_keys``: the target has
+    unique keys beside ``key``, and the database updates by any of them. ``whole``: see ``fit.Fit``."""
+
+    database: str
+    table: str
+    token: str
+    names: tuple[str, ...]
+    key: tuple[str, ...]
+    upsert: bool
+    books: bool
+    renew: tuple[str, ...] = ()
+    prepare: tuple[str, ...] = ()
+    how: str = TABLE
+    staging: str = ""
+    at_end: bool = False
+    booked: bool = False
+    versioned_by: str = ""
+    replaces: str = ""
+    comment: str = ""
+    sources: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    told_by: str = ""
+    fresh: bool = False
+    types: tuple[str, ...] = ()
+    rewritten: tuple[tuple[Plain, ...], ...] = ()
+    inexact: tuple[str, ...] = ()
+    other_keys: bool = False
+    whole: tuple[str, ...] = ()
+
+    @property
+    def shows_early(self) -> bool:
+        """Whether rows are seen in the target before the last commit of a run."""
+        return self.how == TABLE or (self.how == STAGED and not self.at_end)
+
+    @property
+    def shown(self) -> str:
+        """The target, for people."""
+        return ".".join(filter(None, (self.database, self.table)))
+
+    def begin_anew(self, empty: str) -> str:
+        """The way on from a loss; ``empty`` is the statement that empties the target."""
+        return conservation.begin_anew(self.shown, empty, visible=self.shows_early)
+
+    @property
+    def into(self) -> str:
+        """The table that units write to where what they write is not told apart by unit."""
+        return self.staging if self.how == SHADOW else self.table
+
+    def unit(self, context: WriteContext) -> str:
+        """The name under which this attempt stages its rows: no two attempts ever have the same."""
+        if self.how != STAGED:
+            return ""
+        who = (context.data_id, context.incarnation, context.epoch, context.attempt)
+        return blake2b(repr(who).encode(), digest_size=12).hexdigest()
+
+    def to_plain(self) -> dict[str, Plain]:
+        return cast("dict[str, Plain]", {**asdict(self), "version": 1})
+
+
+def load_of(data: Any) -> Load:
+    """Read back what ``Load.to_plain`` wrote."""
+    fields = {key: value for key, value in dict(data).items() if key != "version"}
+    for name in ("names", "key", "renew", "prepare", "sources", "required", "types", "rewritten", "inexact", "whole"):
+        fields[name] = tuple(fields.get(name, ()))
+    return Load(**fields)

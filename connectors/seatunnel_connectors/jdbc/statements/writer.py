@@ -1,0 +1,334 @@
+"""Writing by statements: one transaction a unit, rows in blocks, the unit's own record last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seatunnel_connectors.jdbc import failpoints
+from seatunnel_connectors.jdbc.dialect import SinkRequest
+from seatunnel_connectors.jdbc.statements.key_collisions import refuse_equal_rows
+from seatunnel_connectors.jdbc.statements.ledger_tables import Books
+from seatunnel_connectors.jdbc.statements.load_plan import SHADOW, Load
+from seatunnel_connectors.jdbc.statements.staged import Staged
+from seatunnel_connectors.jdbc.statements.target_dialect import Flavor, Row, RowsRefusedError, Session
+from seatunnel_connectors.jdbc.target import version_column
+from seatunnel_connectors.jdbc.target.column_fit import fit_of, judged
+from seatunnel_connectors.jdbc.target.held_connection import Held
+from seatunnel_connectors.jdbc.target.target_plan import places_of
+from seatunnel_connectors.jdbc.target.unit_record import Recorded
+from seatunnel_py.api import (
+    BadRows,
+    Batch,
+    FatalError,
+    Piece,
+    Position,
+    Reached,
+    RowKind,
+    ValueMisfitError,
+    WriteContext,
+    Writer,
+)
+
+BLOCK_ROWS = 20_000  # rows as Python values are held only this many at a time
+
+
+class StatementWriter(Writer):
+    """One unit into one table."""
+
+    def __init__(self, flavor: Flavor, request: SinkRequest, load: Load, context: WriteContext) -> None:
+        self.flavor = flavor
+        self.table = request.table
+        self.load = load
+        self.fit = fit_of(request.table, load.rewritten, load.table, load.whole)
+        places = places_of(f"table {load.table}", load.sources, request.table) if load.sources else None
+        in_place = places is None or places == [*range(len(request.table.columns))]
+        self.places = None if in_place else places
+        columns = self.fit.table.columns
+        self.columns = columns if places is None else [columns[at] for at in places]
+        self.context = context
+        self.relation = flavor.quote(*filter(None, (load.database, load.into)))
+        self.what = f"writing table {load.table}"
+        self.books = Books(flavor, load.database, load.token, str(request.table.path)) if load.books else None
+        self.rows = self.bytes = self.merged = self.read = 0
+        self.before = 0  # rows of this unit in front of the statement at work
+        self.end: Position | None = None
+        self.recorded: Recorded | None = None
+        self.unit = load.unit(context)
+        self.replaced: str | None = None
+        self.staged = Staged(flavor, load)
+        self.begun = False
+        with flavor.explained(f"connecting to write table {load.table}"):
+            self.held = Held(flavor.sessions(request.address))
+        self.session: Session = self.held.connection
+        if self.books and (context.attempt or context.epoch or context.incarnation > 1):
+            self._look_back(self.books)
+
+    def _look_back(self, books: Books) -> None:
+        """Fence off older attempts and see whether one of them has written these rows already."""
+        context = self.context
+        try:
+            with self.flavor.explained(self.what):
+                self.session.begin()
+                books.raise_fence(
+                    self.session, context.job_id, context.lineage, context.step, context.incarnation, context.epoch
+                )
+                if self.unit:
+                    self.replaced = books.find_staged(self.session, context.data_id)
+                else:
+                    held = books.find(self.session, context.data_id)
+                    self.reached = None if held is None else held.reached
+                    self.recorded = None if self.by_key else held
+                self.session.commit()
+        except BaseException:
+            self.abort()
+            raise
+
+    @property
+    def by_key(self) -> bool:
+        """By key the rows may come again, even where a query ends them elsewhere this time; not into a shadow, which
+        must hold nothing that no checkpoint names."""
+        return bool(self.load.key) and self.load.upsert and not self.unit and self.load.how != SHADOW
+
+    # -------------------------------------------------- rows
+
+    def write(self, batch: Batch) -> None:
+        if batch.absent is not None:
+            raise FatalError(
+                f"table {self.load.table}: rows with columns that the source did not send cannot be written",
+                "let the source send whole rows",
+            )
+        before = self.rows
+        self.rows += batch.rows
+        self.bytes += batch.data.nbytes
+        if self.recorded is not None:
+            return
+        data, refused = judged(batch.data, before, self._converted)
+        with self.flavor.explained(self.what):
+            for start in range(0, data.num_rows, BLOCK_ROWS):
+                block = data.slice(start, BLOCK_ROWS)
+                part = None if batch.kinds is None else batch.kinds.slice(start, block.num_rows)
+                self.before = before + start
+                try:
+                    self._block(block, part)
+                except RowsRefusedError as error:
+                    raise error.bad_rows(self.what, self.before) from error.__cause__
+        if refused is not None:
+            self.flush()
+            raise refused
+
+    def _converted(self, data: pa.RecordBatch, before: int) -> pa.RecordBatch:
+        data = self.fit.apply(data, before)
+        return self._as_stored(data if self.places is None else data.select(self.places), before)
+
+    def _as_stored(self, data: pa.RecordBatch, before: int) -> pa.RecordBatch:
+        """The rows as the target's own types take them: the database tests less than it should."""
+        for at, (column, shown) in enumerate(zip(self.columns, self.load.types, strict=False)):
+            given = data.column(at)
+            try:
+                array = self.flavor.stored(given, column, shown)
+            except ValueMisfitError as error:
+                raise BadRows(
+                    f"{self.what}: column {column.name!r}: {error}",
+                    "widen the target's column, or convert the column in a transform",
+                    before + error.row,
+                ) from None
+            if array is not given:
+                data = data.set_column(at, data.schema.field(at).with_type(array.type), array)
+        return data
+
+    def ends_at(self, reached: Reached) -> None:
+        self.end, self.read = reached.end, reached.rows
+
+    def _block(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None) -> None:
+        if not self.begun:
+            self.session.begin()
+            self.begun = True
+        self.run_block(data, kinds)
+
+    def run_block(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None) -> None:
+        """Rows in their order, of whatever kinds."""
+        if kinds is None or pc.all(pc.equal(kinds, RowKind.INSERT.value)).as_py():
+            self._of_one_kind(RowKind.INSERT, data)
+            return
+        for kind, start, length in runs(kinds):
+            self._of_one_kind(RowKind(kind), data.slice(start, length))
+            self.before += length
+
+    def _of_one_kind(self, kind: RowKind, data: pa.RecordBatch) -> None:
+        if kind is RowKind.DELETE and self.load.versioned_by:
+            raise version_column.refused(self.load.table, self.load.versioned_by)
+        if not self.unit:
+            self._run_of(kind, data)
+            return
+        if kind is not RowKind.INSERT and self.load.key and not self.load.upsert:
+            raise FatalError(
+                f"table {self.load.table}: rows of kind {kind.name} cannot be staged with enable_upsert = false",
+                "set enable_upsert = true, or exactly_once_recipe = direct",
+            )
+        if kind in (RowKind.DELETE, RowKind.UPDATE_BEFORE) and not self.load.key:
+            raise self._needs_key(kind)
+        if kind is RowKind.UPDATE_BEFORE:
+            self.merged += data.num_rows
+            return
+        if kind is not RowKind.DELETE:
+            self._check_required(data)
+        self.keep(data, kind)
+
+    def _check_required(self, data: pa.RecordBatch) -> None:
+        """What the target will refuse shows here, where the row can be set aside, and not in the commit of all."""
+        for name in self.load.required:
+            column = data.column(self.load.names.index(name))
+            if column.null_count:
+                raise BadRows(
+                    f"{self.what}: column {name!r} takes no null, and {column.null_count} rows have one",
+                    "fill the column in a transform, or allow nulls in the target",
+                )
+
+    def keep(self, data: pa.RecordBatch, kind: RowKind) -> None:
+        """Into the staging table, kinds and all: what they mean to the target is the commit's business."""
+        rows = [(self.unit, kind.value, *row) for row in self._rows(data)]
+        count = self.session.run_many(self.staged.insert(), rows)
+        self._confirmed(count, data.num_rows)
+
+    def _run_of(self, kind: RowKind, data: pa.RecordBatch) -> None:
+        """Rows of one kind in a row, as the peer: -U is ignored, and what is about a row needs a key."""
+        if kind is RowKind.INSERT or (kind is RowKind.UPDATE_AFTER and (self.load.upsert or not self.load.key)):
+            self.insert(data)
+        elif not self.load.key:
+            raise self._needs_key(kind)
+        elif kind is RowKind.UPDATE_BEFORE:
+            self.merged += data.num_rows
+        elif kind is RowKind.UPDATE_AFTER:
+            self._update(data)
+        else:
+            where, keys = self._key_condition()
+            rows = [tuple(row[at] for at in keys) for row in self._rows(data)]
+            self.session.run_many(f"DELETE FROM {self.relation} WHERE {where}", rows)
+
+    def _key_condition(self) -> tuple[str, list[int]]:
+        """The condition that finds a row by its key, and the places of the values for its markers."""
+        texts, places = [], []
+        for name in self.load.key:
+            inexact = name in self.load.inexact
+            texts.append(self.flavor.is_key(self.flavor.quote(name), inexact=inexact))
+            markers = self.flavor.is_key("", inexact=inexact).count(self.flavor.marker)
+            places += [self.load.names.index(name)] * markers
+        return " AND ".join(texts), places
+
+    def _needs_key(self, kind: RowKind) -> FatalError:
+        return FatalError(
+            f"table {self.load.table}: rows of kind {kind.name} need a key to find their row by",
+            "set primary_keys (and not create_index = false), or drop these rows with the FilterRowKind transform",
+        )
+
+    def insert(self, data: pa.RecordBatch) -> None:
+        """New rows, or new values for rows whose key is there."""
+        columns = self.staged.columns
+        if self.load.key and self.load.upsert:
+            fixed, rows = self.staged.fixed, self._rows(data)
+            taken = self.session.run_many(
+                self.flavor.upsert(self.relation, columns, self.staged.key, self.staged.version, fixed), rows
+            )
+            if self.flavor.counts_updates and not self.staged.version:
+                self._confirmed(taken, data.num_rows)
+            if self.load.inexact:
+                refuse_equal_rows(self.flavor, self.session, self.load, self.relation, rows)
+            return
+        markers = ", ".join([self.flavor.marker] * len(columns))
+        count = self.session.run_many(
+            f"INSERT INTO {self.relation} ({', '.join(columns)}) VALUES ({markers})", self._rows(data)
+        )
+        self._confirmed(count, data.num_rows)
+
+    def _confirmed(self, count: int, rows: int) -> None:
+        if count not in (-1, rows):
+            raise FatalError(
+                f"table {self.load.table}: {count} of {rows} rows were confirmed: a trigger or a conflict clause of "
+                "the target leaves rows out",
+                "remove it from the target, or leave such rows out with a transform",
+            )
+
+    def _update(self, data: pa.RecordBatch) -> None:
+        others = [name for name in self.load.names if name not in self.load.key] or list(self.load.key)
+        sets = ", ".join(f"{self.flavor.quote(name)} = {self.flavor.marker}" for name in others)
+        where, keys = self._key_condition()
+        order = [*(self.load.names.index(name) for name in others), *keys]
+        rows = [tuple(row[at] for at in order) for row in self._rows(data)]
+        self.session.run_many(f"UPDATE {self.relation} SET {sets} WHERE {where}", rows)
+
+    def _rows(self, data: pa.RecordBatch) -> Sequence[Row]:
+        columns = []
+        types = self.load.types or ("",) * len(self.columns)
+        for column, array, shown in zip(self.columns, data.columns, types, strict=True):
+            try:
+                columns.append(self.flavor.values(array, column, shown))
+            except ValueError as error:
+                raise BadRows(
+                    f"{self.what}: column {column.name!r}: {error}", "convert the column in a transform"
+                ) from None
+        return list(zip(*columns, strict=True))
+
+    # -------------------------------------------------- the end
+
+    def stage(self) -> Piece:
+        try:
+            with self.flavor.explained(self.what):
+                if self.recorded is not None:
+                    return self._already(self.recorded)
+                return self._commit()
+        except BaseException:
+            self.abort()
+            raise
+
+    def _commit(self) -> Piece:
+        if not self.begun:
+            self.session.begin()
+        end = None if self.end is None else self.end.to_plain()
+        mine = Recorded(self.rows, self.bytes, self.merged, end, self.read)
+        if self.books:
+            self.books.check_fence(self.session, self.context, self.load.table)
+            if self.unit:
+                self._replace(self.books)
+            else:
+                other = self.books.find(self.session, self.context.data_id)
+                if other is not None and not self.by_key:
+                    return self._already(other)
+                if other is not None:
+                    self.books.forget_piece(self.session, self.context.data_id)
+            place = self.unit or (self.flavor.table_id(self.session, self.load) if self.load.told_by else None)
+            self.books.insert_piece(self.session, self.context, mine, place or "")
+        failpoints.STATEMENTS_WRITTEN.hit()
+        self.session.commit()
+        failpoints.STATEMENTS_UNIT.hit()
+        self.held.release()
+        return mine.piece(self.context, replayed=False, staged=self.unit)
+
+    def _replace(self, books: Books) -> None:
+        """What an earlier attempt at these rows has staged, and no checkpoint has named, goes."""
+        if self.replaced is not None:
+            books.forget_piece(self.session, self.context.data_id)
+            self.staged.forget(self.session, [self.replaced])
+
+    def _already(self, recorded: Recorded) -> Piece:
+        """An earlier attempt at the same rows has committed: nothing is applied, its counts are the truth."""
+        recorded.check_same(self.rows, self.load.table)
+        if self.begun:
+            self.session.rollback()
+        self.held.release()
+        return recorded.piece(self.context, replayed=True)
+
+    def abort(self) -> None:
+        self.held.discard()
+
+
+def runs(kinds: pa.UInt8Array) -> list[tuple[int, int, int]]:
+    """Stretches of equal kinds: (kind, start, length)."""
+    encoded = pc.run_end_encode(kinds)
+    found, start = [], 0
+    for kind, end in zip(encoded.values.to_pylist(), encoded.run_ends.to_pylist(), strict=True):
+        found.append((kind, start, end - start))
+        start = end
+    return found

@@ -1,0 +1,1 @@
+"""The target side that all databases share: decisions that need no connection."""

@@ -1,0 +1,1 @@
+"""Clients of a Kafka cluster: settings, topics, consumer groups, errors."""

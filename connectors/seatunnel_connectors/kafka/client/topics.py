@@ -1,0 +1,123 @@
+"""Questions to the cluster: which topics and partitions there are, and which offsets they hold. For the driver.
+
+A topic is known by its id too: one that was deleted and made anew has the same name and other messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_connectors.kafka.client.client import Cluster, answer
+from seatunnel_connectors.kafka.source.options import TopicOptions
+from seatunnel_connectors.kafka.source.records import Spot
+from seatunnel_py.api import FatalError
+from seatunnel_py.api.linear_regex import name_pattern
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic as it is now."""
+
+    name: str
+    id: str
+    partitions: tuple[int, ...]
+
+
+def find_topics(cluster: Cluster, options: TopicOptions) -> list[Topic]:
+    """The topics that a table is read from: those named, which must exist, or those that match now."""
+    with cluster.admin() as admin:
+        names = options.topics
+        if options.pattern:
+            pattern = name_pattern(options.topic or "")
+            there = answer(lambda: admin.list_topics(timeout=cluster.answer_seconds), "asking for topics").topics
+            names = tuple(sorted(name for name in there if pattern.fullmatch(name) and not name.startswith("__")))
+        return [_topic(cluster, admin, name) for name in names]
+
+
+def brokers(cluster: Cluster) -> dict[str, str]:
+    """Who answers, for people."""
+    with cluster.admin() as admin:
+        found = answer(lambda: admin.list_topics(timeout=cluster.answer_seconds), f"connecting to {cluster.bootstrap}")
+    return {"server": f"Kafka, cluster {found.cluster_id}", "brokers": str(len(found.brokers))}
+
+
+def topic_id(cluster: Cluster, name: str) -> str:
+    """The id of the topic that has the name now."""
+    with cluster.admin() as admin:
+        return _topic(cluster, admin, name).id
+
+
+def _topic(cluster: Cluster, admin: AdminClient, name: str) -> Topic:
+    from confluent_kafka import TopicCollection
+
+    asked = admin.describe_topics(TopicCollection([name]), request_timeout=cluster.answer_seconds)
+    found = _result(asked[name], f"topic {name}")
+    return Topic(name, str(found.topic_id), tuple(sorted(one.id for one in found.partitions)))
+
+
+def earliest(cluster: Cluster, spots: Iterable[Spot]) -> dict[Spot, int]:
+    """The first offset that each partition still holds."""
+    from confluent_kafka.admin import OffsetSpec
+
+    return _offsets(cluster, dict.fromkeys(spots, OffsetSpec.earliest()))
+
+
+def latest(cluster: Cluster, spots: Iterable[Spot]) -> dict[Spot, int]:
+    """The offset behind the last message that a reader of committed messages would see now."""
+    from confluent_kafka.admin import OffsetSpec
+
+    return _offsets(cluster, dict.fromkeys(spots, OffsetSpec.latest()))
+
+
+def since(cluster: Cluster, spots: Iterable[Spot], millis: int) -> dict[Spot, int]:
+    """The first offset of that time or later; partitions without one are left out."""
+    from confluent_kafka.admin import OffsetSpec
+
+    found = _offsets(cluster, {spot: OffsetSpec.for_timestamp(millis) for spot in spots})
+    return {spot: offset for spot, offset in found.items() if offset >= 0}
+
+
+def _offsets(cluster: Cluster, wanted: Mapping[Spot, Any]) -> dict[Spot, int]:
+    from confluent_kafka import IsolationLevel, TopicPartition
+
+    if not wanted:
+        return {}
+    asked = {TopicPartition(*spot): spec for spot, spec in wanted.items()}
+    with cluster.admin() as admin:
+        answers = admin.list_offsets(
+            asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=cluster.answer_seconds
+        )
+        return {
+            (one.topic, one.partition): _result(future, f"offsets of {one.topic}-{one.partition}").offset
+            for one, future in answers.items()
+        }
+
+
+def _result(future: Future[Any], what: str) -> Any:
+    return answer(future.result, what)
+
+
+def gone(spot: Spot, offset: int, first: int | None) -> FatalError:
+    """The error for a position whose messages were deleted."""
+    topic, partition = spot
+    holds = f"it begins at {first} now" if first is not None else "the broker does not have it"
+    return FatalError(
+        f"Kafka: topic {topic}, partition {partition}: offset {offset} is gone: {holds}; retention, or somebody, "
+        "deleted messages that were not read",
+        "start anew with --fresh, or say where to go on with kafka.config { auto.offset.reset = earliest }; "
+        "the messages between are lost",
+    )
+
+
+def made_anew(topic: str) -> FatalError:
+    """The error for a topic that is another one under the same name."""
+    return FatalError(
+        f"Kafka: topic {topic} was deleted and made anew: its offsets mean other messages than before",
+        "start anew with --fresh",
+    )

@@ -1,0 +1,1 @@
+"""Messages to rows: one module per format."""

@@ -1,0 +1,56 @@
+"""Format compatible_kafka_connect_json: rows as Kafka Connect's JSON converter writes them, beside their schema.
+
+The job file names the columns, as for JSON; the schema says what numbers and bytes of dates, times and decimals mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from seatunnel_connectors.kafka.decode.debezium_values import Declared, fields_of, in_words
+from seatunnel_connectors.kafka.decode.decoder import BadMessageError, row_type
+from seatunnel_connectors.kafka.decode.json_format import Documents, JsonDecoder
+from seatunnel_py.api import Column, Kind, TableSchema
+
+NO_PAYLOAD = "it has no payload; of messages that are the rows themselves value_converter_schema_enabled is false"
+
+
+class ConnectDecoder(JsonDecoder):
+    """Decodes the row inside ``payload``."""
+
+    def __init__(self, table: TableSchema, declared: Declared | None = None) -> None:
+        super().__init__(table)
+        self.documents = _ConnectDocuments(self.envelope(), table.columns, declared or Declared())
+
+    def envelope(self) -> Sequence[Column]:
+        return [Column("payload", row_type(self.columns))]
+
+    def opened(self, arrays: list[Any], parents: Sequence[int]) -> list[Any]:
+        (payload,) = arrays
+        there = payload.is_valid().to_pylist()
+        if not all(there):
+            raise BadMessageError(parents[there.index(False)], NO_PAYLOAD)
+        columns: list[Any] = payload.flatten()
+        return columns
+
+
+class _ConnectDocuments(Documents):
+    """Documents with a schema beside the payload."""
+
+    def __init__(self, envelope: Sequence[Column], columns: Sequence[Column], declared: Declared) -> None:
+        super().__init__(envelope)
+        self.row, self.declared = columns, declared
+        self.is_direct = self.is_direct and not any(column.dtype.kind is Kind.DECIMAL for column in columns)
+
+    def rows(self, index: int, value: bytes) -> list[Any]:
+        found = super().rows(index, value)
+        for document in found:
+            payload = document.get("payload") if isinstance(document, dict) else None
+            if isinstance(payload, dict):
+                try:
+                    schema = fields_of(document.get("schema"))
+                    document["payload"] = in_words(payload, self.row, schema, self.declared)
+                except ValueError as error:
+                    raise BadMessageError(index, str(error)) from None
+        return found

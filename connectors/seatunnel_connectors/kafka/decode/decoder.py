@@ -1,0 +1,121 @@
+"""Messages to rows: what every format's decoder does, and what happens to messages that it does not take.
+
+A message without a value (a tombstone, or an empty one) is no row, as with the peer, but in native and protobuf.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from seatunnel_connectors.kafka.source.records import Records
+from seatunnel_py.api import Column, DataType, Kind, TableSchema, to_arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class BadMessageError(Exception):
+    """A message is not what the format says; ``index`` is its place among those that were given."""
+
+    def __init__(self, index: int, reason: str) -> None:
+        super().__init__(index, reason)
+        self.index, self.reason = index, reason
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Rows, and for each its kind and the message that it came from; None: all inserts, one row a message."""
+
+    data: pa.RecordBatch
+    kinds: pa.UInt8Array | None = None
+    parents: pa.Array | None = None
+
+
+class Decoder(ABC):
+    """Decodes the messages of one table. Made in a worker, from the table alone. ``with_headers``: it wants headers;
+    ``takes_empty``: a value without a byte is a row as well, and only a tombstone is none."""
+
+    with_headers: ClassVar[bool] = False
+    takes_empty: ClassVar[bool] = False
+
+    def __init__(self, table: TableSchema) -> None:
+        self.columns: tuple[Column, ...] = table.columns
+        self.schema: pa.Schema = table.arrow()
+
+    @abstractmethod
+    def decode(self, values: Sequence[Any]) -> Decoded:
+        """The rows of messages, in order, from what ``values`` gave. Raises BadMessageError for the first bad one."""
+
+    def values(self, records: Records) -> Sequence[Any]:
+        """What the decoder wants of each record; what is empty is no row."""
+        return records.values
+
+    def batch(self, arrays: Sequence[Any]) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        return pa.RecordBatch.from_arrays(list(arrays), schema=self.schema)
+
+
+def row_type(columns: Sequence[Column]) -> DataType:
+    """A whole row, where it stands inside of something."""
+    return DataType(Kind.ROW, fields=tuple((column.name, column.dtype) for column in columns))
+
+
+def decode_some(decoder: Decoder, values: Sequence[Any]) -> tuple[list[Decoded], dict[int, str]]:
+    """What can be decoded, in order, with places counted from the first of ``values``; and why the others cannot.
+    Halves are tried, so that one bad message costs a few more passes and not one per message."""
+    good: list[Decoded] = []
+    bad: dict[int, str] = {}
+    _halve(decoder, values, 0, good, bad)
+    return good, bad
+
+
+def _halve(decoder: Decoder, values: Sequence[Any], offset: int, good: list[Decoded], bad: dict[int, str]) -> None:
+    if not values:
+        return
+    try:
+        good.append(_moved(decoder.decode(values), len(values), offset))
+    except BadMessageError as error:
+        if len(values) == 1:
+            bad[offset] = error.reason
+            return
+        middle = len(values) // 2
+        _halve(decoder, values[:middle], offset, good, bad)
+        _halve(decoder, values[middle:], offset + middle, good, bad)
+
+
+def _moved(decoded: Decoded, messages: int, offset: int) -> Decoded:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if decoded.parents is None:
+        parents = pa.array(range(offset, offset + messages), pa.int64())
+    else:
+        parents = pc.add(decoded.parents, offset)
+    return Decoded(decoded.data, decoded.kinds, parents)
+
+
+def joined(parts: Sequence[Decoded], decoder: Decoder) -> Decoded:
+    """Several runs of rows as one."""
+    import pyarrow as pa
+
+    if len(parts) == 1:
+        return parts[0]
+    arrays = [pa.array([], to_arrow(column.dtype)) for column in decoder.columns]
+    table = pa.Table.from_batches([decoder.batch(arrays), *(part.data for part in parts)]).combine_chunks()
+    data = table.to_batches()[0] if table.num_rows else decoder.batch(arrays)
+    kinds = None
+    if any(part.kinds is not None for part in parts):
+        zeros = [part.kinds if part.kinds is not None else _inserts(part.data.num_rows) for part in parts]
+        kinds = pa.concat_arrays(zeros)
+    empty = pa.array([], pa.int64())
+    return Decoded(data, kinds, pa.concat_arrays([empty, *(part.parents for part in parts)]))
+
+
+def _inserts(rows: int) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array([0] * rows, pa.uint8())

@@ -1,0 +1,117 @@
+"""Format json: a message is an object, or an array of objects, each a row.
+
+Many messages are read at once by Arrow's parser. That is safe where each looks like one object: one document in two
+messages, or two in one, cannot parse then without their number giving it away. Everything else is read one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from seatunnel_connectors.json_columns import json_column
+from seatunnel_connectors.json_direct import DirectJson, is_direct
+from seatunnel_connectors.json_values import DOCUMENTS, other_case
+from seatunnel_connectors.kafka.decode.decoder import BadMessageError, Decoded, Decoder
+from seatunnel_connectors.value_text import MisfitError, TextRules
+from seatunnel_py.api import Column, TableSchema
+
+RULES = TextRules()
+
+
+class JsonDecoder(Decoder):
+    """Decodes JSON documents by the columns' names."""
+
+    def __init__(self, table: TableSchema) -> None:
+        super().__init__(table)
+        self.documents = Documents(self.envelope())
+
+    def envelope(self) -> Sequence[Column]:
+        """What a message holds."""
+        return self.columns
+
+    def opened(self, arrays: list[Any], parents: Sequence[int]) -> list[Any]:
+        """The table's columns, out of what the messages hold; ``parents`` are the messages of the rows."""
+        return arrays
+
+    def decode(self, values: Sequence[bytes]) -> Decoded:
+        import pyarrow as pa
+
+        arrays, parents = self.documents.read(values)
+        columns = self.opened(arrays, range(len(values)) if parents is None else parents)
+        return Decoded(self.batch(columns), parents=None if parents is None else pa.array(parents, pa.int64()))
+
+
+class Documents:
+    """JSON documents to columns: all at once while that goes well, else one by one."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self.columns = columns
+        self.is_direct = is_direct(columns)
+        self.direct = DirectJson(columns, RULES)
+
+    def read(self, values: Sequence[bytes]) -> tuple[list[Any], list[int] | None]:
+        """The columns; and each row's message, None where each message is a row."""
+        import pyarrow as pa
+
+        if self.is_direct:
+            try:
+                text = _framed(values)
+                arrays = [] if text is None else self.direct.read(text)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError, MisfitError):
+                arrays = []
+            if arrays and len(arrays[0]) == len(values):
+                return arrays, None
+        return self._one_by_one(values)
+
+    def _one_by_one(self, values: Sequence[bytes]) -> tuple[list[Any], list[int] | None]:
+        rows: list[Any] = []
+        parents: list[int] = []
+        for index, value in enumerate(values):
+            found = self.rows(index, value)
+            rows += found
+            parents += [index] * len(found)
+        for row, why in other_case(rows, [column.name for column in self.columns]):
+            raise BadMessageError(parents[row], why)
+        arrays = []
+        for place, column in enumerate(self.columns):
+            cells = [_cell(row, column.name, place) for row in rows]
+            if column.default is not None:
+                cells = [column.default if cell is None else cell for cell in cells]
+            try:
+                arrays.append(json_column(cells, column.dtype, RULES))
+            except MisfitError as error:
+                raise BadMessageError(parents[error.index], f"column {column.name!r}: {error}") from None
+        return arrays, None if parents == list(range(len(values))) else parents
+
+    def rows(self, index: int, value: bytes) -> list[Any]:
+        """The rows of one message: itself, or the items of an array; an array of values is a row by position."""
+        try:
+            found = DOCUMENTS.decode(value.decode())
+        except UnicodeDecodeError:
+            raise BadMessageError(index, "it is not UTF-8 text") from None
+        except (ValueError, RecursionError) as error:
+            reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
+            raise BadMessageError(index, f"it is not a JSON document: {reason}") from None
+        if isinstance(found, dict):
+            return [found]
+        if isinstance(found, list):
+            return found if all(isinstance(item, dict | list) for item in found) else [found]
+        raise BadMessageError(index, "a row must be a JSON object or array")
+
+
+def _cell(row: Any, name: str, place: int) -> Any:
+    """A value by name, or by place where a row is a list."""
+    if isinstance(row, dict):
+        return row.get(name)
+    return row[place] if place < len(row) else None
+
+
+def _framed(values: Sequence[bytes]) -> Any:
+    """The documents one behind another, where each looks like one object; else None."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = pa.array(values, pa.binary())
+    framed = pc.all(pc.and_(pc.starts_with(column, "{"), pc.ends_with(column, "}"))).as_py()
+    return column.buffers()[2] if framed else None

@@ -1,0 +1,1 @@
+"""Rows to messages: one module per format."""

@@ -1,0 +1,252 @@
+"""Rows to records: columns ``value``, ``key``, ``partition``, ``topic``, ``timestamp`` (milliseconds) and
+``header.NAME``, or all ``headers`` as a map; whole columns at a time.
+
+Rules. (1) A row is a record, whatever its kind; formats that know kinds say it inside the value. (2) A column is there
+only where the options ask for it; a null partition leaves the choice to the key, and to chance where there is none.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_connectors.change_json import enveloped
+from seatunnel_connectors.json_text import json_documents
+from seatunnel_connectors.kafka.client.record_sizes import HEADER, record_sizes
+from seatunnel_connectors.kafka.encode.avro import avro_values
+from seatunnel_connectors.kafka.encode.native import check as check_native
+from seatunnel_connectors.kafka.encode.native import native_records
+from seatunnel_connectors.kafka.forms import check_forms
+from seatunnel_connectors.kafka.schemas.avro_types import record_of
+from seatunnel_connectors.kafka.schemas.protobuf_fields import links_of
+from seatunnel_connectors.kafka.schemas.protobuf_schema import MessageSchema, message_schema
+from seatunnel_connectors.kafka.sink.options import (
+    FIELD_TOPIC,
+    IS_LEDGER,
+    NO_TOPIC,
+    TOPIC,
+    KafkaSinkOptions,
+    ValueFormat,
+)
+from seatunnel_connectors.value_text import TextRules, column_text
+from seatunnel_py.api import BadRows, Batch, Column, TableSchema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_RULES = TextRules()
+_CSV_MARKS = '"\n\r'
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """Encodes the rows of one table. ``partitions`` is how many the topic has, where content chooses one; ``message``
+    what rows become in the format protobuf."""
+
+    options: KafkaSinkOptions
+    table: TableSchema
+    partitions: int = 0
+    message: MessageSchema | None = None
+
+    def encode(self, batch: Batch) -> pa.RecordBatch:
+        import pyarrow as pa
+
+        native = self.options.format is ValueFormat.NATIVE
+        columns = native_records(batch.data) if native else self._parts(batch)
+        if self.options.partition is not None:
+            columns["partition"] = pa.array([self.options.partition] * batch.rows, pa.int32())
+        if self.options.timestamp is not None:
+            columns["timestamp"] = pa.array([self.options.timestamp] * batch.rows, pa.int64())
+        if self.options.topic_field:
+            columns["topic"] = self._topics(batch)
+        records = pa.RecordBatch.from_pydict(columns)
+        self._check_sizes(records)
+        return records
+
+    def _parts(self, batch: Batch) -> dict[str, Any]:
+        """What a row's columns make of it."""
+        import pyarrow as pa
+
+        values = self._values(batch)
+        columns: dict[str, Any] = {"value": values.cast(pa.binary())}
+        if self.options.partition_key_fields:
+            columns["key"] = self._keys(batch).cast(pa.binary())
+        if self.options.assign_partitions:
+            columns["partition"] = self._assigned(values)
+        for name in self.options.kafka_headers_fields:
+            columns[HEADER + name] = self._texts(batch, name).cast(pa.binary())
+        return columns
+
+    def _check_sizes(self, records: pa.RecordBatch) -> None:
+        """What is too large for a message is found where rows can be set aside, not when all are committed."""
+        import pyarrow.compute as pc
+
+        limit = self.options.message_bytes_max
+        largest = pc.max(record_sizes(records)).as_py() or 0
+        if largest > limit:
+            raise BadRows(
+                f"a row of {self.table.path} makes a record of {largest} bytes, more than the producer sends ({limit})",
+                "raise max.request.size in kafka.config, and max.message.bytes of the topic",
+            )
+
+    # ------------------------------------------------------------ values and keys
+
+    def _values(self, batch: Batch) -> Any:
+        names = self.options.value_fields(self.table.names)
+        match self.options.format:
+            case ValueFormat.TEXT | ValueFormat.CSV:
+                return self._delimited(batch, names)
+            case ValueFormat.JSON:
+                return self._documents(batch, names)
+            case ValueFormat.AVRO:
+                return self._avro(batch, names)
+            case ValueFormat.PROTOBUF:
+                return self._protobuf(batch, names)
+            case ValueFormat.NATIVE:
+                raise AssertionError("a native record's value is a column")
+        return enveloped(self.options.format, self._documents(batch, names), batch.kinds)
+
+    def _keys(self, batch: Batch) -> Any:
+        names = self.options.partition_key_fields
+        if self.options.format in (ValueFormat.TEXT, ValueFormat.CSV):
+            return self._delimited(batch, names)
+        if self.options.format is ValueFormat.PROTOBUF:
+            return self._protobuf(batch, names)
+        return self._avro(batch, names) if self.options.format is ValueFormat.AVRO else self._documents(batch, names)
+
+    def _protobuf(self, batch: Batch, names: Sequence[str]) -> Any:
+        from seatunnel_connectors.kafka.encode.protobuf import protobuf_values
+
+        assert self.message is not None, "it was compiled when the sink was made"
+        links = links_of(
+            [self._column(name) for name in names], self.message.descriptor, "protobuf_schema", writing=True
+        )
+        return protobuf_values(links, self.message, batch.data)
+
+    def _avro(self, batch: Batch, names: Sequence[str]) -> Any:
+        return avro_values([self._column(name) for name in names], batch.data)
+
+    def _documents(self, batch: Batch, names: Sequence[str]) -> Any:
+        columns = [self._column(name) for name in names]
+        arrays = [batch.data.column(name) for name in names]
+        return json_documents(names, [column.dtype for column in columns], arrays, _RULES)
+
+    def _delimited(self, batch: Batch, names: Sequence[str]) -> Any:
+        import pyarrow.compute as pc
+
+        delimiter = self.options.field_delimiter
+        fields = []
+        for name in names:
+            texts = self._texts(batch, name)
+            if self.options.format is ValueFormat.CSV:
+                texts = _quoted(texts, delimiter)
+            elif len(names) > 1 and _is_torn(texts, delimiter):
+                raise BadRows(
+                    f"column {name!r}: a value holds the delimiter {delimiter!r}, which would tear its row",
+                    "choose another field_delimiter, or the format csv, which quotes values",
+                )
+            fields.append(texts)
+        return pc.binary_join_element_wise(*fields, delimiter, null_handling="replace", null_replacement="")
+
+    def _texts(self, batch: Batch, name: str) -> Any:
+        return column_text(batch.data.column(name), self._column(name), _RULES)
+
+    def _column(self, name: str) -> Column:
+        column = self.table.column(name)
+        assert column is not None, f"{name} was looked up when the sink was made"
+        return column
+
+    # ------------------------------------------------------------ places
+
+    def _topics(self, batch: Batch) -> Any:
+        topics = self._texts(batch, self.options.topic_field)
+        if topics.null_count:
+            raise BadRows(
+                f"the field {self.options.topic_field!r}, which names the topic, is null in a row of {batch.table}",
+                "filter such rows out, or give the sink one topic",
+            )
+        self._check_names(topics.unique().to_pylist())
+        return topics
+
+    def _check_names(self, topics: Sequence[str]) -> None:
+        """The broker would refuse the first, with all that is committed together; the second would be harmed."""
+        for topic in topics:
+            if not TOPIC.fullmatch(topic) or topic == self.options.ledger_topic:
+                why = NO_TOPIC if topic != self.options.ledger_topic else IS_LEDGER
+                raise BadRows(
+                    f"a row of {self.table.path} names the topic {topic!r}: {why}",
+                    "correct the field, or filter such rows out",
+                )
+
+    def _assigned(self, values: Any) -> Any:
+        """The first text that a message holds chooses; the others share the partitions that are left."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        words = self.options.assign_partitions
+        rest = self.partitions - len(words)
+        spread = [len(words) + zlib.crc32(value) % rest for value in values.cast(pa.binary()).to_pylist()]
+        chosen = pa.array(spread, pa.int32())
+        for index in reversed(range(len(words))):
+            chosen = pc.if_else(pc.match_substring(values, words[index]), pa.scalar(index, pa.int32()), chosen)
+        return chosen
+
+
+def _is_torn(texts: Any, delimiter: str) -> bool:
+    """Whether a value holds the delimiter, or ends with what would make an earlier one."""
+    import pyarrow.compute as pc
+
+    at = pc.find_substring(pc.binary_join_element_wise(texts, delimiter, ""), delimiter)
+    return bool(pc.any(pc.not_equal(at, pc.binary_length(texts))).as_py())
+
+
+def _quoted(texts: Any, delimiter: str) -> Any:
+    """csv: what holds a delimiter, a quote or a line break stands in quotes."""
+    import pyarrow.compute as pc
+
+    special = "[" + "".join(f"\\x{{{ord(mark):x}}}" for mark in dict.fromkeys(delimiter + _CSV_MARKS)) + "]"
+    inside = pc.binary_join_element_wise('"', pc.replace_substring(texts, '"', '""'), '"', "")
+    return pc.if_else(pc.match_substring_regex(texts, special), inside, texts)
+
+
+def message_of(options: KafkaSinkOptions) -> MessageSchema | None:
+    """The message of Protobuf that rows become, compiled; None with other formats."""
+    if options.format is not ValueFormat.PROTOBUF:
+        return None
+    return message_schema(options.protobuf_schema or "", options.protobuf_message_name or "")
+
+
+def _check_message(options: KafkaSinkOptions, table: TableSchema, message: MessageSchema) -> None:
+    """A record's value is the message, and so is its key, with fewer fields."""
+    parts = {"protobuf_schema": options.value_fields(table.names), "partition_key_fields": options.partition_key_fields}
+    for option, names in parts.items():
+        columns = [column for column in table.columns if column.name in names]
+        if columns:
+            links_of(columns, message.descriptor, option, writing=True)
+
+
+def check_fields(options: KafkaSinkOptions, table: TableSchema, message: MessageSchema | None = None) -> None:
+    """Raise ValueError where the options name columns that the table has not, or the format has no place for some."""
+    named = {
+        "topic": (options.topic_field,) if options.topic_field else (),
+        "partition_key_fields": options.partition_key_fields,
+        "kafka_headers_fields": options.kafka_headers_fields,
+        "kafka_message_value_fields": options.kafka_message_value_fields,
+    }
+    for option, names in named.items():
+        for name in names:
+            if table.column(name) is None:
+                raise ValueError(f"{option}: there is no field {name!r}; fields: {', '.join(table.names)}")
+    if options.format is ValueFormat.AVRO:
+        record_of(column for column in table.columns if column.name in options.value_fields(table.names))
+    check_forms(options, table)
+    if options.format is ValueFormat.NATIVE:
+        check_native(table)
+    if message is not None:
+        _check_message(options, table, message)
+    if not options.value_fields(table.names):
+        raise ValueError("kafka_headers_fields takes every field, so that records would have no value")
+    if FIELD_TOPIC.search(options.topic) and not options.topic_field:
+        raise ValueError(f"topic = {options.topic!r}: a field stands for the whole name, as in ${{name}}")

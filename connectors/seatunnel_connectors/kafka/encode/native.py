@@ -1,0 +1,44 @@
+"""Rows that are records already, as the source's format native reads them: each part in a column of its own name.
+
+``value`` must be there; ``key``, ``headers``, ``partition`` and ``timestamp`` may be missing, and null where a record
+has none. Other columns (``offset``, ``timestampType``) are the old record's, which the new one has of itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_connectors.kafka.source.formats import NATIVE
+from seatunnel_py.api import DataType, Kind, TableSchema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PARTS: Mapping[str, DataType] = {
+    column.name: column.dtype for column in NATIVE if column.name not in ("offset", "timestampType")
+}
+_AS_BYTES = (Kind.BYTES, Kind.STRING)
+
+
+def check(table: TableSchema) -> None:
+    """Raise ValueError where the columns are no parts of a record."""
+    if table.column("value") is None:
+        raise ValueError(
+            f"the format native takes records apart as {', '.join(PARTS)}, and there is no column 'value'; "
+            f"columns: {', '.join(table.names)}"
+        )
+    for name, wanted in PARTS.items():
+        column = table.column(name)
+        if column is None or column.dtype == wanted:
+            continue
+        if wanted.kind is not Kind.BYTES or column.dtype.kind not in _AS_BYTES:
+            raise ValueError(f"the format native: column {name!r} is {column.dtype}, and has to be {wanted}")
+
+
+def native_records(data: pa.RecordBatch) -> dict[str, Any]:
+    """The parts by their names, as the sender takes them."""
+    import pyarrow as pa
+
+    found = {name: data.column(name) for name in PARTS if name in data.schema.names}
+    return {name: one.cast(pa.binary()) if name in ("key", "value") else one for name, one in found.items()}

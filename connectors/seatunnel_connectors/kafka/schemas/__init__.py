@@ -1,0 +1,1 @@
+"""Schemas of Avro and Protobuf messages."""

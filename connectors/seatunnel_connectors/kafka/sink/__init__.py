@@ -1,0 +1,1 @@
+"""The Kafka sink: confirmed sends, or staged records with a ledger."""

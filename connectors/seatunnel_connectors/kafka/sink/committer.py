@@ -1,0 +1,293 @@
+"""Commits staged records: one transaction per commit, with the ledger inside it.
+
+Rules. (1) Announce, fence, read, decide (I38): an incarnation says in the ledger that it writes now, ends whatever
+older ones have left open, and only then believes what it reads. (2) Records, then the ledger's record, each confirmed,
+then the commit. (3) What the client says of a commit is not believed: the ledger is read back. (4) Files are deleted
+when the ledger holds their checkpoint, never before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+
+from seatunnel_connectors.kafka import failpoints
+from seatunnel_connectors.kafka.client.client import Cluster
+from seatunnel_connectors.kafka.client.topics import topic_id
+from seatunnel_connectors.kafka.sink.ledger import Entries, Ledger
+from seatunnel_connectors.kafka.sink.sender import Sender
+from seatunnel_connectors.kafka.sink.staging import Attempt, StagedFile, StagingPlace, attempt_of, place_of, staged_file
+from seatunnel_connectors.kafka.sink.target_topics import create, partitions_of
+from seatunnel_connectors.kafka.sink.transactions import (
+    TIMEOUT_MIN_MS,
+    Pace,
+    Transaction,
+    fence,
+    timeout_for,
+    transactional_id,
+)
+from seatunnel_py.api import CommitContext, Committer, FatalError, NoWayOn, Piece, RetriableError, TablePath
+from seatunnel_py.nouns import counted
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaCommitter(Committer):
+    """One sink and table, on the driver."""
+
+    cluster: Cluster
+    topic: str
+    ledger_topic: str
+    prefix: str
+    table: TablePath
+    one_topic: bool = True
+    """Whether all records go to ``topic``, not to one that each row names."""
+
+    @property
+    def what(self) -> str:
+        return f"topic {self.topic}, table {self.table}"
+
+    def commit(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        files = [staged_file(piece.data) for piece in pieces if piece.data]
+        place = place_of(context, self.table)
+        failpoints.BEFORE.hit()
+        if files or context.final:
+            with self._at_work(context, sum(file.records for file in files)) as (ledger, transaction):
+                entries = self._own(ledger, context)
+                if not self._is_done(entries, context, files):
+                    self._expect_topic(entries)
+                    failpoints.FENCED.hit()
+                    self._apply(files, place, ledger, transaction, context)
+        self._clean(files, place, context)
+        failpoints.AFTER.hit()
+
+    def begin(self, context: CommitContext, *, fresh: bool) -> str | None:
+        """Another lineage that has rows in this topic and did not finish."""
+        if not partitions_of(self.what, self.cluster, self.ledger_topic):
+            return None
+        with closing(self._ledger(context)) as ledger:
+            if fresh:
+                self._forget_others(ledger, context)
+            return next((other.lineage for other in ledger.read().others), None)
+
+    def sweep(self, context: CommitContext) -> Sequence[str]:
+        """Files of other lineages of this job: its staging location is its own. What their drivers have begun in the
+        cluster is ended by ``begin``."""
+        mine = place_of(context, self.table)
+        removed = sum(place.delete_counted() for place in mine.of_other_lineages())
+        said = [f"removed {counted(removed, 'staged file')} of earlier runs"] if removed else []
+        if partitions_of(self.what, self.cluster, self.ledger_topic):
+            with closing(self._ledger(context)) as ledger:
+                rows = sum(other.rows for other in ledger.look().others)
+            if rows:
+                said.append(
+                    f"records of earlier runs of this job ({rows} in the last commit) are in topic {self.topic} and "
+                    "stay visible: if they must not be there twice, stop this run, delete them "
+                    "(kafka-delete-records.sh, or the topic), and begin with --fresh again"
+                )
+        return said
+
+    def _forget_others(self, ledger: Ledger, context: CommitContext) -> None:
+        """As between incarnations: first it is said, then whatever is open is ended."""
+        fenced: set[tuple[str, int]] = set()
+        while others := (entries := ledger.look()).strangers - fenced:
+            lineages = sorted({lineage for lineage, _ in others})
+            self._tell(ledger, *(ledger.forgotten(lineage, entries) for lineage in lineages))
+            for lineage, incarnation in sorted(others):
+                fence(self.what, self.cluster, self._name(context, incarnation, lineage), TIMEOUT_MIN_MS)
+            fenced |= others
+
+    def recover(self, context: CommitContext) -> int | None:
+        """The last committed checkpoint; from here on nothing of an older incarnation becomes visible."""
+        with self._at_work(context) as (ledger, _):
+            last = self._own(ledger, context).last
+        return last.checkpoint if last else None
+
+    def last_committed(self, context: CommitContext) -> int | None:
+        if not partitions_of(self.what, self.cluster, self.ledger_topic):
+            return None
+        with closing(self._ledger(context)) as ledger:
+            last = ledger.read().last
+        return last.checkpoint if last else None
+
+    def ledger(self, context: CommitContext) -> Hashable:
+        """The partition of the ledger's topic that speaks of this job, step and table: it is read as a whole."""
+        return "kafka", self.cluster, self.ledger_topic, self._ledger(context).partition
+
+    def lineage_ended(self, context: CommitContext, keep_days: int) -> None:
+        with closing(self._ledger(context)) as ledger:
+            ledger.read()
+            if expired := ledger.expired(keep_days):
+                self._tell(ledger, *expired)
+
+    def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
+        place = place_of(context, self.table)
+        for piece in pieces:
+            if piece.data:
+                place.delete(staged_file(piece.data).name)
+        if context.final:
+            self._sweep(place, lambda attempt: attempt.incarnation <= context.incarnation)
+
+    # ------------------------------------------------------------ deciding
+
+    @contextmanager
+    def _at_work(self, context: CommitContext, rows: int = 0) -> Iterator[tuple[Ledger, Transaction]]:
+        """The ledger, and this incarnation's producer: whatever it had left open is ended."""
+        if not partitions_of(self.what, self.cluster, self.ledger_topic):
+            create(self.what, self.cluster, self.ledger_topic, ledger=True)
+        timeout_ms = self._timeout_ms(context, rows)
+        with (
+            closing(self._ledger(context)) as ledger,
+            closing(Transaction(self.what, self.cluster, self._name(context), timeout_ms)) as transaction,
+        ):
+            yield ledger, transaction
+
+    def _own(self, ledger: Ledger, context: CommitContext) -> Entries:
+        """What the ledger says, once nobody else can add to it. What older ones have left open hides what comes behind:
+        whoever is seen is fenced, until all can be read."""
+        if context.incarnation not in self._not_refused(ledger.look(), context).writers:
+            self._tell(ledger, ledger.writer(context))
+        fenced: set[int] = set()
+        while True:
+            entries = self._not_refused(ledger.look(), context)
+            if not (older := entries.writers - {context.incarnation} - fenced):
+                entries = self._not_refused(ledger.read(), context)
+                if not (older := entries.writers - {context.incarnation} - fenced):
+                    break
+            for incarnation in sorted(older):
+                fence(self.what, self.cluster, self._name(context, incarnation), TIMEOUT_MIN_MS)
+            fenced |= older
+        if fenced:
+            self._tell(ledger, *map(ledger.gone, fenced))
+        return entries
+
+    def _tell(self, ledger: Ledger, *records: tuple[bytes, bytes | None]) -> None:
+        """Say something in the ledger outside of any transaction, which a crash would leave open."""
+        sender = Sender(self.what, self.cluster)
+        for key, value in records:
+            sender.put(ledger.topic, value, key, partition=ledger.partition)
+        sender.confirm()
+        sender.close()
+
+    def _not_refused(self, entries: Entries, context: CommitContext) -> Entries:
+        """FatalError where somebody else is in charge of these rows."""
+        if entries.last is not None and entries.last.forgotten:
+            raise FatalError(f"{self.what}: this job was begun anew (--fresh); this run of it is fenced off")
+        if entries.writers and max(entries.writers) > context.incarnation:
+            raise FatalError(f"{self.what}: a newer run of this job has taken over; this one is fenced off")
+        if entries.others:
+            other = entries.others[0]
+            raise FatalError(
+                f"{self.what}: the cluster knows the job {other.job_id!r} under another lineage, {other.lineage}, with "
+                f"checkpoint {other.checkpoint} (staged in {other.staging}); this run is {context.lineage} "
+                f"(staged in {context.staging}) and would write its rows once more",
+                "give the store back that the other one was made with, or run under another --job-id, or into another "
+                "topic",
+            )
+        return entries
+
+    def _is_done(self, entries: Entries, context: CommitContext, files: Sequence[StagedFile]) -> bool:
+        last = entries.last
+        if last is not None and last.checkpoint == context.checkpoint and last.digest != _digest(files):
+            raise FatalError(
+                f"{self.what}: the ledger holds other rows under checkpoint {context.checkpoint} than this run has",
+                "somebody has changed the job's store; run it under another --job-id",
+            )
+        return last is not None and last.checkpoint >= context.checkpoint
+
+    def _topic_id(self) -> str:
+        return topic_id(self.cluster, self.topic) if self.one_topic else ""
+
+    def _expect_topic(self, entries: Entries) -> None:
+        """LOST where records of this run are in a topic that does not stand at the name any more."""
+        before = entries.last.topic_id if entries.last is not None else ""
+        if before and before != self._topic_id():
+            raise NoWayOn(
+                f"LOST: {self.what}: the topic was deleted and made anew during the run: the records that were written "
+                "to it before are not there any more",
+                f"delete the records of this run in topic {self.topic} (kafka-delete-records.sh, or the topic itself), "
+                "then run the job again with --fresh",
+            )
+
+    # ------------------------------------------------------------ doing
+
+    def _apply(
+        self,
+        files: Sequence[StagedFile],
+        place: StagingPlace,
+        ledger: Ledger,
+        transaction: Transaction,
+        context: CommitContext,
+    ) -> None:
+        rows = sum(file.records for file in files)
+        pace = Pace(self.what, rows, self._timeout_ms(context, rows))
+        sender = transaction.sender
+        transaction.begin()
+        for file in files:
+            for records in place.read(file):
+                sender.send(records, self.topic)
+                pace.check(sender.sent)
+        sender.confirm()
+        if sender.sent != rows:
+            raise NoWayOn(
+                f"LOST: {self.what}: {rows} records were staged, {sender.sent} were sent: the transaction is aborted",
+                "run the job again with --fresh",
+            )
+        failpoints.WRITTEN.hit()
+        key, value = ledger.commit(context, rows, _digest(files), self._topic_id())
+        sender.put(ledger.topic, value, key, partition=ledger.partition)
+        sender.confirm()
+        failpoints.INSIDE.hit()
+        transaction.commit()
+        failpoints.COMMITTED.hit()
+        if not self._is_done(ledger.read(), context, files):
+            raise RetriableError(
+                f"{self.what}: the client reported a commit that the cluster has not made (checkpoint "
+                f"{context.checkpoint})"
+            )
+
+    def _clean(self, files: Sequence[StagedFile], place: StagingPlace, context: CommitContext) -> None:
+        """What is committed goes, and with it what nobody will ever name (I33): earlier attempts at the same rows, and,
+        as soon as this incarnation has staged rows of its own, everything of older ones."""
+        for file in files:
+            place.delete(file.name)
+        if context.final:
+            place.delete_all()
+            return
+        attempts = [attempt for file in files if (attempt := attempt_of(file.name))]
+        accepted = {attempt.rows: attempt.order for attempt in attempts}
+        newest = max((attempt.incarnation for attempt in attempts), default=0)
+
+        def is_orphan(attempt: Attempt) -> bool:
+            order = accepted.get(attempt.rows)
+            return attempt.incarnation < newest or (order is not None and attempt.order < order)
+
+        self._sweep(place, is_orphan)
+
+    def _sweep(self, place: StagingPlace, wanted: Callable[[Attempt], bool]) -> None:
+        for name in place.names():
+            attempt = attempt_of(name)
+            if attempt is not None and wanted(attempt):
+                place.delete(name)
+
+    # ------------------------------------------------------------ what the set-up decided
+
+    def _name(self, context: CommitContext, incarnation: int = 0, lineage: str = "") -> str:
+        """The transactional id of this incarnation, or of another one."""
+        number = incarnation or context.incarnation
+        return transactional_id(self.prefix, lineage or context.lineage, context.step, self.table, number)
+
+    def _timeout_ms(self, context: CommitContext, rows: int) -> int:
+        return timeout_for(rows, context.setup)
+
+    def _ledger(self, context: CommitContext) -> Ledger:
+        """How many partitions it has was decided once: with another number it would be looked for in another place."""
+        partitions = int(str(context.setup["ledger_partitions"]))
+        return Ledger(self.what, self.cluster, self.ledger_topic, partitions, context, self.table, self.topic)
+
+
+def _digest(files: Sequence[StagedFile]) -> str:
+    """Names the content of a commit."""
+    text = " ".join(f"{file.crc32:08x}.{file.size}.{file.records}" for file in files)
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

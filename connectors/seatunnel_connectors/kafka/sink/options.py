@@ -1,0 +1,113 @@
+"""What a job file may say to the Kafka sink."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import ClassVar
+
+from pydantic import model_validator
+
+from seatunnel_connectors.kafka.client.settings import KafkaSettings, translated
+from seatunnel_py.api import Naming, SinkOptions, option, required_when
+from seatunnel_py.api.option_rules import Rule
+
+MESSAGE_BYTES_MAX = 1_000_000  # the client's own limit
+TOPIC = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}")
+NO_TOPIC = "a name is up to 249 of the letters A-Z and a-z, digits and . _ -"
+IS_LEDGER = "it is the ledger, which holds what was committed and nothing else"
+FIELD_TOPIC = re.compile(r"\$\{([^}]*)\}")
+
+
+class Semantics(StrEnum):
+    """The peer's names. NON promises as much as AT_LEAST_ONCE here: no send goes unconfirmed."""
+
+    NON = "NON"
+    AT_LEAST_ONCE = "AT_LEAST_ONCE"
+    EXACTLY_ONCE = "EXACTLY_ONCE"
+
+
+class ValueFormat(StrEnum):
+    """How a row becomes a record's value."""
+
+    JSON = "json"
+    TEXT = "text"
+    CSV = "csv"
+    AVRO = "avro"
+    PROTOBUF = "protobuf"
+    DEBEZIUM_JSON = "debezium_json"
+    CANAL_JSON = "canal_json"
+    MAXWELL_JSON = "maxwell_json"
+    OGG_JSON = "ogg_json"
+    NATIVE = "native"
+
+
+class KafkaSinkOptions(SinkOptions):
+    """Options of the Kafka sink."""
+
+    topic: str = option(
+        naming=Naming.PLAIN, min_length=1, doc="topic to write to; ${field} takes each row's topic from a field"
+    )
+    bootstrap_servers: str = option(key="bootstrap.servers", min_length=1, doc="host:port of brokers, with commas")
+    kafka_config: KafkaSettings = option({}, key="kafka.config", doc="settings of the producer, by Kafka's names")
+    semantics: Semantics = option(
+        Semantics.NON, doc="EXACTLY_ONCE: rows appear once, with their checkpoint; else each send is confirmed"
+    )
+    format: ValueFormat = option(ValueFormat.JSON, doc="how rows are written")
+    field_delimiter: str = option(",", min_length=1, doc="between fields (text, csv)")
+    protobuf_schema: str | None = option(None, doc="protobuf: the text of the .proto file")
+    protobuf_message_name: str | None = option(None, min_length=1, doc="protobuf: the message that each row becomes")
+    partition_key_fields: tuple[str, ...] = option((), doc="fields that make the record's key")
+    kafka_headers_fields: tuple[str, ...] = option((), doc="fields that become headers, and leave the value")
+    kafka_message_value_fields: tuple[str, ...] = option((), doc="fields of the value; default: all but headers")
+    partition: int | None = option(None, ge=0, doc="the one partition that records go to")
+    timestamp: int | None = option(
+        None, ge=0, doc="milliseconds since 1970 that every record is of; default: when it is sent, or (native) its own"
+    )
+    assign_partitions: tuple[str, ...] = option((), doc="a record that holds the n-th text goes to partition n")
+    transaction_prefix: str = option("seatunnel", min_length=1, doc="transactional ids begin with it")
+    ledger_topic: str = option("seatunnel_ledger", key="ledger.topic", doc="topic that remembers what was committed")
+
+    rules: ClassVar[tuple[Rule, ...]] = tuple(
+        required_when(name, other="format", equals=(ValueFormat.PROTOBUF,))
+        for name in ("protobuf_schema", "protobuf_message_name")
+    )
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> KafkaSinkOptions:
+        if self.partition is not None and self.assign_partitions:
+            raise ValueError("partition and assign_partitions cannot both choose the partition")
+        if self.assign_partitions and self.format in (ValueFormat.AVRO, ValueFormat.PROTOBUF):
+            raise ValueError(f"assign_partitions looks for texts, which records of {self.format} do not hold")
+        chosen = ("partition_key_fields", "kafka_headers_fields", "kafka_message_value_fields", "assign_partitions")
+        for name in chosen if self.format is ValueFormat.NATIVE else ():
+            if getattr(self, name):
+                raise ValueError(f"{name}: records of the format native have their parts in columns of those names")
+        if self.assign_partitions and self.topic_field:
+            raise ValueError("assign_partitions needs one topic, whose partitions are known when the job starts")
+        return self
+
+    @property
+    def topic_field(self) -> str:
+        """The field that names each row's topic, if one does."""
+        match = FIELD_TOPIC.fullmatch(self.topic)
+        return match[1] if match else ""
+
+    @property
+    def gives_keys(self) -> bool:
+        """Whether records may have keys."""
+        return bool(self.partition_key_fields) or self.format is ValueFormat.NATIVE
+
+    @property
+    def message_bytes_max(self) -> int:
+        """How large a record may be."""
+        return int(translated(self.kafka_config).get("message.max.bytes", MESSAGE_BYTES_MAX))
+
+    @property
+    def exactly_once(self) -> bool:
+        return self.semantics is Semantics.EXACTLY_ONCE
+
+    def value_fields(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The fields of a record's value."""
+        return self.kafka_message_value_fields or tuple(name for name in names if name not in self.kafka_headers_fields)

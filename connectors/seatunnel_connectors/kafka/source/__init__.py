@@ -1,0 +1,1 @@
+"""The Kafka source: a split per partition, a reader per split."""

@@ -1,0 +1,171 @@
+"""Reads one partition from a position on: batches of rows, and where nothing came a word about how far it is.
+
+Rules. (1) Offsets have holes: the end is where the broker says that the log ends, never a count. (2) A bounded split
+ends at the offset that was fixed at the start; messages behind it are not read. (3) What was read once up to a position
+is read up to exactly that position again (``until``).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from seatunnel_connectors.kafka.client.client import Cluster
+from seatunnel_connectors.kafka.client.consumer import Fetched, PartitionConsumer, Place, borrowed
+from seatunnel_connectors.kafka.client.topics import earliest, latest
+from seatunnel_connectors.kafka.decode.decoder import BadMessageError, decode_some, joined
+from seatunnel_connectors.kafka.schemas.protobuf_schema import MessageSchema
+from seatunnel_connectors.kafka.source.formats import decoder_of
+from seatunnel_connectors.kafka.source.options import OnBadMessage, StartMode, TopicOptions
+from seatunnel_connectors.kafka.source.records import Records, Spot
+from seatunnel_py.api import (
+    Batch,
+    Element,
+    Heartbeat,
+    Position,
+    Reader,
+    Rejected,
+    RetriableError,
+    Skipped,
+    Split,
+    TableSchema,
+)
+
+IDLE_SECONDS = 0.05  # how long one look waits for a first message
+STALL_SECONDS = 30.0  # a bounded split that hears nothing for so long, not even that the log ends, is tried again
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionSplit:
+    """What a split of ours says; the plain form of it is the split's payload. ``end`` None: the log goes on."""
+
+    topic: str
+    partition: int
+    topic_id: str
+    start: int
+    end: int | None
+    ahead: int
+
+    @classmethod
+    def of(cls, split: Split) -> PartitionSplit:
+        return cls(**cast("Mapping[str, Any]", split.payload))
+
+    @property
+    def spot(self) -> Spot:
+        return self.topic, self.partition
+
+
+class KafkaReader(Reader):
+    """Reads partitions of one table's topics."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        options: TopicOptions,
+        table: TableSchema,
+        group: str,
+        reset: StartMode | None,
+        message: MessageSchema | None = None,
+    ) -> None:
+        self.cluster, self.options, self.table = cluster, options, table
+        self.group, self.reset = group, reset
+        self.decoder = decoder_of(options, table, message)
+
+    def read(self, split: Split, start: Position | None) -> Iterator[Element]:
+        part = PartitionSplit.of(split)
+        place = Place(part.start, -1, part.topic_id) if start is None else place_of(start)
+        stop = part.end if self.until is None else place_of(self.until).offset
+        with borrowed(self.cluster, self.group, part.spot, part.ahead) as consumer:
+            try:
+                yield from self._elements(consumer, part, self._checked(part, place), stop)
+            except GeneratorExit:
+                return  # the budget is spent: the consumer goes back to the pool and reads ahead
+
+    def _elements(
+        self, consumer: PartitionConsumer, part: PartitionSplit, place: Place, stop: int | None
+    ) -> Iterator[Element]:
+        if self.until is not None and place.offset >= place_of(self.until).offset:
+            yield Heartbeat(self.until)
+            return
+        consumer.go_to(place)
+        wanted = self.with_metadata or self.decoder.with_headers
+        while stop is None or place.offset < stop:
+            fetched = consumer.fetch(IDLE_SECONDS, metadata=wanted, headers=self.decoder.with_headers)
+            if stop is not None and consumer.in_vain > STALL_SECONDS:
+                raise RetriableError(f"{_named(part)}: nothing was heard for {STALL_SECONDS:.0f} s")
+            records, place = _before(fetched, stop)
+            end = self.until if self.until is not None and place.offset == stop else position_of(place)
+            yield from self._rows(part, records, end)
+
+    def _checked(self, part: PartitionSplit, place: Place) -> Place:
+        """The place to begin at: where people ask for it, another one when the messages there are gone."""
+        if self.reset is None or self.until is not None:
+            return place
+        first = earliest(self.cluster, [part.spot])[part.spot]
+        if place.offset >= first:
+            return place
+        jump = latest(self.cluster, [part.spot])[part.spot] if self.reset is StartMode.LATEST else first
+        return Place(jump, -1, place.topic_id)
+
+    # ---------------------------------------------------------------- rows
+
+    def _rows(self, part: PartitionSplit, records: Records, end: Position) -> Iterator[Element]:
+        """The rows of the records, behind those that are none; a word about the position where there are no rows."""
+        values = self.decoder.values(records)
+        if not all(values):
+            empty = self.decoder.takes_empty
+            there = [place for place, value in enumerate(values) if value or (empty and value is not None)]
+            records = records.some(there)
+            values = self.decoder.values(records)
+        if not values:
+            yield Heartbeat(end)
+            return
+        bad: Mapping[int, str] = {}
+        try:
+            decoded = self.decoder.decode(values)
+        except BadMessageError:
+            good, bad = decode_some(self.decoder, values)
+            decoded = joined(good, self.decoder)
+        if bad:
+            skips = self.options.format_error_handle_way is OnBadMessage.SKIP
+            yield Skipped(self.table.path, len(bad)) if skips else self._rejected(part, records, bad)
+        if decoded.data.num_rows:
+            metadata = records.metadata(decoded.parents)
+            yield Batch(self.table.path, decoded.data, end=end, kinds=decoded.kinds, metadata=metadata)
+        else:
+            yield Heartbeat(end)
+
+    def _rejected(self, part: PartitionSplit, records: Records, bad: Mapping[int, str]) -> Rejected:
+        import pyarrow as pa
+
+        raw = pa.array([records.values[place] for place in bad], pa.binary())
+        reasons = tuple(
+            f"{_named(part)}, offset {records.offsets[place]}: {self.options.format}: {reason}"
+            for place, reason in bad.items()
+        )
+        return Rejected(self.table.path, pa.RecordBatch.from_arrays([raw], names=["raw"]), reasons)
+
+
+def _before(fetched: Fetched, stop: int | None) -> tuple[Records, Place]:
+    """What of the records lies before the offset to stop at, and the place behind it."""
+    records, behind = fetched.records, fetched.behind
+    if stop is None or behind.offset <= stop:
+        return records, behind
+    return records.some(range(bisect_left(records.offsets, stop))), replace(behind, offset=stop)
+
+
+def _named(part: PartitionSplit) -> str:
+    return f"Kafka: topic {part.topic}, partition {part.partition}"
+
+
+def position_of(place: Place) -> Position:
+    """A place as checkpoints hold it: the topic's id is what it is valid for."""
+    return Position({"offset": place.offset, "epoch": place.epoch}, place.topic_id)
+
+
+def place_of(position: Position) -> Place:
+    """The inverse of ``position_of``."""
+    value = cast("Mapping[str, int]", position.value)
+    return Place(value["offset"], value["epoch"], position.generation)

@@ -1,0 +1,1 @@
+"""Transforms that change columns, one module each."""

@@ -1,0 +1,107 @@
+"""Metadata: what a row carries beside its columns becomes columns."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from seatunnel_plugins.transforms.rows.row_kind_extractor import KindStyle, kind_texts
+from seatunnel_plugins.transforms.shared.batches import distinct, put, with_added
+from seatunnel_py.api import (
+    Batch,
+    Column,
+    DataType,
+    Kind,
+    Rejected,
+    StepContext,
+    TableSchema,
+    Transform,
+    TransformFactory,
+    TransformOptions,
+    option,
+    to_arrow,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+STRING, BIGINT, INT = DataType(Kind.STRING), DataType(Kind.BIGINT), DataType(Kind.INT)
+
+KEYS = {
+    "Database": STRING,
+    "Schema": STRING,
+    "Table": STRING,
+    "RowKind": STRING,
+    "EventTime": BIGINT,
+    "Delay": BIGINT,
+    "Partition": STRING,
+    "Topic": STRING,
+    "Offset": BIGINT,
+    "Key": STRING,
+    "SourceTimestamp": BIGINT,
+    "BinlogFile": STRING,
+    "BinlogPos": BIGINT,
+    "BinlogRow": INT,
+    "Gtid": STRING,
+    "FilePath": STRING,
+    "FileCreateTime": BIGINT,
+    "FileUpdateTime": BIGINT,
+    "FileSize": BIGINT,
+    "FileType": STRING,
+    "Attempt": INT,
+}
+"""Metadata keys and the types of their columns. Times are milliseconds since 1970."""
+
+
+class MetadataOptions(TransformOptions):
+    metadata_fields: dict[str, str] = option(
+        {}, doc=f"`key = column` for each of: {', '.join(KEYS)} (upper and lower case matter)"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata(Transform):
+    table: TableSchema
+    result: TableSchema
+    fields: tuple[tuple[str, str], ...]
+
+    def output(self) -> TableSchema:
+        return self.result
+
+    def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
+        yield put(batch, self.result, {field: self._values(batch, key) for key, field in self.fields})
+
+    def _values(self, batch: Batch, key: str) -> pa.Array:
+        import pyarrow as pa
+
+        arrow = to_arrow(KEYS[key])
+        path = self.table.path
+        match key:
+            case "Database" | "Schema" | "Table":
+                named = {"Database": path.database, "Schema": path.schema, "Table": path.table}[key]
+                return pa.repeat(pa.scalar(named or None, arrow), batch.rows)
+            case "RowKind":
+                return kind_texts(batch, KindStyle.SHORT)
+            case _ if key in batch.metadata:
+                return batch.metadata[key].cast(arrow)
+            case _:
+                return pa.nulls(batch.rows, arrow)
+
+
+class MetadataFactory(TransformFactory[MetadataOptions]):
+    name = "Metadata"
+    summary = "Adds columns with the table, the kind, the time of a row and what else its source tells"
+    options = MetadataOptions
+
+    def create(self, options: MetadataOptions, table: TableSchema, context: StepContext) -> Metadata:
+        fields = options.metadata_fields
+        for key in fields:
+            if key not in KEYS:
+                near = difflib.get_close_matches(key, KEYS, n=1, cutoff=0.4)
+                hint = f"did you mean {near[0]!r}?" if near else f"the keys are {', '.join(KEYS)}"
+                raise ValueError(f"metadata_fields: there is no metadata {key!r}; {hint}")
+        distinct(list(fields.values()), "metadata_fields")
+        result = with_added(table, [Column(field, KEYS[key]) for key, field in fields.items()])
+        return Metadata(table, result, tuple(fields.items()))

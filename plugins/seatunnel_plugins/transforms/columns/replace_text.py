@@ -1,0 +1,112 @@
+"""Replace: a text or a pattern in a column of text, or in several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from seatunnel_plugins.transforms.shared.batches import column, put
+from seatunnel_plugins.transforms.shared.java_regex import JavaPattern, filled, java_replacement, re2_rewrite
+from seatunnel_py.api import (
+    Batch,
+    Kind,
+    Rejected,
+    StepContext,
+    TableSchema,
+    Transform,
+    TransformFactory,
+    TransformOptions,
+    option,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class ReplaceOptions(TransformOptions):
+    replace_field: str | tuple[str, ...] = option(min_length=1, doc="a column of text, or a list of them")
+    pattern: str = option(doc="what to look for: a text, or with is_regex a Java regular expression")
+    replacement: str = option(doc="what stands there instead; with is_regex, $1 is the first group")
+    is_regex: bool = option(False, doc="whether pattern is a regular expression")
+    replace_first: bool = option(False, doc="replace the first match only; matters with is_regex only")
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return (self.replace_field,) if isinstance(self.replace_field, str) else self.replace_field
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceText(Transform):
+    """Every occurrence of one text by another."""
+
+    table: TableSchema
+    options: ReplaceOptions
+
+    def output(self) -> TableSchema:
+        return self.table
+
+    def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
+        columns = {field: self._replaced(batch.data.column(field)) for field in self.options.fields}
+        yield put(batch, self.table, columns)
+
+    def _replaced(self, values: pa.StringArray) -> pa.StringArray:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        pattern, replacement = self.options.pattern, self.options.replacement
+        if pattern:
+            return pc.replace_substring(values, pattern, replacement)
+        # The empty text stands before, between and behind all characters: Arrow would look for it for ever.
+        texts = (None if text is None else text.replace("", replacement) for text in values.to_pylist())
+        return pa.array(texts, pa.string())
+
+
+@dataclass(frozen=True, slots=True)
+class ReplacePattern(Transform):
+    """What a regular expression finds, by a text that may refer to its groups."""
+
+    table: TableSchema
+    fields: tuple[str, ...]
+    pattern: JavaPattern
+    pieces: tuple[str | int, ...]
+    first_only: bool
+
+    def output(self) -> TableSchema:
+        return self.table
+
+    def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
+        yield put(batch, self.table, {field: self._replaced(batch.data.column(field)) for field in self.fields})
+
+    def _replaced(self, values: pa.StringArray) -> pa.StringArray:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        pieces = list(self.pieces)
+        most = 1 if self.first_only else 0
+        pattern, rewrite = self.pattern.re2(values), re2_rewrite(pieces)
+        if pattern is not None and rewrite is not None:
+            return pc.replace_substring_regex(values, pattern, rewrite, max_replacements=most or None)
+        find = self.pattern.bounded
+        texts = (
+            None if text is None else find.sub(lambda match: filled(pieces, match), text, count=most)
+            for text in values.to_pylist()
+        )
+        return pa.array(texts, pa.string())
+
+
+class ReplaceFactory(TransformFactory[ReplaceOptions]):
+    name = "Replace"
+    summary = "Replaces a text, or what a regular expression finds, in columns"
+    options = ReplaceOptions
+
+    def create(self, options: ReplaceOptions, table: TableSchema, context: StepContext) -> Transform:
+        for name in options.fields:
+            field = column(table, name, "replace_field")
+            if field.dtype.kind is not Kind.STRING:
+                raise ValueError(f"replace_field: {field.name!r} is a {field.dtype}; only text can be replaced")
+        if not options.is_regex:
+            return ReplaceText(table, options)
+        pattern = JavaPattern(options.pattern, "pattern")
+        pieces = java_replacement(options.replacement, pattern.python, "replacement")
+        return ReplacePattern(table, options.fields, pattern, tuple(pieces), options.replace_first)

@@ -1,0 +1,1 @@
+"""Transforms that ask a language model."""

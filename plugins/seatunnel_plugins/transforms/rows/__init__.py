@@ -1,0 +1,1 @@
+"""Transforms that keep, drop or mark rows, one module each."""

@@ -1,0 +1,72 @@
+"""RowKindExtractor: the kind of a change becomes a column, and every row an insert."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from seatunnel_plugins.transforms.shared.batches import put, with_added
+from seatunnel_py.api import (
+    Batch,
+    Column,
+    DataType,
+    Kind,
+    Rejected,
+    RowKind,
+    StepContext,
+    TableSchema,
+    Transform,
+    TransformFactory,
+    TransformOptions,
+    option,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class KindStyle(StrEnum):
+    SHORT = "SHORT"
+    FULL = "FULL"
+
+
+class RowKindExtractorOptions(TransformOptions):
+    custom_field_name: str = option("row_kind", min_length=1, doc="name of the column that holds the kind")
+    transform_type: KindStyle = option(KindStyle.SHORT, doc="`+I` or `INSERT`")
+
+
+def kind_texts(batch: Batch, style: KindStyle) -> pa.Array:
+    """The kind of each row in words."""
+    import pyarrow as pa
+
+    words = [kind.short if style is KindStyle.SHORT else kind.name for kind in RowKind]
+    if batch.kinds is None:
+        return pa.repeat(pa.scalar(words[RowKind.INSERT]), batch.rows)
+    return pa.array(words).take(batch.kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class RowKindExtractor(Transform):
+    result: TableSchema
+    field: str
+    style: KindStyle
+
+    def output(self) -> TableSchema:
+        return self.result
+
+    def apply(self, batch: Batch) -> Iterable[Batch | Rejected]:
+        texts = kind_texts(batch, self.style)
+        yield replace(put(batch, self.result, {self.field: texts}), kinds=None)
+
+
+class RowKindExtractorFactory(TransformFactory[RowKindExtractorOptions]):
+    name = "RowKindExtractor"
+    summary = "Turns changes into plain rows that say in a column what they were"
+    options = RowKindExtractorOptions
+
+    def create(self, options: RowKindExtractorOptions, table: TableSchema, context: StepContext) -> RowKindExtractor:
+        field = options.custom_field_name
+        result = with_added(table, [Column(field, DataType(Kind.STRING), nullable=False)])
+        return RowKindExtractor(result, field, options.transform_type)

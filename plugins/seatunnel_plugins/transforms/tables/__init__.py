@@ -1,0 +1,1 @@
+"""Transforms that keep, merge or rename tables, one module each."""

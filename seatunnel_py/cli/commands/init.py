@@ -1,0 +1,146 @@
+"""``seatunnel init``: job files, and a connector, to begin with. Each is a file, or a folder, of ``templates/``."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from seatunnel_py.cli.view.files import making, writing
+from seatunnel_py.cli.view.terminal import say
+from seatunnel_py.config.resolve import nearest
+from seatunnel_py.config.variables import RESERVED, references
+from seatunnel_py.errors import ExitCode, SeaTunnelError
+
+CONNECTOR = "connector"
+CONNECTOR_FOLDER = Path("my-connector")
+STDOUT = Path("-")
+IGNORED = ".seatunnel/"
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A job file with gaps. Its first line, a comment, says what it does."""
+
+    name: str
+    text: str
+
+    @property
+    def summary(self) -> str:
+        return _first_line(self.text)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The environment names that hold its secrets."""
+        return tuple(default for name, default in self._references() if name == "env")
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """Its variables with their defaults."""
+        return {name: default for name, default in self._references() if name != "env" and name not in RESERVED}
+
+    def _references(self) -> Iterator[tuple[str, str]]:
+        """What stands in a comment is not asked for."""
+        for line in self.text.splitlines():
+            if not line.lstrip().startswith("#"):
+                yield from ((match[1], (match[2] or "")[1:]) for match in references(line))
+
+
+def listing() -> int:
+    """Name and purpose of each template, and how to take one."""
+    found = templates()
+    say("Job files to begin with:\n")
+    for template in found:
+        say(f"  {template.name:22} {template.summary}")
+    say("\nA connector of your own, as a folder to begin with:\n")
+    say(f"  {CONNECTOR:22} {_first_line(_connector().joinpath('pyproject.toml').read_text('utf-8'))}")
+    say(f"\nTake one: seatunnel init {found[0].name}")
+    say(f"It goes into {found[0].name}.conf; `--to FILE` chooses another file, `--to -` prints it.")
+    return ExitCode.SUCCESS
+
+
+def write(name: str, to: Path | None) -> int:
+    """Write one template where nothing is yet, and say what to do next. Raises SeaTunnelError."""
+    if name == CONNECTOR:
+        return _write_connector(to or CONNECTOR_FOLDER)
+    known = {template.name: template for template in templates()}
+    if name not in known:
+        near = nearest(name, [*known, CONNECTOR])
+        remedy = f"did you mean {near!r}? " if near else ""
+        raise SeaTunnelError(f"there is no template {name!r}", f"{remedy}`seatunnel init` shows all of them")
+    if to == STDOUT:
+        say(known[name].text, nl=False)
+        return ExitCode.SUCCESS
+    return _write_job(known[name], to or Path(f"{name}.conf"))
+
+
+def templates() -> tuple[Template, ...]:
+    """Every job template, by name."""
+    found = [one for one in _templates().iterdir() if one.name.endswith(".conf")]
+    read = (Template(one.name.removesuffix(".conf"), one.read_text("utf-8")) for one in found)
+    return tuple(sorted(read, key=lambda template: template.name))
+
+
+def _write_job(template: Template, path: Path) -> int:
+    with making(path), path.open("x", encoding="utf-8") as file:
+        file.write(template.text)
+    say(f"wrote {path}: {template.summary}")
+    _ignore_state()
+    say("\nNext:")
+    for secret in template.secrets:
+        say(f"  export {secret}=…")
+    job = shlex.quote(str(path))
+    for command, purpose in (
+        ("check", "every mistake at once; starts nothing"),
+        ("plan", "what a run would do; changes nothing"),
+        ("run", "and a receipt"),
+    ):
+        say(f"  {f'seatunnel {command} {job}':50} # {purpose}")
+    if template.variables:
+        say("\nVariables: -i NAME=VALUE behind each command, or change the default in the file")
+        for name, default in template.variables.items():
+            say(f"  {name:22} {default}")
+    return ExitCode.SUCCESS
+
+
+def _ignore_state() -> None:
+    """Where jobs leave their state is nobody's source code; a ``.gitignore`` that is there is its author's."""
+    path = Path(".gitignore")
+    if path.exists():
+        return
+    with writing(path), path.open("x", encoding="utf-8") as file:
+        file.write(f"{IGNORED}\n")
+    say(f"wrote {path}: {IGNORED}, where jobs keep their state, stays out of git")
+
+
+def _write_connector(folder: Path) -> int:
+    if folder == STDOUT:
+        raise SeaTunnelError("a connector is a folder of files and cannot be printed", "name a folder: --to FOLDER")
+    sources = [one for one in _connector().iterdir() if one.is_file()]
+    with making(folder):
+        folder.mkdir()
+        for source in sources:
+            (folder / source.name).write_bytes(source.read_bytes())
+    say(f"wrote {folder}/: {', '.join(sorted(source.name for source in sources))}")
+    say("\nNext:")
+    say(f"  cd {shlex.quote(str(folder))}")
+    say("  pip install --editable . pytest")
+    say("  pytest                                             # does it keep what it promises?")
+    say("  seatunnel run job.conf")
+    say("\nThen make it yours: docs/authors.md of seatunnel-py explains every part.")
+    return ExitCode.SUCCESS
+
+
+def _templates() -> Traversable:
+    return files("seatunnel_py") / "templates"
+
+
+def _connector() -> Traversable:
+    return _templates() / CONNECTOR
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0].removeprefix("#").strip()

@@ -1,0 +1,88 @@
+"""``seatunnel plugins``: what is installed, and what each plugin may be told."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from seatunnel_py.api.options import describe
+from seatunnel_py.cli.view.files import writing
+from seatunnel_py.cli.view.terminal import Styled, say, say_document, say_json
+from seatunnel_py.config.job_schema import PluginOptions, job_schema
+from seatunnel_py.errors import ExitCode, SeaTunnelError
+from seatunnel_py.plan.plugins.installed import installed
+
+
+def listing(*, as_json: bool) -> int:
+    """All plugins by kind, with their distribution and a line about each."""
+    rows = []
+    for entry in installed().entries():
+        try:
+            summary = installed().loaded(entry).summary
+        except SeaTunnelError as error:
+            summary = f"cannot be loaded: {error.message}"
+        rows.append(
+            {"kind": entry.kind.value, "name": entry.name, "distribution": entry.distribution, "summary": summary}
+        )
+    if as_json:
+        say_json(rows)
+        return ExitCode.SUCCESS
+    for row in rows:
+        say(f"{row['kind']:10} {row['name']:18} {row['summary']}  [{row['distribution']}]")
+    return ExitCode.SUCCESS
+
+
+def show(name: str, *, as_json: bool) -> int:
+    """The options of every plugin of that name: a source and a sink may share one."""
+    registry = installed()
+    known = {entry.name.lower(): entry.name for entry in registry.entries()}
+    if name.lower() not in known:
+        near = difflib.get_close_matches(name.lower(), known, n=1)
+        remedy = f"did you mean {known[near[0]]!r}? " if near else ""
+        ways = "; ".join(("`seatunnel plugins list` shows all of them", *registry.broken))
+        raise SeaTunnelError(f"there is no plugin {name!r}", f"{remedy}{ways}")
+    found: list[dict[str, Any]] = []
+    for entry in registry.entries():
+        if entry.name.lower() == name.lower():
+            factory: Any = registry.loaded(entry)
+            options = [asdict(option) for option in describe(factory.options)]
+            found.append({"kind": entry.kind.value, "name": entry.name, "summary": factory.summary, "options": options})
+    if as_json:
+        say_json(found, default=str)
+        return ExitCode.SUCCESS
+    for plugin in found:
+        say(Styled(f"{plugin['kind']} {plugin['name']}", bold=True), f"  {plugin['summary']}")
+        for option in plugin["options"]:
+            say(_option_line(option))
+    return ExitCode.SUCCESS
+
+
+def schema(to: Path | None) -> int:
+    """The JSON Schema of jobs that the installed plugins can be told to do; one that cannot be loaded is left out."""
+    registry = installed()
+    plugins = []
+    for entry in registry.entries():
+        try:
+            factory: Any = registry.loaded(entry)
+        except SeaTunnelError as error:
+            say(f"left out: {error}", err=True)
+            continue
+        plugins.append(PluginOptions(entry.kind.value, entry.name, factory.summary, factory.options))
+    text = json.dumps(job_schema(plugins), indent=1, ensure_ascii=False)
+    if to is None:
+        say_document(text)
+        return ExitCode.SUCCESS
+    with writing(to):
+        to.write_text(f"{text}\n", encoding="utf-8")
+    say(f'wrote {to}: options of {len(plugins)} plugins; name it in a job file in JSON as "$schema"')
+    return ExitCode.SUCCESS
+
+
+def _option_line(option: dict[str, Any]) -> str:
+    given = f"default {option['default']!r}" if option["default"] else "optional"
+    default = "required" if option["required"] else given
+    older = f" (older: {', '.join(option['fallback'])})" if option["fallback"] else ""
+    return f"  {option['key']:34} {option['type']:22} {default}{older}  {option['doc']}"

@@ -1,0 +1,156 @@
+"""``seatunnel run``: progress while it runs, a receipt at the end."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from seatunnel_py import app
+from seatunnel_py.cli import debugging
+from seatunnel_py.cli.memory_trim import keep_small
+from seatunnel_py.cli.view.problems import tell_plain, tell_problems, tell_refused
+from seatunnel_py.cli.view.progress import progress
+from seatunnel_py.cli.view.receipt_view import receipt_text
+from seatunnel_py.cli.view.terminal import say, say_json, say_rendered
+from seatunnel_py.errors import ExitCode, JobFileError, SeaTunnelError
+from seatunnel_py.runtime.observe.receipt import Receipt
+from seatunnel_py.runtime.storage.home import Home
+
+NOTHING_STARTED = "stopped before anything was started"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked for on the command line."""
+
+    job: Path
+    variables: Mapping[str, str]
+    job_id: str | None
+    fresh: bool
+    restore: str | None
+    only: tuple[str, ...]
+    as_json: bool
+    accept_changes: bool = False
+    here: bool = False
+    takes_over: bool = True
+
+
+def run(request: Request) -> int:
+    """Run a job; returns the exit code."""
+    options = app.RunOptions(
+        request.variables,
+        request.job_id,
+        request.fresh,
+        request.restore,
+        request.only,
+        accept_changes=request.accept_changes,
+        local=request.here,
+        takes_over=request.takes_over,
+    )
+    home = Home.of_environment()
+    return performed(
+        home,
+        lambda listen, arm: app.run(request.job, options, home, listen, arm),
+        lambda job_id: _again(request, job_id),
+        as_json=request.as_json,
+        quiet=request.here,
+    )
+
+
+def restore(
+    job_id: str, file: Path | None, variables: Mapping[str, str], *, accept_changes: bool, as_json: bool
+) -> int:
+    """Let a job go on where it stood, with the job file that it had, or another one, unless its driver works; returns
+    the exit code."""
+    path = file or Home.of_environment().job(job_id).job_file
+    return run(Request(path, variables, job_id, False, app.LATEST, (), as_json, accept_changes, takes_over=False))
+
+
+def performed(
+    home: Home,
+    perform: Callable[[Any, Any], Receipt],
+    again: Callable[[str], str],
+    *,
+    as_json: bool,
+    quiet: bool = False,
+) -> int:
+    """Run something that ends with a receipt, show its progress (unless ``quiet``) and its outcome; returns the exit
+    code. ``again`` is the command that goes on with it."""
+    keep_small()
+    stopper = _Stopper()
+    try:
+        with _signals(stopper), progress(quiet=as_json or quiet) as listen:
+            receipt = perform(listen, stopper.arm)
+    except KeyboardInterrupt:
+        if as_json:
+            say_json({"state": "STOPPED", "message": NOTHING_STARTED, "remedy": ""})
+        else:
+            say(NOTHING_STARTED, err=True)
+        return stopper.exit_code
+    except JobFileError as error:
+        if as_json:
+            return tell_plain(error)
+        return tell_problems(error)
+    except app.NothingToDo as nothing:
+        done = {"state": "SUCCESS", "message": nothing.message, "remedy": ""}
+        say_json(done) if as_json else say(nothing.message)
+        return ExitCode.SUCCESS
+    except SeaTunnelError as error:
+        if not as_json:
+            raise
+        return tell_refused(error)
+    say_json(receipt.to_plain()) if as_json else say_rendered(receipt_text(receipt, home))
+    if debugging.wanted():
+        debugging.tell_traces(home.job(receipt.job_id).events)
+    if receipt.exit_code != ExitCode.SUCCESS and receipt.can_go_on and not as_json:
+        say(f"go on with it: {again(receipt.job_id)}")
+    return receipt.exit_code
+
+
+def _again(request: Request, job_id: str) -> str:
+    """The command to type. Variables are left to the reader: one may be a secret, and this may be a log."""
+    words = ["seatunnel", "run", str(request.job), *(["-i", "…"] if request.variables else [])]
+    words += [word for table in request.only for word in ("--only", table)]
+    return shlex.join([*words, "--job-id", job_id, "--restore", "latest"]).replace("'…'", "…")
+
+
+class _Stopper:
+    """Turns the first signal into a clean stop; the second one ends the process at once.
+
+    It never raises inside the signal handler: that may be in the middle of an import, which then holds its lock for
+    ever. A signal that comes before there is a driver waits for the moment when there is one.
+    """
+
+    def __init__(self) -> None:
+        self._driver: Any = None
+        self.exit_code = 0
+
+    def arm(self, driver: Any) -> None:
+        """Everything is planned and nothing started. Raises KeyboardInterrupt when a signal came before."""
+        self._driver = driver  # first: a signal may come between these two lines
+        if self.exit_code:
+            raise KeyboardInterrupt
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        self.exit_code = ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.TERMINATED
+        os.write(2, b"stopping; once more aborts\n")  # not through a stream that the signal may have caught writing
+        if self._driver is not None:
+            self._driver.stop(self.exit_code)
+
+
+@contextmanager
+def _signals(stopper: _Stopper) -> Iterator[None]:
+    previous = {number: signal.signal(number, stopper) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

@@ -1,0 +1,1 @@
+"""The commands `jobs`, `quarantine` and `state`: looking at jobs, and asking things of them."""

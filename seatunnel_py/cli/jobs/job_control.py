@@ -1,0 +1,126 @@
+"""``seatunnel jobs cancel|savepoint``: ask a running job for something, and wait for its answer."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from typing import Any
+
+from seatunnel_py.cli.jobs.job_lookup import KnownJob, Where, known
+from seatunnel_py.cli.view.terminal import say, say_json
+from seatunnel_py.errors import ExitCode, SeaTunnelError
+from seatunnel_py.runtime.control.requests import Answer, Request, Wish, request_id
+from seatunnel_py.runtime.storage.job_directory import how_it_ended
+
+LOOK_SECONDS = 0.1
+GRACE_SECONDS = 5.0  # the driver says itself that it gives up; this much later it is not going to
+EXPLAIN_SECONDS = 8.0  # a driver looks every half second, one that is far away every two; targets are asked meanwhile
+
+
+def savepoint(job_id: str, where: Where, name: str | None, *, stop: bool, seconds: float, as_json: bool) -> int:
+    """Take a savepoint of a running job; ``stop``: it ends behind it."""
+    from seatunnel_py.runtime.storage.savepoint_store import NAME_LENGTH_MAX, require_name
+
+    job = known(job_id, where)
+    made = f"-{time.strftime('%Y%m%d-%H%M%S')}-{request_id()[:4]}"
+    chosen = name or f"{job_id[: NAME_LENGTH_MAX - len(made)]}{made}"
+    require_name(chosen)
+    wish = Wish.STOP if stop else Wish.SAVEPOINT
+    answer = _asked(job, Request(request_id(), wish, _run_of(job), chosen, (), seconds), quiet=as_json)
+    if answer.done and not as_json:
+        say(f"{answer.text}: {answer.about['path']}")
+        say(f"begin a job with it: seatunnel run JOB --restore {chosen}")
+        return ExitCode.SUCCESS
+    return _tell(answer, as_json=as_json)
+
+
+def cancel(job_id: str, where: Where, tables: tuple[str, ...], *, seconds: float, as_json: bool) -> int:
+    """End a running job, or some of its tables, at once."""
+    job = known(job_id, where)
+    request = Request(request_id(), Wish.CANCEL, _run_of(job), "", tables, seconds)
+    return _tell(_asked(job, request, quiet=as_json), as_json=as_json)
+
+
+def explained(job: KnownJob) -> tuple[list[dict[str, Any]] | None, str]:
+    """What a running job is at, table by table; None where its driver does not say, and what people are told of that.
+    Nothing of the question is left behind."""
+    if not job.here and job.location is None:
+        again = f"`seatunnel run JOB --job-id {job.job_id} --restore latest` goes on with it"
+        return None, f"{_end_of_driver(job)}: {again}"
+    control = job.control()
+    request = Request(request_id(), Wish.EXPLAIN, "", seconds=EXPLAIN_SECONDS)
+    control.ask(request)
+    try:
+        until = time.monotonic() + EXPLAIN_SECONDS
+        while (answer := control.answered(request.id)) is None and time.monotonic() < until:
+            if not job.here and job.location is None:
+                return None, "its driver has just ended"
+            time.sleep(LOOK_SECONDS)
+    finally:
+        control.forget(request.id)
+    if answer is not None:
+        return list(answer.about.get("tables", ())), "" if answer.done else answer.text
+    silent = f"its driver has not answered for {EXPLAIN_SECONDS:.0f} s"
+    if job.here:
+        return (
+            None,
+            f"{silent}, although its process lives: it is stopped, still starting, or the machine is overloaded",
+        )
+    return None, f"{silent}: it is dead, or cannot reach the checkpoint.location"
+
+
+def _end_of_driver(job: KnownJob) -> str:
+    why = (job.about or {}).get("failed")
+    return f"its driver failed: {why}" if why else "its driver was killed before it ended"
+
+
+def _run_of(job: KnownJob) -> str:
+    """The run that is asked. SeaTunnelError where nobody would hear it."""
+    about, receipt = job.about, job.receipt
+    ended = receipt is not None
+    far = job.location is not None and not ended
+    if about is None or not (job.here or far):
+        raise SeaTunnelError(
+            f"no driver of the job {job.job_id!r} lives: it {how_it_ended(about, receipt)}", _way_on(job, receipt)
+        )
+    return str(about["driver"])
+
+
+def _way_on(job: KnownJob, receipt: dict[str, Any] | None) -> str:
+    """What can be done with a job that no driver runs. One that has failed may have no way on, which its causes say."""
+    if receipt is None or receipt["state"] == "STOPPED":
+        return f"`seatunnel run JOB --job-id {job.job_id} --restore latest` goes on with it"
+    return "" if receipt["state"] == "SUCCESS" else f"`seatunnel jobs show {job.job_id}` says why, and what to do"
+
+
+def _asked(job: KnownJob, request: Request, *, quiet: bool) -> Answer:
+    """Ask, show how far it has come, and return what became of it."""
+    control = job.control()
+    local = job.here
+    control.ask(request)
+    until = time.monotonic() + request.seconds + GRACE_SECONDS
+    shown = ""
+    while (answer := control.answered(request.id)) is None:
+        told = control.told(request.id) if job.here or not local else "its driver has died"
+        if told != shown and not quiet:
+            say(told, err=True)
+        shown = told
+        if time.monotonic() > until:
+            died = local and not job.here
+            raise SeaTunnelError(
+                f"nobody has answered within {request.seconds:.0f} s{': its driver has died' * died}",
+                f"the request {request.id} stays, and is answered when the job goes on; `seatunnel jobs show "
+                f"{job.job_id}{'' if local else ' --file JOB_FILE'}` says what it is at",
+            )
+        time.sleep(LOOK_SECONDS)
+    return answer
+
+
+def _tell(answer: Answer, *, as_json: bool) -> int:
+    if as_json:
+        say_json(asdict(answer))
+    elif answer.done:
+        say(answer.text)
+    else:
+        raise SeaTunnelError(answer.text, answer.remedy)
+    return ExitCode.SUCCESS if answer.done else ExitCode.FAILED

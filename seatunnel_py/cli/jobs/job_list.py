@@ -1,0 +1,190 @@
+"""``seatunnel jobs list|show``: what ran, what it is at, and what went wrong."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from seatunnel_py.cli.jobs.failure_view import timeline_plain, timeline_text
+from seatunnel_py.cli.jobs.job_control import explained
+from seatunnel_py.cli.jobs.job_lookup import KnownJob, Where, known
+from seatunnel_py.cli.view.numbers import and_more, count, rows, seconds
+from seatunnel_py.cli.view.terminal import say, say_json
+from seatunnel_py.errors import ExitCode, SeaTunnelError, first_line
+from seatunnel_py.nouns import counted
+from seatunnel_py.runtime.observe import failure_timeline
+from seatunnel_py.runtime.observe.receipt import TableState, stand_text
+from seatunnel_py.runtime.storage.home import Home
+
+STANDINGS_MAX = 10  # tables under way that are explained on a terminal
+
+
+def listing(where: Where, *, as_json: bool) -> int:
+    """All jobs of this home, or of a shared checkpoint.location, newest first."""
+    home = Home.of_environment()
+    jobs = sorted(map(_about, _all(home, where)), key=lambda job: float(job["started"]), reverse=True)
+    if as_json:
+        say_json(jobs)
+        return ExitCode.SUCCESS
+    if not jobs:
+        say(f"no job has run in {where.file or home.path}; `seatunnel run JOB` starts one")
+        return ExitCode.SUCCESS
+    lines = [_HEADER, *map(_cells, jobs)]
+    wide = [max(len(line[at]) for line in lines) for at in range(len(_HEADER))]
+    for line in lines:
+        cells = [cell.rjust(width) if at in _NUMBERS else cell.ljust(width)
+                 for at, (cell, width) in enumerate(zip(line, wide, strict=True))]  # fmt: skip
+        say("  ".join(cells).rstrip())
+    return ExitCode.SUCCESS
+
+
+_HEADER = ("JOB", "STATE", "STARTED", "DURATION", "ROWS READ", "THIS RUN", "NAME", "FILE")
+_NUMBERS = (3, 4, 5)
+
+
+def _cells(job: Mapping[str, Any]) -> tuple[str, ...]:
+    started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(job["started"]))
+    took = "–" if job["seconds"] is None else seconds(job["seconds"])
+    rows = ("–" if number is None else count(number) for number in (job["rows_read"], job["rows_read_this_run"]))
+    return (job["job_id"], job["state"], started, took, *rows, job["job_name"], job["job_file"])
+
+
+def _all(home: Home, where: Where) -> Iterable[KnownJob]:
+    location = where.location()
+    if location is None:
+        return [KnownJob(place) for place in home.jobs()]
+    from seatunnel_py.runtime.storage.open_storage import job_ids
+
+    return [KnownJob(home.place(job_id), location) for job_id in job_ids(location)]
+
+
+def _about(job: KnownJob) -> dict[str, Any]:
+    """What stands in a line; a job whose record cannot be read must not hide the others. ``rows_read`` is by all
+    drivers that the job has had, None: nobody here knows."""
+    nothing = {"job_id": job.job_id, "job_name": "", "job_file": "", "started": 0.0, "state": "UNREADABLE"}
+    try:
+        about, state, told = job.about or {}, job.state, _told(job)
+    except SeaTunnelError:
+        return {**nothing, "seconds": None, "rows_read": None, "rows_read_this_run": None}
+    started = about.get("started", 0.0)
+    return {
+        "job_id": job.job_id,
+        "job_name": about.get("job_name", ""),
+        "job_file": about.get("job_file", ""),
+        "started": started,
+        "state": state,
+        "seconds": _seconds(job, told, started),
+        "rows_read": told["totals"]["rows_read"] if told else None,
+        "rows_read_this_run": told["this_run"]["rows_read"] if told and "this_run" in told else None,
+    }
+
+
+def _told(job: KnownJob) -> dict[str, Any] | None:
+    """What its driver has said of its tables: its receipt, or how far it has come. One of an older version says the
+    latter nowhere."""
+    return (None if job.here else job.receipt) or job.counters
+
+
+def _seconds(job: KnownJob, told: Mapping[str, Any] | None, started: float) -> float | None:
+    """How long the run has taken by now, or until its driver died."""
+    if job.here:
+        return max(0.0, time.time() - started)
+    if told is None:
+        return None
+    return float(told["seconds"]["total"] if "seconds" in told else max(0.0, told["at"] - started))
+
+
+def show(job_id: str, where: Where, last: int | None, *, as_json: bool) -> int:
+    """One job: where it is, table by table what arrived, and the failures on the way, the ``last`` of them or all."""
+    job = known(job_id, where)
+    about, receipt = _about(job), None if job.here else job.receipt
+    standing, silence = (None, "") if receipt else explained(job)
+    alive = job.here or standing is not None
+    about["state"] = "RUNNING" if alive else about["state"]
+    failures = failure_timeline.read(job.place.events, alive=alive, kept=last)
+    counters = None if receipt else _so_far_of(job, about["state"], alive=alive)
+    if as_json:
+        plain = {"job": job.about, "state": about["state"], "receipt": receipt, "standing": standing}
+        plain |= {"counters": counters}
+        plain |= {"timeline": timeline_plain(failures), "store_away": job.away}
+        say_json(plain)
+        return ExitCode.SUCCESS
+    say("  ".join([about["job_id"], about["state"], about["job_name"], about["job_file"], *_so_far(about)]))
+    if job.away:
+        say(f"only what this machine knows: {job.away}")
+    for line in (*_arrived(receipt or counters), *_stands(job, standing, silence), *timeline_text(failures)):
+        say(line)
+    for what, path in (("events", job.place.events), ("log", job.place.log)):
+        if path.exists():  # without Spark there is no log
+            say(f"{what}: {path}")
+    return ExitCode.SUCCESS
+
+
+def _so_far_of(job: KnownJob, state: str, *, alive: bool) -> dict[str, Any] | None:
+    """How far its driver has come. A table that was under way when that died does not run any more."""
+    counters = job.counters
+    if counters is None or alive:
+        return counters
+    ended = {one.value for one in TableState if one.ended}
+    tables = [table if table["state"] in ended else {**table, "state": state} for table in counters["tables"]]
+    return {**counters, "tables": tables}
+
+
+def _so_far(about: Mapping[str, Any]) -> Iterator[str]:
+    if about["seconds"] is not None:
+        yield seconds(about["seconds"])
+    if about["rows_read"] is not None:
+        yield f"{rows(about['rows_read'])} read{_now(about['rows_read'], about['rows_read_this_run'])}"
+
+
+def _now(total: int, this_run: int | None) -> str:
+    return "" if this_run in (None, total) else f", {count(this_run)} of them in this run"
+
+
+def _arrived(receipt: dict[str, Any] | None) -> Iterator[str]:
+    for table in receipt["tables"] if receipt is not None else ():
+        took = ", kept as it was" if table.get("kept") else f" in {seconds(table['seconds'])}"
+        yield f"  {table['state']:10} {table['table']}: {_read(table)}{took}"
+        for into in table["targets"]:
+            written = "" if into["rows_written"] is None else f": {count(into['rows_written'])} written"
+            yield f"             -> {into['target']}{written}{_apart(into, table)}"
+        if table["cause"]:
+            yield f"             {table['cause']['message']}".replace("\n", "\n" + " " * 13)
+            if table["cause"]["remedy"]:
+                yield f"             remedy: {table['cause']['remedy']}"
+
+
+def _apart(into: dict[str, Any], table: dict[str, Any]) -> str:
+    """What became of one target, where its table's targets differ."""
+    if not any(one.get("stands") for one in table["targets"]):
+        return ""
+    if not into["stands"]:
+        return f", {into['state']}"
+    return f", {into['state']}: {first_line(into['cause']['message'])}; {stand_text(into['stands'])}"
+
+
+def _stands(job: KnownJob, standing: list[dict[str, Any]] | None, silence: str) -> Iterator[str]:
+    """What a running job is at; of one whose driver says nothing, what that means."""
+    if silence:
+        yield silence
+    for table in (standing or [])[:STANDINGS_MAX]:
+        checkpoint = "none yet" if table["checkpoint"] is None else table["checkpoint"]
+        lag = f", {table['lag']} not committed yet" if table["lag"] else ""
+        yield f"  {table['state']:10} {table['table']}: last checkpoint {checkpoint}{lag}"
+        for line in (*table["blocked"], *table["waits"]):
+            yield f"             {line}"
+    for line in and_more(len(standing or ()), STANDINGS_MAX, "tables"):
+        yield f"  {line}"
+
+
+def _read(table: dict[str, Any]) -> str:
+    before = table.get("rows_read_before", 0)
+    now = _now(table["rows_read"], table["rows_read"] - before) if not table.get("kept") else ""
+    parts = [f"{count(table['rows_read'])} read{now}"]
+    for name in ("filtered", "rejected"):
+        if table[f"rows_{name}"]:
+            parts.append(f"{count(table[f'rows_{name}'])} {name}")
+    if table["attempts"]:
+        parts.append(counted(table["attempts"], "failed attempt"))
+    return ", ".join(parts)

@@ -1,0 +1,180 @@
+"""A job as a command can reach it: in SEATUNNEL_HOME, in the place that its ``checkpoint.location`` names, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.errors import JobFileError, SeaTunnelError
+from seatunnel_py.runtime.control.requests import Control
+from seatunnel_py.runtime.storage.home import Home, JobIdError, require_job_id
+from seatunnel_py.runtime.storage.job_directory import JobPlace
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
+
+if TYPE_CHECKING:
+    from seatunnel_py.api.storage import Storage
+    from seatunnel_py.config.env import EnvOptions
+    from seatunnel_py.runtime.storage.savepoint_locations import SavepointPlaces
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """``file``: a job file whose ``checkpoint.location`` is looked at, for jobs of other machines."""
+
+    file: Path | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def location(self) -> str | None:
+        """None: no job file was named."""
+        if self.file is None:
+            return None
+        location = _env(self.file, self.variables).checkpoint_location
+        if location is None:
+            raise SeaTunnelError(
+                f"{self.file} names no checkpoint.location: what it runs is known on its own machine only",
+                "ask there, or leave --file out",
+            )
+        return location
+
+    def savepoints(self) -> SavepointPlaces:
+        """Where savepoints are: on this machine, and where the job file says."""
+        from seatunnel_py.runtime.storage.savepoint_locations import SavepointPlaces
+
+        home = Home.of_environment().savepoints
+        return SavepointPlaces(home) if self.file is None else SavepointPlaces.of(home, _env(self.file, self.variables))
+
+
+class KnownJob:
+    """``place`` need not be there; ``location``: where its checkpoints are, if not there. What it opens there stays
+    open until the command ends."""
+
+    def __init__(self, place: JobPlace, location: str | None = None) -> None:
+        self.place = place
+        self.location = location
+        self.away = ""  # why what all share could not be read, so that this is what this machine knows
+
+    @property
+    def job_id(self) -> str:
+        return self.place.job_id
+
+    @property
+    def here(self) -> bool:
+        """Its driver lives on this machine."""
+        return self.place.running
+
+    @cached_property
+    def about(self) -> dict[str, Any] | None:
+        """What was started, and by which driver: the last one that has begun."""
+        own, shared = self._read("job")
+        ours = own is not None and (shared is None or own.get("driver") == shared.get("driver"))
+        return own if ours else shared
+
+    @property
+    def plan(self) -> dict[str, Any] | None:
+        own, shared = self._read("plan")
+        return shared or own
+
+    @property
+    def receipt(self) -> dict[str, Any] | None:
+        """Of the driver that has the job; None: it runs, or was killed."""
+        own, shared = self._read("receipt")
+        mine = self.place.last_claim or {}
+        ours = mine.get("driver") == (self.about or {}).get("driver")
+        return shared or (own if ours else None)
+
+    @property
+    def counters(self) -> dict[str, Any] | None:
+        """Of its driver, where that runs or ran on this machine."""
+        counters = self.place.counters
+        return counters if counters and counters["run"] == (self.about or {}).get("driver") else None
+
+    @property
+    def state(self) -> str:
+        """Liveness is the lock. From far away a driver that is dead looks like one that runs."""
+        if self.here:
+            return "RUNNING"
+        receipt = self.receipt
+        if receipt is not None:
+            return str(receipt["state"])
+        if (self.about or {}).get("failed"):
+            return "FAILED"
+        return "KILLED" if self.location is None else "NOT ENDED"
+
+    def _read(self, what: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+        """What this machine knows, and what all share; that may be newer."""
+        own = self.place.receipt if what == "receipt" else self.place.read(what)
+        if self.location is None or self.here:
+            return own, None
+        from seatunnel_py.runtime.storage.shared_job_files import SharedJob
+
+        try:
+            return own, SharedJob(self.storage).read(what)
+        except SeaTunnelError as error:
+            if own is None:
+                raise
+            self.away = error.message
+            return own, None
+
+    @cached_property
+    def storage(self) -> Storage:
+        """Where its checkpoints lie."""
+        from seatunnel_py.runtime.storage.open_storage import connect
+
+        if self.location is not None:
+            return connect(self.location, self.job_id)
+        return LocalStorage(self.place.checkpoints)
+
+    def control(self) -> Control:
+        """Where it hears: on its own machine in its place there, which needs no address."""
+        if self.here or self.location is None:
+            return Control(LocalStorage(self.place.path))
+        return Control(self.storage)
+
+
+def known(job_id: str, where: Where, *, stored: bool = False) -> KnownJob:
+    """The job of this id. JobIdError where nobody knows it; ``stored``: its checkpoints are wanted, wherever they
+    are."""
+    home = Home.of_environment()
+    location = where.location()
+    if location is not None:
+        require_job_id(job_id, known=lambda: True)  # it becomes a part of a path
+        found = KnownJob(home.place(job_id), location)
+        if found.about is None:
+            raise JobIdError(f"there is no job {job_id!r} in the checkpoint.location of {where.file}", _OTHERS)
+        return found
+    try:
+        place = home.job(job_id)
+    except JobIdError as error:
+        raise JobIdError(error.message, f"{error.remedy}; a job of another machine: add --file JOB_FILE") from None
+    about = place.read("job") or {}
+    if not about.get("checkpoint_location") or (place.running and not stored):
+        return KnownJob(place)
+    return KnownJob(place, _location_again(about))
+
+
+_OTHERS = "`seatunnel jobs list --file JOB_FILE` names those there are"
+
+
+def _env(file: Path, variables: Mapping[str, str]) -> EnvOptions:
+    from seatunnel_py.config.job_file import load
+
+    return load(file, variables).env
+
+
+def _location_again(about: Mapping[str, Any]) -> str:
+    """An address may hold a secret, so that only the job file knows it."""
+    file = Path(str(about.get("job_file", "")))
+    try:
+        location = _env(file, {}).checkpoint_location
+    except (JobFileError, SeaTunnelError, OSError):
+        location = None
+    if location is None or "${" in location:
+        raise SeaTunnelError(
+            f"the checkpoints of this job are in {about['checkpoint_location']}, and {file} does not say how to get "
+            "there",
+            "add --file JOB_FILE, and -i where that has variables",
+        )
+    return location

@@ -1,0 +1,208 @@
+"""The commands about jobs that are known: ``jobs``, ``quarantine`` and ``state``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seatunnel_py.cli.arguments import AsJson, JobId, StoreOf, Timeout, Variables, variables_of, where_of
+
+jobs_app = typer.Typer(no_args_is_help=True, help="What ran under SEATUNNEL_HOME.")
+quarantine_app = typer.Typer(no_args_is_help=True, help="Bad rows that were set aside.")
+state_app = typer.Typer(no_args_is_help=True, help="Where jobs stand.")
+
+
+@jobs_app.command("list", epilog="Example: seatunnel jobs list --json")
+def jobs_list(file: StoreOf = None, variable: Variables = None, as_json: AsJson = False) -> None:
+    """All known jobs, newest first.
+
+    With --file those that share its checkpoint.location, from whatever machine.
+    """
+    from seatunnel_py.cli.jobs import job_list as command
+
+    raise typer.Exit(command.listing(where_of(file, variable), as_json=as_json))
+
+
+@jobs_app.command("show", epilog="Example: seatunnel jobs show nightly-2026-01-31 --last 50")
+def jobs_show(
+    job_id: JobId,
+    last: Annotated[int, typer.Option(min=1, help="how many failures")] = 20,
+    every: Annotated[bool, typer.Option("--all", help="all failures")] = False,
+    file: StoreOf = None,
+    variable: Variables = None,
+    as_json: AsJson = False,
+) -> None:
+    """One job: what it is at, what arrived, and every failure with what followed.
+
+    A running job says who waits for whom; after that it is only looked at.
+    """
+    from seatunnel_py.cli.jobs import job_list as command
+
+    shown = None if every else last
+    raise typer.Exit(command.show(job_id, where_of(file, variable), shown, as_json=as_json))
+
+
+@quarantine_app.command("list", epilog="Example: seatunnel quarantine list --job-id nightly")
+def quarantine_list(
+    job_id: Annotated[str | None, typer.Option(help="this job only")] = None, as_json: AsJson = False
+) -> None:
+    """How many bad rows are kept, by job and table."""
+    from seatunnel_py.cli.jobs import quarantine as command
+
+    raise typer.Exit(command.listing(job_id, as_json=as_json))
+
+
+@quarantine_app.command("show", epilog="Example: seatunnel quarantine show nightly --table shop.public.orders")
+def quarantine_show(
+    job_id: str,
+    table: Annotated[str | None, typer.Option(help="rows of this table only")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="how many rows")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Bad rows of a job: the row as it was read, which step refused it, and why."""
+    from seatunnel_py.cli.jobs import quarantine as command
+
+    raise typer.Exit(command.show(job_id, table, limit, as_json=as_json))
+
+
+@quarantine_app.command("replay", epilog="Example: seatunnel quarantine replay nightly --file configs/shop.conf")
+def quarantine_replay(
+    job_id: str,
+    file: Annotated[Path | None, typer.Option(help="the job file; default: the one that the job had")] = None,
+    variable: Variables = None,
+    table: Annotated[str | None, typer.Option(help="rows of this table only")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Deliver the bad rows of a job after a fix, each once.
+
+    They go through the job file as it is now; those that fail again are kept with the new error.
+    """
+    from seatunnel_py.cli.jobs import quarantine as command
+
+    request = command.Replay(job_id, file, variables_of(variable), table, as_json)
+    raise typer.Exit(command.redeliver(request))
+
+
+@jobs_app.command("savepoint", epilog="Example: seatunnel jobs savepoint nightly --name before-upgrade --stop")
+def jobs_savepoint(
+    job_id: JobId,
+    name: Annotated[str | None, typer.Option(help="what `run --restore` calls it; default: a new one")] = None,
+    stop: Annotated[bool, typer.Option("--stop", help="end the job behind it")] = False,
+    timeout: Timeout = 300.0,
+    file: StoreOf = None,
+    variable: Variables = None,
+    as_json: AsJson = False,
+) -> None:
+    """Keep where a running job stands, for another job to begin with."""
+    from seatunnel_py.cli.jobs import job_control as command
+
+    where = where_of(file, variable)
+    raise typer.Exit(command.savepoint(job_id, where, name, stop=stop, seconds=timeout, as_json=as_json))
+
+
+@jobs_app.command("restore", epilog="Example: seatunnel jobs restore nightly -i day=2026-01-31")
+def jobs_restore(
+    job_id: JobId,
+    file: Annotated[Path | None, typer.Option(help="the job file; default: the one that the job had")] = None,
+    variable: Variables = None,
+    accept_changes: Annotated[
+        bool, typer.Option("--accept-changes", help="go on although the job file has changed")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let a job go on where it stood, as `run --restore latest` does; one whose driver works is left to it.
+
+    Variables are not remembered, for one may be a secret: give them again.
+    """
+    from seatunnel_py.cli.commands import run as command
+
+    given = variables_of(variable)
+    raise typer.Exit(command.restore(job_id, file, given, accept_changes=accept_changes, as_json=as_json))
+
+
+@jobs_app.command("cancel", epilog="Example: seatunnel jobs cancel nightly --table shop.orders")
+def jobs_cancel(
+    job_id: JobId,
+    table: Annotated[list[str] | None, typer.Option(metavar="TABLE", help="only this one; may be repeated")] = None,
+    timeout: Timeout = 60.0,
+    file: StoreOf = None,
+    variable: Variables = None,
+    as_json: AsJson = False,
+) -> None:
+    """End a running job at once: nothing unfinished becomes visible."""
+    from seatunnel_py.cli.jobs import job_control as command
+
+    where = where_of(file, variable)
+    raise typer.Exit(command.cancel(job_id, where, tuple(table or ()), seconds=timeout, as_json=as_json))
+
+
+@state_app.command("show", epilog="Example: seatunnel state show nightly --json")
+def state_show(job_id: JobId, file: StoreOf = None, variable: Variables = None, as_json: AsJson = False) -> None:
+    """What the checkpoints of a job hold, table by table and split by split."""
+    from seatunnel_py.cli.jobs import state as command
+
+    raise typer.Exit(command.show(job_id, where_of(file, variable), as_json=as_json))
+
+
+@state_app.command("diff", epilog="Example: seatunnel state diff nightly@-1 nightly")
+def state_diff(
+    first: Annotated[str, typer.Argument(help="JOB, JOB@17, JOB@-1 (one before the newest), or a savepoint")],
+    second: Annotated[str, typer.Argument(help="the same")],
+    file: StoreOf = None,
+    variable: Variables = None,
+    as_json: AsJson = False,
+) -> None:
+    """What is different between two checkpoints or savepoints.
+
+    Graph, splits, positions, ledgers; table by table.
+    """
+    from seatunnel_py.cli.jobs import state as command
+
+    raise typer.Exit(command.diff(first, second, where_of(file, variable), as_json=as_json))
+
+
+@state_app.command("savepoints", epilog="Example: seatunnel state savepoints --file shop.conf")
+def state_savepoints(file: StoreOf = None, variable: Variables = None, as_json: AsJson = False) -> None:
+    """Which savepoints there are.
+
+    On this machine and, with --file, beside the checkpoints of that job.
+    """
+    from seatunnel_py.cli.jobs import savepoints as command
+
+    raise typer.Exit(command.listing(where_of(file, variable), as_json=as_json))
+
+
+@state_app.command("drop", epilog="Example: seatunnel state drop before-upgrade")
+def state_drop(
+    savepoint: Annotated[str, typer.Argument(help="its name, or the path of its manifest")],
+    file: StoreOf = None,
+    variable: Variables = None,
+) -> None:
+    """Forget a savepoint.
+
+    A job that began with it goes on; one that had rows under way then needs it until its first checkpoint.
+    """
+    from seatunnel_py.cli.jobs import savepoints as command
+
+    raise typer.Exit(command.drop(savepoint, where_of(file, variable)))
+
+
+@state_app.command("rewind", epilog="Example: seatunnel state rewind nightly@-1 --yes")
+def state_rewind(
+    checkpoint: Annotated[str, typer.Argument(help="JOB@17, or JOB@-1 (one before the newest)")],
+    table: Annotated[list[str] | None, typer.Option(metavar="TABLE", help="only this one; may be repeated")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="do it; without it only what follows is said")] = False,
+    file: StoreOf = None,
+    variable: Variables = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let a job go on from an older checkpoint.
+
+    Says first which targets will get rows again, or twice; one that counts checkpoints is refused.
+    """
+    from seatunnel_py.cli.jobs import state as command
+
+    where = where_of(file, variable)
+    raise typer.Exit(command.rewind(checkpoint, tuple(table or ()), where, yes=yes, as_json=as_json))

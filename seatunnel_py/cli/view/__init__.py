@@ -1,0 +1,1 @@
+"""Output: progress, receipts, problems, and the only way to a terminal."""

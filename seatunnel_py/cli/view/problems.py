@@ -1,0 +1,83 @@
+"""Problems of a job file, as text with the lines that they lie on, or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from seatunnel_py.cli import debugging
+from seatunnel_py.cli.view.terminal import Styled, say, say_json
+from seatunnel_py.errors import ExitCode, JobFileError, Problem, SeaTunnelError, TablesFailedError, UnreachableError
+from seatunnel_py.nouns import counted
+from seatunnel_py.runtime.resume.job_diff import ChangesRefused
+
+
+def problems_plain(error: JobFileError) -> list[dict[str, Any]]:
+    """All problems as JSON-ready data."""
+    return [asdict(problem) for problem in error.problems]
+
+
+def failed_plain(error: JobFileError) -> dict[str, Any]:
+    """What a command that prints JSON prints instead of its result."""
+    state = "JOB_FILE_WRONG" if exit_code(error) == ExitCode.JOB_FILE_WRONG else "FAILED"
+    return {"state": state, "problems": problems_plain(error)}
+
+
+def tell_plain(error: JobFileError) -> int:
+    """Print it as a command does that prints JSON; returns the exit code."""
+    debugging.tell(error)
+    say_json(failed_plain(error))
+    return exit_code(error)
+
+
+def tell_refused(error: SeaTunnelError) -> int:
+    """Print an error as a command does that prints JSON; returns the exit code."""
+    told: dict[str, Any] = {"state": "FAILED", "message": error.message, "remedy": error.remedy}
+    if isinstance(error, ChangesRefused):  # people were told of them before
+        told["changes"] = list(error.changes)
+    say_json(told)
+    return ExitCode.FAILED
+
+
+def tell_problems(error: JobFileError) -> int:
+    """Print every problem to stderr; returns the exit code."""
+    debugging.tell(error)
+    for problem in error.problems:
+        say(*_parts(problem), err=True)
+    say(f"{counted(len(error.problems), 'problem')}; nothing was started", err=True)
+    return exit_code(error)
+
+
+def exit_code(error: JobFileError) -> int:
+    """A scheduler may try again what is away, and what tables fail for, but not what is wrong."""
+    passing = isinstance(error, UnreachableError | TablesFailedError)
+    return ExitCode.FAILED if passing else ExitCode.JOB_FILE_WRONG
+
+
+def _parts(problem: Problem) -> Iterator[str | Styled]:
+    yield Styled(_place(problem), bold=True)
+    yield ": "
+    yield Styled("error", "red", bold=True)
+    yield f": {problem.path}: {problem.message}" if problem.path else f": {problem.message}"
+    if problem.suggestion:
+        yield "\n    "
+        yield Styled("did you mean", "green")
+        yield f" {problem.suggestion}?"
+    if problem.remedy:
+        yield "\n    "
+        yield Styled("remedy", "green")
+        yield f": {problem.remedy}"
+
+
+def _place(problem: Problem) -> str:
+    from seatunnel_py.runtime.storage.home import COPIES, Home  # pulls the receipt and all that it holds
+
+    name = problem.file or "job"
+    path = Path(name)
+    if path.parent == Home.of_environment().path / COPIES:
+        return f"the job of your command, line {problem.line} of {path}"
+    if path.is_absolute() and path.is_relative_to(Path.cwd()):
+        name = str(path.relative_to(Path.cwd()))
+    return f"{name}:{problem.line}:{problem.column}" if problem.line else name

@@ -1,0 +1,41 @@
+"""Tells what is waited for while a job is planned: a locked table or a network that swallows packets answers nothing,
+and until the job runs there is no progress to be shown."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from seatunnel_py.cli.view.terminal import say
+from seatunnel_py.plan.plugins import pending_calls
+
+FIRST_SECONDS = 10.0  # then at growing distances
+LOOK_SECONDS = 1.0
+
+
+@contextmanager
+def patience() -> Iterator[None]:
+    """Around a command. It says so on stderr, from a thread of its own."""
+    ended = threading.Event()
+    threading.Thread(target=_watch, args=(ended,), name="patience", daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
+
+
+def _watch(ended: threading.Event) -> None:
+    last, limit = None, FIRST_SECONDS
+    while not ended.wait(LOOK_SECONDS):
+        awaited = pending_calls.oldest()
+        if awaited is not last:
+            last, limit = awaited, FIRST_SECONDS
+        if awaited is not None and (seconds := time.monotonic() - awaited.since) > limit:
+            limit *= 2
+            say(
+                f"{awaited.path}: no answer for {seconds:.0f} s ({awaited.method}); a lock at its server or the "
+                "network may keep it",
+                err=True,
+            )

@@ -1,0 +1,128 @@
+"""Where jobs run: on a Spark application, which starts in the background, or in this process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from seatunnel_py.errors import EngineError
+from seatunnel_py.plan.plugins.registry import PluginKind, extras_of
+from seatunnel_py.plan.sql.analysis import CatalystFactory, SparkFactory
+from seatunnel_py.plan.steps import Job, Step
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from seatunnel_py.api.factory import SourceFactory
+    from seatunnel_py.plan.sql.analysis import SqlAnalyst
+    from seatunnel_py.runtime.driver.ports import Engine
+    from seatunnel_py.spark.app.session import SparkApplication
+
+
+class Engines(Protocol):
+    """Gives every job an engine of its own: chains are known to an engine by their vertex, and two jobs may have
+    vertices of one name."""
+
+    def wait(self) -> None:
+        """Return when jobs can run. Raises EngineError when they never will."""
+
+    def engine(self, exchange: Path) -> Engine: ...
+
+    def analyst(self) -> SqlAnalyst: ...
+
+    def stop(self) -> None: ...
+
+
+class LocalEngines:
+    """Everything in this process: no Spark, so no queries."""
+
+    def wait(self) -> None:
+        """Nothing has to start."""
+
+    def engine(self, exchange: Path) -> Engine:
+        from seatunnel_py.local.engine import LocalEngine
+
+        return LocalEngine()
+
+    def analyst(self) -> SqlAnalyst:
+        raise EngineError("a job with queries needs Spark", "run it without --here")
+
+    def stop(self) -> None:
+        """Nothing is held."""
+
+
+class SparkEngines:
+    """One Spark application; it starts while the first job is being planned."""
+
+    def __init__(self, jobs: Sequence[Job], place: Path) -> None:
+        """``place`` takes the application's log and scratch files."""
+        from seatunnel_py.spark.app import session
+
+        steps = [step for job in jobs for step in job.steps]
+        settings = session.SparkSettings(
+            jobs[0].name if len(jobs) == 1 else f"{len(jobs)} jobs",
+            _settings_of(jobs),
+            place,
+            _cache(),
+            any(needs_catalyst(job) for job in jobs),
+            tuple(sorted({module for step in steps for module in _modules(step)})),
+            tuple(sorted({extra for step in steps for extra in extras_of(step.factory, step.options)})),
+            max(_residents(job) for job in jobs),
+        )
+        from concurrent.futures import ThreadPoolExecutor
+
+        self._starting = ThreadPoolExecutor(1, thread_name_prefix="spark")
+        self._application: Future[SparkApplication] = self._starting.submit(session.start, settings)
+
+    def wait(self) -> None:
+        self._application.result()
+
+    def engine(self, exchange: Path) -> Engine:
+        from seatunnel_py.spark.packs.engine import SparkEngine
+
+        found = self._application.result()
+        return SparkEngine(found.context, found.slots, exchange, found.residents, staying=found.staying)
+
+    def analyst(self) -> SqlAnalyst:
+        from seatunnel_py.spark.query.catalyst import Analyst
+
+        return Analyst(self._application.result().session())
+
+    def stop(self) -> None:
+        self._starting.shutdown(wait=True)
+        if self._application.exception() is None:
+            self._application.result().stop()
+
+
+def _modules(step: Step) -> tuple[str, ...]:
+    """What a worker imports for a step: its factory's own module, and those of the implementation."""
+    return (type(step.factory).__module__, *step.factory.modules(step.options))
+
+
+def needs_catalyst(job: Job) -> bool:
+    """Whether the job has queries, or steps that Spark itself reads or writes."""
+    return any(isinstance(step.factory, (CatalystFactory, SparkFactory)) for step in job.steps)
+
+
+RESIDENTS_PER_STEP = 8  # a source may have many tables: those beyond so many have their units run as others have
+
+
+def _residents(job: Job) -> int:
+    """How many workers may want a slot of their own."""
+    wanted = 0
+    for step in job.of_kind(PluginKind.SOURCE):
+        factory = cast("SourceFactory[Any]", step.factory)
+        wanted += RESIDENTS_PER_STEP * factory.capabilities(step.options, step.context(job)).resident
+    return wanted
+
+
+def _settings_of(jobs: Sequence[Job]) -> dict[str, str]:
+    """The ``spark.*`` keys of all jobs; where two differ, the first one's."""
+    return {key: value for job in reversed(jobs) for key, value in job.file.env.spark.items()}
+
+
+def _cache() -> Path:
+    """Where class-data archives are kept: they serve every job of this user."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seatunnel-py"

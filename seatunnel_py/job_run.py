@@ -1,0 +1,285 @@
+"""One run of one job: its store, its driver, what is told when it begins and ends, and what is removed behind it."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from seatunnel_py.api.factory import JobMode
+from seatunnel_py.config.env import RequiredGuarantee
+from seatunnel_py.errors import PluginError
+from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.plan.steps import Job
+from seatunnel_py.plan.tables import not_carried_over
+from seatunnel_py.plan.tables.conversions import total
+from seatunnel_py.plan.tables.isolated_tables import IsolatedTable
+from seatunnel_py.redaction import redacted_text
+from seatunnel_py.runtime.control.request_handler import Desk
+from seatunnel_py.runtime.control.requests import Control
+from seatunnel_py.runtime.driver.driver import Driver
+from seatunnel_py.runtime.driver.ports import Engine
+from seatunnel_py.runtime.driver.settings import Settings, settings_of
+from seatunnel_py.runtime.observe.events import JobEnded, JobEvent, JobStarted, TableChanged
+from seatunnel_py.runtime.observe.receipt import Receipt, Seconds, TableReceipt, TableState
+from seatunnel_py.runtime.observe.repeated_attempts import Repeats
+from seatunnel_py.runtime.pipeline.segment_retention import sweep
+from seatunnel_py.runtime.resume.job_claim import SEEN, Authority, Seen, require_no_records, take_over
+from seatunnel_py.runtime.storage import quarantine_store
+from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore, FencedOff
+from seatunnel_py.runtime.storage.job_directory import JobPlace
+from seatunnel_py.runtime.storage.journal import JournalFile
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
+from seatunnel_py.runtime.storage.open_storage import open_storage
+from seatunnel_py.runtime.storage.retrying_storage import PatientStorage
+from seatunnel_py.runtime.storage.savepoint_locations import SavepointKeeper, SavepointPlaces
+from seatunnel_py.runtime.storage.shared_job_files import JOB, PLAN, RECEIPT, SharedJob
+from seatunnel_py.runtime.values.table_totals import read_in
+from seatunnel_py.runtime.values.topology_builder import keys
+from seatunnel_py.work.segments import remove_all
+from seatunnel_py.work.unit import FailureKind, UnitFailure
+
+GARBAGE_OF_STREAMS_AFTER = 2_000, 10, 10
+"""As often as that a stream looks for it, which must not grow: there is little to look at. A batch ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A job, its plan as it is kept, the pipelines to run, and the tables that cannot be planned."""
+
+    job: Job
+    plan: Mapping[str, Any]
+    pipelines: tuple[Pipeline, ...]
+    isolated: tuple[IsolatedTable, ...] = ()
+
+
+def drive(
+    work: Work,
+    engine: Callable[[], Engine],
+    place: JobPlace,
+    tell: Callable[[JobEvent], None],
+    on_driver: Callable[[Any], None],
+    began: float,
+) -> tuple[Receipt, bool]:
+    """Run the pipelines to their ends. The receipt, and whether the job can go on from where it stands. ``engine``
+    waits until it is there; ``on_driver`` gets the driver then, before anything is changed."""
+    job, pipelines = work.job, work.pipelines
+    run = _Run(job, pipelines, place, others=bool(work.isolated))
+    run.publish(work.plan)
+    repeats = Repeats()
+
+    def hear(event: JobEvent) -> None:
+        repeats.saw(event)
+        tell(event)
+
+    driver = run.driver(pipelines, engine, hear)
+    driver.hears_at(run.desk(work.plan))
+    apart = tuple(_receipt(one) for one in work.isolated)
+    started = time.time()
+
+    def begin() -> None:
+        nonlocal started
+        on_driver(driver)
+        gc.freeze()  # plans live as long as their driver: to look for garbage in them took a tenth of 200 tables' time
+        if job.file.env.job_mode is JobMode.STREAMING:
+            gc.set_threshold(*GARBAGE_OF_STREAMS_AFTER)
+        started = time.time()
+        tell(_started(work, place, started, run.authority))
+        for one in apart:
+            tell(TableChanged(f"isolated {one.table}", one.table, one.state, started, one.cause, (one.table,)))
+
+    tables = (*driver.run(begin), *apart)
+    run.leave(driver)
+    left = driver.end_lineage()
+    ended = time.time()
+    notes = (
+        *job.notes, *run.opened.notes(), *quarantine_store.notes(place.job_id, tables), *driver.swept(), *left,
+        *_converted(tables), *_left_behind(tables),
+    )  # fmt: skip
+    seconds = _seconds(driver, began, started, ended)
+    which = run.authority.incarnation, place.driver
+    receipt = Receipt(
+        place.job_id, job.name, tables, seconds, notes, driver.stopped_by, *which, repeated=repeats.told()
+    )
+    receipt = run.tell_end(receipt)
+    tell(JobEnded(receipt, ended))
+    return receipt, driver.resumable or bool(apart)
+
+
+def _converted(tables: Sequence[TableReceipt]) -> tuple[str, ...]:
+    """How many columns have arrived in another form, where any have."""
+    arrived = (table for table in tables if table.state is TableState.DONE)
+    changed = ((table.table, one.checked) for table in arrived for into in table.targets for one in into.conversions)
+    found = total(changed)
+    return (f"{found}: `seatunnel plan` names them",) if found else ()
+
+
+def _left_behind(tables: Sequence[TableReceipt]) -> tuple[str, ...]:
+    """What made tables do not have of their sources' definitions, where any lack something."""
+    arrived = (table for table in tables if table.state is TableState.DONE)
+    pairs = ((table.table, into) for table in arrived for into in table.targets)
+    found = not_carried_over.total((name, one.kind.value) for name, into in pairs for one in into.not_carried_over)
+    return (f"{found}; `--json` and receipt.json name each",) if found else ()
+
+
+def _receipt(one: IsolatedTable) -> TableReceipt:
+    cause = UnitFailure(FailureKind.FATAL, one.message, one.remedy, one.step)
+    return TableReceipt(str(one.table), (), TableState.ISOLATED, cause=cause)
+
+
+class _Run:
+    """What this run holds of its job: the store, the right to write there, the journal. ``shared``: what other machines
+    can read of the job, where they can."""
+
+    def __init__(self, job: Job, pipelines: Sequence[Pipeline], place: JobPlace, *, others: bool) -> None:
+        """``others``: tables that cannot be planned are the job's as well, and may be gone on with later."""
+        env = job.file.env
+        self.job = job
+        self.others = others
+        self.place = place
+        self.asked = place.read(JOB) or {}
+        self.opened = open_storage(env.checkpoint_location, place.job_id, place.checkpoints)
+        if env.guarantee is RequiredGuarantee.EXACTLY_ONCE:
+            self.opened.require_exclusive()
+        self.shared = SharedJob(self.opened.storage) if env.checkpoint_location else None
+        self.storage = PatientStorage(self.opened.storage, endless=env.job_mode is JobMode.STREAMING)
+        self.store = CheckpointStore(self.storage)
+        self.settings = self._settings()
+        self.authority = self._authority(pipelines)
+        self.journal = JournalFile(self.storage, self.authority.incarnation)
+        sweep(self.settings.exchange, self.authority.incarnation - 1, self.storage, self.journal.journal)
+
+    def _settings(self) -> Settings:
+        env, place = self.job.file.env, self.place
+        return replace(
+            settings_of(env, place.exchange.as_uri(), place.job_id),
+            errors=quarantine_store.limits_of(env, place.path.parent, place.job_id),
+            store=env.checkpoint_location or str(place.checkpoints),
+            fresh=bool(self.asked.get("fresh")),
+            isolates=self.others,
+        )
+
+    def _authority(self, pipelines: Sequence[Pipeline]) -> Authority:
+        """The next incarnation; of a job that begins with a savepoint, from there."""
+        plan = self.place.read(PLAN)
+        file = f"{self.place.path / PLAN}.json"
+        if seen := Seen.of(plan, file):
+            seen.require(self.store, self._where, file)
+        elif plan is None and self.shared is None:
+            require_no_records(self.store, file)
+        began_with = self.asked.get("savepoint")
+        if began_with and not self.store.read().claims:
+            with self._savepoints.holding(began_with) as (shelf, name):
+                shelf.begin_with(name, self.store)
+        return take_over(self.store, keys(pipelines))
+
+    @property
+    def _savepoints(self) -> SavepointPlaces:
+        return SavepointPlaces.of(self.place.savepoints, self.job.file.env)
+
+    @property
+    def _where(self) -> str:
+        """The place of the store, for people."""
+        return redacted_text(self.job.file.env.checkpoint_location or str(self.place.checkpoints))
+
+    def publish(self, plan: Mapping[str, Any]) -> None:
+        """What a later run, here or elsewhere, compares its own plan with."""
+        authority = self.authority
+        self.place.keep_plan({**plan, SEEN: asdict(Seen(authority.lineage, authority.incarnation, self._where))})
+        self.tell_others(JOB, self.asked)
+        self.tell_others(PLAN, plan)
+
+    def tell_others(self, what: str, plain: Mapping[str, Any]) -> None:
+        if self.shared is not None:
+            self.shared.write(self.authority.incarnation, what, plain)
+
+    def tell_end(self, receipt: Receipt) -> Receipt:
+        """What the job did is done, and why it failed is in the receipt, whether or not the store is full."""
+        try:
+            self.tell_others(RECEIPT, receipt.to_plain())
+        except PluginError as error:
+            note = f"other machines do not see how the job ended: {error.message}"
+            return replace(receipt, notes=(*receipt.notes, note))
+        return receipt
+
+    def driver(
+        self, pipelines: tuple[Pipeline, ...], engine: Callable[[], Engine], tell: Callable[[JobEvent], None]
+    ) -> Driver:
+        driver = Driver(
+            pipelines,
+            engine,
+            self.place.job_id,
+            self.authority,
+            self.store,
+            self.journal,
+            self.settings,
+            _SystemClock(),
+            tell,
+        )
+        self.storage.begin(lambda event: driver.post(partial(driver.tell, event)))
+        return driver
+
+    def desk(self, plan: Mapping[str, Any]) -> Desk:
+        """Where requests to this run are heard, on this machine and from others."""
+        job, place, authority = self.job, self.place, self.authority
+        about = {"job_id": place.job_id, "job_name": job.name, "job_file": job.file.path, "plan": plan}
+        keeper = SavepointKeeper(self._savepoints, authority.lineage, authority.incarnation, about)
+        others = () if self.shared is None else (self.opened.storage,)
+        return Desk(Control(LocalStorage(place.path), *others), place.driver, keeper, place.hold, place.keep_counters)
+
+    def leave(self, driver: Driver) -> None:
+        """Remove what nobody needs any longer. Not every target can refuse an older driver: what became of the job is
+        for the newest one to say (I34), and what lies beside it is for that one to remove. Raises FencedOff."""
+        exchange, incarnation = self.settings.exchange, self.authority.incarnation
+        try:
+            self.store.check(incarnation)
+        except FencedOff:
+            if self.place.finished:
+                driver.withdraw()
+                remove_all(exchange)
+            raise
+        if driver.resumable or self.others:
+            sweep(exchange, incarnation, self.storage, self.journal.journal)
+            return
+        if self.job.file.env.exchange_location:
+            remove_all(exchange)
+        if self.settings.errors is not None:
+            quarantine_store.sweep(Path(self.settings.errors.location), self.authority.lineage)
+
+
+def _started(work: Work, place: JobPlace, at: float, authority: Authority) -> JobStarted:
+    job, pipelines = work.job, work.pipelines
+    names = tuple(str(path) for line in pipelines for path in line.tables)
+    names += tuple(str(one.table) for one in work.isolated)
+    expected = {line.id: _rows(line) for line in pipelines}
+    known = {name: rows for name, rows in expected.items() if rows is not None}
+    rows = sum(known.values()) if len(known) == len(expected) else None
+    before = {line.id: sum(read_in(authority.records.get(key)).values()) for key, line in keys(pipelines).items()}
+    return JobStarted(place.job_id, job.name, names, rows, at, authority.incarnation, known, before)
+
+
+def _rows(pipeline: Pipeline) -> int | None:
+    """As its sources estimate them, where they all do."""
+    rows = [vertex.source.table.rows for vertex in pipeline.vertices if vertex.source]
+    return sum(filter(None, rows)) if None not in rows else None
+
+
+def _seconds(driver: Driver, began: float, started: float, ended: float) -> Seconds:
+    first = driver.first_unit_at
+    data = 0.0 if first is None else (driver.last_commit_at or ended) - first
+    first_row = driver.first_row_at - began if driver.first_row_at else None
+    return Seconds(ended - began, started - began, data, first_row)
+
+
+class _SystemClock:
+    """Seconds since the epoch that never jump: the wall clock is looked at once."""
+
+    def __init__(self) -> None:
+        self._offset = time.time() - time.monotonic()
+
+    def now(self) -> float:
+        return self._offset + time.monotonic()

@@ -1,0 +1,153 @@
+"""The table graph's parts: nodes, streams, edges, and what of it fails before the job begins."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
+from seatunnel_py.api.schema import TablePath, TableSchema
+from seatunnel_py.api.sink import Sink
+from seatunnel_py.api.source import Source, SourceTable, TableLeftOut
+from seatunnel_py.api.transform import Transform
+from seatunnel_py.plan.sql.analysis import Analysis
+from seatunnel_py.plan.steps import Step
+from seatunnel_py.plan.tables.existing_rows import SharedTarget
+from seatunnel_py.plan.tables.isolated_tables import IsolatedTable
+from seatunnel_py.redaction import redacted_text
+
+SHOWN_MAX = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SourceNode:
+    id: str
+    step: Step
+    source: Source
+    table: SourceTable
+    capabilities: SourceCapabilities
+
+
+@dataclass(frozen=True, slots=True)
+class TransformNode:
+    """``feeds`` is the one stream that it reads. ``retries``: how often a row that it rejects comes back to it."""
+
+    id: str
+    step: Step
+    transform: Transform
+    table: TableSchema
+    capabilities: TransformCapabilities
+    retries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SqlNode:
+    """A query over named inputs; ``inputs`` pairs each name with the table that it stands for."""
+
+    id: str
+    step: Step
+    analysis: Analysis
+    inputs: tuple[tuple[str, TableSchema], ...]
+    output: TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class SinkNode:
+    """``shared``: what it has in common with other sinks of the job that write to the same place on purpose."""
+
+    id: str
+    step: Step
+    sink: Sink
+    table: TableSchema
+    capabilities: SinkCapabilities
+    shared: SharedTarget | None = field(default=None, compare=False)
+
+    @property
+    def shown(self) -> str:
+        """The target as people may read it: an option that it is made of may hold a secret by reference."""
+        return redacted_text(self.sink.target)
+
+
+TableNode: TypeAlias = SourceNode | TransformNode | SqlNode | SinkNode
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Rows of one table as one node gives them."""
+
+    node: str
+    table: TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """``table`` is the table of the rows; ``name`` is what a query calls them, empty elsewhere."""
+
+    sender: str
+    table: TablePath
+    receiver: str
+    name: str = ""
+
+
+@dataclass(slots=True)
+class FlowGraph:
+    """Nodes in topological order, and the edges between them, found by either end: a job may have thousands.
+    ``isolated``: tables that their source cannot describe; ``refused``: why rows go no further from these nodes;
+    ``left_out``: tables that a source step leaves out on purpose."""
+
+    nodes: dict[str, TableNode] = field(default_factory=dict)
+    edges: list[Edge] = field(default_factory=list)
+    isolated: list[IsolatedTable] = field(default_factory=list)
+    refused: dict[str, IsolatedTable] = field(default_factory=dict)
+    left_out: list[tuple[str, TableLeftOut]] = field(default_factory=list)
+    _from: dict[str, list[Edge]] = field(default_factory=dict)
+    _into: dict[str, list[Edge]] = field(default_factory=dict)
+
+    def put(self, node: TableNode, inputs: Iterable[tuple[str, Stream]]) -> None:
+        assert node.id not in self.nodes, f"two nodes are called {node.id}"
+        self.nodes[node.id] = node
+        for name, stream in inputs:
+            edge = Edge(stream.node, stream.table.path, node.id, name)
+            self.edges.append(edge)
+            self._from.setdefault(edge.sender, []).append(edge)
+            self._into.setdefault(edge.receiver, []).append(edge)
+
+    def outputs(self, node_id: str) -> Sequence[Edge]:
+        return self._from.get(node_id, ())
+
+    def inputs(self, node_id: str) -> Sequence[Edge]:
+        return self._into.get(node_id, ())
+
+    def notes(self) -> Iterator[str]:
+        """How many tables were left out, and why; and what sources say of tables that are read."""
+        for (step, why), names in _grouped((step, one.why, one.path) for step, one in self.left_out):
+            yield f"{step} leaves out {len(names)} ({why}): {_shown(names)}"
+        said = ((node.step.id, note, node.table.schema.path) for node in self.sources() for note in node.table.notes)
+        for (step, note), names in _grouped(said):
+            yield f"{step}: {note}: {_shown(names)}"
+
+    def sources(self) -> Iterator[SourceNode]:
+        return (node for node in self.nodes.values() if isinstance(node, SourceNode))
+
+    def upstream(self, node_id: str) -> Iterable[str]:
+        """The node itself, and every node that it gets rows from."""
+        found: dict[str, None] = {}
+        waiting = deque([node_id])
+        while waiting:
+            found[current := waiting.popleft()] = None
+            waiting += [edge.sender for edge in self.inputs(current) if edge.sender not in found]
+        return found
+
+
+def _grouped(found: Iterable[tuple[str, str, TablePath]]) -> Iterable[tuple[tuple[str, str], list[str]]]:
+    """Tables by step and text: a thousand of them are one note."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for step, text, path in found:
+        groups.setdefault((step, text), []).append(str(path))
+    return groups.items()
+
+
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN_MAX]) + (", …" if len(names) > SHOWN_MAX else "")

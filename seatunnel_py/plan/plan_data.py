@@ -1,0 +1,194 @@
+"""The plan as plain data, for machines and for `plan_text`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from seatunnel_py.api.sink import Setup
+from seatunnel_py.api.source import Split
+from seatunnel_py.errors import SeaTunnelError, worded
+from seatunnel_py.plan.graph_nodes import FlowGraph, SinkNode, SourceNode, SqlNode, TableNode
+from seatunnel_py.plan.guarantee import paths
+from seatunnel_py.plan.pipelines import Pipeline, Vertex
+from seatunnel_py.plan.plan_text import text as text
+from seatunnel_py.plan.plugins import plugin_calls
+from seatunnel_py.plan.plugins.pending_calls import asking
+from seatunnel_py.plan.sql.analysis import query_conversions
+from seatunnel_py.plan.steps import Job
+from seatunnel_py.plan.tables import conversions, existing_rows
+from seatunnel_py.plan.tables.isolated_tables import IsolatedTable
+from seatunnel_py.plan.tables.lock_waits import naming_holders
+from seatunnel_py.redaction import redacted_plain
+
+SPLITS_SHOWN_MAX = 8
+
+
+def describe(
+    job: Job,
+    graph: FlowGraph,
+    pipelines: tuple[Pipeline, ...],
+    isolated: tuple[IsolatedTable, ...] = (),
+    *,
+    look: bool,
+    first: bool = True,
+) -> dict[str, Any]:
+    """Everything that a run would do, as JSON-ready data.
+
+    With ``look`` the sinks are asked for their start effects and the sources for their splits (read only); a table
+    for which that fails carries ``problem`` instead, as it would fail alone when run.
+    """
+    described = {
+        "job": job.name,
+        "mode": job.mode.value,
+        "file": job.file.path,
+        "steps": [{"id": step.id, "kind": step.kind.value, "plugin": step.plugin} for step in job.steps],
+        "pipelines": [_pipeline(graph, pipeline, look=look, first=first) for pipeline in pipelines],
+        "isolated": [
+            {"table": str(one.table), "step": one.step, "problem": one.message, "remedy": one.remedy}
+            for one in isolated
+        ],
+        "summary": _summary(pipelines),
+        "left_out": [{"step": step, "table": str(one.path), "why": one.why} for step, one in graph.left_out],
+        "notes": list(job.notes),
+    }
+    shown: dict[str, Any] = redacted_plain(described)  # a secret by reference may stand in any text of any plugin
+    return shown
+
+
+def _pipeline(graph: FlowGraph, pipeline: Pipeline, *, look: bool, first: bool) -> dict[str, Any]:
+    return {
+        "id": pipeline.id,
+        "name": pipeline.name,
+        "vertices": [_vertex(vertex, look=look) for vertex in pipeline.vertices],
+        "sinks": [_sink(node, look=look, first=first) for node in pipeline.sinks],
+        "guarantees": [
+            {"from": path.source, "to": path.sink, "guarantee": path.guarantee.text, "why": path.why}
+            for path in paths(graph, pipeline)
+        ],
+    }
+
+
+def _vertex(vertex: Vertex, *, look: bool) -> dict[str, Any]:
+    plain: dict[str, Any] = {
+        "id": vertex.id,
+        "parallelism": vertex.parallelism,
+        "nodes": [_node(node) for node in vertex.nodes],
+        "inputs": [channel.sender for channel in vertex.inputs],
+        "outputs": [channel.receiver for channel in vertex.outputs],
+    }
+    if vertex.retry is not None:
+        plain["retry_rejected"] = vertex.retry.times
+    if look and vertex.source is not None:
+        plain |= _splits(vertex.source)
+    return plain
+
+
+def _splits(node: SourceNode) -> dict[str, Any]:
+    try:
+        with naming_holders(node.source.blocked_by), asking(node.id, "discover"):
+            found = _found_splits(node)
+    except Exception as error:  # noqa: BLE001 - whatever a plugin raises is the plan of this table
+        return _problem(error)
+    return {"splits": [split.id for split in found[:SPLITS_SHOWN_MAX]], "splits_total": len(found)}
+
+
+def _found_splits(node: SourceNode) -> tuple[Split, ...]:
+    enumerator = plugin_calls.enumerator_of(node.step, node.source, node.table, None)
+    try:
+        return plugin_calls.splits_of(node.step, enumerator.discover)
+    finally:
+        enumerator.close()
+
+
+def _problem(error: Exception) -> dict[str, Any]:
+    if isinstance(error, SeaTunnelError | plugin_calls.Unforeseen):
+        return {"problem": error.message, "remedy": error.remedy}
+    return {"problem": worded(error), "remedy": ""}
+
+
+def has_problem(plan: dict[str, Any]) -> bool:
+    """Whether a table of the plan would fail, as far as one can see."""
+    return bool(plan["isolated"]) or any(
+        "problem" in part for line in plan["pipelines"] for part in (*line["vertices"], *line["sinks"])
+    )
+
+
+def _node(node: TableNode) -> dict[str, Any]:
+    plain: dict[str, Any] = {"id": node.id, "step": node.step.id, "plugin": node.step.plugin}
+    match node:
+        case SourceNode():
+            plain |= {"table": str(node.table.schema.path), "rows_estimate": node.table.rows}
+            plain["columns"] = {column.name: str(column.dtype) for column in node.table.schema.columns}
+        case SqlNode():
+            plain |= {"query": node.analysis.query, "narrow": node.analysis.narrow}
+            plain["columns"] = {column.name: str(column.dtype) for column in node.output.columns}
+            plain["conversions"] = [asdict(one) for _, table in node.inputs for one in query_conversions(table)]
+        case SinkNode():
+            plain |= {"table": str(node.table.path), "target": node.sink.target}
+            plain["columns"] = {column.name: str(column.dtype) for column in node.table.columns}
+        case _:
+            output = node.transform.output()
+            plain["columns"] = {column.name: str(column.dtype) for column in output.columns} if output else {}
+    return plain
+
+
+def _sink(node: SinkNode, *, look: bool, first: bool) -> dict[str, Any]:
+    plain: dict[str, Any] = {
+        "step": node.step.id,
+        "table": str(node.table.path),
+        "target": node.sink.target,
+        "effects": [],
+    }
+    if not look:
+        return plain
+    found: Setup | None = None
+    try:
+        with naming_holders(node.sink.blocked_by), asking(node.id, "plan_setup"):
+            found = plugin_calls.setup_of(node.step, node.sink)
+        setup = existing_rows.checked(node, found) if first else found
+    except Exception as error:  # noqa: BLE001 - see above
+        return plain | ({} if found is None else _held(found)) | _problem(error)
+    return plain | _present(setup) | _set_up(node, setup)
+
+
+def _set_up(node: SinkNode, setup: Setup) -> dict[str, Any]:
+    plain: dict[str, Any] = {
+        "effects": [
+            {
+                "action": effect.action,
+                "target": effect.target,
+                "statement": effect.statement,
+                "destructive": effect.destructive,
+            }
+            for effect in setup.effects
+        ],
+        "conversions": [asdict(one) for one in conversions.conversions_of(node.table, setup.conversions)],
+    }
+    if setup.left_behind:
+        plain["not_carried_over"] = [
+            {"kind": one.kind.value, "name": one.name, "columns": list(one.columns), "definition": one.definition}
+            for one in setup.left_behind
+        ]
+    return plain
+
+
+def _summary(pipelines: Iterable[Pipeline]) -> dict[str, Any]:
+    """How many tables are read, and about how many rows; None where a source cannot tell."""
+    sources = [node for one in pipelines for vertex in one.vertices if (node := vertex.source) is not None]
+    rows = [node.table.rows for node in sources]
+    known = [one for one in rows if one is not None]
+    return {"tables": len(sources), "rows_estimate": sum(known) if len(known) == len(rows) else None}
+
+
+def _present(setup: Setup) -> dict[str, Any]:
+    """What is there and what becomes of it, for machines and for people."""
+    found = setup.present
+    return {} if found is None else {"present": {**asdict(found), "text": found.text}}
+
+
+def _held(setup: Setup) -> dict[str, Any]:
+    """What is there and stays, for the table is refused."""
+    found = setup.present
+    return {} if found is None else {"present": {**asdict(found), "text": f"holds {found.held}"}}

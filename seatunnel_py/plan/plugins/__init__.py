@@ -1,0 +1,1 @@
+"""Finds plugins, loads them, and calls them while a job is planned."""

@@ -1,0 +1,104 @@
+"""The plugins of this interpreter: entry points, and those that a distribution registers by a hook.
+
+Rule: hooks that cannot be loaded, or that fail, stop no job. A note of each job names their distribution, and so does
+the error of a job that uses a plugin which is not there.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import pluggy
+
+from seatunnel_py.api.factory import Factory
+from seatunnel_py.errors import first_line, worded
+from seatunnel_py.plan.plugins.registry import PROJECT, PluginEntry, PluginKind, Registry, distribution_of
+
+HOOKS_GROUP = "seatunnel_py.hooks"
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+
+
+@dataclass(slots=True)
+class Registration:
+    """Given to a ``seatunnel_register`` hook, which calls ``add`` for each factory made at run time."""
+
+    factories: list[tuple[PluginKind, type[Factory]]] = field(default_factory=list)
+
+    def add(self, kind: str, factory: type[Factory]) -> None:
+        self.factories.append((PluginKind(kind), factory))
+
+
+class HookSpecs:
+    """Hooks that a distribution may implement; the object or module goes into the group ``seatunnel_py.hooks``."""
+
+    @hookspec
+    def seatunnel_register(self, registration: Registration) -> None:
+        """Add plugins that are not entry points themselves, such as generated ones."""
+
+    @hookspec
+    def seatunnel_job_event(self, event: Any) -> None:
+        """Something happened in a running job (see ``seatunnel_py.runtime.observe.events``). Must not block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hooks:
+    """``broken``: what is wrong with those that could not be loaded, a sentence for each distribution."""
+
+    manager: pluggy.PluginManager
+    broken: tuple[str, ...] = ()
+
+
+@cache
+def hooks() -> Hooks:
+    """Every installed hook implementation, loaded one by one: a broken one keeps no other from being loaded."""
+    manager = pluggy.PluginManager(PROJECT)
+    manager.add_hookspecs(HookSpecs)
+    broken = []
+    for point in importlib.metadata.entry_points(group=HOOKS_GROUP):
+        distribution = distribution_of(point)
+        try:
+            manager.register(point.load(), name=f"{distribution}:{point.name}")
+        except KeyboardInterrupt:
+            raise  # a person's
+        except BaseException as error:  # noqa: BLE001 - a module may end the process where it is imported
+            broken.append(_left_out(distribution, "cannot be loaded", error))
+    return Hooks(manager, tuple(broken))
+
+
+def _left_out(distribution: str, what: str, error: BaseException) -> str:
+    return f"the hooks of {distribution} {what}, and are left out: {first_line(worded(error))}"
+
+
+@cache
+def installed() -> Registry:
+    """The registry of this interpreter. Every question for entry points, and every one for a distribution's name, reads
+    files: each is asked once."""
+    points = importlib.metadata.entry_points()
+    found = [(kind, point) for kind in PluginKind for point in points.select(group=kind.group)]
+    one_of_each = {id(point.dist): point for _, point in found}
+    names = {dist: distribution_of(point) for dist, point in one_of_each.items()}
+    entries = [PluginEntry(kind, point.name, names[id(point.dist)], entry_point=point) for kind, point in found]
+    broken = list(hooks().broken)
+    manager = hooks().manager
+    for plugin in manager.get_plugins():
+        try:
+            entries += _registered(manager, plugin)
+        except Exception as error:  # noqa: BLE001 - code of others
+            distribution = (manager.get_name(plugin) or "").partition(":")[0]
+            broken.append(_left_out(distribution, "fail", error))
+    return Registry(tuple(entries), tuple(broken))
+
+
+def _registered(manager: pluggy.PluginManager, plugin: object) -> list[PluginEntry]:
+    """The plugins that the hook of one distribution adds."""
+    registration = Registration()
+    others = [other for other in manager.get_plugins() if other is not plugin]
+    manager.subset_hook_caller("seatunnel_register", others)(registration=registration)
+    return [
+        PluginEntry(kind, factory.name, factory.__module__.partition(".")[0], factory=factory)
+        for kind, factory in registration.factories
+    ]

@@ -1,0 +1,260 @@
+"""What plugins are asked on the driver, and whether they answer as the interface says.
+
+Rules. (1) A ValueError and every error of ours is a plugin's own refusal, and passes as it is. (2) Whatever else it
+raises, and every answer of another kind, is a mistake of its author: BrokenPluginError names plugin, method and cause.
+(3) A person's Ctrl-C is nobody's mistake. (4) Once a job runs, plugins are asked on threads that no Ctrl-C comes to,
+and nothing that they raise but errors of ours passes without their names (``Unforeseen``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, TypeVar, get_args
+
+from seatunnel_py.api.capabilities import Guarantee, SinkCapabilities, SourceCapabilities, TransformCapabilities
+from seatunnel_py.api.names import NameRules, TargetPlace
+from seatunnel_py.api.schema import TableSchema
+from seatunnel_py.api.sink import CommitContext, Committer, Piece, Setup, Sink
+from seatunnel_py.api.source import Enumerator, Source, SourceTable, Split, TableFailure, TableLeftOut
+from seatunnel_py.api.transform import Transform
+from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.plan.plugins.pending_calls import asking
+from seatunnel_py.plan.plugins.registry import BrokenPluginError, missing_extra
+from seatunnel_py.plan.steps import Job, Step
+from seatunnel_py.plan.tables.lock_waits import Holders, naming_holders
+from seatunnel_py.work.failing_code import MEND, SHOWS_TRACE, described
+from seatunnel_py.work.rows.plugin_checks import not_plain
+from seatunnel_py.work.rows.positions import state_bytes
+
+T = TypeVar("T")
+
+FAILED = f"unless that says what to do, {MEND}; {SHOWS_TRACE}"
+
+
+class Unforeseen(Exception):
+    """What a plugin raised while its job runs and the interface does not foresee; ``step`` is whose it is."""
+
+    def __init__(self, step: str, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.step, self.message, self.remedy = step, message, remedy
+
+
+@contextmanager
+def named(step: Step, method: str) -> Iterator[None]:
+    """Around what the plugin of this step is asked while its job runs (4)."""
+    try:
+        yield
+    except (SeaTunnelError, Unforeseen):
+        raise
+    except ImportError as error:
+        raise missing_extra(step.factory, error, step.options) from error
+    except BaseException as error:
+        raise Unforeseen(step.id, _failed(step, method, error), FAILED) from error
+
+
+def source_of(
+    step: Step, job: Job
+) -> tuple[Source, tuple[SourceTable, ...], tuple[TableFailure, ...], tuple[TableLeftOut, ...], SourceCapabilities]:
+    """A source, its tables, those that it cannot describe, those that it leaves out, and what it can do."""
+    factory: Any = step.factory
+    context = step.context(job)
+    source = _one(step, "create", _told(step, "create", lambda: factory.create(step.options, context)), Source)
+    with naming_holders(source.blocked_by) as holders:
+        kinds = SourceTable | TableFailure | TableLeftOut
+        found = _told(step, "tables", lambda: _all(step, "tables", source.tables(), kinds))
+    tables = tuple(one for one in found if isinstance(one, SourceTable))
+    failures = tuple(_with_holders(one, holders) for one in found if isinstance(one, TableFailure))
+    left_out = tuple(one for one in found if isinstance(one, TableLeftOut))
+    able = _told(step, "capabilities", lambda: factory.capabilities(step.options, context))
+    return source, tables, failures, left_out, _one(step, "capabilities", able, SourceCapabilities)
+
+
+def _with_holders(failure: TableFailure, holders: Holders) -> TableFailure:
+    """Only what waits takes long enough for the holders to be asked for."""
+    return replace(failure, message=holders.add_to(failure.message)) if "lock" in failure.message else failure
+
+
+def transform_of(
+    step: Step, options: Any, table: TableSchema, job: Job
+) -> tuple[Transform, TableSchema | None, tuple[TableSchema, ...], TransformCapabilities]:
+    """A transform, what comes out of it, and what it can do."""
+    factory: Any = step.factory
+    context = step.context(job)
+    made = _told(step, "create", lambda: factory.create(options, table, context))
+    transform = _one(step, "create", made, Transform)
+    output = _told(step, "output", transform.output)
+    if output is not None:
+        _one(step, "output", output, TableSchema)
+    side = _told(step, "side_outputs", lambda: _all(step, "side_outputs", transform.side_outputs(), TableSchema))
+    able = _told(step, "capabilities", lambda: factory.capabilities(options))
+    return transform, output, side, _one(step, "capabilities", able, TransformCapabilities)
+
+
+def sink_of(step: Step, options: Any, table: TableSchema, job: Job) -> tuple[Sink, SinkCapabilities]:
+    """A sink, and what it can do."""
+    factory: Any = step.factory
+    context = step.context(job)
+    sink = _one(step, "create", _told(step, "create", lambda: factory.create(options, table, context)), Sink)
+    _one(step, "target", _told(step, "target", lambda: sink.target), str)
+    able = _told(step, "capabilities", lambda: factory.capabilities(options, table, context))
+    _one(step, "capabilities", able, SinkCapabilities)
+    two_phase = able.guarantee is Guarantee.TWO_PHASE_COMMIT
+    if two_phase and type(sink).committer is Sink.committer and type(sink).marks_units is Sink.marks_units:
+        text = f"promises two-phase commit, but {type(sink).__name__} has neither a committer nor marks_units"
+        raise _mistake(step, "capabilities", text)
+    return sink, able
+
+
+def place_of(step: Step, sink: Sink) -> TargetPlace | None:
+    """Where its rows go."""
+    place = _told(step, "target_place", lambda: sink.target_place)
+    return None if place is None else _one(step, "place", place, TargetPlace)
+
+
+def name_rules_of(step: Step, sink: Sink) -> NameRules:
+    """How its target compares names."""
+    return _one(step, "name_rules", _told(step, "name_rules", sink.name_rules), NameRules)
+
+
+def committer_of(step: Step, sink: Sink) -> Committer:
+    """Who finishes what the sink's writers have staged."""
+    with named(step, "committer"):
+        return _one(step, "committer", sink.committer(), Committer)
+
+
+def renewed_by(step: Step, enumerator: Enumerator, splits: Sequence[Split]) -> tuple[Split, ...]:
+    """The same splits under what is valid now: none may be missing, for it would never be read to its end."""
+    with named(step, "renew"):
+        found = _all(step, "renew", enumerator.renew(splits), Split)
+    if [one.id for one in found] != [one.id for one in splits]:
+        raise _mistake(step, "renew", "returns other splits than it was given")
+    return found
+
+
+# What follows is asked of each table by itself, and what is raised there is that table's failure, typed as it is.
+
+
+def setup_of(step: Step, sink: Sink) -> Setup:
+    """What a sink is going to do to its target."""
+    with named(step, "plan_setup"):
+        setup = _one(step, "plan_setup", sink.plan_setup(), Setup)
+    _plain(step, "plan_setup", setup.data)
+    return setup
+
+
+def combined_by(step: Step, committer: Committer, pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """What a committer makes of the pieces of a checkpoint: none of their rows may be left out."""
+    with named(step, "combine"):
+        found = _all(step, "combine", committer.combine(pieces), Piece)
+    rows, staged = (sum(piece.rows for piece in some) for some in (found, pieces))
+    if rows != staged:
+        raise _mistake(step, "combine", f"returns pieces of {rows} rows for those of {staged}")
+    return found
+
+
+def recovered_by(step: Step, sink: Sink, context: CommitContext) -> int | None:
+    """The last checkpoint that the target knows of."""
+    return _checkpoint(step, "recover", committer_of(step, sink).recover, context)
+
+
+def last_committed_by(step: Step, sink: Sink, context: CommitContext) -> int | None:
+    """The last checkpoint of this lineage that the target knows of, whatever set-up it was of."""
+    return _checkpoint(step, "last_committed", committer_of(step, sink).last_committed, context)
+
+
+def _checkpoint(
+    step: Step, method: str, ask: Callable[[CommitContext], int | None], context: CommitContext
+) -> int | None:
+    with named(step, method):
+        found = ask(context)
+    if found is not None and not isinstance(found, int):
+        raise _mistake(step, method, f"returns {_shown(found)} instead of the number of a checkpoint")
+    return found
+
+
+def swept_by(step: Step, committer: Committer, context: CommitContext) -> tuple[str, ...]:
+    """What earlier lineages of the job had left beside the target, removed; sentences for people."""
+    with named(step, "sweep"):
+        return _all(step, "sweep", committer.sweep(context), str)
+
+
+def enumerator_of(step: Step, source: Source, table: SourceTable, state: Any) -> Enumerator:
+    """The enumerator of one table."""
+    with named(step, "enumerator"):
+        return _one(step, "enumerator", source.enumerator([table], state), Enumerator)
+
+
+def splits_of(step: Step, ask: Callable[[], Iterable[Split]], method: str = "discover") -> tuple[Split, ...]:
+    """What an enumerator has found: two splits of one id would be read as one, and rows lost without a word."""
+    with named(step, method):
+        found = _all(step, method, ask(), Split)
+    for split, times in Counter(one.id for one in found).items():
+        if times > 1:
+            raise _mistake(step, method, f"gives {times} splits the id {split!r}, which has to name one")
+    for one in found:
+        _plain(step, f"{method} (split {one.id!r})", one.payload)
+        size = state_bytes(one.payload) if one.payload else 0
+        if size > step.state_bytes:
+            allowed = f"every checkpoint holds it, and {step.state_bytes:,} are allowed (env.state.max-bytes)"
+            raise _mistake(step, method, f"gives split {one.id!r} a payload of {size:,} bytes; {allowed}")
+    return found
+
+
+def snapshot_of(step: Step, enumerator: Enumerator) -> Any:
+    """The enumerator's state, which a checkpoint has to hold."""
+    with named(step, "snapshot"):
+        state = enumerator.snapshot()
+    _plain(step, "snapshot", state)
+    return state
+
+
+def _told(step: Step, method: str, ask: Callable[[], T]) -> T:
+    """Planning ends with what plugins refuse (1); what they raise beyond that has to say whose it is (2)."""
+    try:
+        with asking(step.node.path, method):
+            return ask()
+    except ImportError as error:
+        raise missing_extra(step.factory, error, step.options) from error
+    except (SeaTunnelError, ValueError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise BrokenPluginError(_failed(step, method, error), FAILED) from error
+
+
+def _failed(step: Step, method: str, error: BaseException) -> str:
+    return described(error, step.plugin, method)
+
+
+def _one(step: Step, method: str, answer: T, kind: Any) -> T:
+    if not isinstance(answer, kind):
+        raise _mistake(step, method, f"returns {_shown(answer)} instead of a {_called(kind)}")
+    return answer
+
+
+def _all(step: Step, method: str, answers: Iterable[T], kind: Any) -> tuple[T, ...]:
+    """The same for several, which may be made on demand."""
+    if not isinstance(answers, Iterable):
+        raise _mistake(step, method, f"returns {_shown(answers)} where {_called(kind)}s belong")
+    return tuple(_one(step, method, one, kind) for one in answers)
+
+
+def _called(kind: Any) -> str:
+    """The name of a class; of several, that of the first, which is what authors return most often."""
+    return str(getattr(kind, "__name__", "") or get_args(kind)[0].__name__)
+
+
+def _mistake(step: Step, method: str, text: str) -> BrokenPluginError:
+    return BrokenPluginError(f"the plugin {step.plugin} is broken: {method} {text}", MEND)
+
+
+def _shown(answer: object) -> str:
+    return "None" if answer is None else f"a {type(answer).__name__}"
+
+
+def _plain(step: Step, method: str, value: object) -> None:
+    odd = not_plain(value)
+    if odd is not None:
+        raise _mistake(step, method, f"returns {odd}")

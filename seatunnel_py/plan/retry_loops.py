@@ -1,0 +1,76 @@
+"""Whether rows may come back to a step that rejected them. Pure.
+
+Rules. (1) A row that comes back is late: others have passed it. So a sink that knows rows by key is refused behind such
+a step, unless it compares versions, for an older row would take the place of a newer one; and so is one that keeps the
+order of rows.
+(2) Where the source proves that a key comes once there is nothing to overtake. (3) A query that needs all of its rows
+is refused: it would have to wait for rows of which nobody can say whether they come.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+from seatunnel_py.api.capabilities import Guarantee
+from seatunnel_py.errors import PlanError, Problem
+from seatunnel_py.plan.graph_nodes import FlowGraph, SinkNode, SqlNode, TableNode, TransformNode
+
+OPTION = "retry_rejected"
+
+
+def check(graph: FlowGraph) -> None:
+    """Raises PlanError naming each step whose rejected rows must not come back."""
+    problems = tuple(_problem(node, behind, why) for node, behind, why in refused(graph))
+    if problems:
+        raise PlanError(problems)
+
+
+def refused(graph: FlowGraph) -> Iterator[tuple[TransformNode, TableNode, str]]:
+    """Each step with a loop, what behind it does not bear that, and why."""
+    for node in graph.nodes.values():
+        if isinstance(node, TransformNode) and node.retries:
+            for behind in _behind(graph, node):
+                if why := _why_not(behind):
+                    yield node, behind, why
+
+
+def _behind(graph: FlowGraph, start: TableNode) -> Iterator[TableNode]:
+    found = {start.id}
+    waiting = deque(found)
+    while waiting:
+        for edge in graph.outputs(waiting.popleft()):
+            if edge.receiver not in found:
+                found.add(edge.receiver)
+                waiting.append(edge.receiver)
+                yield graph.nodes[edge.receiver]
+
+
+def _why_not(node: TableNode) -> str:
+    if isinstance(node, SqlNode) and not (node.analysis.narrow and len(node.inputs) == 1):
+        return "needs all rows before it begins"
+    if not isinstance(node, SinkNode) or _comes_once(node):
+        return ""
+    capabilities = node.capabilities
+    if (capabilities.keys or capabilities.guarantee is Guarantee.IDEMPOTENT) and not capabilities.versioned:
+        by = f"by key ({', '.join(capabilities.keys)})" if capabilities.keys else "again when they come twice"
+        return f"knows rows {by}: one that comes late would take the place of a newer one"
+    return "keeps rows in their order" if capabilities.keeps_order else ""
+
+
+def _comes_once(sink: SinkNode) -> bool:
+    """Whether no two rows that reach the sink are of one key."""
+    key = sink.table.primary_key
+    known: Iterable[str] = sink.capabilities.keys or sink.table.key
+    return key is not None and key.proved and set(key.columns) <= set(known)
+
+
+def _problem(node: TransformNode, behind: TableNode, why: str) -> Problem:
+    text = f"table {node.table.path}: {behind.step.id} behind it {why}"
+    remedy = (
+        "write to a sink that only adds rows or compares versions (Jdbc: version_column), or read a table whose key is "
+        "unique, through steps that keep keys"
+        if isinstance(behind, SinkNode)
+        else "put the query in front of the step, or into a job of its own"
+    )
+    return node.step.node.problem(text, remedy=remedy, option=OPTION)

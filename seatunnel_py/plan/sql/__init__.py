@@ -1,0 +1,1 @@
+"""The SQL dialect of job files: parsed, checked, analysed."""

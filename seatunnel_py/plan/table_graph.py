@@ -1,0 +1,382 @@
+"""The table graph: every (step, table) that rows pass through, with schemas, and what feeds what.
+
+A step of the job file that sees many tables becomes one node per table, so that each table can run, fail and be
+retried alone. Schemas are propagated here, before anything runs: every option that does not fit its input is found.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any
+
+from pydantic import ValidationError
+
+from seatunnel_py.api.capabilities import Determinism
+from seatunnel_py.api.linear_regex import name_pattern
+from seatunnel_py.api.options import JOB_FILE
+from seatunnel_py.api.schema import TablePath, TableSchema
+from seatunnel_py.api.step_options import RuleMatchMode, TransformOptions
+from seatunnel_py.config.placeholders import Names, expand
+from seatunnel_py.errors import PlanError, Problem, RetriableError, SeaTunnelError, UnreachableError
+from seatunnel_py.plan.graph_nodes import FlowGraph, SinkNode, SourceNode, SqlNode, Stream, TransformNode
+from seatunnel_py.plan.plugins import plugin_calls
+from seatunnel_py.plan.plugins.registry import BrokenPluginError, PluginKind
+from seatunnel_py.plan.sql.analysis import Analysis, CatalystFactory, SqlAnalyst, queried
+from seatunnel_py.plan.steps import Job, Step
+from seatunnel_py.plan.tables.isolated_tables import IsolatedTable
+
+
+def build(job: Job, analyst: SqlAnalyst | None) -> FlowGraph:
+    """Ask the sources for their tables and carry the schemas to the sinks. Raises PlanError with every problem.
+
+    ``analyst`` may be None where the job has no query (or where nobody needs its schema).
+    """
+    return _Builder(job, analyst).build()
+
+
+class _RefusedError(Exception):
+    """A step does not take one table; ``node`` is where its rows would have come from."""
+
+    def __init__(self, node: str, table: TableSchema, error: Exception) -> None:
+        super().__init__(str(error))
+        self.node, self.table, self.error = node, table, error
+
+
+class _Builder:
+    def __init__(self, job: Job, analyst: SqlAnalyst | None) -> None:
+        self.job = job
+        self.analyst = analyst
+        self.graph = FlowGraph()
+        self.problems: list[Problem] = []
+        self.broken: BaseException | None = None  # the trace that ``--debug`` shows
+        self.away = 0  # of the problems: what another try may mend
+        self.streams: dict[str, list[Stream]] = {}
+        self.lost: dict[str, list[IsolatedTable]] = {}  # by step: tables of which nothing comes out of it
+
+    def build(self) -> FlowGraph:
+        for step in self.job.steps:
+            inputs = [(name, stream) for name in step.inputs for stream in self.streams[name]]
+            self.lost[step.id] = [one for name in step.inputs for one in self.lost[name]]
+            if isinstance(step.factory, CatalystFactory):
+                self.streams[step.id] = self._query(step, step.factory, inputs)
+            elif step.kind is PluginKind.SOURCE:
+                self.streams[step.id] = self._source(step)
+            elif step.kind is PluginKind.TRANSFORM:
+                self.streams[step.id] = self._transformed(step, [stream for _, stream in inputs])
+            else:
+                self._sink(step, [stream for _, stream in inputs])
+        if self.problems:
+            kind = UnreachableError if len(self.problems) == self.away else PlanError
+            raise kind(tuple(self.problems)) from self.broken
+        return self.graph
+
+    # ------------------------------------------------------------ sources
+
+    def _source(self, step: Step) -> list[Stream]:
+        try:
+            source, tables, failures, left_out, capabilities = plugin_calls.source_of(step, self.job)
+        except (SeaTunnelError, ValueError) as error:
+            self._problem(step, error)
+            return []
+        counted = Counter([*(table.schema.path for table in tables), *(failure.path for failure in failures)])
+        twice = [str(path) for path, times in counted.items() if times > 1]
+        if twice:
+            text = f"the source has {twice[0]} more than once"
+            self.problems.append(step.node.problem(text, remedy="remove one, or give its table another name"))
+            return []
+        streams = []
+        for table in tables:
+            node = SourceNode(_node_id(step, table.schema), step, source, table, capabilities)
+            self.graph.put(node, ())
+            streams.append(Stream(node.id, table.schema))
+        self.graph.left_out += [(step.id, one) for one in left_out]
+        for failure in failures:
+            self._isolate(step, failure.path, failure.message, failure.remedy)
+        if not streams and not failures:
+            self.problems.append(step.node.problem("the source found no table", remedy="check its path or pattern"))
+        return streams
+
+    # --------------------------------------------------------- transforms
+
+    def _transformed(self, step: Step, inputs: Sequence[Stream]) -> list[Stream]:
+        """The streams behind the step for all streams in front of it."""
+        found: list[Stream] = []
+        refusals, accepted = [], 0
+        for stream in inputs:
+            matching = self._matching(step, stream.table)
+            try:
+                found += self._transform(step, stream, matching)
+                accepted += bool(matching)
+            except _RefusedError as refusal:
+                refusals.append(refusal)
+        self._settle(step, refusals, accepted)
+        return found
+
+    def _transform(self, step: Step, stream: Stream, matching: Sequence[Any]) -> list[Stream]:
+        """The streams behind the step for one stream in front of it: itself, where the step does not match it."""
+        streams = [stream]
+        first_id = self._new_id(step, stream.table)
+        for number, options in enumerate(matching):
+            current = streams[0]
+            node_id = first_id + (f".{number + 1}" if number else "")
+            try:
+                transform, output, side, capabilities = plugin_calls.transform_of(
+                    step, options, current.table, self.job
+                )
+            except (SeaTunnelError, ValueError) as error:
+                raise _RefusedError(current.node, stream.table, error) from error
+            if output is not None and not capabilities.keeps_keys:
+                output = _unproved(output)
+            retries = options.retry_rejected
+            if retries:  # what is rejected now and passes later is no function of the rows
+                capabilities = replace(capabilities, determinism=Determinism.INDETERMINATE)
+            node = TransformNode(node_id, step, transform, current.table, capabilities, retries)
+            self.graph.put(node, [("", current)])
+            kept = [Stream(node_id, output)] if output is not None else []
+            streams = [*kept, *(Stream(node_id, table) for table in side), *streams[1:]]
+            if output is None:
+                break
+        return streams
+
+    def _matching(self, step: Step, table: TableSchema) -> list[Any]:
+        """The option models that apply to a table: an exact ``table_path`` wins over ``table_match_regex``."""
+        options = step.options
+        rules = [rule for rule in options.table_transform if rule.get("table_path") == table.path.full_name]
+        if rules:
+            wanted = rules if options.rule_match_mode is RuleMatchMode.ALL_MATCH else rules[:1]
+            return [self._special(step, rule) for rule in wanted]
+        return [options] if name_pattern(options.table_match_regex).fullmatch(table.path.full_name) else []
+
+    def _special(self, step: Step, rule: Mapping[str, Any]) -> Any:
+        """The options that a rule gives for its table. None of the step's own hold there, as with the peer."""
+        common = {name: getattr(step.options, name) for name in TransformOptions.model_fields}
+        special = {key: value for key, value in rule.items() if key != "table_path"}
+        try:
+            options = type(step.options).model_validate(special, context={JOB_FILE: True})
+            return options.model_copy(update=common)
+        except ValidationError as error:
+            for found in error.errors(include_url=False, include_input=False):
+                where = ".".join(str(part) for part in found["loc"])
+                message = f"table_transform for {rule.get('table_path')}: {where}: {found['msg']}"
+                self.problems.append(step.node.problem(message, option="table_transform"))
+            return step.options
+
+    # ------------------------------------------------------------ queries
+
+    def _query(self, step: Step, factory: CatalystFactory, inputs: list[tuple[str, Stream]]) -> list[Stream]:
+        """A query over several inputs is one node; over one input it is one node per table of that input."""
+        if step.options.retry_rejected:
+            text, remedy = "a query rejects no rows that could come back to it", "remove the option"
+            self.problems.append(step.node.problem(text, remedy=remedy, option="retry_rejected"))
+        if len(step.inputs) > 1:
+            several = [name for name in step.inputs if len(self.streams[name]) > 1]
+            if several:
+                text = f"the input {several[0]!r} has {len(self.streams[several[0]])} tables"
+                remedy = "a query over several inputs needs exactly one table from each"
+                self.problems.append(step.node.problem(text, remedy=remedy, option="plugin_input"))
+                return []
+        if len(step.inputs) > 1:
+            if self._shares_fate(step, [stream for _, stream in inputs], "the query joins it with"):
+                return []
+            return self._joined(step, factory, inputs)
+        passed: list[Stream] = []
+        made: list[Stream] = []
+        refusals = []
+        for pair in inputs:
+            matching = self._matching(step, pair[1].table)
+            if not matching:
+                passed.append(pair[1])
+            elif len(matching) > 1:
+                self._problem(step, ValueError("table_transform: a query takes one rule for each table"), pair[1].table)
+            else:
+                try:
+                    made += self._one_query(step, factory, matching[0], [pair])
+                except ValueError as error:
+                    refusals.append(_RefusedError(pair[1].node, pair[1].table, error))
+        self._settle(step, refusals, len(made))
+        self._refuse_halves(step, made)
+        return [*passed, *made]
+
+    def _refuse_halves(self, step: Step, streams: list[Stream]) -> None:
+        """A table that comes in two streams must not be grouped or sorted in halves."""
+        wide = [stream for stream in streams if not self._sql_node(stream).analysis.narrow]
+        twice = [path for path, times in Counter(stream.table.path for stream in wide).items() if times > 1]
+        if twice:
+            text = f"the table {twice[0]} comes in by two ways, and this query needs it whole"
+            remedy = "query each of the two by itself, or give the tables different names"
+            self.problems.append(step.node.problem(text, remedy=remedy, option="plugin_input"))
+
+    def _sql_node(self, stream: Stream) -> SqlNode:
+        node = self.graph.nodes[stream.node]
+        assert isinstance(node, SqlNode)
+        return node
+
+    def _joined(self, step: Step, factory: CatalystFactory, inputs: list[tuple[str, Stream]]) -> list[Stream]:
+        try:
+            return self._one_query(step, factory, step.options, inputs)
+        except ValueError as error:
+            self._problem(step, error)
+            return []
+
+    def _one_query(
+        self, step: Step, factory: CatalystFactory, options: Any, group: list[tuple[str, Stream]]
+    ) -> list[Stream]:
+        if self.analyst is None:
+            self.problems.append(step.node.problem("this command cannot run SQL steps", remedy="use `seatunnel run`"))
+            return []
+        named = {self._sql_name(step_id): stream for step_id, stream in group}
+        analysis = self.analyst.analyse(
+            factory.query(options),
+            {name: queried(stream.table) for name, stream in named.items()},
+            self.job.file.env.sql_dialect,
+        )
+        output = self._query_output(step, group, analysis)
+        inputs = tuple((name, stream.table) for name, stream in named.items())
+        node = SqlNode(self._new_id(step, output), step, analysis, inputs, output)
+        self.graph.put(node, named.items())
+        return [Stream(node.id, output)]
+
+    def _query_output(self, step: Step, group: list[tuple[str, Stream]], analysis: Analysis) -> TableSchema:
+        """Over one table the table keeps its path and the keys whose columns survive, by name; a join is a new table.
+
+        A name proves nothing: behind ``upper(id) AS id`` or an exploded row keys may repeat, so the key is no longer
+        one that the source vouches for, and no sink may load without looking.
+        """
+        if len(group) == 1:
+            return _unproved(group[0][1].table.with_columns(analysis.columns))
+        return TableSchema(TablePath("", "", step.id), analysis.columns)
+
+    def _sql_name(self, step_id: str) -> str:
+        """A query names its inputs as ``plugin_output`` does, which is also the id unless ``id`` was given."""
+        return getattr(self.job.step(step_id).options, "plugin_output", None) or step_id
+
+    # -------------------------------------------------------------- sinks
+
+    def _sink(self, step: Step, streams: list[Stream]) -> None:
+        tables: dict[TablePath, list[Stream]] = {}
+        for stream in streams:
+            tables.setdefault(stream.table.path, []).append(stream)
+        made, refusals = [], []
+        for path, group in tables.items():
+            if _differ(group):
+                text = f"its inputs bring two different row types for the table {path}"
+                self.problems.append(
+                    step.node.problem(text, remedy="map both to the same columns", option="plugin_input")
+                )
+                continue
+            try:
+                made.append(self._one_sink(step, group, len(tables)))
+            except _RefusedError as refusal:
+                refusals += [_RefusedError(stream.node, stream.table, refusal.error) for stream in group]
+        self._settle(step, refusals, len(made))
+        spanning = [Stream(node.id, node.table) for node in made if node.capabilities.spans_tables]
+        self._shares_fate(step, spanning, "its sink decides over all tables together, and one is")
+
+    def _one_sink(self, step: Step, group: list[Stream], tables: int) -> SinkNode:
+        table = group[0].table
+        try:
+            options = expand(step.options, _names(table))
+            sink, capabilities = plugin_calls.sink_of(step, options, table, self.job)
+        except (SeaTunnelError, ValueError) as error:
+            raise _RefusedError(group[0].node, table, error) from error
+        if tables > 1 and not capabilities.multi_table:
+            text = f"this sink takes one table, and {tables} come in"
+            self.problems.append(step.node.problem(text, remedy="use one sink per table", option="plugin_input"))
+        node = SinkNode(_node_id(step, table), step, sink, table, capabilities)
+        self.graph.put(node, [("", stream) for stream in group])
+        return node
+
+    # --------------------------------------------------- tables that fail
+
+    def _settle(self, step: Step, refusals: Sequence[_RefusedError], accepted: int) -> None:
+        """A step that takes none of the tables that it is meant for is wrong; else those it does not take fail alone.
+        A broken plugin is no fault of a table's."""
+        told: set[tuple[TablePath, str]] = set()
+        for refusal in refusals:
+            if not accepted or isinstance(refusal.error, BrokenPluginError):
+                if (refusal.table.path, str(refusal.error)) not in told:  # a union brings one table by several ways
+                    self._problem(step, refusal.error, refusal.table)
+                told.add((refusal.table.path, str(refusal.error)))
+                continue
+            message, remedy = _worded(refusal.error)
+            cause = self._cause(step, refusal.table.path, message, remedy)
+            self.graph.refused.setdefault(refusal.node, cause)
+            self.lost[step.id].append(cause)
+
+    def _shares_fate(self, step: Step, streams: Iterable[Stream], why: str) -> bool:
+        """Whether a table is lost on the way to this step, which cannot do without it: the others fail with it."""
+        lost = next(iter(self.lost[step.id]), None)
+        for stream in streams if lost is not None else ():
+            assert lost is not None
+            self.graph.refused.setdefault(stream.node, lost.of(stream.table.path, why))
+        return lost is not None
+
+    def _isolate(self, step: Step, path: TablePath, message: str, remedy: str) -> None:
+        cause = self._cause(step, path, message, remedy)
+        self.graph.isolated.append(cause)
+        self.lost[step.id].append(cause)
+
+    def _cause(self, step: Step, path: TablePath, message: str, remedy: str) -> IsolatedTable:
+        problem = step.node.problem(_of_table(path, message), remedy=remedy)
+        return IsolatedTable(path, step.id, message, remedy, problem)
+
+    def _new_id(self, step: Step, table: TableSchema) -> str:
+        """The id of the next node of a step for a table. Two inputs that bring one table get a node each: a node reads
+        one stream, and what unites them again is the sink."""
+        first = _node_id(step, table)
+        ids = (first if number == 1 else f"{first}~{number}" for number in count(1))
+        return next(node_id for node_id in ids if node_id not in self.graph.nodes)
+
+    def _problem(self, step: Step, error: Exception, table: TableSchema | None = None) -> None:
+        """Report a plugin's refusal; a text that begins with one of the step's options stands at that option."""
+        self.away += isinstance(error, RetriableError)
+        self.broken = error if isinstance(error, BrokenPluginError) else self.broken
+        message, remedy = _worded(error)
+        option, found, rest = message.partition(": ")
+        if found and step.node.options.find(option) is not None:
+            message = rest
+        else:
+            option = ""
+        if table is not None:
+            message = _of_table(table.path, message)
+        self.problems.append(step.node.problem(message, option=option, remedy=remedy))
+
+
+def _worded(error: Exception) -> tuple[str, str]:
+    """Message and remedy."""
+    return (error.message, error.remedy) if isinstance(error, SeaTunnelError) else (str(error), "")
+
+
+def _of_table(path: TablePath, message: str) -> str:
+    return message if str(path) in message else f"table {path}: {message}"
+
+
+def _unproved(table: TableSchema) -> TableSchema:
+    """The same table, whose key nobody vouches for any more."""
+    key = table.primary_key
+    return replace(table, primary_key=replace(key, proved=False)) if key else table
+
+
+def _node_id(step: Step, table: TableSchema) -> str:
+    return f"{step.id}[{table.path}]"
+
+
+def _differ(group: list[Stream]) -> bool:
+    shapes = {tuple((column.name, column.dtype) for column in stream.table.columns) for stream in group}
+    return len(shapes) > 1
+
+
+def _names(table: TableSchema) -> Names:
+    return Names(
+        database=table.path.database,
+        schema=table.path.schema,
+        table=table.path.table,
+        primary_key=table.primary_key.columns if table.primary_key else (),
+        unique_key=table.unique_key,
+        field_names=table.names,
+        partition_keys=table.partition_keys,
+        comment=table.comment,
+    )

@@ -1,0 +1,1 @@
+"""Questions about single tables: conversions, existing rows, collisions of targets."""

@@ -1,0 +1,69 @@
+"""Tables that fail while the job is planned: each is isolated with its cause, and the others run.
+
+Rules. (1) A table that its source cannot describe, or that a step refuses, takes along what shares its pipeline: a sink
+that decides over all tables together, a query that joins them. (2) A step that refuses every table that it is meant
+for is wrong in the job file, and so is a name that does not exist: that refuses the job. (3) A job of which no table is
+left fails, and so does one that stops at its first failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from seatunnel_py.api.schema import TablePath
+from seatunnel_py.errors import Problem, TablesFailedError
+
+if TYPE_CHECKING:
+    from seatunnel_py.plan.graph_nodes import FlowGraph
+    from seatunnel_py.plan.pipelines import Pipeline
+
+
+@dataclass(frozen=True, slots=True)
+class IsolatedTable:
+    """``step`` refused the source table; ``problem`` is the same as an error at the step's place in the job file."""
+
+    table: TablePath
+    step: str
+    message: str
+    remedy: str
+    problem: Problem
+
+    def of(self, table: TablePath, why: str) -> IsolatedTable:
+        """The cause of another table that cannot run without this one."""
+        if table == self.table:
+            return self
+        message = f"{why} table {self.table}, which fails: {self.message}"
+        problem = replace(self.problem, message=f"table {table}: {message}")
+        return replace(self, table=table, message=message, problem=problem)
+
+
+def set_apart(
+    graph: FlowGraph, pipelines: Iterable[Pipeline]
+) -> tuple[tuple[Pipeline, ...], tuple[IsolatedTable, ...]]:
+    """The pipelines that can run, and the source tables that cannot, in the order of the job file."""
+    causes: dict[str, IsolatedTable] = {}  # by node
+    for node_id, cause in graph.refused.items():
+        for upstream in graph.upstream(node_id):
+            causes.setdefault(upstream, cause)
+    found = {one.table: one for one in graph.isolated}
+    for node in graph.sources():
+        if node.id in causes:
+            found.setdefault(node.table.schema.path, causes[node.id].of(node.table.schema.path, "it is read with"))
+    kept = []
+    for pipeline in pipelines:
+        nodes = [node.id for vertex in pipeline.vertices for node in vertex.nodes]
+        why = next((causes[node_id] for node_id in nodes if node_id in causes), None)
+        if why is None:
+            kept.append(pipeline)
+        else:
+            found.update({table: found.get(table, why.of(table, "it shares a step with")) for table in pipeline.tables})
+    return tuple(kept), tuple(found.values())
+
+
+def require_some(pipelines: Iterable[Pipeline], isolated: Iterable[IsolatedTable], *, fail_fast: bool) -> None:
+    """Raises TablesFailedError where no table is left, or the first that fails ends the job (rule 3)."""
+    problems = tuple(one.problem for one in isolated)
+    if problems and (fail_fast or not tuple(pipelines)):
+        raise TablesFailedError(problems)

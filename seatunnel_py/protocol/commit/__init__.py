@@ -1,0 +1,1 @@
+"""Commits after a durable record: their order, retries, fencing and retention."""

@@ -1,0 +1,161 @@
+"""Who may write, what is valid of what was written, and from where the next driver goes on.
+
+Rules. (CL1) An incarnation is taken by create-if-absent, is higher than every earlier one, and only the highest may
+write (I34). (CL2) Fence, then read, then decide (I38): a driver takes its incarnation first, reads the records then,
+and publishes at last a claim that names the record which it continues from. (CL3) The chain: the records of the highest
+claim; before them the record that it continues from, and so on with that record's incarnation. What is not on the chain
+is void (P3). (CL4) A driver continues from the newest record of the chain. Where that one cannot be read, is missing,
+or is older than another durable place says, it stops; it never takes an older one by itself (I17, F23, F24). (CL5) An
+id is never used twice (I11). Ids of aborted checkpoints are nowhere durable: a driver therefore uses no id that is
+``ID_RESERVE`` or more above the newest durable one, and the next driver begins above that. (CL6) Claims that contradict
+each other or themselves are damaged: nothing is restored by them, not even what they agree on.
+
+May not know: how the store does any of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from seatunnel_py.protocol.model.records import CheckpointRecord
+
+ID_RESERVE = 1000
+"""Checkpoints that may be given up in a row before one has to complete. Larger: ids jump further at each start of a
+driver, nothing else. Smaller: a pipeline with many tolerated failures is told to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """This incarnation continues from the record (``continues``, of ``continues_of``); None: from nothing.
+    ``first`` is the first checkpoint id that it may use."""
+
+    incarnation: int
+    continues: int | None = None
+    continues_of: int = 0
+    first: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedRecord:
+    """A record that is in the store under these names, and cannot be read."""
+
+    checkpoint: int
+    incarnation: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreRefused:
+    """Nothing is restored, and nothing is tried instead: a person has to look."""
+
+    why: str
+
+
+Stored: TypeAlias = CheckpointRecord | DamagedRecord
+
+
+def may_write(owner: int, incarnation: int) -> bool:
+    """Asked by the store, in the same act as the write (CL1). ``owner``: the highest incarnation that was taken."""
+    return incarnation == owner
+
+
+def next_incarnation(owner: int, claims: Iterable[Claim] = ()) -> int:
+    """The number to take, by create-if-absent; who finds it taken asks again (CL1)."""
+    return max([owner, *(claim.incarnation for claim in claims)]) + 1
+
+
+def on_chain(claims: Iterable[Claim], records: Iterable[Stored]) -> tuple[Stored, ...]:
+    """The records that count, oldest first (CL3). Within an incarnation records are made one after the other, so those
+    up to the one that is continued from are exactly its ancestors; retention may have deleted some."""
+    by_incarnation = {claim.incarnation: claim for claim in claims}
+    every = tuple(records)
+    valid: list[Stored] = []
+    at: int | None = max(by_incarnation, default=None)
+    until: int | None = None
+    while at is not None and at in by_incarnation:
+        claim = by_incarnation.pop(at)
+        valid += [one for one in every if one.incarnation == at and (until is None or one.checkpoint <= until)]
+        at, until = (None, None) if claim.continues is None else (claim.continues_of, claim.continues)
+    return tuple(sorted(valid, key=lambda one: (one.incarnation, one.checkpoint)))
+
+
+def void(claims: Iterable[Claim], records: Iterable[Stored]) -> tuple[Stored, ...]:
+    """The records that nothing continues from: what an older driver wrote after a newer one had taken over (CL3)."""
+    every = tuple(records)
+    valid = {(one.incarnation, one.checkpoint) for one in on_chain(claims, every)}
+    return tuple(one for one in every if (one.incarnation, one.checkpoint) not in valid)
+
+
+def newest(
+    claims: Iterable[Claim], records: Iterable[Stored], at_least: int = 0
+) -> CheckpointRecord | RestoreRefused | None:
+    """The record to go on from; None: there is none, and none was ever said to be (CL4). ``at_least``: the highest
+    checkpoint that another durable place (a ledger, a savepoint's list) says was completed."""
+    known, every = tuple(claims), tuple(records)
+    if why := contradiction(known):
+        return RestoreRefused(why)
+    top = max(known, key=lambda claim: claim.incarnation, default=None)
+    owner = 0 if top is None else top.incarnation
+    if unclaimed := [one for one in every if one.incarnation > owner]:
+        one = unclaimed[0]
+        return RestoreRefused(f"checkpoint {one.checkpoint} is of driver {one.incarnation}, whose claim is missing")
+    chain = on_chain(known, every)
+    last = chain[-1] if chain else None
+    if isinstance(last, DamagedRecord):
+        return RestoreRefused(f"the newest checkpoint, {last.checkpoint}, cannot be read: {last.why}")
+    # Checkpoint 0 is a record too; a ledger that stands at 0 says nothing about it.
+    reached = -1 if last is None else last.checkpoint
+    claimed = -1 if top is None or top.continues is None else top.continues
+    if reached < claimed or max(reached, 0) < at_least:
+        wanted = max(claimed, at_least)
+        return RestoreRefused(f"checkpoint {wanted} was completed, but the store does not show it")
+    return last
+
+
+def contradiction(claims: Iterable[Claim]) -> str:
+    """What is wrong with these claims of one pipeline (CL6), or nothing."""
+    seen: dict[int, Claim] = {}
+    for claim in sorted(claims, key=lambda one: one.incarnation):
+        who, from_nothing = f"the claim of driver {claim.incarnation}", claim.continues is None
+        if claim.incarnation in seen:
+            return f"there are two claims of driver {claim.incarnation}"
+        if from_nothing != (claim.continues_of == 0):
+            return f"{who} is damaged: it does not say which checkpoint of which driver it continues from"
+        if not 0 <= claim.continues_of < claim.incarnation or claim.first < 1:
+            return f"{who} is damaged: driver {claim.continues_of}, first checkpoint {claim.first}"
+        if claim.continues is not None and not 0 <= claim.continues < claim.first:
+            return f"{who} is damaged: it continues from checkpoint {claim.continues}, and begins with {claim.first}"
+        # One that was overtaken while it claimed was not seen by others; one that is continued from was.
+        if claim.continues_of in seen and claim.first <= seen[claim.continues_of].first:
+            return f"{who} is damaged: it begins with checkpoint {claim.first}, which an earlier driver has used"
+        seen[claim.incarnation] = claim
+    return ""
+
+
+def claim_from(
+    incarnation: int, claims: Iterable[Claim], records: Iterable[Stored], at_least: int = 0
+) -> Claim | RestoreRefused:
+    """The claim to publish after the incarnation was taken (CL2)."""
+    known, every = tuple(claims), tuple(records)
+    record = newest(known, every, at_least)
+    if isinstance(record, RestoreRefused):
+        return record
+    first = next_checkpoint(known, every, at_least)
+    if record is None:
+        return Claim(incarnation, first=first)
+    return Claim(incarnation, record.checkpoint, record.incarnation, first)
+
+
+def next_checkpoint(claims: Iterable[Claim], records: Iterable[Stored], at_least: int = 0) -> int:
+    """The first id of the next incarnation: above everything that any driver may have used, void and aborted ones
+    included (CL5)."""
+    highest = [claim.first - 1 for claim in claims]
+    durable = [*highest, at_least, *(one.checkpoint for one in records)]
+    return max(durable) + (ID_RESERVE if highest else 1)
+
+
+def may_use(checkpoint: int, claim: Claim, newest_completed: int) -> bool:
+    """Asked before a trigger: what is refused here would not be seen by the next driver (CL5)."""
+    return checkpoint < max(claim.first - 1, newest_completed) + ID_RESERVE

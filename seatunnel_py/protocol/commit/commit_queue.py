@@ -1,0 +1,227 @@
+"""The driver's side of the commit protocol: what has to become visible, in which order, and who decides that it has.
+
+Rules. (CM1) A commit is issued only for a completed checkpoint (I27). (CM2) Of one scope only the oldest unconfirmed
+commit is under way; the next follows when it is confirmed (I30). (CM3) A failed commit stays the oldest and is issued
+again: the target's ledger makes it once (I28). (CM4) LOST and FENCED are final: the scope, or the whole queue, issues
+nothing any longer (I31, I34). (CM5) A record carries every commit that is not confirmed, oldest first, its own included
+(P2), a final one also those that are empty, since an empty table has to arrive as well; after a restore exactly these
+are issued, again. (CM6) Snapshots of a sink are cumulative (I14): what the newest completed record contains already is
+subtracted by name. (CM7) Records are stored one at a time: one that is made while an earlier one is on its way to the
+store could not know what that one contains. (CM8) A confirmation of a checkpoint confirms every earlier one of its
+scope, and one that is known changes nothing (F18). (CM9) The target decides inside the transaction that applies, and
+asks its ledger before it looks at pieces: whose memory it is, who may write, whether it is done; only then may missing
+pieces be called LOST, and never done (I28, I31, I34, I38).
+
+May not know: what a piece is, which target holds the ledger, how long to wait before a retry.
+
+Why the newest record is enough for (CM6): a sink forgets pieces only of completed checkpoints that it was told of. A
+piece of snapshot m that was staged before snapshot n < m of the same life is therefore in snapshot n too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from seatunnel_py.protocol.model.errors import OurMistake
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.records import CheckpointRecord, Commit
+from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Topology
+
+FINAL = frozenset({Reason.LOST, Reason.FENCED, Reason.FOREIGN, Reason.COMMIT_REFUSED})
+"""A commit that ends with one of these never will succeed (CM4)."""
+
+
+class FailedCommit(StrEnum):
+    """What follows from a CommitFailed."""
+
+    STALE = "it is not under way: nothing follows"
+    RETRY = "it has to be tried again after a pause: call `retry` then"
+    END = "it never will succeed: the pipeline ends with this reason"
+
+
+@dataclass(frozen=True, slots=True)
+class CommitQueue:
+    """The commits of one pipeline. Immutable: every step gives another queue; `issue` says what to send.
+
+    ``waiting``: completed and unconfirmed, oldest first; ``under_way``: the scopes whose oldest commit was issued and
+    is not answered; ``held``: scopes whose oldest commit failed and waits for its retry; ``lost``: scopes that never
+    will go on, ``refused``: those of them whose target refuses; ``contained``: names of the pieces in the newest
+    completed record; ``ledgers``: where each scope's ledger is known to stand.
+    """
+
+    waiting: tuple[Commit, ...] = ()
+    under_way: frozenset[str] = frozenset()
+    held: frozenset[str] = frozenset()
+    lost: frozenset[str] = frozenset()
+    refused: frozenset[str] = frozenset()
+    fenced: bool = False
+    contained: frozenset[str] = frozenset()
+    ledgers: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def restored(cls, record: CheckpointRecord) -> CommitQueue:
+        """The queue of a driver that goes on from this record: everything uncommitted is due again (CM5, I28)."""
+        contained = piece_names(record.snapshots.values())
+        return cls(waiting=record.uncommitted, contained=contained, ledgers=dict(record.ledgers))
+
+    @property
+    def lag(self) -> int:
+        """How many completed checkpoints are not confirmed: what the pre-check COMMIT_LAG compares with its limit.
+        Nobody waits for a scope whose target refuses (CN4)."""
+        return len({commit.checkpoint for commit in self.waiting if commit.scope not in self.refused})
+
+    def uncommitted(
+        self, checkpoint: int, snapshots: Mapping[Subtask, SubtaskSnapshot], topology: Topology, *, final: bool = False
+    ) -> tuple[Commit, ...]:
+        """What the record of this checkpoint carries: what waits, then its own commits (CM5)."""
+        every = topology.commit_scopes if final else ()
+        return (*self.waiting, *new_commits(checkpoint, snapshots, self.contained, topology, every))
+
+    def completed(self, record: CheckpointRecord) -> CommitQueue:
+        """The record is durable: its own commits wait now (CM1). OurMistake where (CM7) was not kept."""
+        own = tuple(commit for commit in record.uncommitted if commit.checkpoint == record.checkpoint)
+        if twice := self.contained & {piece.name for commit in own for piece in commit.pieces}:
+            raise OurMistake(f"checkpoint {record.checkpoint} would commit {sorted(twice)} a second time")
+        return replace(self, waiting=self.waiting + own, contained=piece_names(record.snapshots.values()))
+
+    def issue(self) -> tuple[CommitQueue, tuple[Commit, ...]]:
+        """The commits to send now: of every scope that may go on the oldest, if it is not under way (CM2, CM4)."""
+        if self.fenced or not self.waiting:
+            return self, ()
+        due: dict[str, Commit] = {}
+        stopped = self.under_way | self.held | self.lost
+        for commit in self.waiting:
+            if commit.scope not in stopped:
+                due.setdefault(commit.scope, commit)
+        return replace(self, under_way=self.under_way | due.keys()), tuple(due.values())
+
+    def confirmed(self, scope: str, checkpoint: int) -> CommitQueue:
+        """The ledger of this scope stands at this checkpoint, or beyond it (CM8)."""
+        waiting = tuple(one for one in self.waiting if one.scope != scope or one.checkpoint > checkpoint)
+        if len(waiting) == len(self.waiting):
+            return self
+        return replace(
+            self,
+            waiting=waiting,
+            under_way=self.under_way - {scope},
+            held=self.held - {scope},
+            ledgers={**self.ledgers, scope: checkpoint},
+        )
+
+    def failed(self, scope: str, checkpoint: int, reason: Reason) -> tuple[CommitQueue, FailedCommit]:
+        """The commit that is under way was not confirmed."""
+        if scope not in self.under_way or self._oldest(scope) != checkpoint:
+            return self, FailedCommit.STALE
+        idle = replace(self, under_way=self.under_way - {scope})
+        if reason not in FINAL:
+            return replace(idle, held=self.held | {scope}), FailedCommit.RETRY
+        refused = self.refused | {scope} if reason is Reason.COMMIT_REFUSED else self.refused
+        lost = replace(idle, lost=self.lost | {scope}, refused=refused)
+        return replace(lost, fenced=self.fenced or reason is Reason.FENCED), FailedCommit.END
+
+    def retry(self, scope: str) -> CommitQueue:
+        """The pause after a failure is over: the scope is due again (CM3)."""
+        return replace(self, held=self.held - {scope})
+
+    def _oldest(self, scope: str) -> int:
+        return next(commit.checkpoint for commit in self.waiting if commit.scope == scope)
+
+
+def piece_names(snapshots: Iterable[SubtaskSnapshot]) -> frozenset[str]:
+    """The names of all pieces that these snapshots carry."""
+    return frozenset(piece.name for snapshot in snapshots for piece in snapshot.pieces)
+
+
+def new_commits(
+    checkpoint: int,
+    snapshots: Mapping[Subtask, SubtaskSnapshot],
+    contained: frozenset[str],
+    topology: Topology,
+    every: Iterable[str] = (),
+) -> tuple[Commit, ...]:
+    """One commit for each scope that staged something new (CM6); one that has nothing costs its target nothing, unless
+    it is one of ``every`` (CM5)."""
+    scopes: dict[str, list[StagedPiece]] = {scope: [] for scope in every}
+    for subtask in sorted(snapshots):
+        new = [piece for piece in snapshots[subtask].pieces if piece.name not in contained]
+        if new:
+            scopes.setdefault(topology.vertex(subtask.vertex).commit_scope, []).extend(new)
+    return tuple(Commit(scope, checkpoint, tuple(pieces)) for scope, pieces in scopes.items())
+
+
+# ---------------------------------------------------------------- the target's side
+
+
+class Verdict(StrEnum):
+    """What a committer does in the target's transaction, after it has locked the ledger's row (I38)."""
+
+    APPLY = "apply the pieces and move the ledger"
+    ALREADY = "the ledger holds it already"
+    FENCED = "a newer driver has claimed the ledger"
+    FOREIGN = "the ledger belongs to another lineage, or knows more than the store"
+    GAP = "an earlier commit of this scope is missing in the target"
+    LOST = "the pieces are gone, and the ledger does not hold them"
+
+
+REASON_OF: Mapping[Verdict, Reason | None] = {
+    Verdict.APPLY: None,
+    Verdict.ALREADY: None,
+    Verdict.FENCED: Reason.FENCED,
+    Verdict.FOREIGN: Reason.FOREIGN,
+    Verdict.GAP: Reason.LOST,
+    Verdict.LOST: Reason.LOST,
+}
+"""What the committer answers: None is CommitConfirmed, anything else CommitFailed with this reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """One row per lineage, sink step and table, in the target itself."""
+
+    lineage: str
+    incarnation: int
+    checkpoint: int
+
+
+def claim_ledger(ledger: LedgerRow | None, lineage: str, incarnation: int, newest: int) -> LedgerRow | Verdict:
+    """A driver's first word to a target, before it reads anything else there (I38): the row to write, or why not.
+    ``newest`` is the newest completed checkpoint of its store: a target that knows a later one remembers what the
+    store has forgotten."""
+    if ledger is None:
+        return LedgerRow(lineage, incarnation, 0)
+    return _refusal(ledger, lineage, incarnation, newest) or LedgerRow(lineage, incarnation, ledger.checkpoint)
+
+
+def ledger_decision(
+    ledger: LedgerRow | None,
+    commit: Commit,
+    *,
+    lineage: str,
+    incarnation: int,
+    newest: int,
+    previous: int | None = None,
+    pieces_there: bool = True,
+) -> Verdict:
+    """Decide inside the transaction that applies. ``previous``: where the ledger has to stand, where that is known
+    (I30). The ledger is asked before the pieces: those of a commit that it holds may be gone (p11, p12), and those
+    of one that it does not hold may not (I31)."""
+    if ledger is not None and (refusal := _refusal(ledger, lineage, incarnation, newest)) is not None:
+        return refusal
+    stands_at = 0 if ledger is None else ledger.checkpoint
+    if commit.checkpoint <= stands_at:
+        return Verdict.ALREADY
+    if previous is not None and stands_at < previous:
+        return Verdict.GAP
+    return Verdict.APPLY if pieces_there else Verdict.LOST
+
+
+def _refusal(ledger: LedgerRow, lineage: str, incarnation: int, newest: int) -> Verdict | None:
+    if ledger.lineage != lineage:
+        return Verdict.FOREIGN
+    if ledger.incarnation > incarnation:
+        return Verdict.FENCED
+    return Verdict.FOREIGN if ledger.checkpoint > newest else None

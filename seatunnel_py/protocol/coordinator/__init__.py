@@ -1,0 +1,1 @@
+"""The coordinator of one pipeline: requests, pending checkpoints, isolation, start and end."""

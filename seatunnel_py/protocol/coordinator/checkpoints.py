@@ -1,0 +1,307 @@
+"""From a request to a completed checkpoint: the pending ones of one pipeline, and what follows from each answer.
+
+Rules. (CK1) A trigger goes to sources only (O4.6), an abort and a completion to everybody (I13). (CK2) One record is
+stored at a time, the newest complete one first: storing an older one afterwards would be storing what is subsumed
+already. (CK3) Nothing is committed and nobody is told before the record is durable (I10, I27). (CK4) While a record
+is being stored its outcome is unknown, so it is neither aborted nor timed out. (CK5) A final checkpoint is final only
+if its record shows that everything has ended (O1.6); otherwise there is another one. (CK6) What a person asked for is
+asked for again when it was aborted for somebody else's sake, and answered when it failed. (CK7) The final one waits for
+all rows, and there is no knowing how many are still queued: its time begins again as long as units are done.
+
+May not know: which subtasks fail and restart, and what is done about it (``recovery.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from seatunnel_py.protocol import stuck
+from seatunnel_py.protocol.commit.claims import Claim, may_use
+from seatunnel_py.protocol.commit.retention import Retained, retained, subsumed, to_delete
+from seatunnel_py.protocol.coordinator.commands import (
+    CancelTimer,
+    CheckpointEnded,
+    DeleteRecord,
+    Persist,
+    SendAborted,
+    SendCompleted,
+    SendTrigger,
+    SetTimer,
+)
+from seatunnel_py.protocol.coordinator.coordinator_state import Shared
+from seatunnel_py.protocol.coordinator.events import Acknowledged, Declined
+from seatunnel_py.protocol.coordinator.failure_policy import FailedInARow, Verdict
+from seatunnel_py.protocol.coordinator.isolating import Leaving
+from seatunnel_py.protocol.coordinator.pending import Outcome, PendingCheckpoint
+from seatunnel_py.protocol.coordinator.rejoining import Rejoining
+from seatunnel_py.protocol.coordinator.trigger import (
+    Run,
+    TriggerKind,
+    TriggerRequest,
+    TriggerView,
+    Wait,
+    decide,
+    enqueue,
+)
+from seatunnel_py.protocol.model.lifecycle import PIPELINE, CheckpointState, PipelineState, has_ended
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.model.stream_elements import OperationKind
+
+TRIGGER = "trigger"
+EXPIRE = "expire "
+AGAIN = frozenset({TriggerKind.SAVEPOINT, TriggerKind.STOP, TriggerKind.OPERATION})
+"""Asked for again after an abort (CK6); a stop after a restart, for its sources may be silent already (LC5). The final
+one is not: the coordinator asks for it as long as it is due."""
+OURS = frozenset({TriggerKind.PERIODIC, TriggerKind.FINAL})
+FOR_OTHERS = frozenset({Reason.RESTARTING, Reason.SUBSUMED})
+ACTIVE = frozenset({PipelineState.RUNNING, PipelineState.FINISHING, PipelineState.STOPPING})
+
+
+class Checkpoints:
+    """``late`` counts answers without effect, to checkpoints that had ended or from past lives."""
+
+    def __init__(self, shared: Shared, leaving: Leaving, rejoining: Rejoining) -> None:
+        self.shared = shared
+        self.leaving = leaving
+        self.rejoining = rejoining
+        self.begins = {OperationKind.ISOLATE: leaving.begin, OperationKind.ADD: rejoining.begin}
+        self.claim = Claim(shared.incarnation, first=shared.next_checkpoint)
+        self.pending: dict[int, PendingCheckpoint] = {}
+        self.asked_as: dict[int, TriggerRequest] = {}
+        self.queue: tuple[TriggerRequest, ...] = ()
+        self.completed: dict[int, Retained] = {}
+        self.failed = FailedInARow()
+        self.last_end: float | None = None
+        self.late = 0
+
+    @property
+    def storing(self) -> PendingCheckpoint | None:
+        """The one whose record is on its way to the store."""
+        return next((one for one in self.pending.values() if one.state is CheckpointState.STORING), None)
+
+    @property
+    def asked(self) -> dict[TriggerKind, TriggerRequest]:
+        """What is under way, and what waits, by kind; of several of a kind the newest."""
+        waiting = {request.kind: request for request in self.queue if request.kind is not TriggerKind.STOP}
+        return waiting | {request.kind: request for request in self.asked_as.values()}
+
+    @property
+    def requests(self) -> tuple[TriggerRequest, ...]:
+        """All that is under way, and all that waits."""
+        return (*self.queue, *self.asked_as.values())
+
+    # ---------------------------------------------------------------- requests
+
+    def request(self, request: TriggerRequest) -> None:
+        """Start it now, later, or not at all."""
+        decision = decide(request, self._view(request.kind, request.at), self.shared.settings)
+        if isinstance(decision, Run):
+            self._start(request, decision)
+        elif isinstance(decision, Wait):
+            self.queue = enqueue(self.queue, request)
+            if decision.until is not None:
+                self.shared.say(SetTimer(TRIGGER, max(decision.until - request.at, 0.0)))
+        else:
+            self.shared.refuse(request.name or request.kind, decision.reason)
+
+    def ask_queued(self, at: float, *, stops: bool) -> None:
+        """Something has changed: those that had to wait are looked at again, in their order; or all but ``stops``."""
+        again = [request for request in self.queue if stops or request.kind is not TriggerKind.STOP]
+        self.queue = tuple(request for request in self.queue if request not in again)
+        for request in again:
+            self.request(replace(request, at=at))
+
+    def _view(self, kind: TriggerKind, at: float) -> TriggerView:
+        shared = self.shared
+        # What began before a new checkpoint 0 is durable would hold positions that are void (BE5).
+        anew = shared.storing is not None and shared.storing.kind is RecordKind.ZERO
+        return TriggerView(
+            now=at,
+            ended=shared.kept or has_ended(PIPELINE, shared.state),
+            active=shared.state in ACTIVE and not anew,
+            periodic=shared.state is PipelineState.RUNNING,
+            queued=len(self.queue),
+            pending=len(self.pending),
+            crowded=bool(self.asked.keys() - {kind} if kind is TriggerKind.PERIODIC else self.pending),
+            last_end=self.last_end,
+            uncommitted=shared.commits.lag,
+            moved=shared.moved,
+        )
+
+    def _start(self, request: TriggerRequest, run: Run) -> None:
+        shared, begin = self.shared, self.begins.get(run.operation.kind)
+        operation = begin(run.operation) if begin else run.operation
+        if operation is None:  # it has become impossible, and whoever asked was told
+            return
+        number = shared.take_id()
+        self.asked_as[number] = request
+        self.pending[number] = PendingCheckpoint(
+            number, shared.incarnation, shared.topology.subtasks(), shared.epochs, started_at=request.at,
+            expires_at=request.at + shared.settings.timeout, kind=run.kind, operation=operation,
+            unaligned=run.unaligned, name=run.name,
+        )  # fmt: skip
+        shared.moved = False
+        shared.say(SetTimer(f"{EXPIRE}{number}", shared.settings.timeout))
+        for source in shared.topology.reading:
+            epoch = shared.epochs[source.vertex]
+            shared.say(SendTrigger(source, shared.incarnation, epoch, number, operation, run.unaligned))
+
+    # ---------------------------------------------------------------- answers
+
+    def acknowledged(self, event: Acknowledged) -> None:
+        """A subtask's part."""
+        pending = self.pending.get(event.checkpoint)
+        if pending is None or pending.acknowledge(event) is not Outcome.SUCCESS:
+            self.late += 1
+        else:
+            self._store_next(event.at)
+
+    def declined(self, event: Declined) -> None:
+        """A subtask will not; whoever is not waited for is not asked."""
+        pending = self.pending.get(event.checkpoint)
+        if pending is None or pending.state is CheckpointState.STORING:
+            self.late += 1
+        elif pending.decline(event) is Outcome.SUCCESS:
+            self._aborted(pending, event.at)
+        else:
+            self.late += 1
+
+    def expired(self, number: int, at: float) -> None:
+        """Its time is up (O4.11), but for one that waits for rows which come (CK7)."""
+        pending = self.pending.get(number)
+        if pending is None or pending.state is CheckpointState.STORING:
+            return
+        if pending.kind is RecordKind.FINAL and self.shared.moved:
+            self.shared.moved = False
+            self.shared.say(SetTimer(f"{EXPIRE}{number}", self.shared.settings.timeout))
+        else:
+            self.abort(pending, Reason.EXPIRED, at)
+
+    # ---------------------------------------------------------------- ends
+
+    def _store_next(self, at: float) -> None:
+        """Hand the newest complete one to the store, unless one is there already (CK2)."""
+        complete = [one for one in self.pending.values() if one.complete]
+        if complete and self.storing is None:
+            chosen = max(complete, key=lambda one: one.checkpoint)
+            if not self.rejoining.fits(chosen):
+                self.abort(chosen, Reason.NOT_POSSIBLE, at)
+                return
+            self.shared.say(CancelTimer(f"{EXPIRE}{chosen.checkpoint}"), Persist(self._record(chosen)))
+
+    def _record(self, pending: PendingCheckpoint) -> CheckpointRecord:
+        shared, newest = self.shared, self.shared.newest
+        record = CheckpointRecord(
+            checkpoint=pending.checkpoint, incarnation=shared.incarnation, kind=pending.kind,
+            previous=newest.checkpoint if newest else 0, topology=shared.topology,
+            epochs=dict(shared.epochs), snapshots=pending.store(), name=pending.name,
+            set_up=frozenset(shared.set_up), plan=shared.plan, ledgers=dict(shared.commits.ledgers),
+        )  # fmt: skip
+        if pending.kind is RecordKind.FINAL and not stuck.terminated(record, shared.topology):
+            record = replace(record, kind=RecordKind.PERIODIC)
+        final = record.kind is RecordKind.FINAL
+        record = self.rejoining.shown(self.leaving.kept(record), pending.operation)
+        commits = shared.commits.uncommitted(pending.checkpoint, record.snapshots, shared.topology, final=final)
+        shared.storing = replace(record, uncommitted=commits)
+        return shared.storing
+
+    def persisted(self, checkpoint: int, at: float) -> None:
+        """The record that is being stored is durable: completed."""
+        shared, pending, record = self.shared, self.pending[checkpoint], self.shared.storing
+        assert record is not None, f"checkpoint {checkpoint} is durable, but no record was on its way"
+        pending.stored()
+        everybody = shared.topology.subtasks()
+        shared.kept = record.kind is RecordKind.FINAL or self.asked_as[checkpoint].kind is TriggerKind.STOP
+        self._forget(pending, at)
+        shared.storing, shared.newest = None, record
+        self.failed = self.failed.completed()
+        shared.say(CheckpointEnded(checkpoint, None))
+        self.leaving.completed(record, pending.operation)
+        self.rejoining.completed(record, pending.operation)
+        for subtask in everybody:
+            shared.say(SendCompleted(subtask, shared.incarnation, checkpoint))
+        for older in subsumed(self.pending.values(), checkpoint):
+            self.abort(older, Reason.SUBSUMED, at)
+        shared.commits = shared.commits.completed(record)
+        shared.issue_commits()
+        if shared.kept:
+            self.close(at)
+        self._store_next(at)
+
+    def not_persisted(self, checkpoint: int, at: float) -> None:
+        """There is no record: the checkpoint counts as failed, the pipeline goes on (F22)."""
+        pending = self.pending.get(checkpoint)
+        if pending is not None and pending.state is CheckpointState.STORING:
+            self.shared.storing = None
+            pending.not_stored()
+            self._aborted(pending, at)
+            self._store_next(at)
+
+    def close(self, at: float) -> None:
+        """There will be no other one: what is under way is given up, what waits is refused."""
+        self.abort_all(Reason.OPERATION_ENDED, at)
+        waiting, self.queue = self.queue, ()
+        for request in waiting:
+            if request.kind not in OURS:
+                self.shared.refuse(request.name or request.kind, Reason.SHUT_DOWN)
+
+    def abort_all(self, reason: Reason, at: float) -> None:
+        """Give up everything that is not in the store's hands (I24, CK4)."""
+        for pending in list(self.pending.values()):
+            if pending.state is not CheckpointState.STORING:
+                self.abort(pending, reason, at)
+
+    def abort(self, pending: PendingCheckpoint, reason: Reason, at: float) -> None:
+        """Give one up."""
+        pending.abort(reason)
+        self._aborted(pending, at)
+
+    def _aborted(self, pending: PendingCheckpoint, at: float) -> None:
+        """It was given up: everybody hears of it, and it counts, or is asked for again."""
+        shared, reason = self.shared, pending.reason
+        assert reason is not None, f"checkpoint {pending.checkpoint} ended without a reason"
+        request = self.asked_as[pending.checkpoint]
+        self._forget(pending, at)
+        self.failed = self.failed.aborted(pending.kind, reason)
+        shared.moved = True
+        shared.say(CancelTimer(f"{EXPIRE}{pending.checkpoint}"))
+        shared.say(CheckpointEnded(pending.checkpoint, reason, pending.missing))
+        for subtask in shared.topology.subtasks():
+            shared.say(SendAborted(subtask, shared.incarnation, pending.checkpoint))
+        self.rejoining.given_up(pending.operation)
+        if request.kind in AGAIN and reason in FOR_OTHERS:
+            self.queue = enqueue(self.queue, replace(request, at=at))
+        elif request.kind not in OURS and not _answered(request, reason):
+            shared.refuse(request.name or request.kind, reason)
+        shared.stop_failed |= request.kind is TriggerKind.STOP
+
+    def _forget(self, pending: PendingCheckpoint, at: float) -> None:
+        del self.pending[pending.checkpoint], self.asked_as[pending.checkpoint]
+        self.last_end = at
+
+    # ---------------------------------------------------------------- afterwards
+
+    @property
+    def too_many_failed(self) -> bool:
+        """One more than is borne (I15), or as many as there are ids for (CL5)."""
+        shared = self.shared
+        left = may_use(shared.next_checkpoint, self.claim, shared.newest.checkpoint if shared.newest else 0)
+        return not left or self.failed.verdict(shared.settings.tolerable_failures) is Verdict.FAIL
+
+    def keep(self, record: CheckpointRecord) -> None:
+        """Retention has to know of this record."""
+        self.completed[record.checkpoint] = retained(record)
+
+    def sweep(self) -> None:
+        """Delete what retention lets go (I18)."""
+        unconfirmed = {commit.checkpoint for commit in self.shared.commits.waiting}
+        gone = to_delete(self.completed.values(), unconfirmed, self.shared.settings.max_retained)
+        for checkpoint in (one for one in gone if one not in self.leaving.stood_at):
+            del self.completed[checkpoint]
+            self.shared.say(DeleteRecord(checkpoint))
+
+
+def _answered(request: TriggerRequest, reason: Reason) -> bool:
+    """Who leaves has left all the same (LE3); who cannot come back was told why (RJ3)."""
+    return request.operation.kind is OperationKind.ISOLATE or reason is Reason.NOT_POSSIBLE

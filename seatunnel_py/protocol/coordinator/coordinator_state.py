@@ -1,0 +1,80 @@
+"""What the parts of one coordinator share: the graph, who lives in which epoch, the newest record, and the commands
+that this event has led to so far.
+
+Rules. (PS1) Epochs and checkpoint ids only grow, over all incarnations (I11). (PS2) ``newest`` changes only when a
+record is known to be durable; ``storing`` is on its way there.
+
+May not know: why anything in it changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from seatunnel_py.protocol.commit.commit_queue import CommitQueue
+from seatunnel_py.protocol.coordinator.commands import CommitPieces, CoordinatorCommand, Refused
+from seatunnel_py.protocol.coordinator.trigger import CheckpointSettings
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.lifecycle import PIPELINE, PipelineEvent, PipelineState, advance
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.protocol.model.stream_elements import Plain
+from seatunnel_py.protocol.model.topology import Topology
+
+
+@dataclass(slots=True)
+class Shared:
+    """``stale`` counts messages of past lives that were dropped (I37); ``moved``: units were done since the last
+    completed checkpoint; ``kept``: everything is in a durable record, a final one or that of a stop; ``ended`` are
+    source subtasks that have nothing more to read."""
+
+    topology: Topology
+    settings: CheckpointSettings
+    commits: CommitQueue = field(default_factory=CommitQueue)
+    newest: CheckpointRecord | None = None
+    storing: CheckpointRecord | None = None
+    next_checkpoint: int = 1
+    incarnation: int = 0
+    plan: Plain = None
+    epochs: dict[str, int] = field(default_factory=dict)
+    state: PipelineState = PipelineState.CREATED
+    set_up: set[str] = field(default_factory=set)
+    ended: set[Subtask] = field(default_factory=set)
+    moved: bool = False
+    stop_failed: bool = False
+    kept: bool = False
+    stale: int = 0
+    out: list[CoordinatorCommand] = field(default_factory=list)
+
+    def say(self, *commands: CoordinatorCommand) -> None:
+        self.out.extend(commands)
+
+    def issue_commits(self) -> None:
+        """Send what is due, in order for each scope (I30)."""
+        self.commits, due = self.commits.issue()
+        for commit in due:
+            previous = self.commits.ledgers.get(commit.scope)
+            self.say(CommitPieces(self.incarnation, commit.scope, commit.checkpoint, commit.pieces, previous))
+
+    def refuse(self, what: str, reason: Reason) -> None:
+        self.say(Refused(what, reason))
+
+    def advance(self, event: PipelineEvent) -> None:
+        """The pipeline's life goes on as its table says."""
+        self.state = advance(PIPELINE, self.state, event)
+
+    def take_id(self) -> int:
+        """A checkpoint id that was never used (I11)."""
+        taken = self.next_checkpoint
+        self.next_checkpoint += 1
+        return taken
+
+    def is_stale(self, vertex: str, incarnation: int, epoch: int) -> bool:
+        """Whether a message comes from a past life; counted (I37)."""
+        stale = incarnation != self.incarnation or epoch != self.epochs.get(vertex)
+        self.stale += stale
+        return stale
+
+    @property
+    def all_ended(self) -> bool:
+        return self.ended.issuperset(self.topology.reading)

@@ -1,0 +1,49 @@
+"""A topology as plain data, for records: a later driver has to know which graph its snapshots are of.
+
+Rules. (TF1) What is read is a valid topology or an error: its own checks run again. (TF2) Nothing is left out.
+
+May not know: records, and what a graph is used for.
+"""
+
+from __future__ import annotations
+
+from seatunnel_py.protocol.encoding.validation import flag, mapping, number, row, rows, text
+from seatunnel_py.protocol.model.stream_elements import Plain
+from seatunnel_py.protocol.model.topology import Determinism, Edge, SinkKind, Spread, Topology, Vertex
+
+
+def from_topology(topology: Topology) -> Plain:
+    """Data that JSON can carry."""
+    return {
+        "vertices": [
+            [one.id, one.parallelism, one.determinism.value, one.sink.value, one.replayable, one.scope]
+            for one in topology.vertices
+        ],
+        "edges": [[one.sender, one.receiver, one.spread.value, one.retained] for one in topology.edges],
+        "version": topology.version,
+        "detached": [*sorted(topology.detached)],
+    }
+
+
+def to_topology(plain: Plain) -> Topology:
+    """The topology; KeyError, TypeError or ValueError where the data are none."""
+    data = mapping(plain)
+    if strange := data.keys() - {"vertices", "edges", "version", "detached"}:
+        raise ValueError(f"{min(strange)!r} is not known")
+    return Topology(
+        tuple(_vertex(*row(one, 6)) for one in rows(data["vertices"])),
+        tuple(_edge(*row(one, 4)) for one in rows(data["edges"])),
+        number(data["version"]),
+        frozenset(text(one) for one in rows(data["detached"])),
+    )
+
+
+def _vertex(
+    name: Plain, parallelism: Plain, determinism: Plain, sink: Plain, replayable: Plain, scope: Plain
+) -> Vertex:
+    kinds = Determinism(text(determinism)), SinkKind(text(sink))
+    return Vertex(text(name), number(parallelism), *kinds, flag(replayable), text(scope))
+
+
+def _edge(sender: Plain, receiver: Plain, spread: Plain, retained: Plain) -> Edge:
+    return Edge(text(sender), text(receiver), Spread(text(spread)), flag(retained))

@@ -1,0 +1,1 @@
+"""Failures: what restarts, from where, and what is restored."""

@@ -1,0 +1,173 @@
+"""After a failure: who begins a new life, when, and from where.
+
+Rules. (RE1) What is pending is aborted before any life ends or begins (I24). (RE2) A record that is with the store is
+waited for: it may be the one to restore. (RE3) Failures that come before all subtasks have started join the restart
+under way: the region is that of all of them, the record is the same (I26). (RE4) Subtasks start only when all that
+restart are ready (O5.4). (RE5) Attempts are bounded and grow apart; a stable period gives them back. (RE6) A source
+that restarts has ended only if its snapshot says so (I46). (RE7) Where the newest record holds batches of a sender
+that will not make them again, nothing can be restored (I22). (RE8) A vertex whose attempts are used up is left out,
+where the policy wants that and something else remains to run: nobody restarts for it any longer. (RE9) What lives that
+were cut took stays void until those who join have started, however often they have to begin (RJ4).
+
+May not know: what is pending, and what a record contains beyond its snapshots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from seatunnel_py.protocol.coordinator.commands import SendStart, SetTimer
+from seatunnel_py.protocol.coordinator.coordinator_state import Shared
+from seatunnel_py.protocol.coordinator.isolating import Leaving
+from seatunnel_py.protocol.coordinator.isolation import isolable
+from seatunnel_py.protocol.failover.decisions import Action, FailurePolicy, RetryLimits, decide
+from seatunnel_py.protocol.failover.regions import RestartPlan, plan_joining, plan_restart, unsound
+from seatunnel_py.protocol.model.backoff import Backoff, Retries
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.lifecycle import PipelineEvent
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.stream_elements import JournalUse
+
+RESTART = "restart"
+
+
+class Recovery:
+    """``retries`` are kept by vertex, and under no name for the whole. ``failed`` joins until all have started;
+    ``waiting`` are subtasks that begin a life and are not ready yet; ``joining`` come back, and have not started yet
+    (RE9); ``resumed``: all have started, just now."""
+
+    def __init__(self, shared: Shared, leaving: Leaving, backoff: Backoff, policy: FailurePolicy) -> None:
+        self.shared = shared
+        self.leaving = leaving
+        self.policy = policy
+        self.backoff = backoff
+        self.retries: dict[str, Retries] = {}
+        self.failed: set[str] = set()
+        self.joining: set[str] = set()
+        self.waiting: set[Subtask] = set()
+        self.beginning: tuple[Subtask, ...] = ()
+        self.due = False
+        self.void = False
+        self.hopeless = False
+        self.resumed = False
+
+    @property
+    def under_way(self) -> bool:
+        """Some subtask has failed, and not all have started again."""
+        return bool(self.failed)
+
+    def fail(self, vertex: str, at: float, reason: Reason) -> bool:
+        """This vertex failed: it begins again after a pause, or is left out (RE8). False: neither is possible.
+
+        Attempts of units are used up by then.
+        """
+        shared, limits = self.shared, RetryLimits(restarts=self.backoff, policy=self.policy)
+        before, others = self.retries.get(vertex, Retries()), isolable(shared.topology, vertex)
+        decision = decide(reason, limits, at=at, attempts=limits.attempts, restarts=before, isolable=others)
+        self.retries[vertex] = decision.restarts
+        if decision.action is Action.ISOLATE_TABLE:
+            self._left(self.leaving.cut(vertex))
+        elif decision.action is Action.RESTART_REGION:
+            self._pause([vertex], decision.delay)
+        return decision.action is not Action.FAIL_PIPELINE
+
+    def _left(self, gone: frozenset[str]) -> None:
+        """Nobody waits for them any longer; should they come back, they have all their attempts."""
+        self.retries = {name: used for name, used in self.retries.items() if name not in gone}
+        self.beginning = tuple(one for one in self.beginning if one.vertex not in gone)
+        if self.waiting:
+            self.waiting = {one for one in self.waiting if one.vertex not in gone}
+            self._start_if_ready()
+
+    def fail_all(self, at: float) -> bool:
+        """Everything begins again after a pause. False: there is no attempt left."""
+        self.retries[""], pause = self.backoff.next(self.retries.get("", Retries()), at)
+        if pause is None:
+            return False
+        self._pause(self.shared.topology.live, pause)
+        return True
+
+    def _pause(self, vertices: Collection[str], pause: float) -> None:
+        self.failed.update(vertices)
+        self.waiting.clear()
+        self.due = False
+        self.shared.advance(PipelineEvent.SUBTASK_FAILED)
+        self.shared.say(SetTimer(RESTART, pause))
+
+    def fail_void(self, at: float) -> bool:
+        """Everything begins again, and what was taken in earlier lives is void."""
+        self.void = True
+        return self.fail_all(at)
+
+    def pause_over(self) -> None:
+        """The pause is over; the restart follows as soon as the store has answered (RE2)."""
+        self.due = self.under_way
+        self.begin()
+
+    def begin(self) -> None:
+        """End and begin lives, if it is time."""
+        shared = self.shared
+        if not self.due or shared.storing is not None or shared.kept:
+            return
+        self.due = False
+        shared.advance(PipelineEvent.BACKOFF_OVER)
+        self.begin_lives(self.failed)
+
+    def begin_lives(self, vertices: Collection[str]) -> None:
+        """Everything in the region of ``vertices`` begins from the newest record; the others are told."""
+        shared = self.shared
+        self.failed.update(vertices)
+        self._begin(plan_restart(shared.topology, self.failed, shared.epochs, shared.newest, shared.incarnation))
+
+    def join(self, vertices: Collection[str]) -> None:
+        """These come back with the newest record; beside the others, or with those who have failed meanwhile."""
+        shared = self.shared
+        assert shared.newest is not None, "they come back with a record"
+        self.joining.update(vertices)
+        if not self.under_way:
+            shared.advance(PipelineEvent.SUBTASK_FAILED)
+            shared.advance(PipelineEvent.BACKOFF_OVER)
+            self._begin(plan_joining(shared.topology, vertices, shared.epochs, shared.newest, shared.incarnation))
+        self.failed.update(vertices)
+
+    def _begin(self, plan: RestartPlan) -> None:
+        shared = self.shared
+        shared.epochs = {**shared.epochs, **plan.epochs}
+        for restart in plan.restarts:
+            shared.ended.discard(restart.subtask)
+            if restart.snapshot is not None and restart.snapshot.ended:
+                shared.ended.add(restart.subtask)
+        void = plan.vertices if self.void else self.joining
+        restarts = tuple(
+            replace(restart, replay=JournalUse.VOID) if restart.subtask.vertex in void else restart
+            for restart in plan.restarts
+        )
+        self.hopeless = bool(unsound(shared.topology, shared.newest, restarts))
+        if self.hopeless:
+            return
+        self.failed.update(plan.vertices)
+        self.beginning = tuple(restart.subtask for restart in restarts)
+        self.waiting = set(self.beginning)
+        shared.say(*plan.peers)
+        shared.say(*restarts)
+        self._start_if_ready()
+
+    def ready(self, subtask: Subtask) -> None:
+        """A subtask waits for the start."""
+        if subtask in self.waiting:
+            self.waiting.discard(subtask)
+            self._start_if_ready()
+
+    def _start_if_ready(self) -> None:
+        """Start all who begin, if that was the last one (RE4); nobody is left where those who failed have left."""
+        if self.waiting:
+            return
+        shared = self.shared
+        for one in self.beginning:
+            shared.say(SendStart(one, shared.incarnation, shared.epochs[one.vertex]))
+        self.failed.clear()
+        self.joining.clear()
+        self.void = False
+        shared.advance(PipelineEvent.ALL_READY)
+        self.resumed = True

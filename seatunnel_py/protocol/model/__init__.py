@@ -1,0 +1,1 @@
+"""The values of the protocol: ids, the topology, stream elements, records, reasons."""

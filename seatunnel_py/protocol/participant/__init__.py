@@ -1,0 +1,1 @@
+"""A subtask's side of the protocol: channels, barriers, snapshots."""

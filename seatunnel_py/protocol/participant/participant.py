@@ -1,0 +1,275 @@
+"""The task's side of the protocol: events in, commands out, for one subtask over all its lives.
+
+Theory of operation. A participant owns four things (``subtask_state.py``): its inputs, its outputs, the unit under way,
+and the checkpoint under way. An event changes one of them; then ``_advance`` does whatever has become possible: reach
+barriers, take the snapshot, acknowledge it, begin a unit. Barriers pass between units only. One object serves all lives
+of its subtask: envelopes for a life that has not begun yet wait in it. Channels are bounded by the world: it performs
+RunUnit late while an output is full, and barriers and markers are never held back (F20).
+
+Rules. (S1) Nothing runs before Started; a life that failed does nothing but say so again when the coordinator speaks to
+it; only another life begins (O5.4). (S2) What carries a past incarnation, epoch or unit number is dropped and counted
+(I37); what is for a life to come waits for it. (S3) A restore that came twice is answered twice: answers may be lost.
+(S4) Outputs are shown when the journal entry is durable, not before (I39).
+
+May not know: the coordinator's decisions, other subtasks, what a unit does, and how messages travel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.lifecycle import Life, LifeEvent
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.stream_elements import Batch, CancelMarker, Plain, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Topology
+from seatunnel_py.protocol.participant.checkpointing import Passage
+from seatunnel_py.protocol.participant.messages import (
+    AlignmentTimedOut,
+    Arrived,
+    CheckpointAborted,
+    CheckpointCompleted,
+    LogTaken,
+    ParticipantCommand,
+    ParticipantEvent,
+    PeerRestarted,
+    ReportEnded,
+    ReportFailed,
+    ReportReady,
+    Restored,
+    RunUnit,
+    Started,
+    TakenLogged,
+    Triggered,
+    UnitDone,
+    UnitFailed,
+)
+from seatunnel_py.protocol.participant.sequence_tracker import Verdict
+from seatunnel_py.protocol.participant.subtask_state import SubtaskState
+
+_FATAL = {Verdict.GAP: Reason.GAP, Verdict.CHANGED: Reason.CONTENT_CHANGED}
+
+
+class Participant(SubtaskState):
+    """One subtask. ``alignment_timeout`` in seconds; zero or less: an alignment never times out."""
+
+    def __init__(self, subtask: Subtask, topology: Topology, alignment_timeout: float) -> None:
+        super().__init__(subtask, topology)
+        self._passage = Passage(self, alignment_timeout)
+        self._failure = Reason.UNIT_FAILED
+        self._early: list[Arrived] = []
+
+    def handle(self, event: ParticipantEvent) -> tuple[ParticipantCommand, ...]:
+        """The only way in. Commands are to be performed in order."""
+        match event:
+            case Arrived():
+                self._arrived(event)
+            case UnitDone():
+                self._unit_done(event)
+            case TakenLogged():
+                self._taken_logged(event)
+            case UnitFailed():
+                self._unit_failed(event)
+            case AlignmentTimedOut():
+                self._timed_out(event)
+            case Restored():
+                self._restored(event)
+            case _ if event.incarnation != self.incarnation:
+                self._drop()
+            case Triggered():
+                self._triggered(event)
+            case Started():
+                self._started(event)
+            case _ if self.life is Life.FAILED:
+                self._say_failed()  # the report may have been lost
+            case CheckpointCompleted():
+                self._completed(event)
+            case CheckpointAborted():
+                self._passage.aborted(event.checkpoint)
+            case _:
+                self._peer_restarted(event)
+        self._advance()
+        said = self.said()
+        if said:
+            self.said_at = event.at
+        return said
+
+    def holds(self) -> Iterator[Plain]:
+        """Also what has come for a life that has not begun yet."""
+        yield from super().holds()
+        yield from (one.envelope.item.payload for one in self._early if isinstance(one.envelope.item, Batch))
+
+    # ------------------------------------------------------------ lives
+
+    def _restored(self, event: Restored) -> None:
+        if (event.incarnation, event.epoch) <= (self.incarnation, self.epoch):
+            if self.life is Life.READY and event.epoch == self.epoch:
+                self.say(ReportReady(self.subtask, self.incarnation, self.epoch))  # the answer may have been lost
+            else:
+                self._drop()
+            return
+        snapshot = event.snapshot or SubtaskSnapshot()
+        self.begin_life(event.incarnation, event.epoch, event.checkpoint)
+        self.inputs.restore(snapshot, event.senders)
+        self.outputs.restore(event.epoch, snapshot, event.receivers)
+        self.connect(event.senders, event.receivers)
+        if self.units.restore(snapshot, event.journal):
+            self.say(ReportReady(self.subtask, self.incarnation, self.epoch))
+        else:
+            self._fail(Reason.RESTORE_FAILED)
+        early, self._early = self._early, []
+        for arrived in early:
+            self._arrived(arrived)
+
+    def _started(self, event: Started) -> None:
+        if event.epoch != self.epoch or self.life is not Life.READY:
+            self._drop()
+            return
+        self.live(LifeEvent.START)
+        if self.units.ended:
+            self._report_ended()  # the report of an earlier life may have been lost
+
+    def _fail(self, reason: Reason) -> None:
+        self.live(LifeEvent.FAIL)
+        self._failure = reason
+        self.units.under_way = None
+        self._say_failed()
+
+    def _peer_restarted(self, event: PeerRestarted) -> None:
+        for channel, epoch in event.epochs.items():
+            if channel.receiver == self.subtask:
+                self.inputs.knows_life(channel, epoch)
+            if channel.sender == self.subtask:
+                self.emit(self.outputs.peer_restarted(channel, epoch, event.deliver_after.get(channel)))
+
+    # ------------------------------------------------------------ what arrives
+
+    def _arrived(self, event: Arrived) -> None:
+        envelope = event.envelope
+        channel, item = envelope.channel, envelope.item
+        if envelope.receiver_epoch > self.epoch:
+            self._early.append(event)
+        elif (
+            envelope.receiver_epoch < self.epoch
+            or self.life is Life.FAILED
+            or channel in self.inputs.cut_off
+            or not self.inputs.knows_life(channel, envelope.sender_epoch)
+        ):
+            self._drop()
+        elif isinstance(item, Batch):
+            self._batch(channel, item)
+        elif isinstance(item, CancelMarker):
+            self._passage.cancelled(item)
+        else:
+            self._passage.barrier(channel, item)
+
+    def _batch(self, channel: Channel, batch: Batch) -> None:
+        verdict = self.inputs.receive(channel, batch)
+        if verdict in _FATAL:
+            self._fail(_FATAL[verdict])
+        elif verdict is Verdict.ACCEPT and self.checkpoints.current is not None:
+            self.checkpoints.current.record(channel, batch)
+
+    # ------------------------------------------------------------ units
+
+    def _unit_done(self, event: UnitDone) -> None:
+        unit = self.units.under_way
+        if unit is None or unit.done is not None or (event.epoch, event.number) != (self.epoch, unit.number):
+            self._drop()
+            return
+        unit.done = event
+        if unit.replayed:
+            self._finish_unit(event)
+        else:
+            self.say(LogTaken(self.subtask, self.epoch, unit.entry(event)))
+
+    def _taken_logged(self, event: TakenLogged) -> None:
+        unit = self.units.under_way
+        if unit is None or unit.done is None or (event.number, event.epoch) != (unit.number, self.epoch):
+            self._drop()
+            return
+        self._finish_unit(unit.done)
+
+    def _finish_unit(self, done: UnitDone) -> None:
+        """The unit counts from now on: its batch is applied, its pieces are staged, its outputs are shown (I39)."""
+        unit, ends = self.units.finish(done)
+        if unit.channel is not None and unit.batch is not None:
+            self.inputs.applied[unit.channel] = unit.batch.number
+        self.pieces += done.pieces
+        for channel, payload, rows, digest in done.outputs:
+            self.emit(self.outputs.send(channel, payload, rows, digest))
+        if ends:
+            self._report_ended()
+
+    def _unit_failed(self, event: UnitFailed) -> None:
+        if (event.epoch, event.number) != (self.epoch, self.running_unit):
+            self._drop()
+            return
+        self._fail(event.reason)
+
+    # ------------------------------------------------------------ checkpoints
+
+    def _triggered(self, event: Triggered) -> None:
+        known = self.checkpoints.is_dead(event.checkpoint) or event.checkpoint == self.checkpoint
+        if event.epoch != self.epoch or known:
+            self._drop()
+        elif self.life is not Life.RUNNING:
+            self._passage.refuse(event.checkpoint)
+        else:
+            self._passage.triggered(event)
+
+    def _timed_out(self, event: AlignmentTimedOut) -> None:
+        if event.epoch != self.epoch or self.life is not Life.RUNNING or not self._passage.timed_out(event.checkpoint):
+            self._drop()
+
+    def _completed(self, event: CheckpointCompleted) -> None:
+        if event.checkpoint > self.since:
+            self.complete(event.checkpoint)
+        else:
+            self._drop()
+
+    # ------------------------------------------------------------ what has become possible
+
+    def _advance(self) -> None:
+        while self.life is Life.RUNNING:
+            self._passage.advance()
+            if self.units.under_way is not None or not self._begin_unit():
+                return
+
+    def _begin_unit(self) -> bool:
+        """Begin a unit, or find that none can begin; true if something has changed."""
+        if not self.inputs.channels:
+            return self._begin_reading()
+        entry = self.units.replay
+        channel = self.inputs.choose(self.blocked) if entry is None else entry.channel
+        if channel is None:
+            return False
+        if channel in self.blocked and self.checkpoint is not None:
+            self._passage.refuse(self.checkpoint)  # (G4)
+            return True
+        if self.inputs.head(channel) is None:
+            return False
+        batch = self.inputs.take(channel)
+        unit = self.units.begin(channel, batch)
+        self.say(RunUnit(self.subtask, self.epoch, unit.number, self.units.state, channel, batch))
+        return True
+
+    def _begin_reading(self) -> bool:
+        if self.units.finished:
+            return False
+        entry = self.units.replay
+        unit = self.units.begin()
+        again = None if entry is None else entry.range
+        self.say(RunUnit(self.subtask, self.epoch, unit.number, self.units.state, range=again))
+        return True
+
+    # ------------------------------------------------------------ words
+
+    def _say_failed(self) -> None:
+        self.say(ReportFailed(self.subtask, self.incarnation, self.epoch, self._failure))
+
+    def _report_ended(self) -> None:
+        self.say(ReportEnded(self.subtask, self.incarnation, self.epoch))
+
+    def _drop(self) -> None:
+        self.stale += 1

@@ -1,0 +1,218 @@
+"""All that one participant knows, and how others may look at it. ``participant.py`` changes it, and nobody else.
+
+Rules. (Q1) Pieces are carried in every snapshot until a checkpoint that holds them is known to be completed (I14).
+(Q2) A snapshot is a copy: what happens later does not show in it (I19). (Q3) What a person set, the speed, outlives a
+life; a life takes part in the channels that are named when it begins, and what is cut from then on stays cut. (Q4)
+Whoever waits can say for what: the explanation of a stuck pipeline is put together from these.
+
+May not know: events, and when which command is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.lifecycle import LIFE, Life, LifeEvent, advance
+from seatunnel_py.protocol.model.stream_elements import Batch, Envelope, Plain, StagedPiece, SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Topology
+from seatunnel_py.protocol.participant.alignment import LocalCheckpoints
+from seatunnel_py.protocol.participant.inputs import Inputs
+from seatunnel_py.protocol.participant.messages import Emit, ParticipantCommand
+from seatunnel_py.protocol.participant.outputs import Outputs
+from seatunnel_py.protocol.participant.unit_log import Units
+from seatunnel_py.protocol.stuck import Doing, Waiting
+
+
+class SubtaskState:
+    """One subtask over all its lives."""
+
+    def __init__(self, subtask: Subtask, topology: Topology) -> None:
+        # Who is left out may come back, so that its channels are known, and cut.
+        whole = replace(topology, detached=frozenset()) if topology.detached else topology
+        outputs = whole.outputs(subtask)
+        self.subtask = subtask
+        self.life = Life.NONE
+        self.incarnation = -1
+        self.epoch = -1
+        self.stale = 0
+        """How many messages of a past life were dropped (I37)."""
+        self.said_at = 0.0
+        """When it last had anything to say; for people only (I49)."""
+        self.speed: Plain = None
+        self.pieces: tuple[StagedPiece, ...] = ()
+        """Staged, and not known to be part of a completed checkpoint."""
+        self.dead_pieces: tuple[StagedPiece, ...] = ()
+        """The pieces of the life before this one; a completed checkpoint may still name them (I33)."""
+        self.since = 0
+        """The newest checkpoint that is known to be completed."""
+        self.inputs = Inputs(whole.inputs(subtask))
+        self.outputs = Outputs(outputs, frozenset(c for c in outputs if topology.edges[c.edge].retained))
+        self.back_edges = frozenset(c for c in self.inputs.channels if c.edge in topology.back_edges)
+        self.cut(topology.detached)
+        self._let_in: tuple[int, frozenset[Channel]] = (0, frozenset())
+        """The checkpoint at which these outputs were opened again."""
+        self.units = Units()
+        self.checkpoints = LocalCheckpoints()
+        self._snapshots: dict[int, SubtaskSnapshot] = {}
+        """Own snapshots that are not known to be completed, without their channel state."""
+
+        self._commands: list[ParticipantCommand] = []
+
+    def live(self, event: LifeEvent) -> None:
+        """Its life goes on as the table says."""
+        self.life = advance(LIFE, self.life, event)
+
+    def begin_life(self, incarnation: int, epoch: int, checkpoint: int) -> None:
+        """Forget the life before; inputs, outputs and units are restored by themselves."""
+        self.live(LifeEvent.RESTORE)
+        self.incarnation, self.epoch = incarnation, epoch
+        self.dead_pieces, self.pieces, self.since = self.pieces, (), checkpoint
+        self.checkpoints = LocalCheckpoints(checkpoint)
+        self._snapshots = {}
+
+    def connect(self, senders: Container[Channel], receivers: Container[Channel]) -> None:
+        """This life takes part in these channels; all others are cut (Q3)."""
+        self.inputs.cut_off = {channel for channel in self.inputs.channels if channel not in senders}
+        self.outputs.cut_off = {channel for channel in self.outputs.channels if channel not in receivers}
+
+    def cut(self, vertices: frozenset[str]) -> None:
+        """These are left out."""
+        self.inputs.cut(vertices)
+        self.outputs.cut(vertices)
+
+    def let_in(self, checkpoint: int, epochs: Mapping[str, int]) -> None:
+        """These come back behind the barrier of this checkpoint, with lives of these epochs."""
+        opened = {channel for channel in self.outputs.cut_off if channel.receiver.vertex in epochs}
+        self.outputs.cut_off -= opened
+        self.outputs.epochs.update({channel: epochs[channel.receiver.vertex] for channel in opened})
+        self._let_in = checkpoint, frozenset(opened)
+
+    def shut_out(self, checkpoint: int) -> None:
+        """They do not come back after all: this checkpoint was given up."""
+        at, opened = self._let_in
+        if at == checkpoint:
+            self.outputs.cut_off |= opened
+
+    def freeze(self, checkpoint: int) -> None:
+        """The subtask's part of this checkpoint, as it is now (Q2)."""
+        self._snapshots[checkpoint] = SubtaskSnapshot(
+            state=self.units.state,
+            applied=dict(self.inputs.applied),
+            sent=dict(self.outputs.sent),
+            pieces=self.pieces,
+            since=self.since,
+            taken=self.units.taken,
+            ended=self.units.ended,
+        )
+
+    def frozen(self, checkpoint: int, channel_state: Mapping[Channel, tuple[Batch, ...]]) -> SubtaskSnapshot:
+        """The same, with what was recorded since."""
+        frozen = self._snapshots[checkpoint]
+        return replace(frozen, channel_state=channel_state) if channel_state else frozen
+
+    def complete(self, checkpoint: int) -> None:
+        """Forget what only a restart from before this checkpoint would need (Q1, D4, U2)."""
+        self.checkpoints.completed(checkpoint)
+        self.since = checkpoint
+        snapshot = self._snapshots.get(checkpoint, SubtaskSnapshot())
+        self._snapshots = {n: own for n, own in self._snapshots.items() if n > checkpoint}
+        self.inputs.forget(snapshot.applied)
+        self.outputs.forget(snapshot.sent)
+        held = {piece.name for piece in snapshot.pieces}
+        self.pieces = tuple(piece for piece in self.pieces if piece.name not in held)
+
+    # ------------------------------------------------------------ what it says to the world
+
+    def say(self, command: ParticipantCommand) -> None:
+        self._commands.append(command)
+
+    def emit(self, envelopes: Iterable[Envelope]) -> None:
+        self._commands.extend(Emit(envelope) for envelope in envelopes)
+
+    def said(self) -> tuple[ParticipantCommand, ...]:
+        """The commands since the last time, in order."""
+        commands, self._commands = tuple(self._commands), []
+        return commands
+
+    # ------------------------------------------------------------ views, for checkers and people
+
+    def holds(self) -> Iterator[Plain]:
+        """All states and payloads that it may still need, or that may still be asked of it: what they refer to has to
+        stay."""
+        yield self.units.state
+        yield from (snapshot.state for snapshot in self._snapshots.values())
+        batches = [item for queue in self.inputs.queues.values() for item in queue if isinstance(item, Batch)]
+        batches += [batch for kept in self.outputs.kept.values() for batch in kept]
+        if (current := self.checkpoints.current) is not None and current.has_cut:
+            batches += [batch for recorded in current.recorded.values() for batch in recorded]
+        if (unit := self.units.under_way) is not None:
+            batches += [unit.batch] if unit.batch is not None else []
+            yield from (payload for _, payload, _, _ in (unit.done.outputs if unit.done is not None else ()))
+        yield from (batch.payload for batch in batches)
+
+    @property
+    def queued(self) -> Mapping[Channel, int]:
+        """Items in the queue of each input."""
+        return {channel: len(queue) for channel, queue in self.inputs.queues.items()}
+
+    @property
+    def received(self) -> Mapping[Channel, int]:
+        return {channel: ids.received for channel, ids in self.inputs.ids.items()}
+
+    @property
+    def applied(self) -> Mapping[Channel, int]:
+        return dict(self.inputs.applied)
+
+    @property
+    def sent(self) -> Mapping[Channel, int]:
+        return dict(self.outputs.sent)
+
+    @property
+    def blocked(self) -> frozenset[Channel]:
+        """Inputs that an alignment holds back."""
+        current = self.checkpoints.current
+        return frozenset() if current is None else current.blocked
+
+    @property
+    def checkpoint(self) -> int | None:
+        """The checkpoint under way here."""
+        return None if self.checkpoints.current is None else self.checkpoints.current.checkpoint
+
+    @property
+    def running_unit(self) -> int | None:
+        """The number of the unit under way."""
+        return None if self.units.under_way is None else self.units.under_way.number
+
+    @property
+    def remembered(self) -> int:
+        """Contents and batches that are kept until a checkpoint completes (I50)."""
+        return sum(ids.remembered for ids in self.inputs.ids.values()) + sum(map(len, self.outputs.kept.values()))
+
+    @property
+    def waiting_on(self) -> Waiting:
+        """What it is at, as ``explain`` wants to know it (Q4, O1.6). Full outputs are known to the world alone."""
+        current = self.checkpoints.current
+        doing, unit, channels = self._doing()
+        return Waiting(
+            self.subtask,
+            doing,
+            self.said_at,
+            unit,
+            channels,
+            checkpoint=0 if current is None else current.checkpoint,
+            blocked=tuple(channel for channel in self.inputs.live if channel in self.blocked),
+            missing=() if current is None else current.missing,
+        )
+
+    def _doing(self) -> tuple[Doing, int, tuple[Channel, ...]]:
+        if self.life is not Life.RUNNING:
+            return Doing.NOT_STARTED, 0, ()
+        if (unit := self.units.under_way) is not None:
+            return (Doing.RUNNING if unit.done is None else Doing.JOURNAL), unit.number, ()
+        if (entry := self.units.replay) is not None and entry.channel is not None:
+            return Doing.REPLAYING, entry.number, (entry.channel,)
+        if not self.inputs.channels:
+            return Doing.ENDED, 0, ()  # a source has a unit under way as long as there is anything to read
+        return Doing.INPUT_EMPTY, 0, tuple(channel for channel in self.inputs.live if channel not in self.blocked)

@@ -1,0 +1,1 @@
+"""Requests to a running job: cancel, savepoint, explain."""

@@ -1,0 +1,75 @@
+"""The threads on which the loop has others wait: a few for plugins, one for the store.
+
+Whatever becomes of a task is said on the loop's own thread, through ``post``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from seatunnel_py.runtime.targets.sink_operations import as_failure
+from seatunnel_py.runtime.targets.target_batcher import Failed, Then
+
+Awaited = TypeVar("Awaited")
+
+SIDE_THREADS = 4  # statements in flight against targets beside the data; more only queues up inside the target
+
+
+class OtherThreads:
+    """Of one loop."""
+
+    def __init__(self, post: Callable[[Callable[[], None]], None]) -> None:
+        self._post = post
+        self._side = ThreadPoolExecutor(SIDE_THREADS, thread_name_prefix="side")
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="store")
+
+    def await_(self, task: Callable[[], Awaited], turn: Callable[[], None]) -> Awaited:
+        """Run what all others wait for; meanwhile the loop takes its turns."""
+        awaited: Future[Awaited] = Future()
+
+        def work() -> None:
+            try:
+                awaited.set_result(task())
+            except BaseException as error:  # noqa: BLE001 - raised where the result is taken
+                awaited.set_exception(error)
+            self._post(lambda: None)  # a turn
+
+        threading.Thread(target=work, name="awaited", daemon=True).start()
+        while not awaited.done():
+            turn()
+        return awaited.result()
+
+    def aside(self, task: Callable[[], Any], then: Then, failed: Failed) -> None:
+        """Run what blocks, beside other such tasks."""
+
+        def work() -> None:
+            try:
+                value = task()
+            except BaseException as error:  # noqa: BLE001 - whatever a plugin raises ends its table, not the loop
+                failure = as_failure(error)
+                self._post(lambda: failed(failure))
+            else:
+                self._post(lambda: then(value))
+
+        self._side.submit(work)
+
+    def write(self, task: Callable[[], Any], then: Callable[[BaseException | None], None]) -> None:
+        """Write to the store, one after the other."""
+
+        def work() -> None:
+            error: BaseException | None = None
+            try:
+                task()
+            except Exception as caught:  # noqa: BLE001 - the protocol decides what follows
+                error = caught
+            self._post(lambda: then(error))
+
+        self._writer.submit(work)
+
+    def close(self) -> None:
+        """Wait for all of them."""
+        self._side.shutdown(wait=True)
+        self._writer.shutdown(wait=True)

@@ -1,0 +1,1 @@
+"""Events, the log, receipts, counters and diagnostics."""

@@ -1,0 +1,168 @@
+"""What a pipeline is at, and who waits for whom in it: for whoever wonders why nothing moves.
+
+Rules. (1) It is read off the latest state, on the loop, and changes nothing. (2) The cause comes first: what the driver
+itself waits for outside (a target, a store), then what units are at, then who waits for them. (3) A source that has
+nothing to read hangs nobody: that is said as what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.api.sink import Sink
+from seatunnel_py.api.source import Source
+from seatunnel_py.errors import first_line
+from seatunnel_py.nouns import counted
+from seatunnel_py.protocol import stuck
+from seatunnel_py.protocol.stuck import Doing, Waiting
+from seatunnel_py.runtime.observe.receipt import position_text
+from seatunnel_py.runtime.pipeline import flow_control
+from seatunnel_py.runtime.values import full_channels
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+    from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRun
+
+HANGS_SECONDS = 10.0  # beyond its budget, until a stream's unit is said to hang
+BRIEF_SECONDS = 2.0  # what has been under way for less is not worth asking a target about
+_ASIDES = {"prepare": "a look at its sources and targets", "drop": "dropping what a past life has staged"}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """``waits``: sentences, causes first; ``blocked``: what targets say keeps them; ``busy``: something is under way
+    that somebody waits for; ``moved``: seconds since a row did, None: none has yet; ``lag``: completed checkpoints
+    whose rows are not committed yet."""
+
+    table: str
+    state: str
+    checkpoint: int | None
+    lag: int
+    moved: float | None
+    busy: bool
+    waits: tuple[str, ...]
+    blocked: tuple[str, ...] = ()
+
+    def to_plain(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def standing_of(life: PipelineLife, at: float, moved_at: float | None) -> Standing:
+    """Where this pipeline is now."""
+    runs = [run for run in life.subtasks.values() if run.subtask not in life.left_out]
+    waits = [*_outside(life, at), *_pauses(runs), *_units(life, at), *_checkpoints(life, at)]
+    busy = bool(waits) and (not life.state.ended or bool(life.aside))
+    if life.graph.topology.edges and busy:
+        waits += stuck.explain([_view(life, run) for run in runs], at)
+    if life.started_at is None:
+        waits.append("it waits for its turn")
+    elif not busy and not life.state.ended:
+        waits.append(_idle(life, runs, at, moved_at))
+    lag = life.coordinator.shared.commits.lag if life.coordinator is not None else 0
+    waits += (
+        f"{', '.join(sorted({node.shown for node in run.vertex.sinks}))} was left out, the other sinks go on: "
+        f"{first_line(life.left_out.cause(subtask.vertex).message)}"
+        for subtask, run in life.subtasks.items()
+        if subtask in life.left_out and run.vertex.sinks and not subtask.index
+    )
+    return Standing(
+        life.pipeline.name,
+        life.state.value,
+        life.good,
+        lag,
+        None if moved_at is None else at - moved_at,
+        busy,
+        tuple(dict.fromkeys(waits)),
+    )
+
+
+def held_up(life: PipelineLife, at: float) -> Mapping[str, Sink | Source]:
+    """The sinks and sources that may be what it waits for, by name: one of each place that has been asked for long."""
+    since = [begun for _, begun in life.aside.under_way.values()] + list(life.units.since.values())
+    if not since or at - min(since) < BRIEF_SECONDS:
+        return {}
+    sources = {vertex.source.step.id: vertex.source.source for vertex in life.pipeline.vertices if vertex.source}
+    return {**{node.shown: node.sink for node in life.pipeline.sinks}, **sources}
+
+
+def _outside(life: PipelineLife, at: float) -> Iterator[str]:
+    """What other threads do for it."""
+    for what, since in sorted(life.aside.under_way.values(), key=lambda one: one[1]):
+        yield f"{_ASIDES.get(what, what)} has been under way for {at - since:.0f} s"
+    if life.coordinator is not None:
+        commits = life.coordinator.shared.commits
+        for scope in sorted(commits.held):
+            why = f": {first_line(life.failure.message)}" if life.failure is not None else ""
+            times = counted(life.tries[scope], "time")
+            yield f"the commit of {scope} has failed {times} and waits for its next try{why}"
+
+
+def _pauses(runs: list[SubtaskRun]) -> Iterator[str]:
+    for run in runs:
+        if run.held and (pause := flow_control.why(run)):
+            yield f"its sources pause: {pause}"
+
+
+def _units(life: PipelineLife, at: float) -> Iterator[str]:
+    for run in life.subtasks.values():
+        unit = run.unit
+        if unit is None:
+            continue
+        where = ""
+        if unit.split is not None:
+            position = position_text(unit.start.value) if unit.start else ""
+            where = f" on split {unit.split.id}, from {position or 'its beginning'},"
+        elif unit.slices:
+            where = f" on {len(unit.slices)} batches of {unit.slices[0].table},"
+        attempt = f" (attempt {unit.id.attempt + 1})" if unit.id.attempt else ""
+        since = life.units.since.get(unit.id)
+        if since is None:
+            yield f"unit {unit.id}{where} waits for its next attempt"
+        else:
+            hangs = _hangs(life, run, at - since)
+            yield f"unit {unit.id}{attempt} has been at work{where} for {at - since:.0f} s{hangs}"
+
+
+def _hangs(life: PipelineLife, run: SubtaskRun, seconds: float) -> str:
+    """A unit of a stream stops where its reader gives something, if only a Heartbeat: without that every checkpoint
+    waits for it."""
+    source, unit = run.vertex.source, run.unit
+    if life.bounded or source is None or unit is None or seconds < unit.budget.seconds + HANGS_SECONDS:
+        return ""
+    what = "its rows" if unit.until is not None else f"{unit.budget.seconds:g} s"
+    return (
+        f"; it was to stop after {what}: the reader of the plugin {source.step.plugin} gives nothing, not even a "
+        "Heartbeat, or a step behind it hangs"
+    )
+
+
+def _checkpoints(life: PipelineLife, at: float) -> Iterator[str]:
+    for pending in life.coordinator.checkpoints.pending.values() if life.coordinator is not None else ():
+        missing = tuple(pending.missing)
+        what = f"waits for the barrier to pass {stuck.names(missing)}"
+        told = what if missing else "is being written to the store"
+        yield f"checkpoint {pending.checkpoint} has been under way for {at - pending.started_at:.0f} s; it {told}"
+
+
+def _view(life: PipelineLife, run: SubtaskRun) -> Waiting:
+    """As its participant sees it, with what only the runtime knows: full channels, pauses, and nothing to read."""
+    view = run.participant.waiting_on
+    if view.doing is not Doing.RUNNING or not run.held:
+        return view
+    full = full_channels.full(life, run.outputs)
+    if full:
+        return replace(view, doing=Doing.OUTPUT_FULL, channels=full)
+    if flow_control.why(run):
+        return replace(view, doing=Doing.PAUSED, channels=(), unit=0)
+    return replace(view, doing=Doing.INPUT_EMPTY, channels=(), unit=0)
+
+
+def _idle(life: PipelineLife, runs: list[SubtaskRun], at: float, moved_at: float | None) -> str:
+    """Nothing is under way, and nobody waits."""
+    if moved_at is None:
+        return "its sources have given nothing yet" if runs else "it is about to begin"
+    if any(run.limited for run in runs):
+        return "its sources wait, for they have read as much as read_limit allows for now"
+    return f"its sources have had nothing to read for {at - moved_at:.0f} s"

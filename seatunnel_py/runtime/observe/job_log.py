@@ -1,0 +1,168 @@
+"""The job log: every event of a job as one JSON line, for people with ``jq`` and for collectors.
+
+A line has ``time`` (UTC), ``level``, ``event``, ``job``, ``driver`` (which of the job's), and what it is about:
+``pipeline``, ``table``, ``unit``, ``state``, counts, and the whole ``cause`` of a failure with its trace, which is
+shown nowhere else. Secrets of the job are masked wherever a client library quoted them; the file is 0600 (error texts
+hold rows, S14).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from traceback import format_exception
+from types import TracebackType
+from typing import Any, Self
+
+from seatunnel_py.errors import ExitCode
+from seatunnel_py.redaction import redacted_plain
+from seatunnel_py.runtime.observe.events import (
+    ChangesAnnounced,
+    CheckpointDone,
+    DriverAsked,
+    JobEnded,
+    JobEvent,
+    JobStarted,
+    NothingMoved,
+    RegionRestarted,
+    RequestAnswered,
+    RowsMoved,
+    SinkLeftOut,
+    StateLarge,
+    StoreAway,
+    TableChanged,
+    TargetSwept,
+    UnitGivenUp,
+    UnitRetried,
+)
+from seatunnel_py.runtime.observe.receipt import TableState
+from seatunnel_py.runtime.storage.job_directory import expecting, naming
+from seatunnel_py.work.unit import UnitFailure
+
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+_GRAVE = {
+    TableState.FAILED: "ERROR",
+    TableState.ISOLATED: "ERROR",
+    TableState.RETRYING: "WARNING",
+    TableState.STOPPED: "WARNING",
+}
+
+
+class JobLog:
+    """A listener. Appends to ``path`` what is at least as grave as ``level``."""
+
+    def __init__(self, path: Path, job_id: str, level: str) -> None:
+        self._job_id = job_id
+        self._path = path
+        self._driver: int | None = None  # until one has become the job's
+        self._least = LEVELS.index(level)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+        with expecting(path.parent):
+            descriptor = os.open(path, flags, 0o600)
+        self._file = os.fdopen(descriptor, "w", encoding="utf-8", buffering=1)
+
+    def __call__(self, event: JobEvent) -> None:
+        level, name, about = _line(event)
+        if isinstance(event, JobStarted):
+            self._driver = event.driver
+        self.write(level, name, about)
+
+    def write(self, level: str, name: str, about: Mapping[str, Any]) -> None:
+        """One line, also for what is no event of the job's own."""
+        if LEVELS.index(level) < self._least:
+            return
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        line = {"time": now, "level": level, "event": name, "job": self._job_id, "driver": self._driver}
+        line |= redacted_plain(about)
+        with naming(self._path):
+            self._file.write(json.dumps(line, default=str) + "\n")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
+        """The job has ended; an exception that ended it is its last line. A disk that is full does not change how it
+        ended."""
+        with suppress(OSError), self._file:
+            if error is not None:
+                message, text = f"{type(error).__name__}: {error}", "".join(format_exception(error))
+                self.write("ERROR", "driver_failed", {"message": message, "trace": text})
+
+
+def _line(event: JobEvent) -> tuple[str, str, dict[str, Any]]:
+    """Level, name and content of an event."""
+    match event:
+        case JobStarted():
+            return "INFO", "job_started", {"name": event.job_name, "tables": event.tables, "rows": event.rows}
+        case TableChanged():
+            about = {"pipeline": event.pipeline, "table": event.name, "state": event.state.value}
+            more: dict[str, Any] = {"tables": event.tables} if len(event.tables) > 1 else {}
+            more |= {"checkpoint": event.good} if event.failure else {}
+            level = _GRAVE.get(event.state, "ERROR" if event.failure else "INFO")
+            return level, "table_changed", {**about, **more, **_cause(event.failure)}
+        case RowsMoved():
+            about = {"pipeline": event.pipeline, "table": event.name}
+            return "DEBUG", "rows_moved", {**about, "rows": event.rows, "bytes": event.bytes}
+        case UnitRetried():
+            about = {"pipeline": event.pipeline, "table": event.name, "unit": event.unit}
+            again = {"attempt": event.attempt, "delay_seconds": event.delay_seconds, **asdict(event.place)}
+            return "WARNING", "unit_retried", {**about, **again, **_cause(event.failure)}
+        case UnitGivenUp():
+            about = {"pipeline": event.pipeline, "table": event.name, "unit": event.unit}
+            last = {"attempt": event.attempt, **asdict(event.place)}
+            return "WARNING", "unit_given_up", {**about, **last, **_cause(event.failure)}
+        case RegionRestarted():
+            about = {"pipeline": event.pipeline, "table": event.name}
+            names = ("epochs", "checkpoint", "causes", "twice", "lost")
+            return "WARNING", "region_restarted", {**about, **{name: getattr(event, name) for name in names}}
+        case SinkLeftOut():
+            about = {"pipeline": event.pipeline, "table": event.name, "vertex": event.vertex}
+            return "ERROR", "sink_left_out", {
+                **about, "targets": event.targets, "checkpoint": event.good, **_cause(event.failure)
+            }  # fmt: skip
+        case StateLarge():
+            about = {"pipeline": event.pipeline, "table": event.name, "what": event.what}
+            return "WARNING", "state_large", {**about, "bytes": event.bytes, "allowed": event.allowed}
+        case CheckpointDone():
+            which = {"pipeline": event.pipeline, "table": event.name, "checkpoint": event.checkpoint}
+            if not event.reason:
+                return "DEBUG", "checkpoint_completed", which
+            why: dict[str, Any] = {"reason": event.reason, "missing": event.missing, "good": event.good}
+            return "WARNING", "checkpoint_ended", {**which, **why}
+        case TargetSwept():
+            swept: dict[str, Any] = {"pipeline": event.pipeline, "table": event.name, "swept": event.sentences}
+            return "INFO", "target_swept", swept
+        case NothingMoved() | ChangesAnnounced() | DriverAsked() | RequestAnswered() | StoreAway():
+            return _line_of_job(event)
+        case JobEnded(receipt):
+            plain = receipt.to_plain()
+            kept = {key: plain[key] for key in ("state", "exit_code", "totals", "seconds")}
+            return "INFO" if receipt.exit_code == ExitCode.SUCCESS else "ERROR", "job_ended", kept
+
+
+def _line_of_job(
+    event: NothingMoved | ChangesAnnounced | DriverAsked | RequestAnswered | StoreAway,
+) -> tuple[str, str, dict[str, Any]]:
+    """The same, of what concerns no single table."""
+    match event:
+        case NothingMoved():
+            return "WARNING", "nothing_moved", {"seconds": round(event.seconds, 1), "waits": event.waits}
+        case ChangesAnnounced():
+            return "INFO", "changes_announced", {"changes": event.changes}
+        case DriverAsked():
+            return "INFO", "driver_asked", {"message": event.text}
+        case StoreAway():
+            about = {"message": event.message, "seconds": round(event.seconds, 1)}
+            return ("WARNING", "store_away", about) if event.message else ("INFO", "store_back", about)
+        case RequestAnswered():
+            about = {"request": event.request, "wish": event.wish, "message": event.text}
+            return "INFO" if event.done else "WARNING", "request_answered", {**about, "done": event.done}
+
+
+def _cause(failure: UnitFailure | None) -> dict[str, Any]:
+    return {"cause": asdict(failure)} if failure else {}

@@ -1,0 +1,79 @@
+"""Live counters of a running job: what its tables have come to by now, written beside its receipt-to-be.
+
+Rules. (1) They are written when something has moved, at most once a second. (2) Only tables that have moved are summed
+up again, for at most ``LOOK_SECONDS`` at each look, because the loop waits for it: the sums of a thousand tables are
+spread over several looks. (3) They name the run that they are of, as a receipt does: those of a dead driver say how far
+that one had come.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.api.plain_data import plain_data
+from seatunnel_py.runtime.observe.events import JobEvent
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+
+EVERY_SECONDS = 1.0
+LOOK_SECONDS = 0.01  # a fiftieth of the time between two looks
+
+
+class Counters:
+    """``lives`` may get more."""
+
+    def __init__(self, run: str, lives: Mapping[str, PipelineLife]) -> None:
+        self._about = {"run": run}
+        self._lives = lives
+        self._tables: dict[str, list[dict[str, Any]]] = {}
+        self._moved: set[str] = set()
+        self._to_sum: list[str] = []  # not yet summed up of those that had moved when this round of looks began
+        self._not_before = 0.0
+
+    def saw(self, event: JobEvent) -> None:
+        """Something has happened in the job."""
+        if pipeline := getattr(event, "pipeline", ""):
+            self._moved.add(pipeline)
+
+    def due(self, now: float) -> dict[str, Any] | None:
+        """What is to be written; None: nothing has moved, it is too early, or there is more to sum up."""
+        if now < self._not_before:
+            return None
+        if not self._to_sum:
+            self._to_sum = [key for key, life in self._lives.items() if self._changed(key, life)]
+            self._moved.clear()
+            if not self._to_sum:
+                return None
+        self._sum_up(now)
+        if self._to_sum:
+            return None
+        self._not_before = now + EVERY_SECONDS
+        tables = [table for key in self._lives for table in self._tables.get(key, ())]
+        return {**self._about, "at": now, "tables": tables, **summed(tables)}
+
+    def _changed(self, key: str, life: PipelineLife) -> bool:
+        return life.id in self._moved or key not in self._tables
+
+    def _sum_up(self, now: float) -> None:
+        until = time.perf_counter() + LOOK_SECONDS
+        while self._to_sum and time.perf_counter() < until:
+            key = self._to_sum.pop()
+            self._tables[key] = [_plain(one) for one in self._lives[key].totals.receipts(now, ended=False)]
+
+
+def _plain(receipt: Any) -> dict[str, Any]:
+    """Causes are told elsewhere."""
+    plain: dict[str, Any] = plain_data(receipt) | {"cause": None, "rows_read_this_run": receipt.rows_read_this_run}
+    for into in plain["targets"]:
+        into["cause"] = None
+    return plain
+
+
+def summed(tables: list[dict[str, Any]]) -> dict[str, Any]:
+    """The sums of all tables, as receipts have them."""
+    names = ("rows_read", "rows_written", "rows_filtered", "rows_rejected", "bytes_written")
+    totals = {name: sum(table[name] for table in tables) for name in names}
+    return {"totals": totals, "this_run": {"rows_read": sum(table["rows_read_this_run"] for table in tables)}}

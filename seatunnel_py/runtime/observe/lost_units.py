@@ -1,0 +1,136 @@
+"""Units whose connection is lost without a word: which they are, and what shows it. Decisions are pure.
+
+Rules. (1) A unit is suspected when it has been at work for ``stall_seconds`` and its pipeline has not moved for as
+long; or when two checkpoints have expired because of it. (2) It is given up where no server of its chain says that it
+works for one of our sessions, or keeps one waiting for a lock: a lock that is named is waited for. (3) The time alone
+says nothing of a reader that stays, nor of a chain with a step that asks elsewhere (no function of its rows), nor where
+no server can be asked. (4) A server that cannot be reached works for nobody as far as one can see.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from seatunnel_py.api.capabilities import Determinism
+from seatunnel_py.api.sink import Sink
+from seatunnel_py.api.source import Source
+from seatunnel_py.errors import first_line
+from seatunnel_py.plan.graph_nodes import SourceNode, SqlNode, TransformNode
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.work.unit import UnitId
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+    from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRun
+
+EXPIRED_MAX = 2
+LOOKS = 3
+LOOK_SECONDS = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """``places`` are the sources and sinks of its chain, by name; ``seconds``: it has been at work for so long.
+    ``overdue``: two checkpoints have expired because of it, so that silence is enough."""
+
+    pipeline: str
+    unit: UnitId
+    seconds: float
+    places: Mapping[str, Source | Sink]
+    overdue: bool
+
+
+def kept_waiting(life: PipelineLife, missing: Iterable[Subtask]) -> str:
+    """A checkpoint has expired, which these did not answer: who did not, and what its unit is at, for people."""
+    said = []
+    for subtask in missing:
+        run = life.subtasks.get(subtask)
+        if run is None or run.unit is None:
+            said.append(f"{subtask} did not answer")
+            continue
+        life.units.expired[run.unit.id] += 1
+        seconds = life.now() - life.units.since.get(run.unit.id, life.now())
+        split = f" on split {run.unit.split.id}" if run.unit.split is not None else ""
+        where = ", ".join(_places(run)) or "its channels"
+        said.append(f"unit {run.unit.id} has been at work{split} for {seconds:.0f} s, over its connection to {where}")
+    return "; ".join(said)
+
+
+def suspects(life: PipelineLife, at: float, moved_at: float | None) -> Iterator[Suspect]:
+    """The units of a pipeline that may be lost."""
+    limit = life.settings.stall_seconds
+    still = at - max(moved_at or 0.0, life.started_at or at)
+    for run in life.subtasks.values():
+        unit = run.unit
+        started = life.units.started.get(unit.id) if unit is not None else None
+        if unit is None or started is None:
+            continue
+        seconds = at - started
+        overdue = life.units.expired[unit.id] >= EXPIRED_MAX
+        if overdue or (min(seconds, still) > limit and _stops_soon(run)):
+            yield Suspect(life.id, unit.id, seconds, _places(run), overdue)
+
+
+def _stops_soon(run: SubtaskRun) -> bool:
+    """Whether a unit of this chain, left to itself, moves rows within seconds."""
+    source = run.vertex.source
+    if run.vertex.query is not None or (source is not None and source.capabilities.resident):
+        return False
+    return not any(
+        isinstance(node, SqlNode)
+        or (isinstance(node, TransformNode) and node.capabilities.determinism is not Determinism.DETERMINATE)
+        for node in run.vertex.nodes
+    )
+
+
+def _places(run: SubtaskRun) -> Mapping[str, Source | Sink]:
+    sources = {node.step.id: node.source for node in run.vertex.nodes if isinstance(node, SourceNode)}
+    return {**sources, **{node.shown: node.sink for node in run.vertex.sinks}}
+
+
+def verdict(suspect: Suspect) -> str:
+    """Why the unit is given up; empty: it is not. Asks its places, which may take seconds."""
+    said = silent(suspect.places, suspect.seconds / 2 if suspect.overdue else 0)
+    if said is None or (not said.told and not suspect.overdue):
+        return ""
+    over = "two checkpoints have expired because of it" if suspect.overdue else "nothing has moved"
+    where = ", ".join(suspect.places) or "its channels"
+    worked = f"unit {suspect.unit} has been at work for {suspect.seconds:.0f} s"
+    reason = f"{worked} and {over}: its connection to {where} is lost"
+    return "; ".join([reason, *said.away])
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """``told``: a server has been asked; ``away``: which do not answer, and why."""
+
+    told: bool
+    away: tuple[str, ...]
+
+
+def silent(places: Mapping[str, Source | Sink], seconds: float) -> Silence | None:
+    """What shows that no server works for us; None: one does, at a statement of so many seconds. One statement of many
+    short ones is seen by looking several times."""
+    told = False
+    away: dict[str, str] = {}
+    for look in range(LOOKS):
+        time.sleep(LOOK_SECONDS if look and not away else 0)
+        for name, place in places.items():
+            found = _asked(name, place, seconds) if name not in away else None
+            if isinstance(found, str):
+                away[name] = found
+            elif found:
+                return None
+            told = told or found is not None
+    return Silence(told, tuple(away.values()))
+
+
+def _asked(name: str, place: Source | Sink, seconds: float) -> Sequence[str] | str | None:
+    """What its server works at for us; a text: it cannot be asked, and why."""
+    try:
+        return place.at_work(seconds)
+    except Exception as error:  # noqa: BLE001 - a place that is away answers in many ways
+        return f"{name} does not answer: {first_line(str(error))}"

@@ -1,0 +1,145 @@
+"""Whether anything moves in a job, and what is said where nothing has for long.
+
+Rules. (1) Looked at when the driver looks for requests. (2) A job in which nothing moves and nobody waits is idle:
+nothing is said. (3) It is said after ``STILL_SECONDS``, sooner where somebody has stopped the job and waits for its
+end, and then at growing distances, so that a job that hangs for a night fills no log. (4) Targets are asked what keeps
+them on a thread of its own, for a target that hangs must not keep the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from seatunnel_py.api.resources import sever_lent
+from seatunnel_py.api.sink import Sink
+from seatunnel_py.api.source import Source
+from seatunnel_py.errors import first_line
+from seatunnel_py.runtime.observe import lost_units
+from seatunnel_py.runtime.observe.diagnostics import Standing, held_up, standing_of
+from seatunnel_py.runtime.observe.events import CheckpointDone, JobEvent, NothingMoved, RowsMoved, TableChanged
+from seatunnel_py.work.unit import UnitId
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.driver.driver import Driver
+    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+
+STILL_SECONDS = 30.0  # several times what a unit or a commit takes that is in order
+STOPPING_SECONDS = 5.0
+LOST_EVERY_SECONDS = 2.0  # between two looks for what is lost: each goes through all tables, on the loop
+EXAMINE_SECONDS = 10.0  # between two looks at one unit that may be lost
+EXAMINED_AT_ONCE = 4
+TABLES_MAX = 5  # that are explained without anybody's having asked
+Standings = Sequence[Standing]
+Places = Mapping[str, Sink | Source]
+
+
+class Watch:
+    """Of one driver."""
+
+    def __init__(self, driver: Driver, lives: Mapping[str, PipelineLife]) -> None:
+        self._driver = driver
+        self._lives = lives
+        self._moved: dict[str, float] = {}  # by pipeline: when rows did
+        self._last = driver.now()  # when anything did
+        self._patience = STILL_SECONDS
+        self._look_for_lost_at = self._last + LOST_EVERY_SECONDS
+        self._asking = ThreadPoolExecutor(1, thread_name_prefix="look")
+        self._examining = ThreadPoolExecutor(EXAMINED_AT_ONCE, thread_name_prefix="examine")
+        self._examined: dict[UnitId, float] = {}  # when it may be examined again
+        self._looked: dict[str, float] = {}
+
+    def saw(self, event: JobEvent) -> None:
+        """Something has happened."""
+        if isinstance(event, RowsMoved):
+            if event.rows or event.bytes:
+                self._moved[event.pipeline] = event.at
+        elif not isinstance(event, TableChanged | CheckpointDone):
+            return
+        self._last = self._driver.now()
+        self._patience = STOPPING_SECONDS if self._driver.stopped_by else STILL_SECONDS
+
+    def look(self) -> None:
+        """Say so where nothing has moved for long, and somebody waits; give up units whose connection is lost."""
+        at = self._driver.now()
+        if at >= self._look_for_lost_at:
+            self._look_for_lost_at = at + LOST_EVERY_SECONDS
+            self._look_for_lost_units(at)
+            self._look_for_lost_calls(at)
+        if at - self._last > self._patience:
+            self._patience *= 2
+            self.explain(self._tell)
+
+    def _look_for_lost_units(self, at: float) -> None:
+        for life in self._lives.values():
+            if life.state.ended or life.started_at is None:
+                continue
+            for suspect in lost_units.suspects(life, at, self._moved.get(life.id)):
+                if at >= self._examined.get(suspect.unit, 0.0):
+                    self._examined[suspect.unit] = at + EXAMINE_SECONDS
+                    self._examining.submit(self._examine, life, suspect)
+
+    def _look_for_lost_calls(self, at: float) -> None:
+        """What the driver itself waits for, over connections of its own."""
+        for life in self._lives.values():
+            limit = life.settings.stall_seconds
+            since = min((begun for _, begun in life.aside.under_way.values()), default=at)
+            if at - since > limit and at >= self._looked.get(life.id, 0.0):
+                self._looked[life.id] = at + EXAMINE_SECONDS
+                self._examining.submit(_cut_lost_calls, held_up(life, at), limit)
+
+    def _examine(self, life: PipelineLife, suspect: lost_units.Suspect) -> None:
+        """On another thread: its servers are asked."""
+        reason = lost_units.verdict(suspect)
+        if reason:
+            self._driver.post(partial(life.units.give_up, suspect.unit, reason))
+
+    def explain(self, then: Callable[[Standings], None]) -> None:
+        """Where all pipelines are that have not ended, or wait for what is under way outside; those that wait first."""
+        at = self._driver.now()
+        lives = [life for life in self._lives.values() if not life.state.ended or life.aside]
+        found = [standing_of(life, at, self._moved.get(life.id)) for life in lives]
+        places = {life.pipeline.name: held_up(life, at) for life in lives}
+        asking = {name: own for name, own in places.items() if own}
+        found.sort(key=lambda one: (not one.busy, one.state == "PENDING", one.table))
+        if not any(one.busy for one in found):
+            then(found)
+            return
+        self._asking.submit(self._ask, found, dict(list(asking.items())[:TABLES_MAX]), then)
+
+    def close(self) -> None:
+        """The driver ends."""
+        self._asking.shutdown(wait=False, cancel_futures=True)
+        self._examining.shutdown(wait=False, cancel_futures=True)
+
+    def _ask(self, found: Standings, places: Mapping[str, Places], then: Callable[[Standings], None]) -> None:
+        """On the other thread: what ails the engine, and what keeps sources and targets, as far as they say."""
+        ails = tuple(self._driver.engine.ails())
+        said = {name: tuple(line for place in own.items() for line in _said(*place)) for name, own in places.items()}
+        told = [replace(one, blocked=(*ails, *said.get(one.table, ()))) if one.busy else one for one in found]
+        self._driver.post(partial(then, told))
+
+    def _tell(self, found: Standings) -> None:
+        waiting = [one for one in found if one.busy][:TABLES_MAX]
+        if waiting:
+            now = self._driver.now()
+            lines = tuple(f"{one.table}: {text}" for one in waiting for text in (*one.blocked, *one.waits))
+            self._driver.tell(NothingMoved(now - self._last, lines, now))
+
+
+def _cut_lost_calls(places: Places, seconds: float) -> None:
+    """On another thread. Whoever waits for an answer over a connection that is cut tries again over a new one."""
+    found = lost_units.silent(places, 0)
+    if found is not None and found.told:
+        sever_lent(seconds)
+
+
+def _said(name: str, place: Sink | Source) -> Sequence[str]:
+    """A place that cannot be asked says so: that may be the answer."""
+    try:
+        return tuple(place.blocked_by())
+    except Exception as error:  # noqa: BLE001 - told to whoever has asked
+        return (f"{name} cannot be asked what keeps it: {first_line(str(error))}",)

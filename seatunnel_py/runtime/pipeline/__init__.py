@@ -1,0 +1,1 @@
+"""One pipeline at run time: its subtasks, units, splits, retries and isolated sinks."""

@@ -1,0 +1,338 @@
+"""What a coordinator and its participants ask for, performed for one pipeline.
+
+Rules. (1) Messages between coordinator and participants never leave the driver. (2) What a journal may not hold any
+longer is dropped durably before the life begins that could meet it. (3) Nothing here decides: what may pass is tried
+again by the coordinator, and only a bounded job gives up in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.protocol.coordinator import commands as order
+from seatunnel_py.protocol.coordinator import events as report
+from seatunnel_py.protocol.coordinator.checkpoints import TRIGGER
+from seatunnel_py.protocol.coordinator.failure_policy import explain
+from seatunnel_py.protocol.coordinator.trigger import TriggerKind
+from seatunnel_py.protocol.model.reasons import Reason
+from seatunnel_py.protocol.model.records import RecordKind
+from seatunnel_py.protocol.model.stream_elements import JournalUse
+from seatunnel_py.protocol.participant import messages as task
+from seatunnel_py.protocol.participant.unit_log import retaken
+from seatunnel_py.runtime.driver.timers import on_beat
+from seatunnel_py.runtime.observe import lost_units
+from seatunnel_py.runtime.observe.events import CheckpointDone, Place
+from seatunnel_py.runtime.observe.receipt import TableState
+from seatunnel_py.runtime.pipeline import flow_control
+from seatunnel_py.runtime.pipeline.inflight_units import LOOK_AT_NETWORK
+from seatunnel_py.runtime.pipeline.restart_report import cannot_restart, shown_twice
+from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRun
+from seatunnel_py.runtime.storage.journal import done_line, kept_line, taken_line
+from seatunnel_py.runtime.targets import failpoints
+from seatunnel_py.runtime.targets.commit_scope import ScopeCommit, ScopeSetUp
+from seatunnel_py.work.unit import FailureKind, UnitFailure
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+
+
+def perform(life: PipelineLife, command: order.CoordinatorCommand) -> None:
+    """Something that the coordinator has asked for."""
+    _PERFORM[type(command)](life, command)
+
+
+def perform_task(life: PipelineLife, run: SubtaskRun, command: task.ParticipantCommand) -> None:
+    """Something that a participant has asked for."""
+    _PERFORM_TASK[type(command)](life, run, command)
+
+
+# ---------------------------------------------------------------- what the coordinator asks for
+
+
+def _trigger(life: PipelineLife, command: order.SendTrigger) -> None:
+    life.post(
+        command.subtask,
+        task.Triggered(
+            life.now(), command.incarnation, command.epoch, command.checkpoint, command.operation,
+            command.unaligned,
+        ),
+    )  # fmt: skip
+    life.subtasks[command.subtask].rest_over()
+
+
+def _aborted(life: PipelineLife, command: order.SendAborted) -> None:
+    life.post(command.subtask, task.CheckpointAborted(life.now(), command.incarnation, command.checkpoint))
+
+
+def _completed(life: PipelineLife, command: order.SendCompleted) -> None:
+    life.post(command.subtask, task.CheckpointCompleted(life.now(), command.incarnation, command.checkpoint))
+
+
+def _restart(life: PipelineLife, command: order.Restart) -> None:
+    """End one life, begin another: what its journal may not hold any longer is dropped first."""
+    run, snapshot = life.subtasks[command.subtask], command.snapshot
+    run.stop()
+    life.left_out.back(command.subtask)
+    life.restarts.began(command.subtask.vertex, command.epoch, command.checkpoint)
+    life.leftovers.drop(run.unnamed(life.newest))
+    first = (snapshot.taken if snapshot else 0) + 1
+    written = [entry for entry in life.world.taken(life.key, command.subtask) if entry.number >= first]
+    again = retaken(command.replay, snapshot, written)
+    restored = task.Restored(
+        life.now(), command.incarnation, command.epoch, command.checkpoint, snapshot, command.senders,
+        command.receivers, again,
+    )  # fmt: skip
+    if life.state is TableState.RUNNING:
+        life.change(TableState.RETRYING, life.failure)
+    if command.replay is JournalUse.WHOLE or not run.journaled:
+        life.post(command.subtask, restored)
+        return
+    run.numbering = f"{command.incarnation}.{command.epoch}"
+    line = kept_line(life.key, command.subtask, first, first + len(again) - 1, run.numbering)
+    life.world.log([line], lambda: life.post(command.subtask, restored))
+
+
+def _peer(life: PipelineLife, command: order.SendPeerRestarted) -> None:
+    event = task.PeerRestarted(life.now(), command.incarnation, command.epochs, command.deliver_after)
+    life.post(command.subtask, event)
+
+
+def _start(life: PipelineLife, command: order.SendStart) -> None:
+    if life.state is not TableState.RUNNING:
+        life.change(TableState.RUNNING)
+    if event := life.restarts.started(life.topology, life.id, life.pipeline.name, life.now()):
+        life.tell(event)
+    life.post(command.subtask, task.Started(life.now(), command.incarnation, command.epoch))
+
+
+def _commit(life: PipelineLife, command: order.CommitPieces) -> None:
+    newest = life.newest
+    assert newest is not None, "a commit before any record"
+    final = newest.kind is RecordKind.FINAL and newest.checkpoint == command.checkpoint
+    if final and life.state is TableState.RUNNING:
+        life.change(TableState.COMMITTING)
+    groups = life.graph.scopes.get(command.scope, ())  # without sinks a vertex has bad rows only
+    pieces = () if command.scope in life.left_out.known_bad else command.pieces
+    life.aside.of_target(
+        f"commit {command.scope}",
+        ScopeCommit(groups, pieces, life.prepared.setups, life.job, command.checkpoint, final),
+        lambda _: _committed(life, command),
+        partial(_commit_failed, life, command),
+        retried=False,
+    )
+
+
+def _committed(life: PipelineLife, command: order.CommitPieces) -> None:
+    if life.tries.pop(command.scope, 0):
+        life.failure = None  # what had failed is done
+        if life.state is TableState.RETRYING:
+            life.change(TableState.RUNNING)
+    life.hear(report.CommitConfirmed(life.now(), command.incarnation, command.scope, command.checkpoint))
+    failpoints.CONFIRMED.hit()
+    flow_control.go_on(life)
+
+
+def _commit_failed(life: PipelineLife, command: order.CommitPieces, failure: UnitFailure) -> None:
+    """What may pass is tried again by the coordinator: in an unbounded pipeline for ever."""
+    life.tries[command.scope] += 1
+    out = life.left_out.commit_failed(command.scope, failure)
+    life.failure = life.failure if out else failure
+    for_ever = failure.kind is FailureKind.RETRIABLE and not life.bounded
+    final = not for_ever and not life.settings.retry.commit_may_pass(failure, life.tries[command.scope])
+    reason = Reason.COMMIT_REFUSED if final else Reason.COMMIT_FAILED
+    if not final:
+        tries = life.tries[command.scope]
+        where = Place(command.scope, checkpoint=command.checkpoint)
+        life.retrying("commit", tries, life.settings.restarts.pause(tries - 1), failure, where)
+    life.hear(report.CommitFailed(life.now(), command.incarnation, command.scope, command.checkpoint, reason))
+
+
+def _set_up(life: PipelineLife, command: order.SetUp) -> None:
+    nodes, setups = life.groups[command.unit], life.prepared.setups
+    done = report.SetUpDone(life.now(), command.unit)
+    life.aside.of_target(
+        f"set up {command.unit}",
+        ScopeSetUp(nodes, setups),
+        lambda _: life.world.log([done_line(life.key, command.unit)], lambda: life.hear(done)),
+        life.give_up,
+    )
+
+
+def _set_timer(life: PipelineLife, command: order.SetTimer) -> None:
+    assert life.coordinator is not None, "a timer without a coordinator"
+    name, seconds, interval = command.name, command.seconds, life.coordinator.shared.settings.interval
+    if name == TRIGGER and interval is not None:
+        now = life.now()
+        seconds = on_beat(now + seconds, interval) - now
+    life.world.after((life.key, name), seconds, lambda: life.hear(report.Timer(life.now(), name)))
+
+
+def _cancel_timer(life: PipelineLife, command: order.CancelTimer) -> None:
+    life.world.forget((life.key, command.name))
+
+
+def _delete(life: PipelineLife, command: order.DeleteRecord) -> None:
+    life.world.delete_record(life.key, command.checkpoint)
+
+
+def _refused(life: PipelineLife, command: order.Refused) -> None:
+    if command.what in (TriggerKind.PERIODIC, TriggerKind.FINAL):
+        return  # nobody has asked
+    life.tell(CheckpointDone(life.id, life.pipeline.name, 0, f"{command.what}: {command.reason}", (), life.now()))
+
+
+def _checkpoint_ended(life: PipelineLife, command: order.CheckpointEnded) -> None:
+    reason = "" if command.reason is None else str(command.reason)
+    missing = tuple(map(str, command.missing))
+    if command.reason is None and life.newest is not None:
+        life.world.completed(life.key, life.newest)
+        life.enumerating.completed(life.newest)
+        life.segments.completed(life.newest)
+    if command.reason is Reason.EXPIRED:
+        life.units.last_expired = lost_units.kept_waiting(life, command.missing)
+    good = life.good
+    life.tell(CheckpointDone(life.id, life.pipeline.name, command.checkpoint, reason, missing, life.now(), good))
+
+
+def _end_life(life: PipelineLife, command: order.EndLife) -> None:
+    life.left_out.leave(command.subtask)
+
+
+def _isolated(life: PipelineLife, command: order.Isolated) -> None:
+    life.left_out.durable(command)
+
+
+def _not_asked_for(life: PipelineLife, command: order.CoordinatorCommand) -> None:
+    raise AssertionError(f"nobody has asked for this: {command}")
+
+
+def _ended(life: PipelineLife, command: order.PipelineEnded) -> None:
+    for run in life.subtasks.values():
+        run.stop()
+    if command.reason is None:
+        life.arrived(TableState.STOPPED if command.savepoint else TableState.DONE)
+        failpoints.ENDED.hit()
+        life.end(life.leftovers.release)
+        return
+    if command.reason is Reason.CANCELLED and life.renewing.void:
+        life.end(life.renewing.close)
+        return
+    if command.reason is not Reason.CANCELLED and life.failure is None:
+        life.failure = _why_ended(life, command.reason)
+    wished = life.ending if command.reason is Reason.CANCELLED else None  # else it has failed before it could stop
+    life.change(wished or life.failed_state, life.failure)
+    life.end(life.leftovers.withdraw if command.reason is Reason.FENCED else life.leftovers.close)
+
+
+def _why_ended(life: PipelineLife, reason: Reason) -> UnitFailure:
+    waited = life.units.last_expired
+    if reason is Reason.TOO_MANY_FAILED_CHECKPOINTS and waited:
+        return UnitFailure(FailureKind.FATAL, f"{reason}; the last one waited: {waited}", LOOK_AT_NETWORK)
+    return UnitFailure(FailureKind.FATAL, explain(reason))
+
+
+# ---------------------------------------------------------------- what participants ask for
+
+
+def _run_unit(life: PipelineLife, run: SubtaskRun, command: task.RunUnit) -> None:
+    run.run_unit(command)
+    if command.channel is not None:
+        life.subtasks[command.channel.sender].begin_if_room()
+
+
+def _log_taken(life: PipelineLife, run: SubtaskRun, command: task.LogTaken) -> None:
+    logged = task.TakenLogged(life.now(), command.epoch, command.entry.number)
+    if run.journaled:
+        line = taken_line(life.key, run.subtask, command.entry)
+        life.world.log([line], lambda: life.post(run.subtask, logged))
+    else:
+        life.post(run.subtask, logged)
+
+
+def _emit(life: PipelineLife, run: SubtaskRun, command: task.Emit) -> None:
+    life.post(command.envelope.channel.receiver, task.Arrived(life.now(), command.envelope))
+
+
+def _acknowledge(life: PipelineLife, run: SubtaskRun, command: task.Acknowledge) -> None:
+    life.hear(
+        report.Acknowledged(
+            life.now(), command.incarnation, command.epoch, command.subtask, command.checkpoint, command.snapshot
+        )
+    )
+    failpoints.ACKNOWLEDGED.hit()
+
+
+def _decline(life: PipelineLife, run: SubtaskRun, command: task.Decline) -> None:
+    life.hear(
+        report.Declined(
+            life.now(), command.incarnation, command.epoch, command.subtask, command.checkpoint, command.reason
+        )
+    )
+
+
+def _ready(life: PipelineLife, run: SubtaskRun, command: task.ReportReady) -> None:
+    life.hear(report.SubtaskReady(life.now(), command.incarnation, command.epoch, command.subtask))
+
+
+def _subtask_failed(life: PipelineLife, run: SubtaskRun, command: task.ReportFailed) -> None:
+    run.stop()
+    vertex, of_unit = command.subtask.vertex, command.reason in (Reason.UNIT_FAILED, Reason.UNIT_REFUSED)
+    failure = life.failure if of_unit and life.failure else UnitFailure(FailureKind.FATAL, explain(command.reason))
+    cause, reason = failure.message, command.reason
+    if not life.restarts.failed(vertex, command.epoch, reason, cause):
+        return
+    if twice := shown_twice(life.topology, vertex, life.pipeline.vertices, life.prepared):
+        if not life.left_out.possible(vertex):
+            life.give_up(cannot_restart(vertex, twice, cause))
+            return
+        reason = Reason.UNIT_REFUSED  # it leaves, and nobody restarts
+    life.left_out.failed(vertex, failure)
+    life.hear(report.SubtaskFailed(life.now(), command.incarnation, command.epoch, command.subtask, reason))
+
+
+def _source_ended(life: PipelineLife, run: SubtaskRun, command: task.ReportEnded) -> None:
+    life.completion.ended(report.SourceEnded(life.now(), command.incarnation, command.epoch, command.subtask))
+
+
+def _time_alignment(life: PipelineLife, run: SubtaskRun, command: task.TimeAlignment) -> None:
+    life.world.after(
+        (life.key, "align", command.subtask, command.checkpoint),
+        command.seconds,
+        lambda: life.post(command.subtask, task.AlignmentTimedOut(life.now(), command.epoch, command.checkpoint)),
+    )
+
+
+_PERFORM: Mapping[type, Any] = {
+    order.SendTrigger: _trigger,
+    order.SendAborted: _aborted,
+    order.SendCompleted: _completed,
+    order.Restart: _restart,
+    order.SendPeerRestarted: _peer,
+    order.SendStart: _start,
+    order.CommitPieces: _commit,
+    order.EndLife: _end_life,
+    order.Isolated: _isolated,
+    order.Rejoined: _not_asked_for,
+    order.RejoinRefused: _not_asked_for,
+    order.DropPieces: _not_asked_for,
+    order.DeleteRecord: _delete,
+    order.SetTimer: _set_timer,
+    order.CancelTimer: _cancel_timer,
+    order.SetUp: _set_up,
+    order.Refused: _refused,
+    order.CheckpointEnded: _checkpoint_ended,
+    order.PipelineEnded: _ended,
+}
+_PERFORM_TASK: Mapping[type, Any] = {
+    task.RunUnit: _run_unit,
+    task.LogTaken: _log_taken,
+    task.Emit: _emit,
+    task.Acknowledge: _acknowledge,
+    task.Decline: _decline,
+    task.ReportReady: _ready,
+    task.ReportFailed: _subtask_failed,
+    task.ReportEnded: _source_ended,
+    task.TimeAlignment: _time_alignment,
+}

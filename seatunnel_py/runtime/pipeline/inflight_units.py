@@ -1,0 +1,93 @@
+"""The units of one pipeline that the engine has, and who waits for each.
+
+Rules. (1) Every unit that was handed in comes back once: with its result, or lost. (2) What a unit of a past life still
+does is waited for, and worth nothing; what it staged is dropped with the rest in the end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from seatunnel_py.runtime.driver.pipeline_port import World
+from seatunnel_py.runtime.driver.ports import UnitLost
+from seatunnel_py.runtime.observe.events import Place
+from seatunnel_py.work.unit import FailureKind, SinkPiece, Unit, UnitFailure, UnitId, UnitResult
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRun
+
+
+LOOK_AT_NETWORK = "look at the network and at the server; env.unit.stall-seconds says how long is waited"
+
+
+class InFlight:
+    """``strays`` are pieces of units that nobody waited for any longer; ``since``: when each was handed in,
+    ``started``: when a worker took it up; ``expired``: how many checkpoints expired while it kept them waiting."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._waiting: dict[UnitId, SubtaskRun | None] = {}
+        self.strays: list[SinkPiece] = []
+        self.since: dict[UnitId, float] = {}
+        self.started: dict[UnitId, float] = {}
+        self.expired: Counter[UnitId] = Counter()
+        self.last_expired = ""  # what the last checkpoint that has expired waited for
+        self._given_up: dict[UnitId, str] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def submit(self, run: SubtaskRun, unit: Unit) -> None:
+        self._waiting[unit.id] = run
+        self.since[unit.id] = self._world.now()
+        self._world.submit(unit)
+
+    def cancel(self, unit: UnitId) -> None:
+        """Nobody waits for it any longer."""
+        if unit in self._waiting:
+            self._waiting[unit] = None
+            self._world.cancel(unit)
+
+    def began(self, unit: UnitId) -> None:
+        """A worker is at it, or at what shares its pack."""
+        if unit in self._waiting:
+            self.started[unit] = self._world.now()
+
+    def give_up(self, unit: UnitId, reason: str) -> None:
+        """It is taken for lost, and ends as such."""
+        if unit in self._waiting and unit not in self._given_up:
+            self._given_up[unit] = reason
+            self._world.abandon(unit)
+
+    def _forget(self, unit: UnitId) -> SubtaskRun | None:
+        del self.since[unit]
+        self.started.pop(unit, None)
+        self.expired.pop(unit, None)
+        return self._waiting.pop(unit)
+
+    def finished(self, result: UnitResult) -> None:
+        """The engine has ended a unit."""
+        self._given_up.pop(result.id, None)
+        run = self._forget(result.id)
+        if run is not None:
+            run.finished(result)
+        else:
+            self.strays += result.pieces
+
+    def lost(self, event: UnitLost) -> None:
+        """The unit has no result."""
+        given_up = self._given_up.pop(event.id, "")
+        run = self._forget(event.id)
+        if run is not None and event.cancelled and not given_up:
+            run.again()
+        elif run is not None:
+            why = given_up or f"the worker of unit {event.id} was lost: {event.reason}"
+            run.failed(UnitFailure(FailureKind.LOST, why, LOOK_AT_NETWORK if given_up else ""))
+
+
+def place_of(unit: Unit, good: int | None) -> Place:
+    """Where a unit is at work; the first life of a vertex has number 1. ``good``: its pipeline's last checkpoint."""
+    position = dict(unit.start.value) if unit.start is not None else {}
+    split = unit.split.id if unit.split is not None else ""
+    return Place(unit.id.vertex, unit.id.epoch + 1, split, position, good)

@@ -1,0 +1,271 @@
+"""The sinks of a pipeline that are left out while the others go on: who, why, and where they stand.
+
+Rules. (1) The coordinator decides who leaves (``isolation.py``); here their lives end, and nothing is given to them any
+longer. (2) People hear of it at once, with the cause of whoever had failed; the cause is part of every record from then
+on, so that a later driver can say it too. (3) They stand at the checkpoint that the records show them at: it says which
+of their rows count, and from where their sources have to be read again for them. (4) What they staged beyond it nobody
+will ever name: it is dropped when nothing of the pipeline is at work any more. One that has no checkpoint to stand at
+gives everything back. (5) Whom no record shows to be out has arrived, or comes back with the next driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from seatunnel_py.api.batch import Position
+from seatunnel_py.api.sink import Visible
+from seatunnel_py.plan.pipelines import Vertex
+from seatunnel_py.protocol.coordinator.commands import Isolated
+from seatunnel_py.protocol.coordinator.events import PlanGrew
+from seatunnel_py.protocol.coordinator.isolation import isolable, leaving
+from seatunnel_py.protocol.failover.isolated_recovery import finishing
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.records import CheckpointRecord, Commit
+from seatunnel_py.runtime.observe.events import SinkLeftOut
+from seatunnel_py.runtime.observe.receipt import Stand, TableState
+from seatunnel_py.runtime.pipeline import flow_control
+from seatunnel_py.runtime.resume.isolated_sink_recovery import NEVER_ENDS, first_the_others, not_finished
+from seatunnel_py.runtime.targets.sink_operations import piece_of
+from seatunnel_py.runtime.values.row_tallies import Tally, tally_of
+from seatunnel_py.runtime.values.subtask_state import state_of
+from seatunnel_py.work.unit import FailureKind, UnitFailure
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+    from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRun
+    from seatunnel_py.runtime.resume.pipeline_start import Past
+
+
+class LeftOut:
+    """Of one pipeline. ``subtasks`` whose lives are over for that reason; ``known_bad``: as in ``Past``."""
+
+    def __init__(self, life: PipelineLife) -> None:
+        self._life = life
+        self.subtasks: set[Subtask] = set()
+        self.known_bad: frozenset[str] = frozenset()
+        self._apart: frozenset[str] = frozenset()
+        self._stays: dict[str, str] = {}
+        self._told: dict[str, UnitFailure] = {}
+        self._failed: dict[str, UnitFailure] = {}
+        self._records: dict[int, CheckpointRecord] = {}  # at which somebody may stand
+
+    def __contains__(self, subtask: Subtask) -> bool:
+        return subtask in self.subtasks
+
+    def begin(self, record: CheckpointRecord | None, past: Past) -> None:
+        """Who was left out by an earlier driver stays so."""
+        self.known_bad = past.known_bad
+        if record is None:
+            return
+        life = self._life
+        self.subtasks |= set(life.graph.topology.subtasks(sorted(record.topology.detached)))
+        self._records |= past.stood_at
+        for vertex in life.pipeline.vertices:
+            if vertex.id in record.topology.detached - self._apart:
+                before, stand = self.cause(vertex.id), self._stand_in(record, vertex.id)
+                why = self._stays.get(vertex.id, "" if life.bounded else NEVER_ENDS)
+                self._told[vertex.id] = not_finished(before, stand, why) if why else first_the_others(before)
+                self._tell(vertex)
+
+    def finished_apart(self, scope: str) -> None:
+        """Another pipeline of this driver brings what these lack, and speaks for them."""
+        self._apart |= finishing(self._life.graph.topology, scope)
+
+    def stays(self, scope: str, why: str) -> None:
+        """Nobody brings what these lack."""
+        self._stays |= dict.fromkeys(finishing(self._life.graph.topology, scope), why)
+
+    # ---------------------------------------------------------------- leaving
+
+    def possible(self, vertex: str) -> bool:
+        """Whether the others would go on without this one, if it failed for good."""
+        return not self._life.settings.fail_fast and isolable(self._life.topology, vertex)
+
+    def failed(self, vertex: str, failure: UnitFailure) -> None:
+        """Why its life has ended; whether it leaves the coordinator says."""
+        self._failed[vertex] = failure
+
+    def commit_failed(self, scope: str, failure: UnitFailure) -> bool:
+        """The same of all that finish together; whether they are out already."""
+        own = finishing(self._life.graph.topology, scope)
+        self._failed |= dict.fromkeys(own, failure)
+        return bool(own) and self._life.topology.detached.issuperset(own)
+
+    def leave(self, subtask: Subtask) -> None:
+        """The coordinator has cut it."""
+        life, vertex = self._life, subtask.vertex
+        run = life.subtasks[subtask]
+        run.stop()
+        self.subtasks.add(subtask)
+        self._remember()
+        if vertex not in life.prepared.left_out:
+            cause = self._cause(vertex)
+            life.prepared = replace(life.prepared, left_out={**life.prepared.left_out, vertex: cause})
+            life.hear(PlanGrew(life.now(), life.plan))
+            self._tell(run.vertex)
+        if life.failure is self._failed.get(vertex):
+            life.failure = None  # the others have none
+        coordinator = life.coordinator
+        if life.state is TableState.RETRYING and coordinator is not None and not coordinator.recovery.under_way:
+            life.change(TableState.COMMITTING if coordinator.shared.kept else TableState.RUNNING)
+        flow_control.go_on(life)  # whoever waited for room in front of it
+
+    def _tell(self, vertex: Vertex) -> None:
+        life, targets = self._life, tuple(dict.fromkeys(node.shown for node in vertex.sinks))
+        if targets:
+            name, cause = life.pipeline.name, self.cause(vertex.id)
+            life.tell(SinkLeftOut(life.id, name, vertex.id, targets, cause, life.good, life.now()))
+
+    def _remember(self) -> None:
+        """The record that it stands at is the newest, or the one that is on its way to the store."""
+        coordinator = self._life.coordinator
+        assert coordinator is not None, "nobody else leaves anybody out"
+        for record in (coordinator.shared.newest, coordinator.shared.storing):
+            if record is not None:
+                self._records[record.checkpoint] = record
+
+    def _cause(self, vertex: str) -> UnitFailure:
+        """Its own, or that of the one with whom it leaves."""
+        if vertex in self._failed:
+            return self._failed[vertex]
+        whole = self._life.graph.topology
+        for other, failure in self._failed.items():
+            if vertex in leaving(whole, other):
+                return replace(failure, message=f"left out together with {other}: {failure.message}")
+        return UnitFailure(FailureKind.FATAL, "it was left out together with others")
+
+    def back(self, subtask: Subtask) -> None:
+        """It begins another life."""
+        self.subtasks.discard(subtask)
+
+    def durable(self, command: Isolated) -> None:
+        """A record shows that these are out: other records than theirs are not needed here any longer."""
+        self._records = {number: one for number, one in self._records.items() if number in self._stood}
+
+    # ---------------------------------------------------------------- where they stand
+
+    @property
+    def vertices(self) -> frozenset[str]:
+        """Who is out as the newest record shows it (rule 5), and is nobody else's affair."""
+        newest = self._life.newest
+        refused = self._refused_commits.keys()
+        return (frozenset() if newest is None else newest.topology.detached | refused) - self._apart
+
+    @property
+    def _refused_commits(self) -> dict[str, tuple[Commit, ...]]:
+        """By vertex, what its target refuses to commit, and a record holds: a later driver asks again (CN4)."""
+        coordinator = self._life.coordinator
+        if coordinator is None:
+            return {}
+        commits = coordinator.shared.commits
+        return {
+            vertex: tuple(one for one in commits.waiting if one.scope == scope)
+            for scope in commits.refused
+            for vertex in finishing(self._life.graph.topology, scope)
+        }
+
+    @property
+    def _stood(self) -> set[int]:
+        newest = self._life.newest
+        return {stands_at(newest, vertex) for vertex in self.vertices} if newest is not None else set()
+
+    @property
+    def nodes(self) -> Mapping[str, str]:
+        """The sinks of these vertices, by node id: one of the vertices."""
+        return {
+            node.id: vertex.id
+            for vertex in self._life.pipeline.vertices
+            if vertex.id in self.vertices
+            for node in vertex.sinks
+        }
+
+    @property
+    def swept_for(self) -> Mapping[str, Stand]:
+        """The sinks whose leavings are this pipeline's affair, and where they stand; what a record names is not."""
+        refused = self._refused_commits
+        return {node: self.stand(vertex) for node, vertex in self.nodes.items() if vertex not in refused}
+
+    @property
+    def nodes_apart(self) -> frozenset[str]:
+        """The sinks that another pipeline speaks for."""
+        return frozenset(
+            node.id for vertex in self._life.pipeline.vertices if vertex.id in self._apart for node in vertex.sinks
+        )
+
+    def cause(self, vertex: str) -> UnitFailure:
+        known = self._told.get(vertex) or self._life.prepared.left_out.get(vertex)
+        return known or UnitFailure(FailureKind.FATAL, "it was left out")
+
+    def stand(self, vertex: str) -> Stand:
+        """Where a side reader would have to begin for it."""
+        newest, coordinator = self._life.newest, self._life.coordinator
+        if newest is None or coordinator is None:
+            return Stand()
+        if vertex in self._refused_commits:
+            scope = self._life.graph.topology.vertex(vertex).commit_scope
+            return Stand(coordinator.shared.commits.ledgers.get(scope, 0))
+        return self._stand_in(newest, vertex)
+
+    def _stand_in(self, newest: CheckpointRecord, vertex: str) -> Stand:
+        checkpoint = stands_at(newest, vertex)
+        record = self._records.get(checkpoint)
+        if record is None:
+            return Stand(checkpoint)
+        above = self._life.graph.topology.ancestors(vertex)
+        positions: dict[str, Position] = {}
+        for subtask, run in self._life.subtasks.items():
+            if subtask.vertex in above and run.vertex.source is not None and subtask in record.snapshots:
+                positions |= run.positions(record.snapshots[subtask])
+        return Stand(checkpoint, {split: dict(at.value) for split, at in sorted(positions.items())})
+
+    def tally(self, run: SubtaskRun, *, done: bool) -> Tally:
+        """The sums of one subtask; of one that is out as the newest record holds them. Unless its pipeline is ``done``
+        what nobody sees yet was not written."""
+        newest, out = self._life.newest, run.subtask.vertex in self.vertices
+        if done and not out:
+            return run.tally(newest)
+        snapshot = None if newest is None else newest.snapshots.get(run.subtask)
+        recorded = tally_of(state_of(None if snapshot is None else snapshot.state).tally)
+        found = recorded if out else run.tally(newest)
+        seen = {
+            node: sums if self._shows(node) is Visible.STAGED else recorded.written.get(node, (0, 0))
+            for node, sums in found.written.items()
+            if self._shows(node) is not Visible.FINAL
+        }
+        return Tally(found.read, found.filtered, found.rejected, seen)
+
+    def tallies(self, *, done: bool) -> dict[str, Tally]:
+        """The sums of each vertex, without the rows that targets refuse to show."""
+        found: dict[str, Tally] = {}
+        for subtask, run in self._life.subtasks.items():
+            found[subtask.vertex] = found.get(subtask.vertex, Tally()).plus(self.tally(run, done=done))
+        for node, (vertex, sums) in self.not_committed().items():
+            found[vertex] = found[vertex].plus(Tally(written={node: sums}))
+        return found
+
+    def not_committed(self) -> dict[str, tuple[str, tuple[int, int]]]:
+        """Rows and bytes, by sink node, that records name and targets refuse to show, to be added to the sums of one of
+        its vertices."""
+        found: dict[str, tuple[int, int]] = {}
+        waiting = {(one.scope, one.checkpoint): one for own in self._refused_commits.values() for one in own}.values()
+        nodes = {(node.step.id, node.table.path): node.id for node in self._life.pipeline.sinks}
+        for one in (piece_of(piece) for commit in waiting for piece in commit.pieces):
+            node = nodes.get((one.step, one.table))
+            if node is not None and self._shows(node) is Visible.COMMITTED:
+                rows, size = found.get(node, (0, 0))
+                found[node] = rows - one.piece.rows, size - one.piece.bytes
+        return {node: (self.nodes[node], sums) for node, sums in found.items()}
+
+    def _shows(self, node: str) -> Visible:
+        return self._life.prepared.setups[node].visible
+
+    def receipts(self) -> dict[str, tuple[UnitFailure, Stand]]:
+        """What receipts say of the sinks that are out, by node."""
+        return {node: (self.cause(vertex), self.stand(vertex)) for node, vertex in self.nodes.items()}
+
+
+def stands_at(record: CheckpointRecord, vertex: str) -> int:
+    """The checkpoint at which one that this record shows to be out stands; 0: none."""
+    return max((one.since for at, one in record.snapshots.items() if at.vertex == vertex), default=0)

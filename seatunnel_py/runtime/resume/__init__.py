@@ -1,0 +1,1 @@
+"""Starts and restores: claims the job, compares its files, prepares each pipeline."""

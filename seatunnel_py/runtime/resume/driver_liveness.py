@@ -1,0 +1,137 @@
+"""Whether the driver of a job works: asked by commands for people before another one takes its place, which ends it.
+
+Rules. (0) `run --restore latest` asks nothing: a scheduler starts it, and must not wait for a machine that is gone. It
+takes the job over, says so, and the store fences the other driver (I34). (1) A driver that answers `jobs restore` or
+`--fresh` keeps its job: whoever wants to take it over is told who it is, and how to end it.
+(2) One whose process is gone is dead, and one that has left a receipt has ended: neither is asked. (3) One that lives
+and does not answer hangs, or is cut off from what it shares: its job may be taken over, and the store fences it
+(``job_claim.py``). (4) One that was started a moment ago cannot answer yet, and is waited for longer. (5) The answer is
+its loop's, and needs no source or target: a driver that waits for these works.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.runtime.control.requests import Control, Request, Wish, request_id
+from seatunnel_py.runtime.observe.events import DriverAsked
+from seatunnel_py.runtime.storage.checkpoint_store import StoreError
+from seatunnel_py.runtime.storage.home import Home, require_job_id
+from seatunnel_py.runtime.storage.job_directory import JobPlace, who_drives
+from seatunnel_py.runtime.storage.local_storage import LocalStorage
+from seatunnel_py.runtime.storage.open_storage import connect
+from seatunnel_py.runtime.storage.shared_job_files import JOB, RECEIPT, SharedJob
+
+ANSWER_SECONDS = 10.0  # a driver looks into its place every half second, into what it shares every two
+STARTING_SECONDS = 60.0  # until then it may be planning, or wait for Spark
+LOOK_SECONDS = 0.2
+Tell = Callable[[DriverAsked], None]
+
+
+class DriverLivesError(SeaTunnelError):
+    """The job has a driver that works."""
+
+
+def driver_taken_over(home: Home, job_id: str, tell: Tell) -> str | None:
+    """The driver here that lives, and whose job is taken over without a question; None: there is none."""
+    place = home.place(job_id)
+    require_job_id(job_id, known=place.path.exists)
+    if not place.running:
+        return None
+    about = place.last_claim
+    _say(tell, f"the job {job_id!r} is running{who_drives(about)}: it is taken over, and that driver ends")
+    return _driver(about)
+
+
+def silent_driver(home: Home, job_id: str, location: str | None, tell: Tell, *, fresh: bool = False) -> str | None:
+    """The driver here that lives and does not answer, so that the job may be taken over; None: there is none. Raises
+    DriverLivesError where one works, here or, with a ``location`` that machines share, on another one, and JobIdError
+    where one lives here and the job is to be begun anew (``fresh``). ``tell`` hears what is waited for."""
+    place = home.place(job_id)
+    require_job_id(job_id, known=lambda: not fresh and place.path.exists())
+    if fresh:
+        home.require_no_driver(place)
+    if place.running:
+        return _silent_here(place, tell)
+    if location is not None:
+        _require_none_far(place, location, tell)
+    return None
+
+
+def _silent_here(place: JobPlace, tell: Tell) -> str | None:
+    control = Control(LocalStorage(place.path))
+    while place.running:
+        about = place.last_claim or {}
+
+        def still(about: Mapping[str, Any] = about) -> bool:
+            return place.running and _driver(place.last_claim) == _driver(about)
+
+        if _answers(control, about, _patience(place, about), still, tell):
+            raise _lives(place.job_id, about, "")
+        if still():
+            _say(tell, f"the driver of {place.job_id!r}{who_drives(about)} does not answer: it is taken over")
+            return _driver(about)
+    return None
+
+
+def _require_none_far(place: JobPlace, location: str, tell: Tell) -> None:
+    storage = connect(location, place.job_id)
+    try:
+        shared, about = SharedJob(storage), None
+        with suppress(StoreError):  # damaged: whoever drives the job answers
+            about = shared.read(JOB)
+            ran_here = about is not None and _driver(place.last_claim) == _driver(about)
+            if about is None or ran_here or shared.read(RECEIPT) is not None:
+                return
+        if _answers(Control(storage), about or {}, ANSWER_SECONDS, lambda: True, tell):
+            raise _lives(place.job_id, about or {}, " --file JOB_FILE")
+        _say(tell, f"the driver of {place.job_id!r}{who_drives(about)} does not answer: it is dead, or is taken over")
+    finally:
+        storage.close()
+
+
+def _patience(place: JobPlace, about: Mapping[str, Any]) -> float:
+    """One that has told how far it has come has begun, and looks for requests."""
+    with suppress(SeaTunnelError):
+        if place.counters is None:
+            left = float(about.get("started", 0.0)) + STARTING_SECONDS - time.time()
+            return max(ANSWER_SECONDS, min(left, STARTING_SECONDS))
+    return ANSWER_SECONDS
+
+
+def _answers(control: Control, about: Mapping[str, Any], seconds: float, still: Callable[[], bool], tell: Tell) -> bool:
+    """Whether that driver says within this time that it works. Nothing of the question is left behind."""
+    request = Request(request_id(), Wish.LIVES, _driver(about), seconds=seconds)
+    began, told = time.monotonic(), False
+    control.ask(request)
+    try:
+        while still() and (waited := time.monotonic() - began) < seconds:
+            if (answer := control.answered(request.id)) is not None and answer.done:
+                return True  # one that refuses is about to end
+            if waited > ANSWER_SECONDS / 4 and not told:
+                told = True
+                _say(tell, f"the job has a driver{who_drives(about)}: it has {seconds:.0f} s to say that it works")
+            time.sleep(LOOK_SECONDS)
+    finally:
+        control.forget(request.id)
+    return False
+
+
+def _lives(job_id: str, about: Mapping[str, Any], where: str) -> DriverLivesError:
+    return DriverLivesError(
+        f"the job {job_id!r} is running: its driver{who_drives(about)} works, and taking over would end it",
+        f"let it end, or end it: `seatunnel jobs savepoint {job_id} --stop{where}` behind a savepoint, `seatunnel jobs "
+        f"cancel {job_id}{where}` at once; then go on. Only a driver that does not answer is taken over",
+    )
+
+
+def _say(tell: Tell, text: str) -> None:
+    tell(DriverAsked(text, time.time()))
+
+
+def _driver(about: Mapping[str, Any] | None) -> str:
+    return str((about or {}).get("driver", ""))

@@ -1,0 +1,294 @@
+"""What is different in a job file since the job stood where it is to go on from, and what follows. Pure.
+
+Rules. (1) Everything is said before anything happens, table by table and step by step. (2) What cannot change a row
+that is there already (another parallelism, more tables) is done as it is written. (3) What makes the rows of one run
+differ among themselves, or forgets where a table stands, wants a word of whoever runs it (``--accept-changes``). (4)
+What cannot be gone on with at all (rows up to here in one target, the others in another) is begun anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from seatunnel_py.api.capabilities import Guarantee
+from seatunnel_py.config import shade
+from seatunnel_py.errors import BEGIN_ANEW, SeaTunnelError
+from seatunnel_py.redaction import is_sensitive, redacted_text
+
+if TYPE_CHECKING:
+    from seatunnel_py.plan.pipelines import Pipeline
+    from seatunnel_py.plan.steps import Job
+
+WIRING = {"plugin_input", "plugin_output", "source_table_name", "result_table_name", "id", "parallelism"}
+Described = Mapping[str, Any]
+
+
+class Fate(StrEnum):
+    """Of a table or a step."""
+
+    KEPT = "kept"
+    ADDED = "added"
+    DROPPED = "dropped"
+    CHANGED = "changed"
+    ISOLATED = "isolated"
+
+
+class Needs(StrEnum):
+    """What it takes to go on."""
+
+    NOTHING = ""
+    ACCEPTANCE = "--accept-changes"
+    FRESH = "--fresh"
+
+
+class Of(StrEnum):
+    """What has changed."""
+
+    JOB_FILE = "the job file"
+    TABLE = "a source table"
+    NAME = "the name of a step"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """``what`` is a table or a step; ``follows`` is what will happen."""
+
+    what: str
+    fate: Fate
+    follows: str
+    needs: Needs = Needs.NOTHING
+    of: Of = Of.JOB_FILE
+
+    def __str__(self) -> str:
+        needs = f" (wants {self.needs.value})" if self.needs else ""
+        return f"{self.fate.value} {self.what}: {self.follows}{needs}"
+
+
+class ChangesRefused(SeaTunnelError):
+    """The job file has changed in a way that nobody has accepted; ``changes`` are all of them, in words."""
+
+    def __init__(self, message: str, remedy: str, changes: tuple[str, ...]) -> None:
+        super().__init__(message, remedy)
+        self.changes = changes
+        self.args = (self.message, self.remedy, changes)
+
+
+def described(
+    job: Job, pipelines: Mapping[str, Pipeline], isolated: Mapping[str, str] = MappingProxyType({})
+) -> Described:
+    """What the next run compares itself with, as plain data without secrets. ``isolated``: the tables that cannot be
+    planned, and why."""
+    from seatunnel_py.runtime.values.topology_builder import graph_of, promised  # who only reads job files has no graph
+
+    steps = {
+        step.id: {
+            "kind": step.kind.value,
+            "plugin": step.plugin,
+            "options": _flat(shade.redacted(step.node.options, job.file.env.shade_options).plain()),
+        }
+        for step in job.steps
+    }
+    tables = {
+        key: {
+            "vertices": {vertex.id: vertex.parallelism for vertex in pipeline.vertices},
+            "sinks": {node.id: node.shown for node in pipeline.sinks},
+            "masked": {
+                node.id: _digest(node.id, node.sink.target) for node in pipeline.sinks if node.shown != node.sink.target
+            },
+            "graph": promised(graph_of(pipeline, job.file.env.channel_retain).topology),
+            "promises": {node.id: node.capabilities.guarantee.name for node in pipeline.sinks},
+            "columns": {
+                str(vertex.source.table.schema.path): [
+                    f"{column.name} {column.dtype}" for column in vertex.source.table.schema.columns
+                ]
+                for vertex in pipeline.vertices
+                if vertex.source is not None
+            },
+        }
+        for key, pipeline in pipelines.items()
+    }
+    return {"steps": steps, "pipelines": tables, "isolated": dict(isolated)}
+
+
+def isolated_of(old: Mapping[str, Any], now: Described) -> Mapping[str, Any]:
+    """The pipelines of an earlier run whose tables cannot be planned now: where they stand is kept for a later one."""
+    out = now.get("isolated", {})
+    missing = {key: pipeline for key, pipeline in old.items() if key not in now["pipelines"]}
+    return {key: pipeline for key, pipeline in missing.items() if any(table in out for table in pipeline["columns"])}
+
+
+def changes(before: Described, now: Described) -> tuple[Change, ...]:
+    """Table by table, then step by step."""
+    old, new = before["pipelines"], now["pipelines"]
+    if renamed := tuple(_renamed(before["steps"], now["steps"])):
+        return renamed  # by its name a step is known: all else would only follow from that
+    apart = isolated_of(old, now)
+    old = {key: pipeline for key, pipeline in old.items() if key not in apart}
+    found = list(_tables(old, new))
+    follows = "it cannot be planned now and is left out; where it stood is kept"
+    found += [Change(f"table {key}", Fate.ISOLATED, follows) for key in apart]
+    for key in (key for key in new if key in old):
+        found += _pipeline(key, old[key], new[key])
+    found += _steps(before["steps"], now["steps"], len(set(new) - set(old)), len(set(old) - set(new)))
+    return tuple(found)
+
+
+def refuse(found: Iterable[Change], *, accepted: bool) -> None:
+    """Raises ChangesRefused where one of them stands in the way."""
+    changes = tuple(found)
+    fresh = any(change.needs is Needs.FRESH for change in changes)
+    asked = any(change.needs is Needs.ACCEPTANCE and not accepted for change in changes)
+    if fresh or asked:
+        wanted = {change.of for change in changes if change.needs and (change.needs is Needs.FRESH or not accepted)}
+        what = Of.JOB_FILE if len(wanted) > 1 else wanted.pop()
+        raise ChangesRefused(
+            f"{what.value} has changed since the job stood where it is to go on from; nothing was started",
+            _remedy(what, fresh=fresh),
+            tuple(map(str, changes)),
+        )
+
+
+def _remedy(what: Of, *, fresh: bool) -> str:
+    if what is Of.NAME:
+        return f"give the step its old name back, or the option `id` with that name; or {BEGIN_ANEW}"
+    if fresh:
+        return f"give it its old text back; or {BEGIN_ANEW}"
+    return f"--accept-changes goes on like that; or {BEGIN_ANEW}"
+
+
+def _renamed(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    """Steps of which only the name is another one."""
+    gone = {_but_its_name(step): name for name, step in old.items() if name not in new}
+    for name, step in new.items():
+        if name not in old and (before := gone.get(_but_its_name(step))):
+            follows = f"is called {name} now, and nothing else of it has changed: `id = {before}` keeps the name it had"
+            yield Change(f"{step['kind']} {before}", Fate.CHANGED, follows, Needs.FRESH, Of.NAME)
+
+
+def _but_its_name(step: Mapping[str, Any]) -> str:
+    options = {key: value for key, value in step["options"].items() if key not in WIRING}
+    return repr((step["kind"], step["plugin"], sorted(options.items(), key=lambda one: one[0])))
+
+
+def _tables(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    kept = [key for key in new if key in old]
+    if kept:
+        few = kept[0] if len(kept) == 1 else f"{len(kept)} tables"
+        yield Change(few, Fate.KEPT, "goes on where it stood" if len(kept) == 1 else "go on where they stood")
+    for key in new:
+        if key not in old:
+            yield Change(f"table {key}", Fate.ADDED, "begins at its beginning")
+    for key in old:
+        if key not in new:
+            follows = "what it has written stays; where it stood is of no use any more"
+            yield Change(f"table {key}", Fate.DROPPED, follows, Needs.ACCEPTANCE)
+
+
+def _pipeline(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    for name, width in new["vertices"].items():
+        before = old["vertices"].get(name, width)
+        if before != width:
+            follows = f"parallelism {before} -> {width}, what it had read is dealt out again"
+            yield Change(f"{name} of {key}", Fate.CHANGED, follows)
+    if old["vertices"].keys() != new["vertices"].keys() or old["sinks"].keys() != new["sinks"].keys():
+        yield Change(f"the steps of {key}", Fate.CHANGED, "they are connected in another way", Needs.FRESH)
+    for node, target in new["sinks"].items():
+        before = redacted_text(old["sinks"].get(node, target))  # older versions kept it as it is
+        if before != target or not _same_masked(node, old, new):
+            same = " (what is masked in it is another value)" if before == target else ""
+            follows = f"rows up to here are in {before}, the others would be in {target}{same}"
+            yield Change(f"sink {node}", Fate.CHANGED, follows, Needs.FRESH)
+    yield from _promises(key, old, new)
+    for table, columns in new["columns"].items():
+        before = old["columns"].get(table, columns)
+        more = [column for column in columns if column not in before]
+        less = [column for column in before if column not in columns]
+        if columns != before:
+            words = ", ".join([*(f"+ {one}" for one in more), *(f"- {one}" for one in less)])
+            words = words or f"in another order, {', '.join(columns)}"
+            follows = f"its columns: {words}; the target is not changed by that"
+            yield Change(f"table {table}", Fate.CHANGED, follows, Needs.ACCEPTANCE, Of.TABLE)
+
+
+def _digest(node: str, target: str) -> str:
+    """By this a target is known again of which a part is masked. Slow on purpose: nobody shall guess the secret."""
+    return hashlib.scrypt(target.encode(), salt=node.encode(), n=2**14, r=8, p=1).hex()
+
+
+def _same_masked(node: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    before, after = old.get("masked", {}).get(node), new.get("masked", {}).get(node)
+    return before is None or after is None or bool(before == after)
+
+
+def _promises(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+    """A record is of no use where something else was promised: rows were staged for that, or could be made again."""
+    said = False
+    for node, promise in new["promises"].items():
+        before = old["promises"].get(node, promise)
+        if before != promise:
+            said = True
+            follows = f"it was {Guarantee[before].text} and is {Guarantee[promise].text}: its checkpoints are of no use"
+            yield Change(f"sink {node}", Fate.CHANGED, follows, Needs.FRESH)
+    if not said and old["vertices"].keys() == new["vertices"].keys() and old.get("graph", new["graph"]) != new["graph"]:
+        follows = "rows can be made again, or are kept for it, in another way: its checkpoints are of no use"
+        yield Change(f"the steps of {key}", Fate.CHANGED, follows, Needs.FRESH)
+
+
+def _steps(old: Mapping[str, Any], new: Mapping[str, Any], added: int, dropped: int) -> Iterator[Change]:
+    for name, step in new.items():
+        if name not in old:
+            yield Change(f"{step['kind']} {name}", Fate.ADDED, "rows pass it from here on", Needs.ACCEPTANCE)
+        elif old[name]["plugin"] != step["plugin"]:
+            follows = f"it was {old[name]['plugin']}, and is {step['plugin']} now"
+            yield Change(f"{step['kind']} {name}", Fate.CHANGED, follows, Needs.FRESH)
+        elif keys := _different(old[name]["options"], step, added, dropped):
+            yield Change(f"{step['kind']} {name}", Fate.CHANGED, f"{', '.join(keys)}; {_FOLLOWS[step['kind']]}",
+                         Needs.ACCEPTANCE)  # fmt: skip
+    for name, step in old.items():
+        if name not in new:
+            yield Change(f"{step['kind']} {name}", Fate.DROPPED, "rows pass it no longer", Needs.ACCEPTANCE)
+
+
+_FOLLOWS = {
+    "source": "what is read from here on is read like that; its splits stay as they were found",
+    "transform": "rows from here on pass it as it is now, those before it stay as they are",
+    "sink": "rows from here on are written like that; its set-up is not run again",
+}
+
+
+def _different(old: Mapping[str, Any], step: Mapping[str, Any], added: int, dropped: int) -> list[str]:
+    """The options that are not the same. A list in which tables are named may have grown and shrunk by as many entries
+    as there are tables more and fewer: any list of a source, elsewhere one of tables with options. The other lists are
+    of columns. Who gets in has no part in what is read and written."""
+    new, found = step["options"], []
+    for key in sorted(old.keys() | new.keys()):
+        before, after = old.get(key), new.get(key)
+        if before == after or key in WIRING or is_sensitive(key):
+            continue
+        if isinstance(before, list) and isinstance(after, list) and _names_tables(step, before, after):
+            more = sum(one not in before for one in after)
+            less = sum(one not in after for one in before)
+            if (more, less) == (added, dropped):
+                continue
+        found.append(key)
+    return found
+
+
+def _names_tables(step: Mapping[str, Any], *lists: list[Any]) -> bool:
+    return step["kind"] == "source" or all(isinstance(one, Mapping) for entries in lists for one in entries)
+
+
+def _flat(options: Any, prefix: str = "") -> dict[str, Any]:
+    """Nested options under dotted keys."""
+    found: dict[str, Any] = {}
+    for key, value in options.items():
+        if isinstance(value, Mapping):
+            found |= _flat(value, f"{prefix}{key}.")
+        else:
+            found[f"{prefix}{key}"] = value
+    return found

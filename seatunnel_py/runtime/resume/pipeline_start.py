@@ -1,0 +1,195 @@
+"""How a pipeline begins in this driver: for the first time, where its newest record stands, or anew.
+
+Rules. (1) A pipeline goes on from its record, with the decisions of its checkpoint 0. (2) One whose staged rows were
+all taken back begins anew. (3) So does one whose splits were read as of one moment, once that snapshot has died, be it
+with the driver that held it: positions under it are worth nothing. Where rows of them may be visible it is refused. (4)
+Where splits may be read as of different moments (``source.consistency = per-split``) they go on under a new snapshot.
+(5) A record of another parallelism is dealt out again; one of other steps is refused: its states would be read as what
+they are not. (6) What the journal holds is of one graph. Under another one it is void, and numbers of batches, which
+begin anew there, get another name: a target that has seen batch 7 must not take the new batch 7 for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from seatunnel_py.api.sink import Visible
+from seatunnel_py.config.references import References, all_of
+from seatunnel_py.errors import BEGIN_ANEW, FatalError, NoWayOn
+from seatunnel_py.plan.graph_nodes import SinkNode
+from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.protocol.commit.claims import RestoreRefused
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.model.topology import Determinism, Topology
+from seatunnel_py.runtime.resume.rescaling import rescaled
+from seatunnel_py.runtime.storage.journal import Journal
+from seatunnel_py.runtime.targets import sink_operations
+from seatunnel_py.runtime.targets.sink_operations import Prepared
+from seatunnel_py.runtime.values.chain_builder import JobIdentity
+from seatunnel_py.runtime.values.split_progress import Round, rounds_of, rounds_plain
+from seatunnel_py.runtime.values.topology_builder import promised
+from seatunnel_py.work.unit import SinkPiece
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What earlier drivers have left of a pipeline, or this one before it begins anew; ``found``: rounds of splits, by
+    vertex and number, that the journal holds and the record perhaps not yet; ``graph``: what the journal is of, and
+    what its numbers are called; ``numberings``: what they are called where a subtask gives them to other rows since;
+    ``epochs``: those that this driver has lived; ``strays``: what it has staged in them; ``stood_at``: records, by
+    number, at which sinks stand that were left out; ``known_bad``: vertices whose bad rows another pipeline has set
+    aside, which has read all that this one reads."""
+
+    record: CheckpointRecord | None = None
+    done: frozenset[str] = frozenset()
+    dropped: bool = False
+    per_split: bool = False
+    found: Mapping[str, Mapping[int, Round]] = field(default_factory=dict)
+    graph: tuple[str, str] | None = None
+    numberings: Mapping[Subtask, str] = field(default_factory=dict)
+    epochs: Mapping[str, int] = field(default_factory=dict)
+    strays: tuple[SinkPiece, ...] = ()
+    stood_at: Mapping[int, CheckpointRecord] = field(default_factory=dict)
+    known_bad: frozenset[str] = frozenset()
+
+
+def past_of(kept: Journal, pipeline: str, record: CheckpointRecord | None, *, per_split: bool) -> Past:
+    """What the journal and the store know of it."""
+    names = {subtask: name for (owner, subtask), name in kept.numberings.items() if owner == pipeline}
+    done, dropped = frozenset(kept.done.get(pipeline, ())), pipeline in kept.dropped
+    found, graph = kept.found.get(pipeline, {}), kept.graphs.get(pipeline)
+    return Past(record, done, dropped, per_split, found, graph, names)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How it begins: ``record`` is None where it does so from nothing; ``anew``: what earlier drivers left in the
+    journal is worth nothing; ``graph``: what the journal has to be of, and what its numbers are called, but for those
+    of ``numberings``."""
+
+    prepared: Prepared
+    record: CheckpointRecord | None = None
+    done: frozenset[str] = frozenset()
+    anew: bool = False
+    graph: tuple[str, str] = "", ""
+    numberings: Mapping[Subtask, str] = field(default_factory=dict)
+
+
+def start(
+    pipeline: Pipeline, topology: Topology, groups: Mapping[str, Sequence[SinkNode]], job: JobIdentity, past: Past
+) -> Start:
+    """On another thread: look before anything is changed. FatalError where the pipeline cannot go on."""
+    found = _start(pipeline, topology, groups, job, past)
+    graph = _drawn(topology)
+    if past.epochs and found.anew:
+        return replace(found, graph=(graph, f"{job.incarnation}.{1 + max(past.epochs.values())}"))
+    if past.graph is not None and past.graph[0] == graph:
+        return replace(found, graph=past.graph, numberings={} if found.anew else past.numberings)
+    return replace(found, graph=(graph, "" if past.record is None else str(job.incarnation)))
+
+
+def _start(
+    pipeline: Pipeline, topology: Topology, groups: Mapping[str, Sequence[SinkNode]], job: JobIdentity, past: Past
+) -> Start:
+    newest = 0 if past.record is None else past.record.checkpoint
+    if past.record is None or past.dropped:
+        prepared = sink_operations.prepare(pipeline, tuple(groups.values()), job, newest=newest, first=not past.dropped)
+        return Start(prepared, anew=past.dropped)
+    record = _as_declared(past.record, topology)
+    if changes := _changes(record.topology, topology):
+        raise FatalError(
+            f"{pipeline.name}: its checkpoint was made by another job: {'; '.join(changes)}",
+            f"give the job file its old steps back; or {BEGIN_ANEW}",
+        )
+    references = references_of(pipeline)
+    before = sink_operations.prepared_of(references.opened(record.plan))
+    before = _with_found(before, {vertex: _opened(rounds, references) for vertex, rounds in past.found.items()})
+    record = _fitted(pipeline, record, topology, before)
+    out = {node.id for one in pipeline.vertices if one.id in record.topology.detached for node in one.sinks}
+    set_up = past.done | record.set_up  # a job that begins with a savepoint has no journal yet
+    made = tuple(  # the others' ledgers may not be there
+        group for name, group in groups.items() if name in set_up and group[0].id not in out
+    )
+    if record.kind is RecordKind.FINAL or past.per_split or not _of_one_moment(before):
+        prepared = sink_operations.resume(pipeline, before, made, job, record)
+        return Start(prepared, record, past.done)
+    begun = (node for group in made for node in group)
+    at_commits = record.snapshots and sink_operations.once_visible(pipeline.sinks, before.setups) - {Visible.FINAL}
+    if at_commits or Visible.STAGED in sink_operations.once_visible(begun, before.setups):
+        raise NoWayOn(
+            f"{pipeline.name} was read as of one moment, and that snapshot has died with the connection that held it; "
+            "rows of it are visible already, and would be there twice",
+            "empty its target and run it with --fresh; source.consistency = per-split makes such a job go on",
+        )
+    sink_operations.abort(made, past.strays, before.setups, job, ())
+    return Start(sink_operations.prepare(pipeline, tuple(groups.values()), job, newest=newest), anew=True)
+
+
+def _as_declared(record: CheckpointRecord, now: Topology) -> CheckpointRecord:
+    """The record without what an earlier driver has found out about vertices (``failover.distrust``): that is no change
+    of the job, and this driver would find it out anew."""
+    vertices = tuple(
+        replace(one, determinism=now.by_id[one.id].determinism)
+        if one.determinism is Determinism.INDETERMINATE and one.id in now.by_id
+        else one
+        for one in record.topology.vertices
+    )
+    if vertices == record.topology.vertices:
+        return record
+    return replace(record, topology=replace(record.topology, vertices=vertices))
+
+
+def _changes(before: Topology, now: Topology) -> list[str]:
+    """What is different, beside the parallelism, in words."""
+    old, new = before.by_id, now.by_id
+    found = [f"the step {name} is gone" for name in old if name not in new]
+    found += [f"the step {name} is new" for name in new if name not in old]
+    if not found and promised(before) != promised(now):
+        found.append("its steps are connected in another way, or promise something else")
+    return found
+
+
+def _fitted(pipeline: Pipeline, record: CheckpointRecord, topology: Topology, before: Prepared) -> CheckpointRecord:
+    """The record, for as many subtasks as there are now. FatalError where it cannot be divided."""
+    sources = {vertex.id: vertex.source for vertex in pipeline.vertices if vertex.source is not None}
+    unbounded = [name for name, source in sources.items() if not source.capabilities.bounded]
+    fitted = rescaled(record, topology, before.rounds, unbounded)
+    if isinstance(fitted, RestoreRefused):
+        raise FatalError(
+            f"{pipeline.name} cannot go on with another parallelism: {fitted.why}",
+            "give the job file its old parallelism back, or stop it behind a savepoint first and begin with that",
+        )
+    return fitted
+
+
+def _drawn(topology: Topology) -> str:
+    """A short name of the graph, for what journals hold of it."""
+    edges = [(edge.sender, edge.receiver, edge.spread.value) for edge in topology.edges]
+    said = repr(([(vertex.id, vertex.parallelism) for vertex in topology.vertices], edges))
+    return hashlib.sha256(said.encode()).hexdigest()[:12]
+
+
+def _with_found(before: Prepared, found: Mapping[str, Mapping[int, Round]]) -> Prepared:
+    for vertex, rounds in found.items():
+        for number in sorted(number for number in rounds if number >= len(before.rounds[vertex])):
+            before = before.with_round(vertex, rounds[number])
+    return before
+
+
+def references_of(pipeline: Pipeline) -> References:
+    """Those of its steps."""
+    return all_of(node.step.references for vertex in pipeline.vertices for node in vertex.nodes)
+
+
+def _opened(found: Mapping[int, Round], references: References) -> Mapping[int, Round]:
+    plain = references.opened(rounds_plain(found.values()))
+    return dict(zip(found, rounds_of(plain), strict=True))
+
+
+def _of_one_moment(before: Prepared) -> bool:
+    splits: Any = (split for dealt in before.splits.values() for split in dealt)
+    return any(split.generation for split in splits)

@@ -1,0 +1,126 @@
+"""A record's states, dealt out again where vertices have another number of subtasks. Pure.
+
+Rules. (1) What was read is known by split, whoever read it: each split is with one of the new subtasks, as it was with
+one of the old (I41, I45). (2) Sums go to the first of the new subtasks: only their total means anything. (3) What a
+query has gathered, and which of its senders have ended, is known by sender: where these change it is refused. (4)
+Everything else (channels, epochs, what nobody may touch) is as ``protocol.restore`` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+from seatunnel_py.api.source import Split
+from seatunnel_py.protocol.commit.claims import RestoreRefused
+from seatunnel_py.protocol.failover.restore import Splits, adapted
+from seatunnel_py.protocol.model.ids import Subtask
+from seatunnel_py.protocol.model.records import CheckpointRecord
+from seatunnel_py.protocol.model.stream_elements import SubtaskSnapshot
+from seatunnel_py.protocol.model.topology import Topology
+from seatunnel_py.runtime.values.row_tallies import Tally, tally_of
+from seatunnel_py.runtime.values.split_progress import Reading, Round, deal, reading_of
+from seatunnel_py.runtime.values.subtask_state import State, state_of
+
+
+def rescaled(
+    record: CheckpointRecord, new: Topology, rounds: Mapping[str, Sequence[Round]], unbounded: Collection[str]
+) -> CheckpointRecord | RestoreRefused:
+    """The record as if its graph had been ``new``, which has the same vertices; unchanged where nothing is different.
+    ``rounds``: the splits of each source; ``unbounded`` names those sources that never end."""
+    old = record.topology
+    changed = [
+        vertex.id
+        for vertex in old.vertices
+        if vertex.id in new.by_id and vertex.parallelism != new.vertex(vertex.id).parallelism
+    ]
+    if not changed:
+        return record
+    if not record.snapshots:
+        return adapted(record, new)
+    if why := _gathered(record, changed):
+        return RestoreRefused(why)
+    before = {name: [state_of(record.snapshots[one].state) for one in old.subtasks([name])] for name in changed}
+    readings = {name: _read(before[name], rounds[name], name in unbounded) for name in changed if name in rounds}
+    plain = {
+        subtask: _plain(snapshot, subtask, readings, changed, rounds) for subtask, snapshot in record.snapshots.items()
+    }
+    found = adapted(replace(record, snapshots=plain), new)
+    if isinstance(found, RestoreRefused):
+        return found
+    snapshots = dict(found.snapshots)
+    for name in changed:
+        subtasks = new.subtasks([name])
+        states = _dealt(before[name], readings.get(name), rounds.get(name, ()), len(subtasks))
+        for subtask, state in zip(subtasks, states, strict=True):
+            snapshots[subtask] = replace(snapshots[subtask], state=state.to_plain())
+    return replace(found, snapshots=snapshots)
+
+
+def _gathered(record: CheckpointRecord, changed: Collection[str]) -> str:
+    """Who holds something that is known by sender, or nothing."""
+    old = record.topology
+    for vertex in old.live:
+        around = {edge.sender for edge in old.edges if edge.receiver == vertex} | {vertex}
+        states = [state_of(record.snapshots[one].state) for one in old.subtasks([vertex])]
+        if around.intersection(changed) and any(state.gathered or state.ended for state in states):
+            return f"{vertex} has gathered rows of its inputs, whose parallelism is another one now"
+    return ""
+
+
+def _read(states: Sequence[State], rounds: Sequence[Round], unbounded: bool) -> list[tuple[frozenset[str], Reading]]:
+    """Of each old subtask the splits that it had read to their ends, and where the others stand."""
+    found = []
+    for state, hand in zip(states, deal(rounds, len(states)), strict=True):
+        reading = reading_of(state.reading)
+        left = [split.id for split in hand if split.id not in reading.ended]
+        ended = frozenset(reading.ended) | frozenset(() if unbounded else left[: reading.finished])
+        found.append((ended, reading))
+    return found
+
+
+def _plain(
+    snapshot: SubtaskSnapshot,
+    subtask: Subtask,
+    readings: Mapping[str, Sequence[tuple[frozenset[str], Reading]]],
+    changed: Collection[str],
+    rounds: Mapping[str, Sequence[Round]],
+) -> SubtaskSnapshot:
+    """The snapshot as the protocol knows states: it sees to it that no split is lost or there twice."""
+    if subtask.vertex not in changed:
+        return snapshot
+    if subtask.vertex not in readings:
+        return replace(snapshot, state=None)
+    own = readings[subtask.vertex]
+    ended, reading = own[subtask.index]
+    hand = [split.id for split in deal(rounds[subtask.vertex], len(own))[subtask.index]]
+    assigned = {name: position.to_plain() for name, position in reading.at.items()}
+    unread = tuple(name for name in hand if name not in assigned and name not in ended)
+    return replace(snapshot, state=Splits(assigned, unread, tuple(sorted(ended))).plain())
+
+
+def _dealt(
+    before: Sequence[State],
+    readings: Sequence[tuple[frozenset[str], Reading]] | None,
+    rounds: Sequence[Round],
+    parallelism: int,
+) -> list[State]:
+    """The states of the new subtasks of one vertex."""
+    total = reduce(Tally.plus, (tally_of(state.tally) for state in before), Tally())
+    after = [State(tally=total.to_plain() if at == 0 else None) for at in range(parallelism)]
+    if readings is None:
+        return after
+    ended = frozenset[str]().union(*(own for own, _ in readings))
+    stands: dict[str, Any] = {}
+    for _, reading in readings:
+        stands |= reading.at
+    hands = deal(rounds, parallelism)
+    return [replace(state, reading=_held(hand, ended, stands)) for state, hand in zip(after, hands, strict=True)]
+
+
+def _held(hand: Sequence[Split], ended: frozenset[str], stands: Mapping[str, Any]) -> Any:
+    mine = [split.id for split in hand]
+    at = {name: stands[name] for name in mine if name in stands}
+    return Reading(ended=tuple(name for name in mine if name in ended), at=at).to_plain()

@@ -1,0 +1,107 @@
+"""Going back: a job that will go on from an older checkpoint than its newest, and what that means for its targets.
+
+Rules. (1) What follows is known before anything is done, table by table. (2) A target that counts checkpoints, or holds
+what was staged since, has rows of the job that the older checkpoint knows nothing of: they could neither be taken back
+nor told apart, so it is refused. Rows of a keyed sink come again and change nothing; rows of any other sink come twice,
+which somebody has to accept. A source that cannot be read twice cannot be rewound. (3) It is done as a driver would:
+with an incarnation of its own, so that whoever still runs is refused (I34), and with a claim that names the older
+record; what is behind that is on nobody's chain then. (4) Before that the journal is told that what it holds is void:
+it is of units behind the newest record. Numbers of batches get another name by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from seatunnel_py.api.capabilities import Guarantee
+from seatunnel_py.errors import BEGIN_ANEW
+from seatunnel_py.protocol.commit.claims import RestoreRefused, claim_from, next_incarnation
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.runtime.observe.checkpoint_view import chosen
+from seatunnel_py.runtime.resume.job_claim import NotRestored, kept_journal
+from seatunnel_py.runtime.storage.checkpoint_store import WAYS_ON, CheckpointStore, Contents
+from seatunnel_py.runtime.storage.journal import JournalFile, graph_line
+from seatunnel_py.runtime.targets.sink_operations import prepared_of
+
+REWOUND = "rewound"  # no graph is drawn like that
+
+
+@dataclass(frozen=True, slots=True)
+class Rewind:
+    """Of one pipeline: from its newest checkpoint back to another. ``again``: keyed targets whose rows come again;
+    ``twice``: those that will show them twice; ``refused``: why it cannot be, or nothing."""
+
+    pipeline: str
+    newest: int
+    to: int
+    again: tuple[str, ...] = ()
+    twice: tuple[str, ...] = ()
+    refused: str = ""
+
+
+def foreseen(contents: Contents, plan: Mapping[str, Any], which: int, only: tuple[str, ...] = ()) -> Iterator[Rewind]:
+    """What would follow, for all pipelines that do not stand there already; ``only`` restricts it to some."""
+    for key, records in contents.records.items():
+        claims = contents.claims.get(key, ())
+        newest = chosen(claims, records, None)
+        if newest is None or (only and key not in only):
+            continue
+        record = chosen(claims, records, which)
+        if record is None:
+            yield Rewind(key, newest.checkpoint, 0, refused=f"its store does not hold checkpoint {which} any more")
+        elif record.checkpoint != newest.checkpoint:
+            yield _rewind(key, newest, record, plan.get("pipelines", {}).get(key, {}))
+
+
+def _rewind(key: str, newest: CheckpointRecord, record: CheckpointRecord, planned: Mapping[str, Any]) -> Rewind:
+    targets, promises = planned.get("sinks", {}), planned.get("promises", {})
+    found = Rewind(key, newest.checkpoint, record.checkpoint)
+    if record.kind is RecordKind.ZERO:
+        return replace(found, refused=f"checkpoint 0 is its beginning: {BEGIN_ANEW}")
+    once = [vertex.id for vertex in record.topology.vertices if not vertex.replayable]
+    if once:
+        return replace(found, refused=f"{', '.join(once)} cannot be read twice")
+    # A plan of an earlier version does not say what its sinks promise.
+    setups = prepared_of(record.plan).setups
+    counting = [
+        targets[node]
+        for node in targets
+        if promises.get(node) not in (_KEYED, _PLAIN) or node not in setups or setups[node].counted
+    ]
+    if counting or not targets:
+        return replace(found, refused=f"{', '.join(counting) or 'a target'} holds rows up to checkpoint "
+                       f"{newest.checkpoint}, and would refuse a job that knows {record.checkpoint} only")  # fmt: skip
+    again = tuple(targets[node] for node in targets if promises[node] == _KEYED)
+    return replace(found, again=again, twice=tuple(targets[node] for node in targets if promises[node] == _PLAIN))
+
+
+_KEYED, _PLAIN = Guarantee.IDEMPOTENT.name, Guarantee.AT_LEAST_ONCE.name
+
+
+def rewind(store: CheckpointStore, which: int, pipelines: tuple[str, ...]) -> int:
+    """Let the next driver go on from there; returns the incarnation that says so. NotRestored where the store does not
+    allow it."""
+    before = store.read()
+    incarnation = next_incarnation(before.owner)
+    if not store.take(incarnation, before.lineage):
+        raise NotRestored("a driver has begun at this moment", "let it end, then try again")
+    found = store.read()
+    claims, rewound = {}, {}
+    marks = kept_journal(store, found, incarnation).marks
+    for key, records in found.records.items():
+        known = found.claims.get(key, ())
+        claim, record = claim_from(incarnation, known, records, marks.get(key, 0)), chosen(known, records, which)
+        if isinstance(claim, RestoreRefused):
+            raise NotRestored(f"{key}: {claim.why}", WAYS_ON)
+        if key in pipelines and record is not None:
+            claim = replace(claim, continues=record.checkpoint, continues_of=record.incarnation)
+            rewound[key] = record
+        claims[key] = claim
+    journal = JournalFile(store.storage, incarnation)
+    journal.append([graph_line(key, REWOUND, "") for key in pipelines])
+    journal.mark(rewound)
+    store.claim(incarnation, claims)
+    journal.close()
+    return incarnation

@@ -1,0 +1,154 @@
+"""SEATUNNEL_HOME: what is known of jobs on this machine, one directory per job id.
+
+``jobs/ID/`` holds ``job.json`` (what was started, secrets left out), ``plan.json`` (its steps and tables, for the next
+run to compare with), ``receipt.json`` once it ended, ``events.jsonl`` (what happened), ``job.log`` (what Spark and the
+workers said), ``control/`` (what was asked of it while it ran), and ``exchange/`` while it runs. ``savepoints/``
+(``savepoint_store.py``) stands beside ``jobs/`` and outlives them. A job id is taken by create-if-absent, so that two
+drivers cannot both get it; ``lock`` is held while the driver lives, so that nobody takes a running job's place away.
+Directories are 0700 and files 0600: error texts and exchanged rows may hold personal data (S14, S15).
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from seatunnel_py.api.private_files import make_private
+from seatunnel_py.errors import SeaTunnelError
+from seatunnel_py.runtime.storage.job_directory import JobPlace, how_it_ended, who_drives, write_json
+
+COPIES = "copies"  # where the job files lie that commands have made
+HOME_VARIABLE = "SEATUNNEL_HOME"
+ID_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
+ID_LENGTH_MAX = 100
+NO_JOB_ID = "latest"  # for ``--restore latest`` goes on with a job
+JOBS_NAMED_MAX = 5
+
+
+class JobIdError(SeaTunnelError):
+    """The job id cannot be used as asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """``SEATUNNEL_HOME``, by default ``.seatunnel`` in the working directory."""
+
+    path: Path
+
+    @classmethod
+    def of_environment(cls) -> Home:
+        return cls(Path(os.environ.get(HOME_VARIABLE) or ".seatunnel").absolute())
+
+    @property
+    def savepoints(self) -> Path:
+        return self.path / "savepoints"
+
+    def place(self, job_id: str) -> JobPlace:
+        """Where a job of this id lies, if there is one."""
+        return JobPlace(job_id, self.path / "jobs" / job_id)
+
+    def claim(
+        self,
+        job_id: str | None,
+        *,
+        fresh: bool,
+        about: dict[str, Any],
+        restore: bool = False,
+        silent: str | None = None,
+    ) -> JobPlace:
+        """Take a job id (a new random one when None). One that was used before is a JobIdError, unless it is begun
+        anew (``fresh``) or gone on with (``restore``); so is one whose driver lives, unless that is the ``silent`` one
+        (``driver_liveness.py``)."""
+        chosen = job_id if job_id is not None else f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
+        jobs = self.path / "jobs"
+        place = JobPlace(chosen, jobs / chosen, secrets.token_hex(8))
+        require_job_id(chosen, known=lambda: restore and place.path.exists())
+        with self._usable():
+            make_private(jobs)
+            if fresh and not place.running:
+                shutil.rmtree(place.path, ignore_errors=True)
+            try:
+                place.path.mkdir(mode=0o700)
+            except FileExistsError:
+                if not restore:
+                    raise self._taken(place) from None
+            place = replace(place, before=place.last_claim)
+            if not place.hold() and (silent is None or silent != (place.before or {}).get("driver", "")):
+                raise self._taken(place)
+            place.exchange.mkdir(mode=0o700, exist_ok=True)
+            started = {"job_id": chosen, "driver": place.driver, "started": time.time()}
+            started |= {"pid": os.getpid(), "host": socket.gethostname()}
+            write_json(place.path / "job.json", {**started, **about})
+        return place
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise SeaTunnelError(
+                f"cannot keep jobs in {self.path}: {error.strerror or error}",
+                f"set {HOME_VARIABLE} to a directory that can be written to and has room",
+            ) from error
+
+    def _taken(self, place: JobPlace) -> JobIdError:
+        if place.running:
+            return JobIdError(
+                f"the job {place.job_id!r} is running{who_drives(place.last_claim)}",
+                f"let it end, end it with `seatunnel jobs cancel {place.job_id}`, or use another `--job-id`; one that "
+                "hangs is taken over by `--restore latest`",
+            )
+        state = how_it_ended(place.last_claim, place.receipt)
+        remedy = "`--fresh` forgets it and starts anew, beside rows that are visible already"
+        if not self.finished(place.job_id):
+            remedy = f"`--restore latest` goes on where it stood; {remedy}"
+        return JobIdError(f"the job {place.job_id!r} {state}", f"{remedy}; `--job-id` with another name keeps both")
+
+    def require_no_driver(self, place: JobPlace) -> None:
+        """Raises JobIdError where a driver of the job lives on this machine."""
+        if place.running:
+            raise self._taken(place)
+
+    def finished(self, job_id: str) -> bool:
+        """Whether a job of this id has ended with everything done."""
+        return self.place(job_id).finished
+
+    def jobs(self) -> Iterator[JobPlace]:
+        """All known jobs, oldest first."""
+        directory = self.path / "jobs"
+        found: list[tuple[float, Path]] = []
+        for path in directory.iterdir() if directory.is_dir() else ():
+            with suppress(FileNotFoundError):  # it was forgotten while we looked
+                if path.is_dir():
+                    found.append((path.stat().st_mtime, path))
+        for _, path in sorted(found):
+            yield JobPlace(path.name, path)
+
+    def job(self, job_id: str) -> JobPlace:
+        """A known job. Raises JobIdError with the known ids near it."""
+        for place in self.jobs():
+            if place.job_id == job_id:
+                return place
+        known = [place.job_id for place in self.jobs()][-JOBS_NAMED_MAX:]
+        raise JobIdError(
+            f"there is no job {job_id!r} in {self.path}",
+            f"newest jobs: {', '.join(known)}" if known else "no job has run there",
+        )
+
+
+def require_job_id(job_id: str, known: Callable[[], bool] = lambda: False) -> None:
+    """Raises JobIdError where a job cannot be called so. ``known``: whether it is an old job, of a release that took
+    ids which read as something else."""
+    if not job_id or len(job_id) > ID_LENGTH_MAX or not ID_CHARACTERS.issuperset(job_id) or job_id.startswith("."):
+        raise JobIdError(f"{job_id!r} is no job id", "use letters, digits, '-', '_' and '.'")
+    if (job_id.startswith("-") or job_id == NO_JOB_ID) and not known():
+        reads = "means the newest checkpoint" if job_id == NO_JOB_ID else "reads as an option"
+        raise JobIdError(f"{job_id!r} is no job id: it {reads}", "begin it with a letter or a digit, and name the job")

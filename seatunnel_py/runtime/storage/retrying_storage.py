@@ -1,0 +1,81 @@
+"""A job's storage that is away for a while is waited for: a server is restarted, a network blinks, and a job of a
+thousand tables must not end by it.
+
+Rules. (1) What a storage calls retriable is tried again, with growing pauses. Every act may be made twice: who creates
+a name looks whether it is its own that lies there, and lines that stand in a journal twice say the same. (2) A bounded
+job waits ``AWAY_SECONDS_MAX``, a stream for as long as it takes. (3) People hear once that it is away, and once that it
+is back. (4) Before the job runs nobody waits: whoever starts it should hear at once that an address is wrong.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from seatunnel_py.api.storage import Storage
+from seatunnel_py.errors import RetriableError
+from seatunnel_py.protocol.model.backoff import Backoff
+from seatunnel_py.runtime.observe.events import JobEvent, StoreAway
+
+AWAY_SECONDS_MAX = 60.0
+QUIET_SECONDS = 1.0  # what is over so soon nobody needs to hear of
+PAUSES = Backoff(first=0.1, factor=2.0, longest=5.0)
+T = TypeVar("T")
+
+
+class PatientStorage(Storage):
+    """``endless``: of a stream. Its acts are called from one thread at a time."""
+
+    def __init__(self, storage: Storage, *, endless: bool) -> None:
+        self._storage = storage
+        self._longest = math.inf if endless else AWAY_SECONDS_MAX
+        self._tell: Callable[[JobEvent], None] | None = None
+
+    def begin(self, tell: Callable[[JobEvent], None]) -> None:
+        """The job runs from now on, and ``tell`` hears of it (rule 4); from any thread."""
+        self._tell = tell
+
+    def create(self, name: str, data: bytes) -> bool:
+        return self._patiently(lambda: self._storage.create(name, data))
+
+    def append(self, name: str, data: bytes) -> None:
+        self._patiently(lambda: self._storage.append(name, data))
+
+    def get(self, name: str) -> bytes | None:
+        return self._patiently(lambda: self._storage.get(name))
+
+    def names(self, folder: str) -> Sequence[str]:
+        return self._patiently(lambda: self._storage.names(folder))
+
+    def delete(self, name: str) -> None:
+        self._patiently(lambda: self._storage.delete(name))
+
+    def describe(self, name: str) -> str:
+        return self._storage.describe(name)
+
+    def close(self) -> None:
+        self._storage.close()
+
+    def _patiently(self, act: Callable[[], T]) -> T:
+        tell = self._tell
+        if tell is None:
+            return act()
+        began, tries, told = time.monotonic(), 0, False
+        while True:
+            try:
+                value = act()
+            except RetriableError as error:
+                away, pause = time.monotonic() - began, PAUSES.pause(tries)
+                if away + pause > self._longest:
+                    raise
+                if not told and away >= QUIET_SECONDS:
+                    told = True
+                    tell(StoreAway(error.message, away, time.time()))
+                tries += 1
+                time.sleep(pause)
+            else:
+                if told:
+                    tell(StoreAway("", time.monotonic() - began, time.time()))
+                return value

@@ -1,0 +1,1 @@
+"""Calls to sinks: set-up, commit, abort, and their batches."""

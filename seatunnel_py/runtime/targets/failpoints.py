@@ -1,0 +1,45 @@
+"""The driver's failpoints: where it may die, in the order in which a job passes them.
+
+Each lies between two durable acts. What the next driver does about it stands in ``protocol/commit_life.py``; that it
+does so on real servers is shown by the crash sweep (``e2e/crash_sweep``).
+"""
+
+from __future__ import annotations
+
+from seatunnel_py.api.failpoints import Failpoint, failpoint
+from seatunnel_py.protocol.model.records import RecordKind
+
+TAKEN = failpoint("driver.takeover.taken", "The incarnation is taken; nothing has been read.")
+CLAIMED = failpoint("driver.takeover.claimed", "It is durable from where this driver goes on; nothing is done.")
+FENCED = failpoint("driver.takeover.fenced", "Every target of a pipeline knows the new incarnation.")
+ZERO = failpoint("driver.zero.durable", "Checkpoint 0 is durable; nothing has had a side effect.")
+BEFORE_SET_UP = failpoint("driver.setup.before", "A set-up unit is about to begin.")
+SET_UP = failpoint("driver.setup.after", "Start effects are done, which is not written down.")
+BEFORE_JOURNAL = failpoint("driver.journal.before", "Units are done; the journal does not know what they took.")
+JOURNALLED = failpoint("driver.journal.written", "The journal knows; nobody has been shown what the units made.")
+ACKNOWLEDGED = failpoint("driver.checkpoint.acknowledged", "One more subtask has acknowledged a checkpoint.")
+BEFORE_RECORD = failpoint("driver.record.before", "Everybody has acknowledged; nothing of it is stored.")
+DRAFTED = failpoint("driver.store.drafted", "Something is in the store, but not under its name.")
+RECORDED = failpoint("driver.record.durable", "A checkpoint is completed, which nobody has heard.")
+FINAL = failpoint("driver.final.durable", "The last checkpoint is completed, which nobody has heard.")
+SAVEPOINT = failpoint("driver.savepoint.durable", "A savepoint is completed, which nobody has heard.")
+BEFORE_COMMIT = failpoint("driver.commit.before", "A commit is about to begin.")
+COMMITTED = failpoint("driver.commit.after", "The target has committed; no record knows.")
+CONFIRMED = failpoint("driver.commit.confirmed", "The coordinator knows that a commit is done.")
+CLEANED = failpoint("driver.record.deleted", "A record that nobody needs is deleted; perhaps others are not yet.")
+BEFORE_ABORT = failpoint("driver.abort.before", "A pipeline is given up; what it staged is still there.")
+ABORTED = failpoint("driver.abort.after", "What was staged is dropped; the job has not ended.")
+ENDED = failpoint("driver.end.before", "A pipeline is done; the job's end is not written down.")
+
+
+def completed(kind: RecordKind) -> Failpoint:
+    """The moment at which a record of that kind has become durable."""
+    return _COMPLETED[kind]
+
+
+_COMPLETED = {
+    RecordKind.ZERO: ZERO,
+    RecordKind.PERIODIC: RECORDED,
+    RecordKind.SAVEPOINT: SAVEPOINT,
+    RecordKind.FINAL: FINAL,
+}

@@ -1,0 +1,46 @@
+"""Behind the end of a job: the ledgers in its targets hear that its lineage has ended.
+
+Rules. (1) Only when every table of the job has arrived: else another driver may go on, which repeats the last commits
+of all tables (CM5), and only the ledgers' rows keep these from being taken for lost (I28, I31). (2) Each ledger hears
+it once, however many tables it has rows of. (3) It changes nothing that has arrived: a ledger that cannot be told keeps
+its rows for longer, and people read why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING
+
+from seatunnel_py.api.sink import CommitContext, Committer
+from seatunnel_py.errors import SeaTunnelError, first_line
+from seatunnel_py.plan.plugins import plugin_calls
+from seatunnel_py.runtime.observe.receipt import TableState
+from seatunnel_py.runtime.targets.sink_operations import context_of
+
+if TYPE_CHECKING:
+    from seatunnel_py.runtime.pipeline.runner import PipelineLife
+
+
+def tell(lives: Iterable[PipelineLife], keep_days: int) -> tuple[str, ...]:
+    """What people should know of it."""
+    lives = tuple(lives)
+    if any(life.state is not TableState.DONE for life in lives):
+        return ()
+    told: set[Hashable] = {None}
+    notes = []
+    for life in lives:
+        for node, *_ in life.groups.values():
+            context = context_of(node, life.prepared.setups[node.id].data, life.job, 0, final=True)
+            try:
+                with plugin_calls.named(node.step, "lineage_ended"):
+                    _tell(node.sink.committer(), context, keep_days, told)
+            except (SeaTunnelError, plugin_calls.Unforeseen) as error:
+                notes.append(f"the ledger beside {node.shown} was not swept: {first_line(error.message)}")
+    return tuple(notes)
+
+
+def _tell(committer: Committer, context: CommitContext, keep_days: int, told: set[Hashable]) -> None:
+    ledger = committer.ledger(context)
+    if ledger not in told:
+        told.add(ledger)
+        committer.lineage_ended(context, keep_days)

@@ -1,0 +1,359 @@
+"""What the driver does to the outside world beside running units: prepare a pipeline, set its sinks up, commit, abort.
+
+Runs on the loop's side threads, never on the loop itself. Every function returns a value or raises; the loop turns
+either into an event.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import Any
+
+from seatunnel_py.api.batch import Plain
+from seatunnel_py.api.capabilities import Guarantee
+from seatunnel_py.api.plain_data import plain_data
+from seatunnel_py.api.schema import Detail, DetailKind, TablePath
+from seatunnel_py.api.sink import CommitContext, Effect, Piece, Present, Setup, Treatment, Visible
+from seatunnel_py.api.source import Enumerator, Split
+from seatunnel_py.api.types import Conversion
+from seatunnel_py.config.references import unknown
+from seatunnel_py.errors import BEGIN_ANEW, FatalError, NoWayOn, RetriableError, SeaTunnelError, worded
+from seatunnel_py.plan.graph_nodes import SinkNode, SourceNode
+from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.plan.plugins import plugin_calls
+from seatunnel_py.plan.tables import existing_rows
+from seatunnel_py.plan.tables.conversions import conversions_of
+from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
+from seatunnel_py.protocol.model.stream_elements import StagedPiece
+from seatunnel_py.runtime.targets import failpoints
+from seatunnel_py.runtime.values.chain_builder import JobIdentity
+from seatunnel_py.runtime.values.split_progress import Round, path_plain, rounds_of, rounds_plain
+from seatunnel_py.work.failing_code import SHOWS_TRACE
+from seatunnel_py.work.unit import FailureKind, SinkPiece, UnitFailure
+
+Groups = Sequence[Sequence[SinkNode]]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What was decided before anything happened, for checkpoint 0: the sinks' decisions by node id, the splits by
+    vertex id, in rounds: what was found at the start, and what was found since. ``enumerators`` stay open while their
+    splits are read (one may hold a snapshot that readers share). ``left_out``: vertices that the others go on without,
+    and why. ``swept``: what earlier lineages had left in the targets, in sentences; not kept."""
+
+    setups: Mapping[str, Setup]
+    rounds: Mapping[str, tuple[Round, ...]]
+    enumerators: Mapping[str, Enumerator] = field(default_factory=dict)
+    left_out: Mapping[str, UnitFailure] = field(default_factory=dict)
+    swept: tuple[str, ...] = ()
+
+    @property
+    def splits(self) -> dict[str, tuple[Split, ...]]:
+        """All splits of each vertex."""
+        return {vertex: tuple(chain.from_iterable(one.splits for one in own)) for vertex, own in self.rounds.items()}
+
+    def with_round(self, vertex: str, found: Round) -> Prepared:
+        """More was found."""
+        return replace(self, rounds={**self.rounds, vertex: (*self.rounds[vertex], found)})
+
+    def with_source(self, vertex: str, opened: Reopened) -> Prepared:
+        """With the source of this vertex opened again."""
+        enumerators = {**self.enumerators, vertex: opened.enumerator}
+        return replace(self, enumerators=enumerators, rounds={**self.rounds, vertex: opened.rounds})
+
+    def to_plain(self) -> dict[str, Any]:
+        plain: dict[str, Any] = {
+            "setups": {node: _setup_plain(setup) for node, setup in self.setups.items()},
+            "rounds": {vertex: rounds_plain(rounds) for vertex, rounds in self.rounds.items()},
+        }
+        if self.left_out:
+            plain["left_out"] = {vertex: _failure_plain(failure) for vertex, failure in self.left_out.items()}
+        return plain
+
+
+def _failure_plain(failure: UnitFailure) -> dict[str, Any]:
+    """Traces are for the log."""
+    return {**plain_data(failure), "kind": failure.kind.value, "trace": ""}
+
+
+def _failure_of(plain: Mapping[str, Any]) -> UnitFailure:
+    return UnitFailure(**{**plain, "kind": FailureKind(plain["kind"])})
+
+
+def _setup_plain(setup: Setup) -> dict[str, Any]:
+    plain = {
+        "effects": plain_data(setup.effects),
+        "data": setup.data,
+        "visible": setup.visible,
+        "counted": setup.counted,
+    }
+    if setup.present is not None:
+        plain["present"] = plain_data(setup.present)
+    if setup.conversions:
+        plain["conversions"] = plain_data(setup.conversions)
+    if setup.left_behind:
+        plain["left_behind"] = plain_data(setup.left_behind)
+    return plain
+
+
+def prepared_of(plain: Any) -> Prepared:
+    """The inverse of ``Prepared.to_plain``; enumerators are not kept."""
+    setups = {
+        node: Setup(
+            tuple(Effect(**effect) for effect in setup["effects"]),
+            setup["data"],
+            Visible(setup["visible"]),
+            setup.get("counted", True),  # an older version did not say
+            tuple(Conversion(**one) for one in setup.get("conversions", ())),
+            _present_of(setup.get("present")),
+            tuple(_detail_of(one) for one in setup.get("left_behind", ())),
+        )
+        for node, setup in plain["setups"].items()
+    }
+    rounds = {vertex: rounds_of(found) for vertex, found in plain["rounds"].items()}
+    left_out = {vertex: _failure_of(one) for vertex, one in plain.get("left_out", {}).items()}
+    return Prepared(setups, rounds, left_out=left_out)
+
+
+def _detail_of(plain: Mapping[str, Any]) -> Detail:
+    return Detail(**{**plain, "kind": DetailKind(plain["kind"]), "columns": tuple(plain["columns"])})
+
+
+def _present_of(plain: Mapping[str, Any] | None) -> Present | None:
+    return None if plain is None else Present(**{**plain, "treatment": Treatment(plain["treatment"])})
+
+
+def prepare(pipeline: Pipeline, groups: Groups, job: JobIdentity, *, newest: int = 0, first: bool = False) -> Prepared:
+    """Plan every sink of the pipeline and find the splits; no data is changed anywhere. NoWayOn where a target knows
+    the job by another lineage: then its store has been lost, or there are two; and where it knows a later checkpoint
+    than ``newest``, the last one that the store knows. ``first``: no driver of the job has written to these targets, so
+    that what they hold is of other runs."""
+    setups = {node.id: plugin_calls.setup_of(node.step, node.sink) for node in pipeline.sinks}
+    swept: list[str] = []
+    for group in groups:
+        node = group[0]
+        context = context_of(node, setups[node.id].data, job, 0, final=False)
+        committer = plugin_calls.committer_of(node.step, node.sink)
+        if job.fresh:
+            swept += plugin_calls.swept_by(node.step, committer, context)
+        with plugin_calls.named(node.step, "begin"):
+            other = committer.begin(context, fresh=job.fresh)
+        if other is not None:
+            raise NoWayOn(
+                f"{node.shown} was loaded by another run of job {job.job_id!r} (lineage {other[:8]}), whose state is "
+                f"not in {job.store}",
+                f"give the job its store back; a job id of its own never meets another; or {BEGIN_ANEW}",
+            )
+        if not job.begins_lineage:
+            _require_known(node, plugin_calls.last_committed_by(node.step, node.sink, context), newest)
+    if first and not job.fresh:  # who begins anew on purpose has been told, and is told again by the receipt
+        later = job.incarnation > 1
+        setups = {node.id: existing_rows.checked(node, setups[node.id], later=later) for node in pipeline.sinks}
+    setups = {node.id: _whole(node, setups[node.id]) for node in pipeline.sinks}
+    return replace(_opened(pipeline, Prepared(setups, {}), _first_round), swept=tuple(swept))
+
+
+def _whole(node: SinkNode, setup: Setup) -> Setup:
+    """The set-up with the conversions of the source beside those of the sink: the receipt tells of both."""
+    found = conversions_of(node.table, setup.conversions)
+    return replace(setup, conversions=found) if found != setup.conversions else setup
+
+
+def _opened(
+    pipeline: Pipeline, before: Prepared, find: Callable[[tuple[Round, ...], Enumerator, SourceNode], tuple[Round, ...]]
+) -> Prepared:
+    """Open every source, with the state of its last round, and ``find`` its splits. What fails half-way leaves no
+    enumerator open."""
+    rounds: dict[str, tuple[Round, ...]] = {}
+    enumerators: dict[str, Enumerator] = {}
+    try:
+        for vertex in pipeline.vertices:
+            if vertex.source is not None:
+                known = before.rounds.get(vertex.id, ())
+                state = known[-1].state if known else None
+                node = vertex.source
+                enumerators[vertex.id] = plugin_calls.enumerator_of(node.step, node.source, node.table, state)
+                rounds[vertex.id] = find(known, enumerators[vertex.id], node)
+    except BaseException:
+        with suppress(Exception):  # why it failed is what people need to know
+            release(enumerators.values())
+        raise
+    return Prepared(before.setups, rounds, enumerators, before.left_out)
+
+
+def _first_round(_: tuple[Round, ...], enumerator: Enumerator, node: SourceNode) -> tuple[Round, ...]:
+    splits = plugin_calls.splits_of(node.step, enumerator.discover)
+    return (Round(splits, plugin_calls.snapshot_of(node.step, enumerator)),)
+
+
+def _renewed(known: tuple[Round, ...], enumerator: Enumerator, node: SourceNode) -> tuple[Round, ...]:
+    return tuple(Round(plugin_calls.renewed_by(node.step, enumerator, one.splits), one.state) for one in known)
+
+
+@dataclass(frozen=True, slots=True)
+class Reopened:
+    """A source that was opened again, and all its splits under what is valid now."""
+
+    enumerator: Enumerator
+    rounds: tuple[Round, ...]
+
+
+def reopen(source: SourceNode, before: Enumerator, known: tuple[Round, ...]) -> Reopened:
+    """The source again, with the state of its last round."""
+    with suppress(Exception):  # what it held is gone
+        before.close()
+    enumerator = plugin_calls.enumerator_of(source.step, source.source, source.table, known[-1].state)
+    try:
+        return Reopened(enumerator, _renewed(known, enumerator, source))
+    except BaseException:
+        with suppress(Exception):  # why it failed is what people need to know
+            enumerator.close()
+        raise
+
+
+def resume(
+    pipeline: Pipeline, before: Prepared, groups: Groups, job: JobIdentity, record: CheckpointRecord
+) -> Prepared:
+    """Every target learns of this driver before it is asked for anything, so that writers of older ones are refused
+    (I34); sources are opened again. NoWayOn where a target knows a later checkpoint than the store does."""
+    newest = record.checkpoint
+    for group in groups:
+        node = group[0]
+        context = context_of(node, before.setups[node.id].data, job, newest, final=False)
+        _require_known(node, plugin_calls.recovered_by(node.step, node.sink, context), newest)
+    failpoints.FENCED.hit()
+    if record.kind is RecordKind.FINAL:
+        return before
+    return _opened(pipeline, before, _renewed)
+
+
+def _require_known(node: SinkNode, committed: int | None, newest: int) -> None:
+    """NoWayOn where the target knows a checkpoint that the store does not."""
+    if committed is not None and committed > newest:
+        raise NoWayOn(
+            f"{node.shown} holds checkpoint {committed} of this job, its store only {newest}: the store has "
+            "lost something, or the job has gone on since the savepoint that this one began with",
+            "go on with the job that wrote there last, or give the store back whole, as it was before this run; or "
+            f"{BEGIN_ANEW}, or name another target",
+        )
+
+
+def set_up(nodes: Sequence[SinkNode], setups: Mapping[str, Setup]) -> None:
+    """Perform the start effects of a group of sinks."""
+    failpoints.BEFORE_SET_UP.hit()
+    for node in nodes:
+        _require_values(node, setups[node.id])
+        with plugin_calls.named(node.step, "setup"):
+            node.sink.setup(setups[node.id])
+    failpoints.SET_UP.hit()
+
+
+def _require_values(node: SinkNode, setup: Setup) -> None:
+    """What was planned with a secret by reference is not done without it."""
+    if missing := unknown([_setup_plain(setup)]):
+        raise FatalError(
+            f"{node.shown} was to be set up with {', '.join(missing)}, which the job file does not name any more",
+            f"give the option of the sink its old text back; or {BEGIN_ANEW}",
+        )
+
+
+def once_visible(nodes: Iterable[SinkNode], setups: Mapping[str, Setup]) -> set[Visible]:
+    """From when on people see rows that count once. What they see nobody takes back, and a new beginning would show it
+    twice; rows of an at-least-once or keyed sink may come again."""
+    once = (node for node in nodes if node.capabilities.guarantee is Guarantee.TWO_PHASE_COMMIT and node.id in setups)
+    return {setups[node.id].visible for node in once}
+
+
+def remembers_at_once(nodes: Sequence[SinkNode], setups: Mapping[str, Setup]) -> bool:
+    """Whether rows are visible before any checkpoint names them that count once, or whose target knows its units."""
+    counted = {setups[node.id].visible for node in nodes if node.id in setups and setups[node.id].counted}
+    return Visible.STAGED in counted | once_visible(nodes, setups)
+
+
+def release(enumerators: Iterable[Enumerator]) -> None:
+    """Close enumerators at the end of their pipeline: all of them, even when one cannot be closed."""
+    with ExitStack() as closing:
+        for enumerator in enumerators:
+            closing.callback(enumerator.close)
+
+
+def abort(
+    groups: Groups,
+    pieces: Sequence[SinkPiece],
+    setups: Mapping[str, Setup],
+    job: JobIdentity,
+    enumerators: Iterable[Enumerator],
+) -> None:
+    """Drop what a failed pipeline staged, and close it. One sink that fails does not keep the others from being
+    dropped."""
+    failpoints.BEFORE_ABORT.hit()
+    with ExitStack() as closing:
+        closing.callback(failpoints.ABORTED.hit)
+        closing.callback(release, enumerators)
+        for node in (node for group in groups for node in group):
+            if node.id in setups:
+                context = context_of(node, setups[node.id].data, job, 1, final=True)
+                closing.callback(_abort, node, _of(node, pieces), context)
+
+
+def drop(
+    groups: Groups, pieces: Sequence[SinkPiece], setups: Mapping[str, Setup], job: JobIdentity, *, last: bool = False
+) -> None:
+    """Drop what a life has staged and no record names, where each commit shows its own pieces only: elsewhere they are
+    dropped all together, in the end (``last``), or a second life finds them and goes on from them."""
+    for node in (node for group in groups for node in group):
+        own = _of(node, pieces)
+        if own and (last or setups[node.id].visible is Visible.COMMITTED):
+            _abort(node, own, context_of(node, setups[node.id].data, job, 1, final=False))
+
+
+def _of(node: SinkNode, pieces: Iterable[SinkPiece]) -> list[Piece]:
+    return [piece.piece for piece in pieces if (piece.step, piece.table) == (node.step.id, node.table.path)]
+
+
+def _abort(node: SinkNode, pieces: list[Piece], context: CommitContext) -> None:
+    committer = plugin_calls.committer_of(node.step, node.sink)
+    with plugin_calls.named(node.step, "abort"):
+        committer.abort(pieces, context)
+
+
+def context_of(
+    node: SinkNode, setup: Mapping[str, Plain], job: JobIdentity, checkpoint: int, *, final: bool
+) -> CommitContext:
+    return CommitContext(job.job_id, job.lineage, node.step.id, checkpoint, job.incarnation, final, setup, job.staging)
+
+
+def piece_plain(piece: SinkPiece) -> Any:
+    """A piece as a record holds it. By hand, for ``asdict`` copies what nobody changes, and units are many."""
+    own = piece.piece
+    return {
+        "step": piece.step,
+        "table": path_plain(piece.table),
+        "piece": {"rows": own.rows, "bytes": own.bytes, "merged": own.merged, "data": own.data, "version": own.version},
+    }
+
+
+def piece_of(staged: StagedPiece) -> SinkPiece:
+    """The piece that a record holds."""
+    plain: Any = staged.data
+    return SinkPiece(plain["step"], TablePath(**plain["table"]), Piece(**plain["piece"]))
+
+
+def as_failure(error: BaseException, step: str = "") -> UnitFailure:
+    """Any exception as a typed failure."""
+    trace = "".join(traceback.format_exception(error))
+    if isinstance(error, plugin_calls.Unforeseen):
+        kind, cause = FailureKind.UNEXPECTED, type(error.__cause__).__name__
+        return UnitFailure(kind, error.message, error.remedy, step or error.step, cause, trace)
+    kind = FailureKind.UNEXPECTED
+    if isinstance(error, RetriableError):
+        kind = FailureKind.RETRIABLE
+    elif isinstance(error, (FatalError, SeaTunnelError)):
+        kind = FailureKind.FATAL
+    message = error.message if isinstance(error, SeaTunnelError) else worded(error)
+    remedy = error.remedy if isinstance(error, SeaTunnelError) else SHOWS_TRACE
+    return UnitFailure(kind, message, remedy, step, type(error).__name__, trace)

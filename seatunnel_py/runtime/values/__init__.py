@@ -1,0 +1,1 @@
+"""Pure values and decisions of a running pipeline."""

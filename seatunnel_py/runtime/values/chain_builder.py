@@ -1,0 +1,83 @@
+"""From a planned vertex to the chain that workers run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from seatunnel_py.api.capabilities import Determinism
+from seatunnel_py.api.sink import Setup
+from seatunnel_py.plan.graph_nodes import SinkNode, SourceNode, SqlNode, TransformNode
+from seatunnel_py.plan.pipelines import Vertex
+from seatunnel_py.work.bad_rows.limits import ErrorLimits
+from seatunnel_py.work.chain import (
+    Chain,
+    ChainChannel,
+    ChainQuery,
+    ChainRetry,
+    ChainSink,
+    ChainSource,
+    ChainSql,
+    ChainTransform,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JobIdentity:
+    """Who runs: part of every chain, and of every name that is staged in a target; and where sinks may stage,
+    bad rows are kept and the job's ``store`` lies. ``fresh``: people want what is known of the job forgotten;
+    ``begins_lineage``: no driver had its lineage before this one, so no target knows it."""
+
+    job_id: str
+    lineage: str
+    incarnation: int = 1
+    staging: str = ""
+    errors: ErrorLimits | None = None
+    store: str = ""
+    fresh: bool = False
+    begins_lineage: bool = False
+
+
+def chain_of(vertex: Vertex, setups: Mapping[str, Setup], job: JobIdentity, exchange: str) -> Chain:
+    """The chain of a vertex. ``setups`` are the sinks' decisions by node id; ``exchange`` is a location (URL)."""
+    transforms: list[ChainTransform | ChainSql] = []
+    for node in vertex.nodes:
+        if isinstance(node, TransformNode):
+            cardinality = node.capabilities.cardinality
+            transforms.append(ChainTransform(node.step.id, node.table.path, node.transform, cardinality))
+        elif isinstance(node, SqlNode) and node is not vertex.query:
+            ((name, table),) = node.inputs
+            transforms.append(ChainSql(node.step.id, table, name, node.analysis.query, node.output))
+    sinks = tuple(_sink(node, setups) for node in vertex.sinks)
+    output = ChainChannel(vertex.id, exchange) if vertex.outputs or vertex.retry else None
+    return Chain(
+        vertex.id,
+        job.job_id,
+        job.lineage,
+        job.incarnation,
+        _head(vertex, exchange),
+        tuple(transforms),
+        sinks,
+        output,
+        job.staging,
+        job.errors,
+        ChainRetry(vertex.retry.channel.id, vertex.retry.times) if vertex.retry else None,
+        {node.step.id: node.step.plugin for node in vertex.nodes},
+    )
+
+
+def _head(vertex: Vertex, exchange: str) -> ChainSource | ChainChannel | ChainQuery:
+    first = vertex.nodes[0]
+    if isinstance(first, SourceNode):
+        resident = first.capabilities.resident and vertex.retry is None
+        ordered = first.capabilities.determinism is Determinism.DETERMINATE
+        return ChainSource(first.step.id, first.source, first.table, resident, ordered)
+    if vertex.query is not None:
+        schemas = dict(vertex.query.inputs)
+        inputs = tuple((channel.id, channel.name, schemas[channel.name]) for channel in vertex.inputs)
+        return ChainQuery(vertex.query.step.id, vertex.query.analysis.query, inputs, vertex.query.output)
+    return ChainChannel(vertex.inputs[0].id, exchange)
+
+
+def _sink(node: SinkNode, setups: Mapping[str, Setup]) -> ChainSink:
+    return ChainSink(node.step.id, node.table.path, node.sink, setups[node.id].data)

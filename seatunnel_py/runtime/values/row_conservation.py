@@ -1,0 +1,61 @@
+"""Rows are conserved, from a vertex's inputs to its sinks and channels (I6): the driver checks each unit that ended. So
+it holds for every checkpoint, over restarts and restores. Pure.
+
+Rules. (1) A unit takes exactly the rows that its slices hold: what was sent is what was received. (2) What went in came
+out, was filtered by a step that filters, or was rejected; a query may also give several rows for one, and says how
+many. (3) A step that makes other rows of the ones that it gets is not balanced; what it was given and what it gave is
+reported all the same.
+"""
+
+from __future__ import annotations
+
+from seatunnel_py.api.capabilities import Cardinality
+from seatunnel_py.nouns import counted
+from seatunnel_py.plan.graph_nodes import SqlNode, TransformNode
+from seatunnel_py.plan.pipelines import Vertex
+from seatunnel_py.runtime.values.row_tallies import Tally
+from seatunnel_py.work.unit import QUARANTINE, FailureKind, Unit, UnitFailure, UnitResult
+
+
+def violation(vertex: Vertex, unit: Unit, result: UnitResult, tally: Tally) -> UnitFailure | None:
+    """Why a unit must not count although it says that it went well; ``tally`` is what it adds."""
+    if vertex.query is not None:
+        return None
+    if unit.split is None:
+        sent = sum(one.rows for one in unit.slices)
+        if result.rows != sent:
+            return _failure(
+                unit, f"{counted(sent, 'row')} {'was' if sent == 1 else 'were'} sent to it, and it took {result.rows}"
+            )
+    if any(_makes_others(node) for node in vertex.nodes):
+        return None
+    went_in = result.rows if vertex.source is None else tally.read  # with what its reader skipped, which is filtered
+    out = sum(piece.piece.rows for piece in result.pieces if piece.step != QUARANTINE)
+    out += sum(one.rows for one in result.slices)
+    added = _added(vertex, result)
+    if went_in + added != out + tally.filtered + tally.rejected:
+        by_query = f", queries added {added}" if added else ""
+        return _failure(
+            unit,
+            f"{went_in} rows went in{by_query}, {out} came out, {tally.filtered} were filtered and "
+            f"{tally.rejected} rejected",
+        )
+    return None
+
+
+def _added(vertex: Vertex, result: UnitResult) -> int:
+    """Rows that queries of the chain gave beyond those that they got: EXPLODE makes several of one."""
+    queries = {node.step.id for node in vertex.nodes if isinstance(node, SqlNode)}
+    return sum(
+        max(0, count.rows_out + count.rejected - count.rows_in) for count in result.counts if count.step in queries
+    )
+
+
+def _makes_others(node: object) -> bool:
+    return isinstance(node, TransformNode) and node.capabilities.cardinality is Cardinality.ANY
+
+
+def _failure(unit: Unit, what: str) -> UnitFailure:
+    return UnitFailure(
+        FailureKind.FATAL, f"rows are not conserved in unit {unit.id}: {what}", "report this plugin's fault"
+    )

@@ -1,0 +1,119 @@
+"""What became of the rows of each source table of a pipeline, and how many went into each target. Pure sums.
+
+Rules. (1) A row that two sinks take is written twice, once into each target. (2) What happens behind a channel belongs
+to the source that feeds it; where a query joins several tables nobody can say whose a row is, and the first of them
+keeps the books.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from seatunnel_py.api.sink import Setup
+from seatunnel_py.plan.pipelines import Pipeline
+from seatunnel_py.runtime.observe.receipt import Stand, TableReceipt, TableState, TargetReceipt
+from seatunnel_py.runtime.values.row_tallies import Tally
+from seatunnel_py.work.unit import UnitFailure
+
+
+class Counts:
+    """Who keeps the books for whom, in one pipeline."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._tables = {
+            vertex.id: str(vertex.source.table.schema.path) for vertex in pipeline.vertices if vertex.source is not None
+        }
+        self._books: dict[str, str] = {}  # by vertex: the source vertex that keeps the books for it
+        self._targets: dict[str, dict[str, bool]] = {name: {} for name in self._tables}
+        self._shown = {node.id: node.shown for node in pipeline.sinks}
+        feeding: dict[str, dict[str, None]] = {}  # source vertices that a vertex gets rows from, in order
+        for vertex in pipeline.vertices:  # senders come first
+            if vertex.id in self._tables:
+                feeding[vertex.id] = {vertex.id: None}
+            else:
+                feeding[vertex.id] = {source: None for channel in vertex.inputs for source in feeding[channel.sender]}
+            first = next(iter(feeding[vertex.id]))
+            self._books[vertex.id] = first
+            for source in feeding[vertex.id]:
+                for node in vertex.sinks:  # shared: the rows are counted with another table of the same query
+                    shared = self._targets[source].get(node.id, True)
+                    self._targets[source][node.id] = shared and source != first
+
+    def receipts(
+        self,
+        tallies: Mapping[str, Tally],
+        attempts: Mapping[str, int],
+        state: TableState,
+        seconds: float,
+        cause: UnitFailure | None,
+        left: Mapping[str, tuple[UnitFailure, Stand]] = MappingProxyType({}),
+        apart: Collection[str] = (),
+        setups: Mapping[str, Setup] = MappingProxyType({}),
+        before: Mapping[str, int] = MappingProxyType({}),
+        *,
+        kept: bool = False,
+    ) -> tuple[TableReceipt, ...]:
+        """The receipts of the source tables, from sums and failed attempts by vertex. ``left``: sink nodes that were
+        left out, why, and where they stand; a table that one of them has not got whole is left out there. ``apart``:
+        those that another pipeline speaks for. ``setups``: what was decided for sink nodes. ``before``: rows that
+        earlier drivers have read, by vertex; ``kept``: they had done everything."""
+        sums = dict.fromkeys(self._tables, Tally())
+        failed = dict.fromkeys(self._tables, 0)
+        for vertex, book in self._books.items():
+            sums[book] = sums[book].plus(tallies.get(vertex, Tally()))
+            failed[book] += attempts.get(vertex, 0)
+        states, causes = dict.fromkeys(self._tables, state), dict.fromkeys(self._tables, cause)
+        for vertex in self._tables:
+            if lacking := [left[node][0] for node in self._targets[vertex] if node in left]:
+                states[vertex] = TableState.ISOLATED if state is TableState.DONE else state
+                causes[vertex] = cause or lacking[0]
+        return tuple(
+            TableReceipt(
+                table,
+                tuple(
+                    _decided(one, setups.get(node))
+                    for node, one in self._target_receipts(vertex, sums[vertex], state, left, apart)
+                ),
+                states[vertex],
+                sums[vertex].read,
+                sum(rows for node, (rows, _) in sums[vertex].written.items() if node not in apart),
+                sums[vertex].filtered,
+                sums[vertex].rejected,
+                sum(size for node, (_, size) in sums[vertex].written.items() if node not in apart),
+                failed[vertex],
+                seconds,
+                causes[vertex],
+                before.get(vertex, 0),
+                kept,
+            )
+            for vertex, table in self._tables.items()
+        )
+
+    def _target_receipts(
+        self,
+        vertex: str,
+        tally: Tally,
+        state: TableState,
+        left: Mapping[str, tuple[UnitFailure, Stand]],
+        apart: Collection[str],
+    ) -> Iterator[tuple[str, TargetReceipt]]:
+        """The targets in the order of the plan; where some were left out, what became of each."""
+        differ = any(node in left for node in self._targets[vertex])
+        for node, shared in self._targets[vertex].items():
+            if node in apart:
+                continue
+            rows, size = tally.written.get(node, (0, 0))
+            one = TargetReceipt(self._shown[node], None if shared else rows, None if shared else size)
+            if node in left:
+                cause, stand = left[node]
+                one = replace(one, state=TableState.ISOLATED, cause=cause, stands=stand)
+            yield node, replace(one, state=one.state or state) if differ else one
+
+
+def _decided(one: TargetReceipt, setup: Setup | None) -> TargetReceipt:
+    """With what was decided for its sink before the first row."""
+    if setup is None:
+        return one
+    return replace(one, present=setup.present, conversions=setup.conversions, not_carried_over=setup.left_behind)

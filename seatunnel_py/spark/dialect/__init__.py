@@ -1,0 +1,1 @@
+"""SeaTunnel's SQL translated to Spark's."""

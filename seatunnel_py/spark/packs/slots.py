@@ -1,0 +1,122 @@
+"""A slot: the driver's end of a worker that stays (``slot_task.py``), and the Spark job that it runs in.
+
+Rules. (1) A worker is called before a pack is taken: where none comes another slot takes it. (2) One whose line breaks
+is done with: what has been told of its pack counts, the pack's journal tells the rest, and the next pack gets another
+worker. (3) Why it ended Spark knows, so the end of its job is waited for.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from functools import partial
+from multiprocessing.connection import Connection
+
+from seatunnel_py.spark.packs.deadline import overdue
+from seatunnel_py.spark.packs.pack_runners import WorkerGone
+from seatunnel_py.spark.packs.pack_task import Pack, pickled, unsendable
+from seatunnel_py.spark.packs.slot_task import run_slot
+from seatunnel_py.spark.packs.worker_listener import Run, Switchboard
+from seatunnel_py.work.unit import UnitResult, result_from_plain
+
+END_SECONDS_MAX = 10.0  # Spark hears of a worker's death within a moment
+
+
+class Slot:
+    """One way of running packs (``pack_runners.py``). ``run`` and ``cancel`` speak to Spark, from any thread."""
+
+    def __init__(self, name: str, board: Switchboard, run: Run, cancel: Callable[[str], None]) -> None:
+        self._name, self._board, self._run, self._cancel = name, board, run, cancel
+        self._calls = 0
+        self._line: Connection | None = None
+        self._ended: Future[str] = Future()
+        self.group = ""
+        self.called = False
+
+    def expect(self) -> None:
+        self.begin()
+        with suppress(WorkerGone):  # it will be called again
+            self._line = self._line or self._answered()
+
+    def begin(self) -> None:
+        if self._line is not None and self._line.poll():
+            self._hang_up()  # it has nothing to say but that it is gone
+        if self._line is None:
+            self._calls += 1
+            self.group = f"{self._name}-{self._calls}"
+
+    def results(self, pack: Pack) -> Iterator[Sequence[UnitResult]]:
+        try:
+            message = pickle.dumps((pack.units, pickled(pack.chains), str(pack.journal)), protocol=5)
+        except Exception as error:  # noqa: BLE001 - a plugin's own code runs here
+            yield unsendable(pack, error)
+            return
+        line = self._line = self._line or self._answered()
+        late = overdue(sum(unit.deadline_seconds for unit in pack.units), self._cancel, self.group)
+        missing = len(pack.units)
+        try:
+            line.send_bytes(message)
+            while missing:
+                told = tuple(map(result_from_plain, json.loads(line.recv_bytes())))
+                missing -= len(told)
+                yield told
+        except (OSError, EOFError) as error:
+            raise WorkerGone(self._parted()) from error
+        finally:
+            late.cancel()
+            if missing and self._line is not None:
+                self._hang_up()  # what it says yet belongs to no other pack
+
+    def close(self) -> None:
+        if self._line is not None:
+            self._hang_up()
+            with suppress(TimeoutError):
+                self._ended.result(END_SECONDS_MAX)  # its core is free
+
+    def _hang_up(self) -> None:
+        assert self._line is not None, "somebody is there"
+        self._line.close()
+        self._line = None
+
+    def _answered(self) -> Connection:
+        answered: Future[Connection] = Future()
+        ended = self._ended = Future[str]()
+        group = self.group
+
+        def answer(line: Connection) -> None:
+            try:
+                answered.set_result(line)
+            except InvalidStateError:
+                line.close()  # its task has ended meanwhile
+
+        try:
+            address = self._board.expect(group, answer)
+        except OSError as error:
+            raise WorkerGone(f"no worker can call: {error}") from error
+        task = partial(run_slot, address, self._board.key, group)
+
+        def serve() -> None:
+            reason = self._run(group, "packs", task)
+            self._board.forget(group)
+            ended.set_result(reason)
+            with suppress(InvalidStateError):
+                answered.set_exception(WorkerGone(reason))
+
+        self.called = True
+        threading.Thread(target=serve, name=group, daemon=True).start()
+        try:
+            return answered.result()
+        finally:
+            self.called = False
+
+    def _parted(self) -> str:
+        """The worker is done with; why."""
+        self._hang_up()
+        try:
+            return self._ended.result(END_SECONDS_MAX) or "the worker has left"
+        except TimeoutError:
+            return "the worker has hung up"

@@ -1,0 +1,1 @@
+"""Queries of the Sql transform as Spark jobs."""

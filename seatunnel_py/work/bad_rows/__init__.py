@@ -1,0 +1,1 @@
+"""Finds the bad rows of a unit and sets them aside."""

@@ -1,0 +1,59 @@
+"""Readers that stay open between the units of a subtask: what makes a source *resident*.
+
+Rules. (1) A reader goes on only for a unit that begins exactly where the one before has stopped by its budget, and
+that reads on from there: any other opens its split anew. (2) Of a unit that failed nothing is kept open. (3) No more
+than ``OPEN_MAX`` are: a subtask may have hundreds of splits, and each reader a connection.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from seatunnel_py.api.batch import Element, Position
+from seatunnel_py.api.source import Reader
+from seatunnel_py.work.close_quietly import quietly, stop
+from seatunnel_py.work.unit import Unit
+
+OPEN_MAX = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A reader and what it yields."""
+
+    reader: Reader
+    elements: Iterator[Element]
+
+    def close(self) -> None:
+        stop(self.elements)
+        quietly(self.reader.close)
+
+
+class Residence:
+    """Of one subtask, in one process. ``_stood``: by split where a reader has stopped, and the reader."""
+
+    def __init__(self) -> None:
+        self._stood: OrderedDict[str, tuple[Position, Opened]] = OrderedDict()
+
+    def take(self, unit: Unit) -> Opened | None:
+        """The reader that stands where the unit begins."""
+        assert unit.split is not None, "a source's unit has a split"
+        position, opened = self._stood.pop(unit.split.id, (None, None))
+        if opened is not None and (position != unit.start or unit.until is not None):
+            opened.close()
+            return None
+        return opened
+
+    def keep(self, unit: Unit, position: Position, opened: Opened) -> None:
+        """The unit has stopped here, and went well."""
+        assert unit.split is not None, "a source's unit has a split"
+        self._stood[unit.split.id] = position, opened
+        while len(self._stood) > OPEN_MAX:
+            self._stood.popitem(last=False)[1][1].close()
+
+    def close(self) -> None:
+        """Nobody reads on."""
+        while self._stood:
+            self._stood.popitem()[1][1].close()

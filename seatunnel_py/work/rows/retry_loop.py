@@ -1,0 +1,116 @@
+"""A step whose rejected rows come back to it: each gets another attempt, later, together with other rows.
+
+Rules. (1) A row carries the number of attempts that it has behind it as metadata (``ATTEMPT``). Rejected again after
+the last one it is a bad row. (2) What the step makes of a row is asked for once per unit: no trial, no second run, for
+it may be a call that costs. Only where a step fails without saying because of which rows, these are tried in halves.
+(3) The unit has no sink, so whatever an attempt at it did is worth nothing until it ends well; another attempt may
+reject other rows. So nothing is decided beforehand, and an attempt's file of bad rows is its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from seatunnel_py.api.batch import Batch, Rejected
+from seatunnel_py.errors import BadRows
+from seatunnel_py.nouns import counted
+from seatunnel_py.work.bad_rows import quarantine_file
+from seatunnel_py.work.bad_rows.bisect import Fault
+from seatunnel_py.work.bad_rows.isolate import VALUE_ERRORS
+from seatunnel_py.work.bad_rows.quarantine_file import BadRowsOf
+from seatunnel_py.work.bad_rows.spool import taken
+from seatunnel_py.work.chain import Chain, ChainRetry, ChainTransform
+from seatunnel_py.work.rows.flow import Flow
+from seatunnel_py.work.unit import Unit
+
+ATTEMPT = "Attempt"
+"""Name of the metadata: how often the row was rejected before."""
+
+
+class Retrying(Flow):
+    """One run of a unit of such a step. ``_back`` are the numbers of the emitted batches that go back."""
+
+    def __init__(self, unit: Unit, chain: Chain, retry: ChainRetry) -> None:
+        super().__init__(unit, chain)
+        self._retry = retry
+        self._emitted = 0
+        self._back: set[int] = set()
+        self._bad: list[BadRowsOf] = []
+
+    def _through(self, batch: Batch, index: int) -> None:
+        if index:
+            super()._through(batch, index)
+            return
+        (bound,) = self._transforms
+        if ATTEMPT not in batch.metadata:
+            first = pa.array([0] * batch.rows, pa.int32())
+            batch = replace(batch, metadata={**batch.metadata, ATTEMPT: first})
+        for made in self._settled(bound, batch, 0):
+            self._through(made, 1)
+
+    def _settled(self, bound: ChainTransform, batch: Batch, before: int) -> Iterator[Batch]:
+        """What the step makes of these rows, those that it rejects left out; ``before`` of the batch came earlier."""
+        self.step = bound.step
+        try:
+            items = list(bound.transform.apply(batch))
+        except VALUE_ERRORS as error:
+            reasons, rows = [str(error.message if isinstance(error, BadRows) else error)], list(range(batch.rows))
+            made: list[Batch] = []
+        else:
+            rejected = [one for one in items if isinstance(one, Rejected)]
+            made = [one for one in items if isinstance(one, Batch)]
+            reasons = [reason for one in rejected for reason in one.reasons]
+            named = all(len(one.rows) == one.data.num_rows for one in rejected)
+            rows = [row for one in rejected for row in one.rows] if named else list(range(batch.rows))
+        if len(rows) > len(reasons):
+            middle = batch.rows // 2
+            yield from self._settled(bound, taken(batch, range(middle)), before)
+            yield from self._settled(bound, taken(batch, range(middle, batch.rows)), before + middle)
+            return
+        tally = self.balance.at(bound.step, bound.table)
+        tally.rows_in += batch.rows - len(rows)
+        tally.rows_out += sum(one.rows for one in made)
+        yield from made
+        if rows:
+            self._reject(bound, batch, dict(sorted(zip(rows, reasons, strict=True))), before)
+
+    def _reject(self, bound: ChainTransform, batch: Batch, why: dict[int, str], before: int) -> None:
+        attempts = batch.metadata[ATTEMPT].to_pylist()
+        again = [row for row in why if attempts[row] < self._retry.times]
+        if again:
+            rows = taken(batch, again)
+            more = pc.add(rows.metadata[ATTEMPT], pa.scalar(1, pa.int32()))
+            self._back.add(self._emitted)
+            self._emit(replace(rows, metadata={**rows.metadata, ATTEMPT: more}))
+        spent = [row for row in why if attempts[row] >= self._retry.times]
+        if spent:
+            self._give_up(bound, taken(batch, spent), [why[row] for row in spent], [before + row for row in spent])
+
+    def _give_up(self, bound: ChainTransform, batch: Batch, reasons: Sequence[str], numbers: Sequence[int]) -> None:
+        """These have had their attempts. A replay begins to count anew."""
+        texts = [f"{reason} (rejected {counted(self._retry.times + 1, 'time')})" for reason in reasons]
+        if self.chain.errors is None:
+            self.step = bound.step
+            raise BadRows(f"{bound.step} refused {counted(batch.rows, 'row')} of {batch.table}: {texts[0]}")
+        metadata = {name: values for name, values in batch.metadata.items() if name != ATTEMPT}
+        faults = [Fault(bound.step, text) for text in texts]
+        self.balance.rejected(bound.step, bound.table, batch.rows)
+        self._bad.append(BadRowsOf(replace(batch, metadata=metadata), numbers, faults))
+
+    def _emit(self, batch: Batch) -> None:
+        super()._emit(batch)
+        self._emitted += 1
+
+    def stage(self) -> None:
+        super().stage()
+        self.slices = tuple(
+            replace(one, channel=self._retry.channel) if one.index in self._back else one for one in self.slices
+        )
+        if self._bad and self.chain.errors is not None:
+            unit, chain, location = self.unit, self.chain, self.chain.errors.location
+            name = quarantine_file.name_of_attempt(unit, chain)
+            self.pieces.append(quarantine_file.write(location, unit, chain, self._bad, None, name=name))
