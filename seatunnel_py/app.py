@@ -37,10 +37,9 @@ from seatunnel_py.runtime.resume.job_diff import ChangesRefused
 if TYPE_CHECKING:
     from seatunnel_py.config.env import EnvOptions
     from seatunnel_py.local.preview import StepRows
-    from seatunnel_py.plan.graph_nodes import FlowGraph
+    from seatunnel_py.plan.graph_nodes import FlowGraph, IsolatedTable
     from seatunnel_py.plan.pipelines import Pipeline
     from seatunnel_py.plan.sql.analysis import SqlAnalyst
-    from seatunnel_py.plan.tables.isolated_tables import IsolatedTable
     from seatunnel_py.runtime.observe.events import JobEvent
     from seatunnel_py.runtime.observe.receipt import Receipt
     from seatunnel_py.runtime.resume.job_diff import Change

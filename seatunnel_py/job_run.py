@@ -13,11 +13,11 @@ from typing import Any
 from seatunnel_py.api.factory import JobMode
 from seatunnel_py.config.env import RequiredGuarantee
 from seatunnel_py.errors import PluginError
+from seatunnel_py.plan.graph_nodes import IsolatedTable
 from seatunnel_py.plan.pipelines import Pipeline
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.plan.tables import not_carried_over
 from seatunnel_py.plan.tables.conversions import total
-from seatunnel_py.plan.tables.isolated_tables import IsolatedTable
 from seatunnel_py.redaction import redacted_text
 from seatunnel_py.runtime.control.request_handler import Desk
 from seatunnel_py.runtime.control.requests import Control

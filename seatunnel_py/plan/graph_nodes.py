@@ -2,23 +2,57 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
 from seatunnel_py.api.schema import TablePath, TableSchema
-from seatunnel_py.api.sink import Sink
+from seatunnel_py.api.sink import Present, Sink
 from seatunnel_py.api.source import Source, SourceTable, TableLeftOut
 from seatunnel_py.api.transform import Transform
+from seatunnel_py.errors import Problem
 from seatunnel_py.plan.sql.analysis import Analysis
 from seatunnel_py.plan.steps import Step
-from seatunnel_py.plan.tables.existing_rows import SharedTarget
-from seatunnel_py.plan.tables.isolated_tables import IsolatedTable
 from seatunnel_py.redaction import redacted_text
 
 SHOWN_MAX = 5
+
+
+@dataclass(frozen=True, slots=True)
+class IsolatedTable:
+    """``step`` refused the source table; ``problem`` is the same as an error at the step's place in the job file."""
+
+    table: TablePath
+    step: str
+    message: str
+    remedy: str
+    problem: Problem
+
+    def of(self, table: TablePath, why: str) -> IsolatedTable:
+        """The cause of another table that cannot run without this one."""
+        if table == self.table:
+            return self
+        message = f"{why} table {self.table}, which fails: {self.message}"
+        problem = replace(self.problem, message=f"table {table}: {message}")
+        return replace(self, table=table, message=message, problem=problem)
+
+
+@dataclass(slots=True)
+class SharedTarget:
+    """One place that several sinks of a job write to on purpose. ``first_found``: what the first that looked found."""
+
+    first_found: list[Present | None] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def found(self, present: Present | None) -> Present | None:
+        """What was there before all of them; the one that asks may be the first."""
+        with self._lock:
+            if not self.first_found:
+                self.first_found.append(present)
+            return self.first_found[0]
 
 
 @dataclass(frozen=True, slots=True)

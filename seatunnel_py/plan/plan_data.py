@@ -9,7 +9,7 @@ from typing import Any
 from seatunnel_py.api.sink import Setup
 from seatunnel_py.api.source import Split
 from seatunnel_py.errors import SeaTunnelError, worded
-from seatunnel_py.plan.graph_nodes import FlowGraph, SinkNode, SourceNode, SqlNode, TableNode
+from seatunnel_py.plan.graph_nodes import FlowGraph, IsolatedTable, SinkNode, SourceNode, SqlNode, TableNode
 from seatunnel_py.plan.guarantee import paths
 from seatunnel_py.plan.pipelines import Pipeline, Vertex
 from seatunnel_py.plan.plan_text import text as text
@@ -18,7 +18,6 @@ from seatunnel_py.plan.plugins.pending_calls import asking
 from seatunnel_py.plan.sql.analysis import query_conversions
 from seatunnel_py.plan.steps import Job
 from seatunnel_py.plan.tables import conversions, existing_rows
-from seatunnel_py.plan.tables.isolated_tables import IsolatedTable
 from seatunnel_py.plan.tables.lock_waits import naming_holders
 from seatunnel_py.redaction import redacted_plain
 

@@ -21,12 +21,11 @@ from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.step_options import RuleMatchMode, TransformOptions
 from seatunnel_py.config.placeholders import Names, expand
 from seatunnel_py.errors import PlanError, Problem, RetriableError, SeaTunnelError, UnreachableError
-from seatunnel_py.plan.graph_nodes import FlowGraph, SinkNode, SourceNode, SqlNode, Stream, TransformNode
+from seatunnel_py.plan.graph_nodes import FlowGraph, IsolatedTable, SinkNode, SourceNode, SqlNode, Stream, TransformNode
 from seatunnel_py.plan.plugins import plugin_calls
 from seatunnel_py.plan.plugins.registry import BrokenPluginError, PluginKind
 from seatunnel_py.plan.sql.analysis import Analysis, CatalystFactory, SqlAnalyst, queried
 from seatunnel_py.plan.steps import Job, Step
-from seatunnel_py.plan.tables.isolated_tables import IsolatedTable
 
 
 def build(job: Job, analyst: SqlAnalyst | None) -> FlowGraph:

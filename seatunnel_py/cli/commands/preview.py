@@ -15,7 +15,7 @@ from seatunnel_py.api.shown import shown_values, value_text
 from seatunnel_py.cli.view.safe_console import safe_console
 from seatunnel_py.errors import ExitCode
 from seatunnel_py.local.preview import StepRows
-from seatunnel_py.plan.tables.isolated_tables import IsolatedTable
+from seatunnel_py.plan.graph_nodes import IsolatedTable
 from seatunnel_py.terminal_text import terminal_text
 
 CELL_CHARACTERS_MAX = 40

@@ -8,30 +8,14 @@ judge shared targets: what they hold may be of an earlier one.
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from seatunnel_py.api.sink import Present, Setup
+from seatunnel_py.api.sink import Setup
 from seatunnel_py.errors import FatalError
 
 if TYPE_CHECKING:
     from seatunnel_py.plan.graph_nodes import SinkNode
-
-
-@dataclass(slots=True)
-class SharedTarget:
-    """One place that several sinks of a job write to on purpose. ``first_found``: what the first that looked found."""
-
-    first_found: list[Present | None] = field(default_factory=list)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def found(self, present: Present | None) -> Present | None:
-        """What was there before all of them; the one that asks may be the first."""
-        with self._lock:
-            if not self.first_found:
-                self.first_found.append(present)
-            return self.first_found[0]
 
 
 def checked(node: SinkNode, setup: Setup, *, later: bool = False) -> Setup:

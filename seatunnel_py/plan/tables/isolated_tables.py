@@ -9,34 +9,14 @@ left fails, and so does one that stops at its first failure.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from seatunnel_py.api.schema import TablePath
-from seatunnel_py.errors import Problem, TablesFailedError
+from seatunnel_py.errors import TablesFailedError
+from seatunnel_py.plan.graph_nodes import IsolatedTable
 
 if TYPE_CHECKING:
     from seatunnel_py.plan.graph_nodes import FlowGraph
     from seatunnel_py.plan.pipelines import Pipeline
-
-
-@dataclass(frozen=True, slots=True)
-class IsolatedTable:
-    """``step`` refused the source table; ``problem`` is the same as an error at the step's place in the job file."""
-
-    table: TablePath
-    step: str
-    message: str
-    remedy: str
-    problem: Problem
-
-    def of(self, table: TablePath, why: str) -> IsolatedTable:
-        """The cause of another table that cannot run without this one."""
-        if table == self.table:
-            return self
-        message = f"{why} table {self.table}, which fails: {self.message}"
-        problem = replace(self.problem, message=f"table {table}: {message}")
-        return replace(self, table=table, message=message, problem=problem)
 
 
 def set_apart(

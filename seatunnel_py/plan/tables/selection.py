@@ -6,8 +6,9 @@ import difflib
 from collections.abc import Sequence
 
 from seatunnel_py.errors import PlanError, Problem
+from seatunnel_py.plan.graph_nodes import IsolatedTable
 from seatunnel_py.plan.pipelines import Pipeline
-from seatunnel_py.plan.tables.isolated_tables import IsolatedTable, require_some
+from seatunnel_py.plan.tables.isolated_tables import require_some
 
 TABLES_NAMED_MAX = 20  # in a message; a job may have thousands
 

@@ -15,9 +15,8 @@ from seatunnel_py.api.names import ALIKE, Naming, TargetPlace
 from seatunnel_py.api.options import OptionInfo, Options, describe
 from seatunnel_py.config.placeholders import follows_tables
 from seatunnel_py.errors import PlanError, Problem, RetriableError, SeaTunnelError, UnreachableError
-from seatunnel_py.plan.graph_nodes import FlowGraph, SinkNode
+from seatunnel_py.plan.graph_nodes import FlowGraph, SharedTarget, SinkNode
 from seatunnel_py.plan.plugins import plugin_calls
-from seatunnel_py.plan.tables.existing_rows import SharedTarget
 
 NAMED_MAX = 5
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from seatunnel_py.spark.dialect.call import FLOATING, INTEGERS
+from seatunnel_py.spark.dialect.call import FLOATING, INTEGERS, ArgumentWriter
 from seatunnel_py.spark.dialect.remainder import decimal_remainder
-
-if TYPE_CHECKING:
-    from seatunnel_py.spark.dialect.translate import _Writer
 
 OPERATORS: dict[type[exp.Expr], str] = {
     exp.Add: "+",
@@ -25,7 +21,7 @@ _CHOICES = frozenset({"COALESCE", "IFNULL", "NULLIF", "MULTI_IF", "GREATEST", "L
 _SMALL = frozenset({"tinyint", "smallint"})
 
 
-def write(writer: _Writer, node: exp.Binary) -> str:
+def write(writer: ArgumentWriter, node: exp.Binary) -> str:
     """``a op b``. Any decimal makes a decimal, else any float a DOUBLE, any bigint a BIGINT, else the result is INT."""
     operator = OPERATORS[type(node)]
     left, right = writer.argument(node.left), writer.argument(node.right)
@@ -52,7 +48,7 @@ def write(writer: _Writer, node: exp.Binary) -> str:
     return plain
 
 
-def number(writer: _Writer, node: exp.Literal) -> str:
+def number(writer: ArgumentWriter, node: exp.Literal) -> str:
     """A number with a point is a DOUBLE, but among decimals it stays one, and comparing with it stays exact."""
     digits: str = node.this
     if digits.isdigit() or "e" in digits.lower() or _stays_decimal(writer, node):
@@ -60,7 +56,7 @@ def number(writer: _Writer, node: exp.Literal) -> str:
     return f"{digits}D"
 
 
-def _stays_decimal(writer: _Writer, node: exp.Literal) -> bool:
+def _stays_decimal(writer: ArgumentWriter, node: exp.Literal) -> bool:
     inner: exp.Expr = node
     parent = inner.parent
     while isinstance(parent, (exp.Paren, exp.Neg)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from sqlglot import exp
 
@@ -55,6 +55,12 @@ class Argument:
         if self.text is not None or self.type == "string":
             return self.sql
         return f"CAST({self.sql} AS STRING)"
+
+
+class ArgumentWriter(Protocol):
+    """Translates one argument of an operator."""
+
+    def argument(self, node: exp.Expr) -> Argument: ...
 
 
 @dataclass(frozen=True, slots=True)
