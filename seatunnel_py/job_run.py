@@ -96,10 +96,8 @@ def drive(
     run.leave(driver)
     left = driver.end_lineage()
     ended = time.time()
-    notes = (
-        *job.notes, *run.opened.notes(), *quarantine_store.notes(place.job_id, tables), *driver.swept(), *left,
-        *_converted(tables), *_left_behind(tables),
-    )  # fmt: skip
+    seen = (*run.opened.notes(), *quarantine_store.notes(place.job_id, tables), *driver.swept())
+    notes = (*job.notes, *seen, *left, *_converted(tables), *_left_behind(tables))
     seconds = _seconds(driver, began, started, ended)
     which = run.authority.incarnation, place.driver
     receipt = Receipt(

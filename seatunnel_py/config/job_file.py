@@ -140,8 +140,6 @@ def loads(
         raise JobFileError(tuple(problems))
     every = tuple(step for kind in KINDS for step in steps[kind])
     hidden = partial(shade.redacted, more=env.shade_options)
-    directories = [root] if root else []
-    directories += [Path(named)] if (named := environment.get("SEATUNNEL_SECRETS_DIR")) else []
     return JobFile(
         path=file,
         digest=hashlib.sha256(_rendered(env_tree, every, hidden).encode()).hexdigest(),
@@ -150,11 +148,16 @@ def loads(
         transforms=steps["transform"],
         sinks=steps["sink"],
         notes=notes,
-        secrets=Secrets(environment, tuple(directories)),
+        secrets=Secrets(environment, _secret_directories(root, environment)),
         variables=frozenset(known.asked),
         given=frozenset(known.given),
         env_tree=env_tree,
     )
+
+
+def _secret_directories(root: Path | None, environment: Mapping[str, str]) -> tuple[Path, ...]:
+    named = environment.get("SEATUNNEL_SECRETS_DIR")
+    return (*filter(None, (root,)), *((Path(named),) if named else ()))
 
 
 def _unused(variables: Variables) -> Iterator[Problem]:

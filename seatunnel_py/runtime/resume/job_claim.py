@@ -111,17 +111,21 @@ class Authority:
     begins_lineage: bool = False
 
 
-def take_over(store: CheckpointStore, pipelines: Iterable[str]) -> Authority:
-    """Take the next incarnation of a job. Raises NotRestored, naming every pipeline that cannot go on, and StoreError
-    where a file is damaged."""
+def _take_incarnation(store: CheckpointStore) -> tuple[Contents, str, int]:
+    """The store as it was before, the job's lineage, and the incarnation that is ours now."""
     for _ in range(TRIES_MAX):
         before = store.read()
         lineage = before.lineage or secrets.token_hex(16)
         incarnation = next_incarnation(before.owner)
         if store.take(incarnation, lineage):
-            break
-    else:
-        raise NotRestored("the job is started again and again by somebody else")
+            return before, lineage, incarnation
+    raise NotRestored("the job is started again and again by somebody else")
+
+
+def take_over(store: CheckpointStore, pipelines: Iterable[str]) -> Authority:
+    """Take the next incarnation of a job. Raises NotRestored, naming every pipeline that cannot go on, and StoreError
+    where a file is damaged."""
+    before, lineage, incarnation = _take_incarnation(store)
     failpoints.TAKEN.hit()
     found = store.read()
     kept = kept_journal(store, found, incarnation)
