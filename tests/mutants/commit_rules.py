@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import REFERENCE, Mutant
 
 CRASHES, COMMITS = "tests/protocol/test_crash_points.py", "tests/protocol/test_commits.py"
 
@@ -162,6 +162,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "{Step.ABORT: Stage.DROPPED,",
         "CM10, I14",
         CRASHES,
+        package=REFERENCE,
     ),
     Mutant(
         "the life of a commit lets it be applied before a record names it",
@@ -170,6 +171,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "Step.SWEEP: Stage.DROPPED, Step.APPLY: Stage.COMMITTED},",
         "CM10, I27",
         COMMITS,
+        package=REFERENCE,
     ),
     Mutant(
         "the life of a commit lets a sweep drop what a record names",
@@ -178,6 +180,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "Step.MISS: Stage.LOST, Step.SWEEP: Stage.DROPPED},",
         "CM10, I33",
         COMMITS,
+        package=REFERENCE,
     ),
     Mutant(
         "a repeated commit is no longer confirmed",
@@ -186,6 +189,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "Stage.CONFIRMED: {Step.APPLY: Stage.COMMITTED,",
         "CM11, I28, F18",
         COMMITS,
+        package=REFERENCE,
     ),
     Mutant(
         "the next driver takes an applied commit for a lost one",
@@ -194,5 +198,6 @@ MUTANTS: tuple[Mutant, ...] = (
         "(Recorded.CARRIED, True, False): Recovery.ALARM,",
         "CM12",
         CRASHES,
+        package=REFERENCE,
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import REFERENCE, Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
     # ---- reliability.md, section 6
@@ -203,6 +203,13 @@ MUTANTS: tuple[Mutant, ...] = (
         "if self.count > 0 else",
         "FP3, I15",
     ),
-    Mutant("named orphans are dropped", "orphans.py", "if one.piece.name not in named and", "if", "OR1, I33"),
+    Mutant(
+        "named orphans are dropped",
+        "orphans.py",
+        "if one.piece.name not in named and",
+        "if",
+        "OR1, I33",
+        package=REFERENCE,
+    ),
     Mutant("an older driver may write", "commit/claims.py", "return incarnation == owner", "return True", "CL1, I34"),
 )

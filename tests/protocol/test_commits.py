@@ -15,13 +15,13 @@ from seatunnel_py.protocol.commit.commit_queue import (
     ledger_decision,
     new_commits,
 )
-from seatunnel_py.protocol.commit_life import COMMIT_LIFE, CRASH_POINTS, RECOVERY, Recorded, Stage, Step
 from seatunnel_py.protocol.model.errors import OurMistake
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
 from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import SinkKind, Topology, Vertex
+from tests.protocol.reference.commit_life import COMMIT_LIFE, CRASH_POINTS, RECOVERY, Recorded, Stage, Step
 
 K, L = Subtask("K"), Subtask("L")
 SINKS = Topology(
