@@ -21,7 +21,12 @@ IN_PRODUCT = sorted(path for path in PROTOCOL.rglob("*.py") if path.parent == PR
 FILES = [*IN_PRODUCT, *sorted(REFERENCE.glob("*.py"))]
 NAMED = {str(path.relative_to(PROTOCOL if path in IN_PRODUCT else REFERENCE.parent)): path for path in FILES}
 IDS = list(NAMED)
-CONTINUED = {"reference/commit_life.py": "commit/commit_queue.py"}
+CONTINUED = {
+    "reference/commit_life.py": "commit/commit_queue.py",
+    "reference/ledger.py": "commit/commit_queue.py",
+    "reference/stable_properties.py": "stuck.py",
+    "reference/table_lifecycle.py": "coordinator/isolation.py",
+}
 """A file that goes on with the rules of another one, and says so."""
 VOCABULARY = {
     "__init__.py",
@@ -82,10 +87,11 @@ def test_every_file_that_decides_lists_its_rules_by_number(name: str) -> None:
     """With letters of its own, counted from 1 without gaps, so that a mutant can name what it drops."""
     found = rules(NAMED[name])
     letters = {letters for letters, _ in found}
-    before = [number for letters, number in rules(NAMED[CONTINUED[name]])] if name in CONTINUED else []
+    owner = CONTINUED.get(name, name)
+    together = [number for other in IDS if CONTINUED.get(other, other) == owner for _, number in rules(NAMED[other])]
 
     assert len(letters) == 1, f"{name} has rules of {sorted(letters)}"
-    assert sorted([*before, *(number for _, number in found)]) == list(range(1, len(before) + len(found) + 1))
+    assert sorted(together) == list(range(1, len(together) + 1))
 
 
 @pytest.mark.parametrize("name", sorted(VOCABULARY))

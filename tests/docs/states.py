@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from seatunnel_py.protocol.coordinator.failure_policy import POLICIES
-from seatunnel_py.protocol.coordinator.isolation import TABLE
 from seatunnel_py.protocol.coordinator.trigger import ALL, CHECKS
 from seatunnel_py.protocol.failover.decisions import FIRST_LEVEL, REPLAYS
-from seatunnel_py.protocol.model.lifecycle import CHECKPOINT, LIFE, PIPELINE, Table, mermaid
+from seatunnel_py.protocol.model.lifecycle import CHECKPOINT, LIFE, PIPELINE, Table
 from seatunnel_py.protocol.participant.alignment import TRANSITIONS, Phase, Signal
+from tests.docs.mermaid import mermaid
 from tests.protocol.reference.commit_life import COMMIT_LIFE, CRASH_POINTS, RECOVERY
 from tests.protocol.reference.job_lifecycle import JOB
+from tests.protocol.reference.table_lifecycle import TABLE
 
 HEAD = """# States and tables of the protocol
 
@@ -131,8 +132,8 @@ def page() -> str:
         ),
         diagram(
             "A table",
-            f"{PROTOCOL}/coordinator/isolation.py",
-            "As people see it: left out alone, and brought back at a barrier. For the runtime.",
+            f"{REFERENCE}/table_lifecycle.py",
+            "As people see it: left out alone, and brought back at a barrier.",
             TABLE,
         ),
         diagram("A job", f"{REFERENCE}/job_lifecycle.py", "It follows from its pipelines.", JOB),

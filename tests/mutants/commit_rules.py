@@ -133,26 +133,29 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "pieces are looked for before the ledger is asked",
-        "commit/commit_queue.py",
+        "ledger.py",
         "    stands_at = 0 if ledger is None else ledger.checkpoint\n",
         "    stands_at = 0 if ledger is None else ledger.checkpoint\n    if not pieces_there:\n        return Verdict.LOST\n",
         "CM9, I28",
+        package=REFERENCE,
     ),
     Mutant(
         "missing pieces are called done",
-        "commit/commit_queue.py",
+        "ledger.py",
         "return Verdict.APPLY if pieces_there else Verdict.LOST",
         "return Verdict.APPLY if pieces_there else Verdict.ALREADY",
         "CM9, I31",
         COMMITS,
+        package=REFERENCE,
     ),
     Mutant(
         "the target does not ask who commits",
-        "commit/commit_queue.py",
+        "ledger.py",
         "    if ledger.incarnation > incarnation:\n        return Verdict.FENCED\n",
         "",
         "CM9, I34",
         COMMITS,
+        package=REFERENCE,
     ),
     # ---- commit_life.py
     Mutant(

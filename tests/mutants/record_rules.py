@@ -19,11 +19,12 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a driver that never took its incarnation may write",
-        "commit/claims.py",
+        "ledger.py",
         "return incarnation == owner",
         "return incarnation >= owner",
         "CL1, I34",
         CLAIMS,
+        package=REFERENCE,
     ),
     Mutant(
         "a claim does not name what it continues from",

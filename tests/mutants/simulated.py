@@ -64,10 +64,11 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "no ledger on commit",
-        "commit/commit_queue.py",
+        "ledger.py",
         "    if commit.checkpoint <= stands_at:\n        return Verdict.ALREADY\n",
         "",
         "CM9, CM11, I28",
+        package=REFERENCE,
     ),
     Mutant(
         "barriers of aborted checkpoints are obeyed",
@@ -211,5 +212,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "OR1, I33",
         package=REFERENCE,
     ),
-    Mutant("an older driver may write", "commit/claims.py", "return incarnation == owner", "return True", "CL1, I34"),
+    Mutant(
+        "an older driver may write",
+        "ledger.py",
+        "return incarnation == owner",
+        "return True",
+        "CL1, I34",
+        package=REFERENCE,
+    ),
 )

@@ -23,8 +23,8 @@ from seatunnel_py.protocol.model.lifecycle import (
     Table,
     advance,
     has_ended,
-    mermaid,
 )
+from tests.docs.mermaid import mermaid
 from tests.protocol.reference.job_lifecycle import JOB, JobEvent, JobState, follows
 
 ANY = Table[Any, Any]
