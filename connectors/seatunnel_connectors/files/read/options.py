@@ -30,9 +30,6 @@ class FileFormat(StrEnum):
     BINARY = "binary"
 
 
-LINE_FORMATS = frozenset({FileFormat.TEXT, FileFormat.CSV, FileFormat.JSON})
-
-
 LINE_BREAKS = ("\n", "\r\n", "\r")
 """Each of them ends a line where row_delimiter is one of the first two."""
 
