@@ -38,7 +38,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticUndefined
 
-from seatunnel_py.api.linear_regex import name_pattern
+from seatunnel_py.api.java_regex import name_pattern
 from seatunnel_py.api.names import Naming
 from seatunnel_py.api.option_rules import (
     Rule,

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from seatunnel_py.api.capabilities import Determinism
-from seatunnel_py.api.linear_regex import name_pattern
+from seatunnel_py.api.java_regex import name_pattern
 from seatunnel_py.api.options import JOB_FILE
 from seatunnel_py.api.schema import TablePath, TableSchema
 from seatunnel_py.api.step_options import RuleMatchMode, TransformOptions

@@ -21,7 +21,7 @@ from seatunnel_py.api import (
     option,
     required_when,
 )
-from seatunnel_py.api.linear_regex import name_pattern
+from seatunnel_py.api.java_regex import name_pattern
 from seatunnel_py.api.option_rules import Rule
 
 ROWS_PER_UNIT = 500_000
