@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from seatunnel_py.api.java_regex import JavaPattern, NamePattern
+from seatunnel_py.api.text.java_regex import JavaPattern, NamePattern
 
 MEANINGS = [
     (r"\p{Alpha}+\.csv", "orders.csv", "0rders.csv"),

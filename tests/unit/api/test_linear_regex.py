@@ -11,8 +11,8 @@ import pytest
 from seatunnel_connectors.jdbc.factory import JdbcSourceFactory
 from seatunnel_py import app
 from seatunnel_py.api import SourceTable, StepContext
-from seatunnel_py.api.java_regex import NamePattern
-from seatunnel_py.api.linear_regex import is_explosive
+from seatunnel_py.api.text.java_regex import NamePattern
+from seatunnel_py.api.text.linear_regex import is_explosive
 from seatunnel_py.errors import PlanError
 
 HOSTILE = ["(a+)+$", "(a*)*$", "(a|aa)+$", "([a-z]+)*$", r"(\w+\s?)*$", "(a+){20}$", "((a+)b?)+$", "(.*)*x"]

@@ -16,7 +16,7 @@ from seatunnel_connectors.surplus_fields import SurplusFields
 from seatunnel_connectors.table_config import SchemaOptions
 from seatunnel_connectors.value_text import compile_pattern
 from seatunnel_py.api import Options, SourceOptions, exactly_one, option, required_when, together
-from seatunnel_py.api.java_regex import name_pattern
+from seatunnel_py.api.text.java_regex import name_pattern
 
 
 class FileFormat(StrEnum):

@@ -33,7 +33,7 @@ from seatunnel_py.api import (
     TablePath,
     TableSchema,
 )
-from seatunnel_py.api.java_regex import NamePattern, name_pattern
+from seatunnel_py.api.text.java_regex import NamePattern, name_pattern
 
 BATCH_ROWS = 5_000
 

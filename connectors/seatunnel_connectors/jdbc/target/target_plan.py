@@ -21,7 +21,7 @@ from seatunnel_py.api import (
     Verdict,
     stored_as,
 )
-from seatunnel_py.api.java_regex import name_pattern
+from seatunnel_py.api.text.java_regex import name_pattern
 from seatunnel_py.api.types import ANY_DIGITS, TEMPORAL
 
 

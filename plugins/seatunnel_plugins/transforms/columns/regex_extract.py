@@ -21,7 +21,7 @@ from seatunnel_py.api import (
     TransformOptions,
     option,
 )
-from seatunnel_py.api.java_regex import JavaPattern
+from seatunnel_py.api.text.java_regex import JavaPattern
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,7 +18,7 @@ from seatunnel_py.api import (
     TransformOptions,
     option,
 )
-from seatunnel_py.api.java_regex import JavaPattern, filled, java_replacement, re2_rewrite
+from seatunnel_py.api.text.java_regex import JavaPattern, filled, java_replacement, re2_rewrite
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from seatunnel_py.api import Options, TransformOptions, option
-from seatunnel_py.api.java_regex import JavaPattern
+from seatunnel_py.api.text.java_regex import JavaPattern
 
 
 class ConvertCase(StrEnum):

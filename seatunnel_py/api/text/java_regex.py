@@ -15,7 +15,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from seatunnel_py.api.linear_regex import REFUSED, is_explosive
+from seatunnel_py.api.text.linear_regex import REFUSED, is_explosive
 from seatunnel_py.errors import FatalError
 
 if TYPE_CHECKING:
