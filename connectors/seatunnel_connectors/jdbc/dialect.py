@@ -5,17 +5,19 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, cast
 
 from seatunnel_connectors.jdbc.options import JdbcSinkOptions, JdbcSourceOptions
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.source.splits import Probe
 from seatunnel_connectors.jdbc.source.table_request import TableRequest
+from seatunnel_connectors.jdbc.target.job_targets import JobTargets
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
     Batch,
     JobMode,
+    JobRegistry,
     NativeForm,
     NativeReader,
     Position,
@@ -41,7 +43,7 @@ PLANNED_ANEW = (
 
 @dataclass(frozen=True, slots=True)
 class SinkRequest:
-    """Everything that a dialect needs to make a sink for one upstream table."""
+    """Everything that a dialect needs to make a sink for one upstream table. ``targets``: of the whole job."""
 
     address: Address
     options: JdbcSinkOptions
@@ -49,6 +51,7 @@ class SinkRequest:
     step: str
     job_id: str
     mode: JobMode
+    targets: JobTargets = field(default_factory=JobTargets, compare=False, repr=False)
 
     @property
     def keeps_no_record(self) -> bool:
@@ -98,8 +101,9 @@ class Dialect(ABC):
         Raises one FatalError that names everything that is wrong with the options. Hints follow ``source.Hints``."""
 
     @abstractmethod
-    def snapshot(self, address: Address, tables: Sequence[SourceTable]) -> Snapshot:
-        """Open a view of these tables for planning splits, which readers can join where the database has such."""
+    def snapshot(self, address: Address, tables: Sequence[SourceTable], registry: JobRegistry) -> Snapshot:
+        """Open a view of these tables for planning splits, which readers can join where the database has such. Sources
+        of one job share it through ``registry``."""
 
     @abstractmethod
     def read(

@@ -91,7 +91,7 @@ class JdbcSourceFactory(SourceFactory[JdbcSourceOptions]):
 
         address = _address(options)
         dialect_of(address)  # a missing library is reported now, not by a worker
-        return JdbcSource(address, options, context.parallelism)
+        return JdbcSource(address, options, context.parallelism, context.registry)
 
 
 class JdbcSinkFactory(SinkFactory[JdbcSinkOptions]):
@@ -120,11 +120,13 @@ class JdbcSinkFactory(SinkFactory[JdbcSinkOptions]):
 
     def create(self, options: JdbcSinkOptions, table: TableSchema, context: StepContext) -> Sink:
         from seatunnel_connectors.jdbc.dialect import SinkRequest, dialect_of
+        from seatunnel_connectors.jdbc.target.job_targets import JobTargets
 
         address = _address(options)
         if options.query and options.is_exactly_once and address.dialect not in STAGING:
             raise ValueError("is_exactly_once with a query needs PostgreSQL, MySQL, MariaDB or SQLite")
-        request = SinkRequest(address, options, table, context.step, context.job_id, context.mode)
+        targets = context.registry.get(JobTargets)
+        request = SinkRequest(address, options, table, context.step, context.job_id, context.mode, targets)
         sink = dialect_of(address).sink(request)
         if not options.query:
             sink.check_names()

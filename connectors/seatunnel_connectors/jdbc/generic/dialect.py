@@ -24,6 +24,7 @@ from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
     Batch,
     Column,
+    JobRegistry,
     Kind,
     Position,
     PrimaryKey,
@@ -51,7 +52,7 @@ class GenericDialect(Dialect):
         with explained(f"looking up tables of {address.display}"), sessions(address) as session:
             return _Describer(session, options).describe(requests)
 
-    def snapshot(self, address: Address, tables: Sequence[SourceTable]) -> Snapshot:
+    def snapshot(self, address: Address, tables: Sequence[SourceTable], registry: JobRegistry) -> Snapshot:
         return GenericSnapshot(address)
 
     def read(

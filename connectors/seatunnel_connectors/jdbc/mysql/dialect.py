@@ -16,7 +16,7 @@ from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.source.table_request import TableRequest
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, Position, Rejected, SourceTable, Split
+from seatunnel_py.api import Batch, JobRegistry, Position, Rejected, SourceTable, Split
 
 
 class MysqlDialect(Dialect):
@@ -42,7 +42,7 @@ class MysqlDialect(Dialect):
         with explained(f"looking up tables of {address.display}"), sessions(address) as session:
             return Describer(session, address, options).describe(requests)
 
-    def snapshot(self, address: Address, tables: Sequence[SourceTable]) -> Snapshot:
+    def snapshot(self, address: Address, tables: Sequence[SourceTable], registry: JobRegistry) -> Snapshot:
         return reading.MysqlSnapshot(address)
 
     def read(

@@ -12,12 +12,12 @@ from seatunnel_connectors.jdbc.postgres.connection.session import explained, sta
 from seatunnel_connectors.jdbc.postgres.read import reader as reading
 from seatunnel_connectors.jdbc.postgres.read.describe import Describer
 from seatunnel_connectors.jdbc.postgres.read.native_copy import PostgresNativeReader, native_form
-from seatunnel_connectors.jdbc.postgres.read.snapshot import PostgresSnapshot
+from seatunnel_connectors.jdbc.postgres.read.snapshot import Keepers, PostgresSnapshot
 from seatunnel_connectors.jdbc.postgres.write.sink import PostgresSink
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.source.table_request import TableRequest
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, NativeForm, NativeReader, Position, Rejected, SourceTable, Split
+from seatunnel_py.api import Batch, JobRegistry, NativeForm, NativeReader, Position, Rejected, SourceTable, Split
 
 _WHO = """
     SELECT 'PostgreSQL ' || current_setting('server_version'), current_user, current_database(),
@@ -43,8 +43,8 @@ class PostgresDialect(Dialect):
         with explained(f"looking up tables of {address.display}"), statements(address) as db:
             return Describer(db, options).describe(requests)
 
-    def snapshot(self, address: Address, tables: Sequence[SourceTable]) -> Snapshot:
-        return PostgresSnapshot(address, tables)
+    def snapshot(self, address: Address, tables: Sequence[SourceTable], registry: JobRegistry) -> Snapshot:
+        return PostgresSnapshot(address, tables, registry.get(Keepers))
 
     def read(
         self, address: Address, table: SourceTable, split: Split, start: Position | None, *, tolerant: bool = False

@@ -16,6 +16,7 @@ from seatunnel_py.api import (
     Element,
     Enumerator,
     FatalError,
+    JobRegistry,
     NativeForm,
     NativeReader,
     NativeSource,
@@ -104,6 +105,7 @@ class JdbcSource(Source, NativeSource):
     address: Address
     options: JdbcSourceOptions
     parallelism: int = 1
+    registry: JobRegistry = field(default_factory=JobRegistry, compare=False, repr=False)
 
     def tables(self) -> Sequence[Found]:
         found = dialect_of(self.address).describe(self.address, requests_of(self.options), self.options)
@@ -161,7 +163,7 @@ class JdbcEnumerator(Enumerator):
 
     def _snapshot(self) -> Snapshot:
         if self.kept is None:
-            self.kept = self.dialect.snapshot(self.source.address, self.all)
+            self.kept = self.dialect.snapshot(self.source.address, self.all, self.source.registry)
         return self.kept
 
     def _divide(self, table: SourceTable) -> list[Split]:

@@ -17,7 +17,7 @@ from seatunnel_connectors.jdbc.sqlite.session import explained, sessions
 from seatunnel_connectors.jdbc.sqlite.target_dialect import FLAVOR
 from seatunnel_connectors.jdbc.statements.sink import StatementSink
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, FatalError, Position, Rejected, SourceTable, Split
+from seatunnel_py.api import Batch, FatalError, JobRegistry, Position, Rejected, SourceTable, Split
 
 
 class SqliteDialect(Dialect):
@@ -38,7 +38,7 @@ class SqliteDialect(Dialect):
         with explained(f"looking up tables of {address.path}"), sessions(address, writing=False) as session:
             return Describer(session, options).describe(requests)
 
-    def snapshot(self, address: Address, tables: Sequence[SourceTable]) -> Snapshot:
+    def snapshot(self, address: Address, tables: Sequence[SourceTable], registry: JobRegistry) -> Snapshot:
         return reading.SqliteSnapshot(address)
 
     def read(

@@ -19,7 +19,6 @@ from seatunnel_connectors.jdbc.statements.target_dialect import KEY, Flavor, Ses
 from seatunnel_connectors.jdbc.statements.writer import StatementWriter
 from seatunnel_connectors.jdbc.target import column_fit, version_column
 from seatunnel_connectors.jdbc.target.details import divided
-from seatunnel_connectors.jdbc.target.job_targets import mark_prepared, prepared_by_sibling
 from seatunnel_connectors.jdbc.target.target_plan import (
     NO_COLUMNS,
     Plan,
@@ -126,7 +125,7 @@ class StatementSink(TableSink):
     def _plan(self, target: TargetTable, told_by: str) -> Setup:
         options, table = self.request.options, self.request.table
         shown = f"{target.database}.{target.table}" if target.database else target.table
-        first = not prepared_by_sibling(self._key(target.database, target.table), str(table.path))
+        first = not self.request.targets.prepared_by_sibling(self._key(target.database, target.table), str(table.path))
         chosen = decide(options, shown, exists=target.exists, has_rows=target.has_rows, first=first)
         key = key_of(options, table)
         names = {column: target_name(column, options.field_ide) for column in table.names}
@@ -322,7 +321,7 @@ class StatementSink(TableSink):
         load = load_of(setup.data)
         key = self._key(load.database, load.table)
         upstream = str(self.request.table.path)
-        first = not prepared_by_sibling(key, upstream)
+        first = not self.request.targets.prepared_by_sibling(key, upstream)
         custom = [effect.statement for effect in setup.effects if effect.action == "custom sql"]
         own = [part for text in custom for part in split_statements(text)] if first else []
         books = Books(self.flavor, load.database, load.token, "")
@@ -338,7 +337,7 @@ class StatementSink(TableSink):
                 self._run_own(session, own, books if load.books else None)
             elif load.books and load.how in (STAGED, SHADOW) and not books.is_signed_in(session):
                 books.sign_in(session, self._job)
-        mark_prepared(key, upstream, load.token)
+        self.request.targets.mark_prepared(key, upstream, load.token)
 
     def _is_done(self, session: Session, load: Load, books: Books) -> bool:
         """Whether an earlier try has done all of this, the statements of people too, which may not run twice."""
@@ -358,7 +357,7 @@ class StatementSink(TableSink):
         session.commit()
 
     def _key(self, database: str, table: str) -> tuple[object, ...]:
-        return (self.request.job_id, self.request.address.identity, database, table)
+        return (self.request.address.identity, database, table)
 
     def open(self, context: WriteContext) -> Writer:
         if self.request.keeps_no_record:

@@ -26,6 +26,7 @@ from seatunnel_py.api import (
     CommitContext,
     FatalError,
     JobMode,
+    JobRegistry,
     PrimaryKey,
     StepContext,
     TablePath,
@@ -85,11 +86,23 @@ EMPTIED = {"data_save_mode": "DROP_DATA"}
 RECREATED = {"schema_save_mode": "RECREATE_SCHEMA"}
 
 
+@pytest.fixture(autouse=True)
+def registry(monkeypatch: pytest.MonkeyPatch) -> JobRegistry:
+    """Of the job that all sinks of a test belong to."""
+    monkeypatch.setitem(JOB, "registry", JobRegistry())
+    return JOB["registry"]
+
+
+JOB: dict[str, JobRegistry] = {}
+
+
 def sink(table: TableSchema = TABLE, *, mode: JobMode = JobMode.BATCH, step: str = "sink", **options: Any) -> MysqlSink:
     factory = JdbcSinkFactory()
     given = {"url": "jdbc:mysql://h/b", "generate_sink_sql": True, "table": "t", "is_exactly_once": True, **options}
     parsed = factory.options.model_validate(given, context={"job_file": True})
-    made = factory.create(parsed, table, StepContext(step, job_id="j", mode=mode, parallelism=2))  # type: ignore[arg-type]
+    made = factory.create(
+        parsed, table, StepContext(step, job_id="j", mode=mode, parallelism=2, registry=JOB["registry"])
+    )  # type: ignore[arg-type]
     assert isinstance(made, MysqlSink)
     return made
 

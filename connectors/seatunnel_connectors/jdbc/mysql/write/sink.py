@@ -17,7 +17,6 @@ from seatunnel_connectors.jdbc.statements.ledger_tables import Books
 from seatunnel_connectors.jdbc.statements.load_plan import EMPTIED, RECREATED, SHADOW, STAGED, Load, load_of
 from seatunnel_connectors.jdbc.statements.sink import StatementSink
 from seatunnel_connectors.jdbc.statements.target_dialect import Session, TargetTable
-from seatunnel_connectors.jdbc.target.job_targets import announce, shared
 from seatunnel_connectors.jdbc.target.table_options import by_name
 from seatunnel_connectors.jdbc.target.target_plan import Plan, decide, key_is_proved
 from seatunnel_py.api import (
@@ -35,7 +34,7 @@ class MysqlSink(StatementSink):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.request.options.query:
-            announce(self._key(*self._place()), self._upstream, self)
+            self.request.targets.announce(self._key(*self._place()), self._upstream, self)
 
     @property
     def _upstream(self) -> str:
@@ -88,7 +87,7 @@ class MysqlSink(StatementSink):
             return f"another table in its place would lose {', '.join(target.ties)}"
         if not key_is_proved(tuple(key), self.request.table):
             return f"the source does not prove that rows differ in ({', '.join(key)})"
-        if shared(self._key(*self._place()), self._upstream):
+        if self.request.targets.is_shared(self._key(*self._place()), self._upstream):
             return "other tables of this job are written to it as well"
         if not (target.has_books or target.may_create) or not options.is_exactly_once:
             return "there is no ledger"

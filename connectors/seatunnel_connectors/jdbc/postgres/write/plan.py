@@ -19,7 +19,6 @@ from seatunnel_connectors.jdbc.postgres.write.inspect_target import PLAIN, Targe
 from seatunnel_connectors.jdbc.target import conservation, version_column
 from seatunnel_connectors.jdbc.target.column_fit import checked_columns, conversions
 from seatunnel_connectors.jdbc.target.details import divided
-from seatunnel_connectors.jdbc.target.job_targets import prepared_by_sibling
 from seatunnel_connectors.jdbc.target.target_plan import (
     NO_COLUMNS,
     Plan,
@@ -147,7 +146,7 @@ def plan(request: SinkRequest, target: Target) -> Setup:
     """The start effects and the way to load. FatalError names every problem of this table at once."""
     options, table = request.options, request.table
     shown = f"{target.schema}.{target.table}"
-    first = not prepared_by_sibling(place_of(request, target.schema, target.table), str(table.path))
+    first = not request.targets.prepared_by_sibling(place_of(request, target.schema, target.table), str(table.path))
     chosen = decide(options, shown, exists=target.exists, has_rows=target.has_rows, first=first)
     key = key_of(options, table)
     names = {column: target_name(column, options.field_ide) for column in table.names}
@@ -196,7 +195,7 @@ def plan(request: SinkRequest, target: Target) -> Setup:
 
 def place_of(request: SinkRequest, schema: str, table: str) -> tuple[object, ...]:
     """What sinks that write to the same table have in common within a run."""
-    return (request.job_id, request.address.identity, schema, table)
+    return (request.address.identity, schema, table)
 
 
 def _problems(
