@@ -1,4 +1,7 @@
-"""The port between the generic part and a database. A dialect is looked up by name and imported on use."""
+"""The port between the generic part and a database that is read. A dialect is looked up by name and imported on use.
+
+``sink`` leads to the other side, whose port is ``statements.target_dialect.TargetDialect``.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,7 @@ class Snapshot(ABC):
         """Nobody reads under it any longer."""
 
 
-class Dialect(ABC):
+class SourceDialect(ABC):
     """One kind of database. Stateless: connections live in the worker's pool."""
 
     name: ClassVar[str]
@@ -137,7 +140,7 @@ class Dialect(ABC):
         return None
 
 
-def dialect_of(address: Address) -> Dialect:
+def dialect_of(address: Address) -> SourceDialect:
     """The dialect of an address. ImportError where its client library is missing."""
     module = importlib.import_module(MODULES[address.dialect])
-    return cast("Dialect", module.DIALECT)
+    return cast("SourceDialect", module.DIALECT)

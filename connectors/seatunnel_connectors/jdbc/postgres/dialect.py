@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot, TableSink
+from seatunnel_connectors.jdbc.dialect import SinkRequest, Snapshot, SourceDialect, TableSink
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.postgres.connection import locks
 from seatunnel_connectors.jdbc.postgres.connection.session import explained, statements
@@ -30,7 +30,7 @@ _WHO = """
 """
 
 
-class PostgresDialect(Dialect):
+class PostgresSourceDialect(SourceDialect):
     name: ClassVar[str] = "postgres"
 
     def answer(self, address: Address, *, writing: bool) -> Mapping[str, str]:
@@ -70,4 +70,4 @@ class PostgresDialect(Dialect):
         return PostgresSink(request)
 
 
-DIALECT = PostgresDialect()
+DIALECT = PostgresSourceDialect()

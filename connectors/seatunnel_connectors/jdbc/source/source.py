@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from seatunnel_connectors.jdbc.dialect import Dialect, Snapshot, dialect_of
+from seatunnel_connectors.jdbc.dialect import Snapshot, SourceDialect, dialect_of
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.source.splits import KeyRange, key_ranges, parts_wanted
@@ -138,7 +138,7 @@ class JdbcEnumerator(Enumerator):
         self.source = source
         self.all = tuple(tables)
         self.tables = list(tables)
-        self.dialect: Dialect = dialect_of(source.address)
+        self.dialect: SourceDialect = dialect_of(source.address)
         self.kept: Snapshot | None = None
 
     def discover(self) -> Iterable[Split]:

@@ -1,4 +1,4 @@
-"""The sink of one upstream table, for every flavor."""
+"""The sink of one upstream table, for every dialect."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from seatunnel_connectors.jdbc.statements.ledger_tables import PIECES, Books
 from seatunnel_connectors.jdbc.statements.load_plan import SHADOW, STAGED, TABLE, Load, load_of
 from seatunnel_connectors.jdbc.statements.query_writer import QueryWriter, RecordedQueryWriter, plan_query
 from seatunnel_connectors.jdbc.statements.staged import Staged
-from seatunnel_connectors.jdbc.statements.target_dialect import KEY, Flavor, Session, TargetTable
+from seatunnel_connectors.jdbc.statements.target_dialect import KEY, Session, TargetDialect, TargetTable
 from seatunnel_connectors.jdbc.statements.writer import StatementWriter
 from seatunnel_connectors.jdbc.target import column_fit, version_column
 from seatunnel_connectors.jdbc.target.details import divided
@@ -58,10 +58,10 @@ STAGING_NAME_MAX = 40  # of the target's name in that of its staging table: data
 
 @dataclass(frozen=True)
 class StatementSink(TableSink):
-    """Writes one upstream table by statements; ``flavor`` is the database's own part."""
+    """Writes one upstream table by statements; ``dialect`` is the database's own part."""
 
     request: SinkRequest
-    flavor: Flavor
+    dialect: TargetDialect
 
     def __post_init__(self) -> None:
         own = in_own_words(self.request.table, self.request.address.dialect)
@@ -81,46 +81,46 @@ class StatementSink(TableSink):
 
     @property
     def target_place(self) -> TargetPlace | None:
-        return None if self.request.options.query else self.flavor.target_place(self.request.address, *self._place())
+        return None if self.request.options.query else self.dialect.target_place(self.request.address, *self._place())
 
     def name_rules(self) -> NameRules:
         with (
-            self.flavor.explained(f"asking how names are compared in {self.request.address.display}"),
-            self.flavor.sessions(self.request.address) as session,
+            self.dialect.explained(f"asking how names are compared in {self.request.address.display}"),
+            self.dialect.sessions(self.request.address) as session,
         ):
-            return self.flavor.name_rules(session)
+            return self.dialect.name_rules(session)
 
     def check_names(self) -> None:
         """ValueError where the target cannot be named so."""
-        check_names(self.flavor.names, *self._place())
+        check_names(self.dialect.names, *self._place())
 
     def plan_setup(self) -> Setup:
         if self.request.keeps_no_record:
             return Setup(visible=Visible.STAGED)
         if self.request.options.query:
-            return plan_query(self.flavor, self.request.address)
+            return plan_query(self.dialect, self.request.address)
         database, table = self._place()
         with (
-            self.flavor.explained(f"looking at the sink table {table}"),
-            self.flavor.sessions(self.request.address) as session,
+            self.dialect.explained(f"looking at the sink table {table}"),
+            self.dialect.sessions(self.request.address) as session,
         ):
             target = self._look(session, database, table)
-            told_by = self.flavor.told_by(session, target.database, target.table)
+            told_by = self.dialect.told_by(session, target.database, target.table)
         return self._plan(target, told_by)
 
     def _look(self, session: Session, database: str, table: str) -> TargetTable:
-        return self.flavor.look(session, database, table)
+        return self.dialect.look(session, database, table)
 
     def _other_database(self) -> str:
         """The option ``database`` where it decides: the url says another one, and the table none of its own."""
         named = self.request.options.database or ""
-        if not self.flavor.spans_databases or named == self.request.address.database:
+        if not self.dialect.spans_databases or named == self.request.address.database:
             return ""
         return "" if self._path.database or self._path.schema else named
 
     def _place(self) -> tuple[str, str]:
         other = self._other_database()
-        return self.flavor.place(self.request.address, replace(self._path, database=other) if other else self._path)
+        return self.dialect.place(self.request.address, replace(self._path, database=other) if other else self._path)
 
     def _plan(self, target: TargetTable, told_by: str) -> Setup:
         options, table = self.request.options, self.request.table
@@ -133,9 +133,9 @@ class StatementSink(TableSink):
         if chosen.create and not options.create_index and options.enable_upsert:
             key = ()  # inserting or updating wants a unique index; changes and removals alone find their rows without
         token = secrets.token_hex(4)
-        relation = self.flavor.quote(*filter(None, (target.database, target.table)))
+        relation = self.dialect.quote(*filter(None, (target.database, target.table)))
         books = target.has_books or target.may_create
-        columns = columns_of(self.flavor, table, target, chosen, key, names)
+        columns = columns_of(self.dialect, table, target, chosen, key, names)
         load = Load(
             target.database, target.table, token, tuple(names.values()), tuple(names[name] for name in key),
             options.enable_upsert, books, how=self._how(shown, target, chosen, key, books=books),
@@ -153,22 +153,22 @@ class StatementSink(TableSink):
         load = self._as_shadow(load, target, chosen) if load.how == SHADOW else load
         effects, renew, prepare = self._effects(target, chosen, shown, relation, names, key, load)
         if load.how == STAGED:
-            prepare += Staged(self.flavor, load).create()
+            prepare += Staged(self.dialect, load).create()
         if load.told_by:
-            prepare += self.flavor.mark(relation, self.flavor.quote(load.names[0]), token)
+            prepare += self.dialect.mark(relation, self.dialect.quote(load.names[0]), token)
         visible = Visible.STAGED if load.how == TABLE else Visible.FINAL if load.at_end else Visible.COMMITTED
         load = replace(load, renew=tuple(renew), prepare=tuple(prepare))
         there = present_of(
             options, chosen, exists=target.exists, counted=target.counted, estimate=target.estimate,
             by_key=bool(key) and options.enable_upsert, guarded=guards(target.columns, target.keys, names.values()),
         )  # fmt: skip
-        changes = conversions(self.flavor, table, columns, names)
+        changes = conversions(self.dialect, table, columns, names)
         left = self._divided(names)[1] if chosen.create else ()
         return Setup(tuple(effects), load.to_plain(), visible, load.books, changes, there, left)
 
     def _has_other_keys(self, target: TargetTable, chosen: Plan, key: Sequence[str], names: Mapping[str, str]) -> bool:
         """Whether an upsert may meet a row of another key: it is equal in a unique index that does not hold the key."""
-        if not (self.flavor.updates_by_any_key and key and self.request.options.enable_upsert):
+        if not (self.dialect.updates_by_any_key and key and self.request.options.enable_upsert):
             return False
         if chosen.create:
             return any("unique" in one.definition.lower() for one in self._divided(names)[0])
@@ -178,7 +178,7 @@ class StatementSink(TableSink):
         """What of the source's definition a made table gets, and what not."""
         request = self.request
         return divided(
-            request.options, request.table, lambda one: self._can_be_made(one, names), self.flavor.keeps_comment,
+            request.options, request.table, lambda one: self._can_be_made(one, names), self.dialect.keeps_comment,
             unique_keys=False,
         )  # fmt: skip
 
@@ -190,7 +190,7 @@ class StatementSink(TableSink):
             number = column is not None and column.dtype.kind in NUMBERS
             if not (number and options.create_index and key_of(options, table)[:1] == (one.name,)):
                 return False
-        return self.flavor.can_be_made(one, names)
+        return self.dialect.can_be_made(one, names)
 
     def _required(
         self, target: TargetTable, chosen: Plan, key: Sequence[str], names: Mapping[str, str]
@@ -225,7 +225,7 @@ class StatementSink(TableSink):
                 f"the sink table {shown}: is_exactly_once needs a ledger beside it, and the user may not create tables",
                 "grant the user the right, or set is_exactly_once = false",
             )
-        can, wanted = bool(self.flavor.row_order), options.exactly_once_recipe
+        can, wanted = bool(self.dialect.row_order), options.exactly_once_recipe
         if wanted is Recipe.PREPARED or (wanted is Recipe.STAGED and not can):
             raise FatalError(
                 f"the sink table {shown}: this database has no recipe {wanted.value}",
@@ -246,7 +246,7 @@ class StatementSink(TableSink):
         return SHADOW if self._is_large and not self._why_no_shadow(target, chosen, key) else STAGED
 
     def _refuse(self, target: TargetTable, chosen: Plan, shown: str, key: Sequence[str], names: dict[str, str]) -> None:
-        problems = column_problems(self.flavor.column_names, names.values(), self.request.options.field_ide)
+        problems = column_problems(self.dialect.column_names, names.values(), self.request.options.field_ide)
         if chosen.create:
             if not names:
                 problems.append(NO_COLUMNS)
@@ -254,7 +254,7 @@ class StatementSink(TableSink):
                 problems.append("the user may not create tables there")
             for column in self.request.table.columns:
                 try:
-                    self.flavor.created_type(
+                    self.dialect.created_type(
                         column, in_key=column.name in key, alone=len(key) == 1, features=target.features
                     )
                 except (ValueError, KeyError):
@@ -274,7 +274,7 @@ class StatementSink(TableSink):
         found_by = () if chosen.create and not self.request.options.create_index else key
         there = {} if chosen.create else target.columns
         problems += version_column.problems(
-            self.request.options, self.request.table, found_by, names, there, self.flavor.compared
+            self.request.options, self.request.table, found_by, names, there, self.dialect.compared
         )
         if problems:
             raise FatalError(
@@ -294,21 +294,21 @@ class StatementSink(TableSink):
             renew.append(f"DROP TABLE IF EXISTS {relation}")
             effects.append(Effect("drop table", shown, renew[-1], destructive=True))
         if chosen.truncate and not shadow:
-            renew.append(self.flavor.empty(relation))
+            renew.append(self.dialect.empty(relation))
             effects.append(Effect("truncate table", shown, renew[-1], destructive=True))
         if not target.database_exists:
-            prepare.append(f"CREATE DATABASE IF NOT EXISTS {self.flavor.quote(target.database)}")
+            prepare.append(f"CREATE DATABASE IF NOT EXISTS {self.dialect.quote(target.database)}")
             effects.append(Effect("create database", target.database, prepare[-1]))
         if chosen.create:
             options = self.request.options
-            created = self.flavor.create_table(
+            created = self.dialect.create_table(
                 relation, self.request.table, names, key, indexes=options.create_index, wanted=options.table_options,
                 features=target.features, details=self._divided(names)[0],
             )  # fmt: skip
             prepare += [] if shadow else created
             effects.append(Effect("create table", shown, created[0]))
         if load.books and not target.has_books:
-            prepare += Books(self.flavor, target.database, load.token, "").create()
+            prepare += Books(self.dialect, target.database, load.token, "").create()
             effects.append(Effect("create ledger", f"{target.database}.seatunnel_ledger".lstrip(".")))
         if chosen.custom:
             statement = (self.request.options.custom_sql or "").strip().rstrip(";")
@@ -324,10 +324,10 @@ class StatementSink(TableSink):
         first = not self.request.targets.prepared_by_sibling(key, upstream)
         custom = [effect.statement for effect in setup.effects if effect.action == "custom sql"]
         own = [part for text in custom for part in split_statements(text)] if first else []
-        books = Books(self.flavor, load.database, load.token, "")
+        books = Books(self.dialect, load.database, load.token, "")
         with (
-            self.flavor.explained(f"preparing the sink table {load.table}"),
-            self.flavor.sessions(self.request.address) as session,
+            self.dialect.explained(f"preparing the sink table {load.table}"),
+            self.dialect.sessions(self.request.address) as session,
         ):
             if own and load.books and self._is_done(session, load, books):
                 return
@@ -341,7 +341,7 @@ class StatementSink(TableSink):
 
     def _is_done(self, session: Session, load: Load, books: Books) -> bool:
         """Whether an earlier try has done all of this, the statements of people too, which may not run twice."""
-        return self.flavor.look(session, load.database, PIECES).exists and books.is_signed_in(session)
+        return self.dialect.look(session, load.database, PIECES).exists and books.is_signed_in(session)
 
     @property
     def _job(self) -> str:
@@ -361,16 +361,16 @@ class StatementSink(TableSink):
 
     def open(self, context: WriteContext) -> Writer:
         if self.request.keeps_no_record:
-            return QueryWriter(self.flavor, self.request)
+            return QueryWriter(self.dialect, self.request)
         if self.request.options.query:
-            return RecordedQueryWriter(self.flavor, self.request, load_of(context.setup), context)
-        return StatementWriter(self.flavor, self.request, load_of(context.setup), context)
+            return RecordedQueryWriter(self.dialect, self.request, load_of(context.setup), context)
+        return StatementWriter(self.dialect, self.request, load_of(context.setup), context)
 
     def marks_units(self, setup: Mapping[str, Plain]) -> bool:
         return not self.request.keeps_no_record and load_of(setup).how in (TABLE, SHADOW) and load_of(setup).books
 
     def committer(self) -> Committer:
-        return NothingToCommit() if self.request.keeps_no_record else StatementCommitter(self.flavor, self.request)
+        return NothingToCommit() if self.request.keeps_no_record else StatementCommitter(self.dialect, self.request)
 
 
 def split_statements(text: str) -> list[str]:

@@ -25,8 +25,8 @@ class MysqlCommitter(StatementCommitter):
             return
         books = self._books(load)
         with (
-            self.flavor.explained(f"committing table {load.table}"),
-            self.flavor.sessions(self.request.address) as session,
+            self.dialect.explained(f"committing table {load.table}"),
+            self.dialect.sessions(self.request.address) as session,
         ):
             failpoints.MYSQL_BEFORE.hit()
             session.begin()
@@ -51,18 +51,18 @@ class MysqlCommitter(StatementCommitter):
                 f"({', '.join(unnamed)})",
                 self._begin_anew(load),
             )
-        with self.flavor.sessions(self.request.address) as beside, shadow.alone(beside, load):
+        with self.dialect.sessions(self.request.address) as beside, shadow.alone(beside, load):
             taken = shadow.take_place(beside, load, context, books.rows_beside(session), self._begin_anew(load))
         if not taken:
             self._add(session, load)
 
     def _add(self, session: Session, load: Load) -> None:
         """Somebody has made a table of that name since, which is kept."""
-        staged = Staged(self.flavor, load)
+        staged = Staged(self.dialect, load)
         key = staged.key if load.upsert else []
-        insert = self.flavor.insert_from(staged.target, staged.columns, key, staged.version, staged.inexact)
+        insert = self.dialect.insert_from(staged.target, staged.columns, key, staged.version, staged.inexact)
         session.run(insert.format(rows=f"SELECT {', '.join(staged.columns)} FROM {staged.staging}"))
-        refuse_equal_keys(self.flavor, session, load, staged.staging, staged.target)
+        refuse_equal_keys(self.dialect, session, load, staged.staging, staged.target)
 
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         load = load_of(context.setup)
@@ -73,9 +73,9 @@ class MysqlCommitter(StatementCommitter):
             return
         books = self._books(load)
         with (
-            self.flavor.explained(f"dropping what was written for {load.table}"),
-            self.flavor.sessions(self.request.address) as session,
-            self.flavor.sessions(self.request.address) as beside,
+            self.dialect.explained(f"dropping what was written for {load.table}"),
+            self.dialect.sessions(self.request.address) as session,
+            self.dialect.sessions(self.request.address) as beside,
         ):
             session.begin()
             _, incarnation = books.lock(session, context.lineage, context.step)

@@ -112,7 +112,7 @@ class MysqlSink(StatementSink):
             made = [f"CREATE TABLE IF NOT EXISTS {beside} LIKE {relation}"]
         else:
             options = self.request.options
-            made = self.flavor.create_table(
+            made = self.dialect.create_table(
                 beside, self.request.table, names, key, indexes=options.create_index, wanted=options.table_options,
                 features=target.features, details=self._divided(names)[0],
             )  # fmt: skip
@@ -131,21 +131,21 @@ class MysqlSink(StatementSink):
         load = load_of(setup.data)
         if load.how not in (SHADOW, STAGED) or not load.books:
             return
-        books = Books(self.flavor, load.database, load.token, "")
+        books = Books(self.dialect, load.database, load.token, "")
         prefix = load.staging.removesuffix(load.token)
         with (
-            self.flavor.explained(f"sweeping what was left beside table {load.table}"),
-            self.flavor.sessions(self.request.address) as session,
+            self.dialect.explained(f"sweeping what was left beside table {load.table}"),
+            self.dialect.sessions(self.request.address) as session,
         ):
             shadow.sweep(session, books, load, prefix)
 
     def open(self, context: WriteContext) -> Writer:
         if self.request.options.query:
             return super().open(context)
-        return MysqlWriter(self.flavor, self.request, load_of(context.setup), context)
+        return MysqlWriter(self.dialect, self.request, load_of(context.setup), context)
 
     def committer(self) -> Committer:
-        return super().committer() if self.request.options.query else MysqlCommitter(self.flavor, self.request)
+        return super().committer() if self.request.options.query else MysqlCommitter(self.dialect, self.request)
 
     def at_work(self, seconds: float) -> Sequence[str]:
         return locks.at_work(self.request.address, seconds)
