@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
-from seatunnel_connectors.jdbc.options import DataSaveMode, JdbcSinkOptions, JdbcSourceOptions, Recipe, SchemaSaveMode
+from seatunnel_connectors.jdbc.options import JdbcSinkOptions, JdbcSourceOptions, Recipe
 from seatunnel_connectors.jdbc.url import Address, resolve
+from seatunnel_connectors.save_modes import DataSaveMode, SchemaSaveMode
 from seatunnel_py.api import (
     Guarantee,
     JobMode,

@@ -10,10 +10,11 @@ from seatunnel_connectors.jdbc import failpoints
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.statements import cleanup
 from seatunnel_connectors.jdbc.statements.ledger_tables import LEDGER, PIECES, Books, Held
-from seatunnel_connectors.jdbc.statements.load_plan import SHADOW, STAGED, Load, load_of
+from seatunnel_connectors.jdbc.statements.load_plan import Load, load_of
 from seatunnel_connectors.jdbc.statements.staged import Staged
 from seatunnel_connectors.jdbc.statements.target_dialect import Session, TargetDialect
 from seatunnel_connectors.jdbc.target import conservation
+from seatunnel_connectors.jdbc.target.load_decision import SHADOW, STAGED
 from seatunnel_connectors.jdbc.target.unit_record import data_ids, fenced_off, lives
 from seatunnel_py.api import CommitContext, Committer, FatalError, NoWayOn, Piece
 

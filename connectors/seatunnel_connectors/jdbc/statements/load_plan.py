@@ -7,11 +7,9 @@ from hashlib import blake2b
 from typing import Any, cast
 
 from seatunnel_connectors.jdbc.target import conservation
+from seatunnel_connectors.jdbc.target.load_decision import SHADOW, STAGED, TABLE
 from seatunnel_py.api import Plain, WriteContext
 
-TABLE = "table"
-STAGED = "staged"
-SHADOW = "shadow"
 EMPTIED = "emptied"
 RECREATED = "recreated"
 

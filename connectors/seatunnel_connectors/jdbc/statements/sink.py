@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest, TableSink
-from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, Recipe
 from seatunnel_connectors.jdbc.source.splits import NUMBERS
 from seatunnel_connectors.jdbc.statements.columns import columns_of, conversions
 from seatunnel_connectors.jdbc.statements.committer import StatementCommitter
 from seatunnel_connectors.jdbc.statements.ledger_tables import PIECES, Books
-from seatunnel_connectors.jdbc.statements.load_plan import SHADOW, STAGED, TABLE, Load, load_of
+from seatunnel_connectors.jdbc.statements.load_plan import Load, load_of
 from seatunnel_connectors.jdbc.statements.query_writer import QueryWriter, RecordedQueryWriter, plan_query
 from seatunnel_connectors.jdbc.statements.staged import Staged
 from seatunnel_connectors.jdbc.statements.target_dialect import KEY, Session, TargetDialect, TargetTable
 from seatunnel_connectors.jdbc.statements.writer import StatementWriter
 from seatunnel_connectors.jdbc.target import column_fit, version_column
 from seatunnel_connectors.jdbc.target.details import divided
+from seatunnel_connectors.jdbc.target.load_decision import (
+    SHADOW,
+    STAGED,
+    TABLE,
+    LoadDecision,
+    Recipes,
+    decide_load,
+    present_in,
+    recipe_of,
+    refuse_misfit,
+    visible_by,
+)
 from seatunnel_connectors.jdbc.target.target_plan import (
     NO_COLUMNS,
     Plan,
     check_names,
     column_problems,
-    decide,
-    estimated_rows,
     guards,
     in_own_words,
     key_of,
     misfits,
-    present_of,
-    target_name,
     target_path,
 )
 from seatunnel_connectors.jdbc.target.unit_record import of_job
@@ -40,8 +46,6 @@ from seatunnel_py.api import (
     Detail,
     DetailKind,
     Effect,
-    FatalError,
-    JobMode,
     NameRules,
     NothingToCommit,
     Plain,
@@ -125,21 +129,15 @@ class StatementSink(TableSink):
     def _plan(self, target: TargetTable, told_by: str) -> Setup:
         options, table = self.request.options, self.request.table
         shown = f"{target.database}.{target.table}" if target.database else target.table
-        first = not self.request.targets.prepared_by_sibling(self._key(target.database, target.table), str(table.path))
-        chosen = decide(options, shown, exists=target.exists, has_rows=target.has_rows, first=first)
-        key = key_of(options, table)
-        names = {column: target_name(column, options.field_ide) for column in table.names}
+        decision = decide_load(self.request, target, self._key(target.database, target.table), shown)
+        chosen, key, names, token = decision.chosen, decision.key, decision.names, decision.token
         self._refuse(target, chosen, shown, key, names)
-        if chosen.create and not options.create_index and options.enable_upsert:
-            key = ()  # inserting or updating wants a unique index; changes and removals alone find their rows without
-        token = secrets.token_hex(4)
         relation = self.dialect.quote(*filter(None, (target.database, target.table)))
-        books = target.has_books or target.may_create
         columns = columns_of(self.dialect, table, target, chosen, key, names)
         load = Load(
             target.database, target.table, token, tuple(names.values()), tuple(names[name] for name in key),
-            options.enable_upsert, books, how=self._how(shown, target, chosen, key, books=books),
-            staging=f"{target.table[:STAGING_NAME_MAX]}__st_{token}", at_end=self.request.mode is JobMode.BATCH,
+            options.enable_upsert, decision.books, how=self._how(shown, target, decision),
+            staging=f"{target.table[:STAGING_NAME_MAX]}__st_{token}", at_end=decision.at_end,
             booked=target.has_books, versioned_by=version_column.versioned_by(options, names),
             sources=tuple(names), required=self._required(target, chosen, key, names),
             types=tuple(columns[name].shown for name in names.values()),
@@ -148,20 +146,16 @@ class StatementSink(TableSink):
             whole=tuple(key) if options.enable_upsert else (),
             other_keys=self._has_other_keys(target, chosen, [names[name] for name in key], names),
         )  # fmt: skip
-        fresh = chosen.create or chosen.truncate or not target.has_rows
-        load = replace(load, told_by=told_by if load.books and load.shows_early else "", fresh=fresh)
+        load = replace(load, told_by=told_by if load.books and load.shows_early else "", fresh=decision.fresh)
         load = self._as_shadow(load, target, chosen) if load.how == SHADOW else load
         effects, renew, prepare = self._effects(target, chosen, shown, relation, names, key, load)
         if load.how == STAGED:
             prepare += Staged(self.dialect, load).create()
         if load.told_by:
             prepare += self.dialect.mark(relation, self.dialect.quote(load.names[0]), token)
-        visible = Visible.STAGED if load.how == TABLE else Visible.FINAL if load.at_end else Visible.COMMITTED
+        visible = visible_by(load.how, at_end=load.at_end)
         load = replace(load, renew=tuple(renew), prepare=tuple(prepare))
-        there = present_of(
-            options, chosen, exists=target.exists, counted=target.counted, estimate=target.estimate,
-            by_key=bool(key) and options.enable_upsert, guarded=guards(target.columns, target.keys, names.values()),
-        )  # fmt: skip
+        there = present_in(self.request, decision, target, guarded=guards(target.columns, target.keys, names.values()))
         changes = conversions(self.dialect, table, columns, names)
         left = self._divided(names)[1] if chosen.create else ()
         return Setup(tuple(effects), load.to_plain(), visible, load.books, changes, there, left)
@@ -209,41 +203,14 @@ class StatementSink(TableSink):
         """Why the table cannot be filled beside its place; empty: it can."""
         return "this database cannot put a table into another's place"
 
-    @property
-    def _is_large(self) -> bool:
-        """Whether the source knows that its rows are more than a unit's."""
-        rows = estimated_rows(self.request.table)
-        return rows is not None and rows > ROWS_PER_UNIT
-
-    def _how(self, shown: str, target: TargetTable, chosen: Plan, key: Sequence[str], *, books: bool) -> str:
-        """The recipe. Where rows have to arrive exactly once and nobody says how, they are staged where the database
-        can, or their table is filled beside its place; but one of a single unit is written in one transaction
-        anyway."""
-        options = self.request.options
-        if options.is_exactly_once and not books:
-            raise FatalError(
-                f"the sink table {shown}: is_exactly_once needs a ledger beside it, and the user may not create tables",
-                "grant the user the right, or set is_exactly_once = false",
-            )
-        can, wanted = bool(self.dialect.row_order), options.exactly_once_recipe
-        if wanted is Recipe.PREPARED or (wanted is Recipe.STAGED and not can):
-            raise FatalError(
-                f"the sink table {shown}: this database has no recipe {wanted.value}",
-                f"set exactly_once_recipe = {Recipe.STAGED.value if can else Recipe.DIRECT.value}",
-            )
-        if wanted is Recipe.SHADOW and (why := self._why_no_shadow(target, chosen, key)):
-            raise FatalError(
-                f"the sink table {shown}: exactly_once_recipe = shadow, but {why}",
-                f"set exactly_once_recipe = {Recipe.STAGED.value if can else Recipe.DIRECT.value}",
-            )
-        if wanted is not Recipe.AUTO:
-            return {Recipe.DIRECT: TABLE, Recipe.SHADOW: SHADOW}.get(wanted, STAGED)
-        known = estimated_rows(self.request.table) is not None
-        one_unit = self.request.mode is JobMode.BATCH and known and not self._is_large
-        if not options.is_exactly_once or not can or one_unit:
-            return TABLE
-        # Who knows how many rows it holds is read by splits, and they come alike when they are read again.
-        return SHADOW if self._is_large and not self._why_no_shadow(target, chosen, key) else STAGED
+    def _how(self, shown: str, target: TargetTable, decision: LoadDecision) -> str:
+        return recipe_of(
+            self.request,
+            shown,
+            Recipes(staged=bool(self.dialect.row_order)),
+            lambda: self._why_no_shadow(target, decision.chosen, decision.key),
+            books=decision.books,
+        )
 
     def _refuse(self, target: TargetTable, chosen: Plan, shown: str, key: Sequence[str], names: dict[str, str]) -> None:
         problems = column_problems(self.dialect.column_names, names.values(), self.request.options.field_ide)
@@ -276,11 +243,7 @@ class StatementSink(TableSink):
         problems += version_column.problems(
             self.request.options, self.request.table, found_by, names, there, self.dialect.compared
         )
-        if problems:
-            raise FatalError(
-                f"the sink table {shown} does not fit table {self.request.table.path}:\n  " + "\n  ".join(problems),
-                "change the target, or the rows in a transform; schema_save_mode = RECREATE_SCHEMA makes it anew",
-            )
+        refuse_misfit(self.request, shown, problems)
 
     def _effects(
         self, target: TargetTable, chosen: Plan, shown: str, relation: str, names: dict[str, str],

@@ -11,12 +11,13 @@ from seatunnel_connectors.jdbc import failpoints
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.statements.key_collisions import refuse_equal_rows
 from seatunnel_connectors.jdbc.statements.ledger_tables import Books
-from seatunnel_connectors.jdbc.statements.load_plan import SHADOW, Load
+from seatunnel_connectors.jdbc.statements.load_plan import Load
 from seatunnel_connectors.jdbc.statements.staged import Staged
 from seatunnel_connectors.jdbc.statements.target_dialect import Row, RowsRefusedError, Session, TargetDialect
 from seatunnel_connectors.jdbc.target import version_column
 from seatunnel_connectors.jdbc.target.column_fit import fit_of, judged
 from seatunnel_connectors.jdbc.target.held_connection import Held
+from seatunnel_connectors.jdbc.target.load_decision import SHADOW
 from seatunnel_connectors.jdbc.target.target_plan import places_of
 from seatunnel_connectors.jdbc.target.unit_record import Recorded
 from seatunnel_py.api import (

@@ -19,8 +19,9 @@ from seatunnel_connectors.jdbc.mysql.write.shadow import (
     without_mark,
 )
 from seatunnel_connectors.jdbc.mysql.write.sink import MysqlSink
-from seatunnel_connectors.jdbc.statements.load_plan import SHADOW, Load, load_of
+from seatunnel_connectors.jdbc.statements.load_plan import Load, load_of
 from seatunnel_connectors.jdbc.statements.target_dialect import TargetTable
+from seatunnel_connectors.jdbc.target.load_decision import SHADOW
 from seatunnel_py.api import (
     Column,
     CommitContext,

@@ -9,9 +9,10 @@ from seatunnel_connectors.jdbc.mysql.write import shadow
 from seatunnel_connectors.jdbc.statements.committer import StatementCommitter
 from seatunnel_connectors.jdbc.statements.key_collisions import refuse_equal_keys
 from seatunnel_connectors.jdbc.statements.ledger_tables import Books
-from seatunnel_connectors.jdbc.statements.load_plan import SHADOW, Load, load_of
+from seatunnel_connectors.jdbc.statements.load_plan import Load, load_of
 from seatunnel_connectors.jdbc.statements.staged import Staged
 from seatunnel_connectors.jdbc.statements.target_dialect import Session
+from seatunnel_connectors.jdbc.target.load_decision import SHADOW
 from seatunnel_py.api import CommitContext, NoWayOn, Piece
 
 

@@ -12,13 +12,15 @@ from seatunnel_connectors.jdbc.mysql.write import comments, shadow
 from seatunnel_connectors.jdbc.mysql.write.rename_blockers import ties
 from seatunnel_connectors.jdbc.mysql.write.shadow_commit import MysqlCommitter
 from seatunnel_connectors.jdbc.mysql.write.writer import MysqlWriter
-from seatunnel_connectors.jdbc.options import Recipe, SchemaSaveMode
+from seatunnel_connectors.jdbc.options import Recipe
 from seatunnel_connectors.jdbc.statements.ledger_tables import Books
-from seatunnel_connectors.jdbc.statements.load_plan import EMPTIED, RECREATED, SHADOW, STAGED, Load, load_of
+from seatunnel_connectors.jdbc.statements.load_plan import EMPTIED, RECREATED, Load, load_of
 from seatunnel_connectors.jdbc.statements.sink import StatementSink
 from seatunnel_connectors.jdbc.statements.target_dialect import Session, TargetTable
+from seatunnel_connectors.jdbc.target.load_decision import SHADOW, STAGED, is_large
 from seatunnel_connectors.jdbc.target.table_options import by_name
 from seatunnel_connectors.jdbc.target.target_plan import Plan, decide, key_is_proved
+from seatunnel_connectors.save_modes import SchemaSaveMode
 from seatunnel_py.api import (
     Committer,
     Effect,
@@ -74,7 +76,7 @@ class MysqlSink(StatementSink):
         """Whether it matters what ties the target down: to find out makes a server open every table that it has."""
         options = self.request.options
         if options.exactly_once_recipe is Recipe.AUTO:
-            return options.is_exactly_once and self.request.mode is JobMode.BATCH and self._is_large
+            return options.is_exactly_once and self.request.mode is JobMode.BATCH and is_large(self.request)
         return options.exactly_once_recipe is Recipe.SHADOW
 
     def _why_no_shadow(self, target: TargetTable, chosen: Plan, key: Sequence[str]) -> str:

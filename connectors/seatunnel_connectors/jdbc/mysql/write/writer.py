@@ -9,10 +9,11 @@ from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.mysql.connection import text_conversion
 from seatunnel_connectors.jdbc.mysql.connection.session import DUPLICATE, LOCAL_INFILE_OFF, MysqlSession, quote
 from seatunnel_connectors.jdbc.statements.key_collisions import refuse_equal_keys, refuse_rows_of_other_keys
-from seatunnel_connectors.jdbc.statements.load_plan import SHADOW, Load
+from seatunnel_connectors.jdbc.statements.load_plan import Load
 from seatunnel_connectors.jdbc.statements.staged import KIND, UNIT
 from seatunnel_connectors.jdbc.statements.target_dialect import TargetDialect
 from seatunnel_connectors.jdbc.statements.writer import StatementWriter
+from seatunnel_connectors.jdbc.target.load_decision import SHADOW
 from seatunnel_py.api import BadRows, Kind, Piece, RetriableError, RowKind, WriteContext
 
 _BYTES = (Kind.BYTES, Kind.BINARY_VECTOR, Kind.BFLOAT16_VECTOR)
