@@ -39,14 +39,15 @@ servers: $(STAMP) ## install the programs that the tests start: databases, Kafka
 test: servers ## all tests, on real servers and a real Spark
 	@# The protocol by itself, for it must be covered wholly; then two processes, each with its own servers and one Spark
 	@# application at a time. They take file by file, the slow ones of e2e first, so that both end at the same time.
-	@$(BIN)/python -m pytest tests/protocol --cov=seatunnel_py.protocol --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
+	@$(BIN)/python -m pytest tests/protocol --cov=seatunnel_py.protocol --cov=tests.protocol.reference --cov-branch --cov-fail-under=100 --cov-report=term-missing:skip-covered
 	@$(BIN)/python -m pytest e2e tests --ignore tests/protocol -n 2 --dist loadfile --no-loadscope-reorder
 
-check: $(STAMP) ## lint, format, types, layers
+check: $(STAMP) ## lint, format, types, layers, unused code
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python -m pytest tests/contracts/test_unused.py
 
 format: $(STAMP) ## format the code
 	@$(BIN)/ruff format .

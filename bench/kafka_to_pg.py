@@ -93,7 +93,7 @@ def taken(messages: Sequence[Message]) -> int:
 
 
 def reader(broker: KafkaServer, rows: int) -> float:
-    from seatunnel_connectors.kafka.source_factory import KafkaSourceFactory
+    from seatunnel_connectors.kafka.factory import KafkaSourceFactory
     from seatunnel_py.api import Batch, StepContext
     from seatunnel_py.api.resources import close_all
 

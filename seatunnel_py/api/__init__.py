@@ -29,6 +29,7 @@ from seatunnel_py.api.capabilities import (
 )
 from seatunnel_py.api.factory import JobMode, SinkFactory, SourceFactory, StepContext, TransformFactory
 from seatunnel_py.api.failpoints import Failpoint, failpoint
+from seatunnel_py.api.job_registry import JobRegistry
 from seatunnel_py.api.lock_waits import lock_timeout
 from seatunnel_py.api.names import NameRules, Naming, TargetPlace
 from seatunnel_py.api.native import (
@@ -124,6 +125,7 @@ __all__ = [
     "Guarantee",
     "Heartbeat",
     "JobMode",
+    "JobRegistry",
     "Kind",
     "NameRules",
     "Naming",

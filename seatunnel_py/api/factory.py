@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, Generic, TypeVar
 
 from seatunnel_py.api.batch import Plain
 from seatunnel_py.api.capabilities import SinkCapabilities, SourceCapabilities, TransformCapabilities
+from seatunnel_py.api.job_registry import JobRegistry
 from seatunnel_py.api.schema import TableSchema
 from seatunnel_py.api.shorthand import Shorthand
 from seatunnel_py.api.sink import Sink
@@ -37,13 +38,15 @@ class JobMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StepContext:
-    """What a plugin may know of its job. ``parallelism`` is the step's own: a transform's or sink's is its input's."""
+    """What a plugin may know of its job. ``parallelism`` is the step's own: a transform's or sink's is its input's.
+    ``registry`` holds what the plugins of the job share, see ``JobRegistry``."""
 
     step: str
     job_id: str = ""
     job_name: str = "SeaTunnel_Job"
     mode: JobMode = JobMode.BATCH
     parallelism: int = 1
+    registry: JobRegistry = field(default_factory=JobRegistry, compare=False, repr=False)
 
 
 class Factory(ABC):

@@ -17,6 +17,7 @@ from typing import Any
 
 from seatunnel_py.api.batch import STATE_BYTES_MAX
 from seatunnel_py.api.factory import Factory, JobMode, StepContext
+from seatunnel_py.api.job_registry import JobRegistry
 from seatunnel_py.api.step_options import SinkOptions, SourceOptions, TransformOptions
 from seatunnel_py.config.job_file import JobFile, StepNode, resolve_step
 from seatunnel_py.config.references import References, references_in
@@ -41,17 +42,19 @@ class Step:
     state_bytes: int = STATE_BYTES_MAX
 
     def context(self, job: Job) -> StepContext:
-        return StepContext(self.id, job.id, job.name, job.mode, self.parallelism)
+        return StepContext(self.id, job.id, job.name, job.mode, self.parallelism, job.registry)
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job file understood: steps in topological order, environment, notes for the person who wrote it."""
+    """A job file understood: steps in topological order, environment, notes for the person who wrote it, and what its
+    plugins share."""
 
     file: JobFile
     steps: tuple[Step, ...]
     notes: tuple[str, ...] = ()
     id: str = ""
+    registry: JobRegistry = field(default_factory=JobRegistry, compare=False, repr=False)
 
     @property
     def name(self) -> str:

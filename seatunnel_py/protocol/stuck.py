@@ -4,8 +4,7 @@ A property is stable if it stays true once it is true: found in a consistent cut
 gone on since the cut was taken.
 
 Rules. (Y1) A pipeline has terminated when every source subtask has ended and no channel state holds a batch: nothing
-is left that could make one. (Y2) A step has reached unit n when each of its subtasks has taken n units; no restart goes
-back behind a completed record (I17), so that stays so. (Y3) Processes are deadlocked when each waits, every channel
+is left that could make one. (Y3) Processes are deadlocked when each waits, every channel
 that could set it going is empty, and the sender of each such channel is deadlocked as well: what one needs only another
 of them could send. Somewhere among them is a cycle, and the cycle is what is reported. (Y4) Whoever waits for input
 goes on when one of its inputs has something; whoever waits for room goes on when all its full outputs have room.
@@ -17,7 +16,7 @@ May not know: how a snapshot was taken, what a participant is, clocks (times com
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -38,26 +37,6 @@ def terminated(record: CheckpointRecord, topology: Topology) -> bool:
     return all(source in snapshots and snapshots[source].ended for source in sources) and not any(
         batches for snapshot in snapshots.values() for batches in snapshot.channel_state.values()
     )
-
-
-def step_reached(record: CheckpointRecord, vertex: str, unit: int) -> bool:
-    """Every subtask of the vertex has taken this many units (Y2); no for a vertex that the record does not hold."""
-    taken = [snapshot.taken for subtask, snapshot in record.snapshots.items() if subtask.vertex == vertex]
-    return bool(taken) and min(taken) >= unit
-
-
-def deadlocks(
-    waits: Mapping[Subtask, Collection[Channel]], channels: Mapping[Channel, Sized]
-) -> tuple[tuple[Subtask, ...], ...]:
-    """Cycles of processes in which each waits for the next (Y3); whoever else is stuck waits, in the end, for one of
-    them. ``waits``: for each process that waits, according to its recorded state, the channels of which any would set
-    it going; ``channels``: the recorded contents."""
-    awaited = {
-        process: tuple(channel.sender for channel in wanted)
-        for process, wanted in waits.items()
-        if wanted and not any(len(channels.get(channel, ())) for channel in wanted)
-    }
-    return _cycles(awaited, _stuck(awaited, needs_all=()))
 
 
 # ---------------------------------------------------------------- who waits for whom
@@ -101,7 +80,9 @@ def explain(seen: Iterable[Waiting], at: float) -> tuple[str, ...]:
     views = {view.subtask: view for view in seen}
     awaited = {name: others for name, view in views.items() if (others := _awaited(view))}
     waiters = _turned_round(awaited)
-    cycles = _cycles(awaited, _stuck(awaited, {name for name in awaited if views[name].doing is Doing.OUTPUT_FULL}))
+    cycles = waiting_cycles(
+        awaited, stuck_processes(awaited, {name for name in awaited if views[name].doing is Doing.OUTPUT_FULL})
+    )
     in_cycles = [name for cycle in cycles for name in cycle]
     dependants = {name: _outwards([name], waiters) for name in {*views, *waiters} - awaited.keys()}
 
@@ -170,7 +151,9 @@ def names(things: Sequence[Subtask] | Sequence[Channel]) -> str:
 # ---------------------------------------------------------------- the graph of waiting
 
 
-def _stuck(awaited: Mapping[Subtask, Collection[Subtask]], needs_all: Collection[Subtask]) -> frozenset[Subtask]:
+def stuck_processes(
+    awaited: Mapping[Subtask, Collection[Subtask]], needs_all: Collection[Subtask]
+) -> frozenset[Subtask]:
     """Those who wait for one another for ever: who can be set going by somebody outside is taken out, until nobody is
     left to take out (Y3). Those in ``needs_all`` need all whom they wait for, others one of them (Y4)."""
     stuck = set(awaited)
@@ -181,7 +164,7 @@ def _stuck(awaited: Mapping[Subtask, Collection[Subtask]], needs_all: Collection
     return frozenset(stuck)
 
 
-def _cycles(
+def waiting_cycles(
     awaited: Mapping[Subtask, Collection[Subtask]], stuck: Collection[Subtask]
 ) -> tuple[tuple[Subtask, ...], ...]:
     """From each who is stuck to the first for whom it waits and who is stuck too, and so on, until the way meets itself

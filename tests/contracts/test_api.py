@@ -9,7 +9,7 @@ from seatunnel_py import api
 
 EXPORTS = """
 BadRows Batch Cardinality Column CommitContext Committer ConstraintKey ConstraintType Conversion DataType Detail DetailKind Determinism Effect Element
-Enumerator Failpoint FatalError GenerationLost Guarantee Heartbeat JobMode Kind NameRules Naming NativeForm NativeReader NativeRefused NativeSink NativeSource
+Enumerator Failpoint FatalError GenerationLost Guarantee Heartbeat JobMode JobRegistry Kind NameRules Naming NativeForm NativeReader NativeRefused NativeSink NativeSource
 NativeWriter NoWayOn NothingToCommit Options Outcome Piece Plain PluginError Position Present
 PrimaryKey Reached Reader ReaderEvent Rejected RetriableError RowKind SchemaChange Secret Setup Shorthand Sink SinkCapabilities SinkCommit SinkFactory
 SinkOptions SinkSetup Skipped Source SourceCapabilities SourceFactory SourceOptions SourceTable Split StepContext Storage TableFailure TableLeftOut TablePath

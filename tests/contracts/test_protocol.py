@@ -1,4 +1,7 @@
-"""The protocol's rules are listed by number in its files, once each, and every file says what it may not know."""
+"""The rules of the protocol and of its reference are listed by number in their files, once each.
+
+Every file says what it may not know.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,18 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PROTOCOL = ROOT / "seatunnel_py" / "protocol"
-FILES = sorted(path for path in PROTOCOL.rglob("*.py") if path.parent == PROTOCOL or path.name != "__init__.py")
-IDS = [str(path.relative_to(PROTOCOL)) for path in FILES]
-CONTINUED = {"commit_life.py": "commit/commit_queue.py"}
+REFERENCE = ROOT / "tests" / "protocol" / "reference"
+"""Theory and tables that the protocol is compared with. Its rules count like those of the product."""
+IN_PRODUCT = sorted(path for path in PROTOCOL.rglob("*.py") if path.parent == PROTOCOL or path.name != "__init__.py")
+FILES = [*IN_PRODUCT, *sorted(REFERENCE.glob("*.py"))]
+NAMED = {str(path.relative_to(PROTOCOL if path in IN_PRODUCT else REFERENCE.parent)): path for path in FILES}
+IDS = list(NAMED)
+CONTINUED = {
+    "reference/commit_life.py": "commit/commit_queue.py",
+    "reference/ledger.py": "commit/commit_queue.py",
+    "reference/stable_properties.py": "stuck.py",
+    "reference/table_lifecycle.py": "coordinator/isolation.py",
+}
 """A file that goes on with the rules of another one, and says so."""
 VOCABULARY = {
     "__init__.py",
@@ -73,18 +85,19 @@ def test_every_file_says_what_it_may_not_know(path: Path) -> None:
 @pytest.mark.parametrize("name", [name for name in IDS if name not in VOCABULARY])
 def test_every_file_that_decides_lists_its_rules_by_number(name: str) -> None:
     """With letters of its own, counted from 1 without gaps, so that a mutant can name what it drops."""
-    found = rules(PROTOCOL / name)
+    found = rules(NAMED[name])
     letters = {letters for letters, _ in found}
-    before = [number for letters, number in rules(PROTOCOL / CONTINUED[name])] if name in CONTINUED else []
+    owner = CONTINUED.get(name, name)
+    together = [number for other in IDS if CONTINUED.get(other, other) == owner for _, number in rules(NAMED[other])]
 
     assert len(letters) == 1, f"{name} has rules of {sorted(letters)}"
-    assert sorted([*before, *(number for _, number in found)]) == list(range(1, len(before) + len(found) + 1))
+    assert sorted(together) == list(range(1, len(together) + 1))
 
 
 @pytest.mark.parametrize("name", sorted(VOCABULARY))
 def test_a_file_without_rules_decides_nothing(name: str) -> None:
     """Where there is no rule there is nothing to be broken."""
-    path = PROTOCOL / name
+    path = NAMED[name]
     deciding = (ast.If, ast.IfExp, ast.For, ast.While, ast.Match, ast.BoolOp, ast.comprehension, ast.Try)
     found = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, deciding)]
 
@@ -95,9 +108,8 @@ def test_a_file_without_rules_decides_nothing(name: str) -> None:
 def test_letters_belong_to_one_file() -> None:
     """A rule is named without its file in tests, mutants and conversation."""
     owners: dict[str, set[str]] = defaultdict(set)
-    for path in FILES:
+    for name, path in NAMED.items():
         for letters, _ in rules(path):
-            name = str(path.relative_to(PROTOCOL))
             owners[letters].add(CONTINUED.get(name, name))
 
     assert {letters: sorted(files) for letters, files in owners.items() if len(files) > 1} == {}

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from seatunnel_py.protocol.commit_life import CRASH_POINTS
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.lifecycle import LIFE
 from seatunnel_py.protocol.model.reasons import Reason
@@ -19,9 +18,11 @@ from seatunnel_py.protocol.participant.participant import Participant
 from tests.docs import walk
 from tests.docs.pages import DOCS, PAGES
 from tests.docs.small_world import SmallWorld
+from tests.protocol.reference.commit_life import CRASH_POINTS
 
 ROOT = DOCS.parent
 PROTOCOL = ROOT / "seatunnel_py" / "protocol"
+PROTOCOL_TESTS = ROOT / "tests" / "protocol"
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -167,9 +168,10 @@ def test_the_theory_lists_every_file_of_the_protocol_with_its_rules() -> None:
     table = (DOCS / "protocol.md").read_text().partition("## The files")[2]
     told = dict(re.findall(r"^\| `([\w/]+\.py)` \| ([A-Z]*) \|", table, flags=re.MULTILINE))
 
-    assert told == {
-        str(path.relative_to(PROTOCOL)): rules_of(path) for path in PROTOCOL.rglob("*.py") if path.name != "__init__.py"
-    }
+    product = {str(path.relative_to(PROTOCOL)): path for path in PROTOCOL.rglob("*.py") if path.name != "__init__.py"}
+    reference = {str(path.relative_to(ROOT)): path for path in (PROTOCOL_TESTS / "reference").glob("*.py")}
+
+    assert told == {name: rules_of(path) for name, path in (product | reference).items()}
 
 
 def rules_of(path: Path) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from seatunnel_py.protocol.consistent_cut import misaligned, uncovered
 from seatunnel_py.protocol.coordinator.commands import CommitPieces
 from seatunnel_py.protocol.failover.restore import KEY_GROUPS
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from tests.model.explored_instances import Instance
+from tests.protocol.reference.consistent_cut import misaligned, uncovered
 
 
 class Violated(Exception):

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from seatunnel_py.protocol.commit.claims import Claim, may_write
-from seatunnel_py.protocol.commit.commit_queue import LedgerRow, Verdict, claim_ledger, ledger_decision
+from seatunnel_py.protocol.commit.claims import Claim
 from seatunnel_py.protocol.coordinator.commands import Restart
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, Commit
 from seatunnel_py.protocol.model.stream_elements import Taken
 from seatunnel_py.protocol.participant.unit_log import retaken
 from tests.model.explored_checks import expect
+from tests.protocol.reference.ledger import LedgerRow, Verdict, claim_ledger, ledger_decision, may_write
 
 LINEAGE = "lineage"
 

@@ -11,6 +11,7 @@ from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.stream_elements import StagedPiece
 from seatunnel_py.protocol.model.topology import Edge, SinkKind, Spread, Topology, Vertex
 from seatunnel_py.protocol.participant.messages import RunUnit, UnitDone
+from tests.protocol.graphs import descendants
 
 FAULTS = ("fail", "crash", "stop", "lose", "twice", "expire", "store", "commit")
 """A subtask fails; the coordinator's process crashes; a person stops the pipeline with a savepoint; an answer or a
@@ -134,7 +135,7 @@ class Instance:
         return frozenset(
             number
             for number, edge in enumerate(self.topology.edges)
-            if edge.sender == "T" and (edge.receiver == "T" or "T" in self.topology.descendants(edge.receiver))
+            if edge.sender == "T" and (edge.receiver == "T" or "T" in descendants(self.topology, edge.receiver))
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from seatunnel_py.protocol.commit.claims import may_write
 from seatunnel_py.protocol.coordinator.coordinator import Coordinator
 from seatunnel_py.protocol.failover import restore
 from seatunnel_py.protocol.model.records import CheckpointRecord
@@ -18,6 +17,7 @@ from tests.model.explored_canon import Canon
 from tests.model.explored_instances import BY_NAME, Instance
 from tests.model.explored_values import clone, form
 from tests.model.explored_world import World
+from tests.protocol.reference.ledger import may_write
 
 SMALL = {
     "failure": Instance("small-failure", "", ("AK",), faults=("fail",), budget=1),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import REFERENCE, Mutant
 
 CRASHES, COMMITS = "tests/protocol/test_crash_points.py", "tests/protocol/test_commits.py"
 
@@ -133,26 +133,29 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "pieces are looked for before the ledger is asked",
-        "commit/commit_queue.py",
+        "ledger.py",
         "    stands_at = 0 if ledger is None else ledger.checkpoint\n",
         "    stands_at = 0 if ledger is None else ledger.checkpoint\n    if not pieces_there:\n        return Verdict.LOST\n",
         "CM9, I28",
+        package=REFERENCE,
     ),
     Mutant(
         "missing pieces are called done",
-        "commit/commit_queue.py",
+        "ledger.py",
         "return Verdict.APPLY if pieces_there else Verdict.LOST",
         "return Verdict.APPLY if pieces_there else Verdict.ALREADY",
         "CM9, I31",
         COMMITS,
+        package=REFERENCE,
     ),
     Mutant(
         "the target does not ask who commits",
-        "commit/commit_queue.py",
+        "ledger.py",
         "    if ledger.incarnation > incarnation:\n        return Verdict.FENCED\n",
         "",
         "CM9, I34",
         COMMITS,
+        package=REFERENCE,
     ),
     # ---- commit_life.py
     Mutant(
@@ -162,6 +165,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "{Step.ABORT: Stage.DROPPED,",
         "CM10, I14",
         CRASHES,
+        package=REFERENCE,
     ),
     Mutant(
         "the life of a commit lets it be applied before a record names it",
@@ -170,6 +174,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "Step.SWEEP: Stage.DROPPED, Step.APPLY: Stage.COMMITTED},",
         "CM10, I27",
         COMMITS,
+        package=REFERENCE,
     ),
     Mutant(
         "the life of a commit lets a sweep drop what a record names",
@@ -178,6 +183,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "Step.MISS: Stage.LOST, Step.SWEEP: Stage.DROPPED},",
         "CM10, I33",
         COMMITS,
+        package=REFERENCE,
     ),
     Mutant(
         "a repeated commit is no longer confirmed",
@@ -186,6 +192,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "Stage.CONFIRMED: {Step.APPLY: Stage.COMMITTED,",
         "CM11, I28, F18",
         COMMITS,
+        package=REFERENCE,
     ),
     Mutant(
         "the next driver takes an applied commit for a lost one",
@@ -194,5 +201,6 @@ MUTANTS: tuple[Mutant, ...] = (
         "(Recorded.CARRIED, True, False): Recovery.ALARM,",
         "CM12",
         CRASHES,
+        package=REFERENCE,
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import REFERENCE, Mutant
 
 FAILOVER = "tests/protocol/test_failover.py"
 POLICY = "tests/protocol/test_failure_policy.py"
@@ -278,10 +278,11 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a table that fails while it rejoins counts as one that runs",
-        "coordinator/isolation.py",
+        "table_lifecycle.py",
         "TableEvent.FAIL: TableState.ISOLATED,",
         "TableEvent.FAIL: TableState.RETRYING,",
         "IS9, I21",
         ISOLATION,
+        package=REFERENCE,
     ),
 )

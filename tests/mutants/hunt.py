@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.mutants.mutant import PROTOCOL, Mutant, install
+from tests.mutants.mutant import ROOT, Mutant, install
 
-ROOT = PROTOCOL.parents[1]
 SEEDS_MAX = 5000
 BROKEN = {"AttributeError", "ImportError", "NameError", "SyntaxError", "TypeError", "UnboundLocalError"}
 """Code that ends in one of these says nothing about the rule that it was to drop."""

@@ -1,4 +1,4 @@
-"""A deliberate bug: a replacement in the text of one file of the protocol.
+"""A deliberate bug: a replacement in the text of one file of the protocol, or of the reference beside its tests.
 
 It is loaded in a process of its own, where that file's module is imported from the changed text.
 """
@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 
-PACKAGE = "seatunnel_py.protocol."
-PROTOCOL = Path(__file__).resolve().parents[2] / "seatunnel_py" / "protocol"
+ROOT = Path(__file__).resolve().parents[2]
+PROTOCOL = "seatunnel_py.protocol"
+REFERENCE = "tests.protocol.reference"
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """``old`` stands once in ``file``, a path below the protocol; ``rules`` are what the mutant drops, and the invariants that this breaks.
+    """``old`` stands once in ``file``, a path below ``package``; ``rules`` are what the mutant drops, and the invariants that this breaks.
 
     ``killer``: the test file that has to fail; none: the simulation has to notice.
     """
@@ -30,11 +31,17 @@ class Mutant:
     new: str
     rules: str
     killer: str = ""
+    package: str = PROTOCOL
 
     @property
     def module(self) -> str:
         """The dotted name of the file."""
-        return PACKAGE + self.file.removesuffix(".py").replace("/", ".")
+        return f"{self.package}.{self.file.removesuffix('.py').replace('/', '.')}"
+
+    @property
+    def path(self) -> Path:
+        """Where the file stands."""
+        return ROOT / self.package.replace(".", "/") / self.file
 
     @property
     def labels(self) -> frozenset[str]:
@@ -60,20 +67,20 @@ class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname: str, path: object, target: object = None) -> ModuleSpec | None:
         if fullname != self.mutant.module:
             return None
-        where = str(PROTOCOL / self.mutant.file)
+        where = str(self.mutant.path)
         return importlib.util.spec_from_file_location(fullname, where, loader=_Changed(fullname, where, self.mutant))
 
 
 def changed(mutant: Mutant) -> str:
     """The file's text with the bug in it. ValueError if the file is not the one that the mutant was written for."""
-    text = (PROTOCOL / mutant.file).read_text()
+    text = mutant.path.read_text()
     if text.count(mutant.old) != 1:
         raise ValueError(f"{mutant.name}: {mutant.old!r} stands {text.count(mutant.old)} times in {mutant.file}")
     return text.replace(mutant.old, mutant.new)
 
 
 def install(mutant: Mutant) -> None:
-    """From now on this process has the bug. The protocol must not have been imported yet."""
+    """From now on this process has the bug. Its file must not have been imported yet."""
     loaded = mutant.module
     if loaded in sys.modules:
         raise RuntimeError(f"{loaded} is imported already")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import REFERENCE, Mutant
 
 CLAIMS, ORPHANS = "tests/protocol/test_claims.py", "tests/protocol/test_orphans.py"
 RECORD, RESTORE = "tests/protocol/test_record_format.py", "tests/protocol/test_restore.py"
@@ -19,11 +19,12 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a driver that never took its incarnation may write",
-        "commit/claims.py",
+        "ledger.py",
         "return incarnation == owner",
         "return incarnation >= owner",
         "CL1, I34",
         CLAIMS,
+        package=REFERENCE,
     ),
     Mutant(
         "a claim does not name what it continues from",
@@ -113,6 +114,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "for record in readable))",
         "OR1, I33",
         ORPHANS,
+        package=REFERENCE,
     ),
     Mutant(
         "what waits for its commit keeps nothing",
@@ -121,6 +123,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "return piece_names(record.snapshots.values())",
         "OR1, I33",
         ORPHANS,
+        package=REFERENCE,
     ),
     Mutant(
         "void records keep what they name",
@@ -129,6 +132,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "    valid = tuple(records)\n",
         "OR1, P3",
         ORPHANS,
+        package=REFERENCE,
     ),
     Mutant(
         "pieces of a life that goes on are dropped",
@@ -136,6 +140,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "return one.epoch < epochs.get(one.scope, one.epoch + 1)",
         "return one.epoch <= epochs.get(one.scope, one.epoch)",
         "OR2, I14",
+        package=REFERENCE,
     ),
     Mutant(
         "pieces are dropped however young they are",
@@ -144,6 +149,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "\n",
         "OR3, I49",
         ORPHANS,
+        package=REFERENCE,
     ),
     Mutant(
         "a record that cannot be read names nothing",
@@ -152,6 +158,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "",
         "OR4, F24",
         ORPHANS,
+        package=REFERENCE,
     ),
     Mutant(
         "a driver drops before it has claimed",
@@ -160,6 +167,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "for claim in known), default=0) > incarnation:",
         "OR5, I33",
         ORPHANS,
+        package=REFERENCE,
     ),
     Mutant(
         "an overtaken driver drops",
@@ -168,6 +176,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "for claim in known), default=0) < incarnation:",
         "OR5, I34",
         ORPHANS,
+        package=REFERENCE,
     ),
     # ---- records.py, as others keep to it
     Mutant(

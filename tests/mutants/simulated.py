@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import REFERENCE, Mutant
 
 MUTANTS: tuple[Mutant, ...] = (
     # ---- reliability.md, section 6
@@ -64,10 +64,11 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "no ledger on commit",
-        "commit/commit_queue.py",
+        "ledger.py",
         "    if commit.checkpoint <= stands_at:\n        return Verdict.ALREADY\n",
         "",
         "CM9, CM11, I28",
+        package=REFERENCE,
     ),
     Mutant(
         "barriers of aborted checkpoints are obeyed",
@@ -203,6 +204,20 @@ MUTANTS: tuple[Mutant, ...] = (
         "if self.count > 0 else",
         "FP3, I15",
     ),
-    Mutant("named orphans are dropped", "orphans.py", "if one.piece.name not in named and", "if", "OR1, I33"),
-    Mutant("an older driver may write", "commit/claims.py", "return incarnation == owner", "return True", "CL1, I34"),
+    Mutant(
+        "named orphans are dropped",
+        "orphans.py",
+        "if one.piece.name not in named and",
+        "if",
+        "OR1, I33",
+        package=REFERENCE,
+    ),
+    Mutant(
+        "an older driver may write",
+        "ledger.py",
+        "return incarnation == owner",
+        "return True",
+        "CL1, I34",
+        package=REFERENCE,
+    ),
 )

@@ -5,7 +5,7 @@ The pipelines do not call this code, they are compared with it: so its own tests
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import REFERENCE, Mutant
 
 GENERAL = "tests/protocol/test_chandy_lamport.py"
 CUT = "tests/protocol/test_consistent_cut.py"
@@ -19,6 +19,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "if snapshot in self._ended:",
         "L1",
         GENERAL,
+        package=REFERENCE,
     ),
     Mutant(
         "the state is that of the last marker, not of the first",
@@ -27,6 +28,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "        if snapshot in self._parts:\n            self._parts[snapshot].state = state\n        if snapshot in self._parts or snapshot in self._ended:\n",
         "L2",
         GENERAL,
+        package=REFERENCE,
     ),
     Mutant(
         "no marker goes back to where the first one came from",
@@ -35,6 +37,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "sent = tuple(\n            one\n            for one in self._begin(event.item.snapshot, event.state)\n            if one.channel.receiver != event.channel.sender\n        )",
         "L3",
         GENERAL,
+        package=REFERENCE,
     ),
     Mutant(
         "the end is said before the markers go out",
@@ -43,6 +46,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "return self._end(event.item.snapshot) + sent",
         "L3",
         GENERAL,
+        package=REFERENCE,
     ),
     Mutant(
         "the channel of the first marker is recorded like any other",
@@ -51,6 +55,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "        self._close(event.item.snapshot, event.channel)\n        sent = self._begin(event.item.snapshot, event.state)\n",
         "L4",
         GENERAL,
+        package=REFERENCE,
     ),
     Mutant(
         "what comes behind a marker is recorded as well",
@@ -59,6 +64,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "if part.open:",
         "L5",
         GENERAL,
+        package=REFERENCE,
     ),
     Mutant(
         "one channel may still be open at the end",
@@ -67,6 +73,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "if part is None or len(part.open) > 1:",
         "L6",
         GENERAL,
+        package=REFERENCE,
     ),
     Mutant(
         "without incoming channels there is no end",
@@ -75,6 +82,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "self._begin(event.snapshot, event.state)",
         "L6",
         GENERAL,
+        package=REFERENCE,
     ),
     Mutant(
         "only the newest snapshot goes on recording",
@@ -83,6 +91,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "for part in list(self._parts.values())[-1:]:",
         "L7",
         GENERAL,
+        package=REFERENCE,
     ),
     Mutant(
         "a snapshot that has ended begins again",
@@ -91,6 +100,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "if snapshot in self._parts:",
         "L8, I11",
         GENERAL,
+        package=REFERENCE,
     ),
     Mutant(
         "a snapshot is whole without everybody",
@@ -99,6 +109,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "if not own:",
         "L9",
         GENERAL,
+        package=REFERENCE,
     ),
     Mutant(
         "only neighbours of an initiator are reached",
@@ -107,6 +118,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "",
         "L9",
         GENERAL,
+        package=REFERENCE,
     ),
     # ---- consistent cuts
     Mutant(
@@ -116,6 +128,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "",
         "K1",
         CUT,
+        package=REFERENCE,
     ),
     Mutant(
         "a receipt may be in the cut without its sending",
@@ -124,6 +137,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "",
         "K2, I8",
         CUT,
+        package=REFERENCE,
     ),
     Mutant(
         "what is received behind the cut is not under way at it",
@@ -132,6 +146,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "received = {event.received for line in history for event in line}",
         "K3",
         CUT,
+        package=REFERENCE,
     ),
     Mutant(
         "a number may be missing from a record",
@@ -140,6 +155,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "",
         "K4, I8",
         CUT,
+        package=REFERENCE,
     ),
     Mutant(
         "channel state may stand in any order",
@@ -148,6 +164,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "if tuple(sorted(queued)) != wanted:",
         "K4",
         CUT,
+        package=REFERENCE,
     ),
     Mutant(
         "a receiver may never be ahead",
@@ -156,6 +173,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "if last > sent:",
         "K5",
         CUT,
+        package=REFERENCE,
     ),
     Mutant(
         "whoever catches up may have lost something",
@@ -164,6 +182,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "if last < sent and not catching_up:",
         "K5",
         CUT,
+        package=REFERENCE,
     ),
     Mutant(
         "an aligned cut may hold nothing on back-edges",
@@ -172,5 +191,6 @@ MUTANTS: tuple[Mutant, ...] = (
         "if batches",
         "K6",
         CUT,
+        package=REFERENCE,
     ),
 )

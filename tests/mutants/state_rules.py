@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import REFERENCE, Mutant
 
 GRAPH, FORMAT = "tests/protocol/test_topology.py", "tests/protocol/test_topology_format.py"
 LIFE, STABLE = "tests/protocol/test_lifecycle.py", "tests/protocol/test_stable.py"
@@ -152,6 +152,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "if PipelineState.FINISHED in ends and",
         "JL1",
         LIFE,
+        package=REFERENCE,
     ),
     Mutant(
         "one pipeline that fails ends the others",
@@ -160,6 +161,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "if job is JobState.RUNNING and",
         "JL2, O5.1",
         LIFE,
+        package=REFERENCE,
     ),
     Mutant(
         "a job that is being ended waits for nobody",
@@ -168,6 +170,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "or job not in ENDING and not all(has_ended",
         "JL3",
         LIFE,
+        package=REFERENCE,
     ),
     Mutant(
         "a cancel that came too late is the end",
@@ -176,6 +179,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "and job not in ENDING:",
         "JL4",
         LIFE,
+        package=REFERENCE,
     ),
     # ---- stuck.py
     Mutant(
@@ -188,27 +192,30 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "a step is reached by its fastest subtask",
-        "stuck.py",
+        "stable_properties.py",
         "min(taken) >= unit",
         "max(taken) >= unit",
         "Y2, O1.6",
         STABLE,
+        package=REFERENCE,
     ),
     Mutant(
         "a message that is under way sets nobody going",
-        "stuck.py",
+        "stable_properties.py",
         "if wanted and not any(len(channels.get(channel, ())) for channel in wanted)",
         "if wanted",
         "Y3, O1.6",
         STABLE,
+        package=REFERENCE,
     ),
     Mutant(
         "whoever waits for one who is stuck is stuck",
-        "stuck.py",
-        "return _cycles(awaited, _stuck(awaited, needs_all=()))",
-        "return _cycles(awaited, _stuck(awaited, needs_all=awaited))",
+        "stable_properties.py",
+        "return waiting_cycles(awaited, stuck_processes(awaited, needs_all=()))",
+        "return waiting_cycles(awaited, stuck_processes(awaited, needs_all=awaited))",
         "Y3, O1.6",
         STABLE,
+        package=REFERENCE,
     ),
     Mutant(
         "room on one full output is enough",

@@ -10,23 +10,17 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
-from seatunnel_py.protocol.commit.claims import Claim, RestoreRefused, claim_from, may_write, newest, next_incarnation
-from seatunnel_py.protocol.commit.commit_queue import (
-    REASON_OF,
-    CommitQueue,
-    LedgerRow,
-    Verdict,
-    claim_ledger,
-    ledger_decision,
-)
-from seatunnel_py.protocol.commit_life import Recorded
+from seatunnel_py.protocol.commit.claims import Claim, RestoreRefused, claim_from, newest, next_incarnation
+from seatunnel_py.protocol.commit.commit_queue import CommitQueue
 from seatunnel_py.protocol.encoding.record_format import decode, encode
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
 from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import SinkKind, Topology, Vertex
-from seatunnel_py.protocol.orphans import FoundPiece, orphans
+from tests.protocol.reference.commit_life import Recorded
+from tests.protocol.reference.ledger import REASON_OF, LedgerRow, Verdict, claim_ledger, ledger_decision, may_write
+from tests.protocol.reference.orphans import FoundPiece, orphans
 
 SINK, LINEAGE, WIDTH = "K", "lineage", 2
 

@@ -74,3 +74,8 @@ def topologies(draw: st.DrawFn) -> Topology:
     edges = tuple(Edge(one, two, retained=draw(st.booleans())) for one, two in chosen)
     detached = draw(st.frozensets(st.sampled_from(ids), max_size=2))
     return Topology(vertices, edges, detached=detached)
+
+
+def descendants(topology: Topology, name: str) -> frozenset[str]:
+    """Every vertex that rows of ``name`` reach."""
+    return frozenset(one for one in topology.by_id if name in topology.ancestors(one))

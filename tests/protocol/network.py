@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from seatunnel_py.protocol.chandy_lamport import (
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from tests.protocol.reference.chandy_lamport import (
     GlobalSnapshot,
     Marker,
     Message,
@@ -18,8 +19,7 @@ from seatunnel_py.protocol.chandy_lamport import (
     Start,
     assemble,
 )
-from seatunnel_py.protocol.consistent_cut import Event, MessageId
-from seatunnel_py.protocol.model.ids import Channel, Subtask
+from tests.protocol.reference.consistent_cut import Event, MessageId
 
 
 class Network:

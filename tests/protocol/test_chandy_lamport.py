@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.chandy_lamport import (
+from seatunnel_py.protocol.model.ids import Channel, Subtask
+from tests.protocol.network import Network, links
+from tests.protocol.reference.chandy_lamport import (
     Marker,
     Message,
     Process,
@@ -20,9 +22,7 @@ from seatunnel_py.protocol.chandy_lamport import (
     assemble,
     reached,
 )
-from seatunnel_py.protocol.consistent_cut import in_transit, violations
-from seatunnel_py.protocol.model.ids import Channel, Subtask
-from tests.protocol.network import Network, links
+from tests.protocol.reference.consistent_cut import in_transit, violations
 
 A, B = Subtask("A"), Subtask("B")
 P1, P2, P3 = Subtask("P1"), Subtask("P2"), Subtask("P3")

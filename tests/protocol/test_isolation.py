@@ -10,29 +10,39 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seatunnel_py.protocol.coordinator.isolation import (
-    TABLE,
     Detachment,
     Parked,
-    TableEvent,
-    TableState,
     behind,
+    detachment,
     isolable,
-    isolate,
     joined_by_parked,
     joined_by_reader,
     leaving,
     missing_to_rejoin,
     rejoin,
+    without,
 )
 from seatunnel_py.protocol.failover.regions import restart_set, restored_position
 from seatunnel_py.protocol.model.errors import OurMistake
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.lifecycle import advance
+from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.stream_elements import Batch, StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Edge, SinkKind, Spread, Topology, Vertex
-from tests.protocol.graphs import CHAIN, DIAMOND, LOOP, SIBLINGS, graph, names, record, topologies
+from tests.protocol.graphs import CHAIN, DIAMOND, LOOP, SIBLINGS, descendants, graph, names, record, topologies
+from tests.protocol.reference.table_lifecycle import TABLE, TableEvent, TableState
 
 SRC, A, B = Subtask("src"), Subtask("a"), Subtask("b")
+
+
+def isolate(topology: Topology, vertex: str, record: CheckpointRecord | None) -> tuple[Topology, Detachment]:
+    """The topology without the table of ``vertex``, and where that table stands. ``record`` is the newest one, or the
+    one of the barrier that asked for it. Raises OurMistake where it is not isolable."""
+    if not isolable(topology, vertex):
+        raise OurMistake(f"{vertex} cannot be isolated: it is already, or nothing would remain")
+    gone = leaving(topology, vertex)
+    return without(topology, gone), detachment(topology, gone, record)
+
 
 # ---------------------------------------------------------------- who leaves
 
@@ -129,7 +139,7 @@ def test_what_remains_runs_as_if_nothing_else_had_ever_been_there(topology: Topo
     assert after.detached == topology.detached | left
     assert not topology.detached & left
     assert all(edge.sender not in left or edge.receiver in after.detached for edge in topology.edges)
-    assert all(name in ends or after.descendants(name) & ends for name in after.live)
+    assert all(name in ends or descendants(after, name) & ends for name in after.live)
     assert restart_set(after, left) == names("")
 
 

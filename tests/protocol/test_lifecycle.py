@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from seatunnel_py.errors import SeaTunnelError
-from seatunnel_py.protocol.job_lifecycle import JOB, JobEvent, JobState, follows
 from seatunnel_py.protocol.model.errors import OurMistake, PeerMistake, ProtocolError
 from seatunnel_py.protocol.model.lifecycle import (
     CHECKPOINT,
@@ -24,8 +23,9 @@ from seatunnel_py.protocol.model.lifecycle import (
     Table,
     advance,
     has_ended,
-    mermaid,
 )
+from tests.docs.mermaid import mermaid
+from tests.protocol.reference.job_lifecycle import JOB, JobEvent, JobState, follows
 
 ANY = Table[Any, Any]
 TABLES: dict[str, tuple[ANY, type[StrEnum], type[StrEnum], set[str]]] = {

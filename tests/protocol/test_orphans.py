@@ -14,7 +14,7 @@ from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
 from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Topology
-from seatunnel_py.protocol.orphans import FoundPiece, named_by, orphans
+from tests.protocol.reference.orphans import FoundPiece, named_by, orphans
 
 K = Subtask("K")
 

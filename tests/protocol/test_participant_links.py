@@ -7,13 +7,13 @@ from collections import Counter
 
 import pytest
 
-from seatunnel_py.protocol.consistent_cut import misaligned, uncovered
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.stream_elements import Barrier, Batch, CancelMarker, Operation, OperationKind, Plain
 from seatunnel_py.protocol.model.topology import Edge, SinkKind, Spread, Topology, Vertex
 from seatunnel_py.protocol.participant import messages as msg
 from tests.protocol.fake_link import FakeLink, Result, counting, snapshots_by_name
+from tests.protocol.reference.consistent_cut import misaligned, uncovered
 
 # ---------------------------------------------------------------- the word count of the asynchronous barriers
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from seatunnel_py.protocol.consistent_cut import misaligned, uncovered
 from seatunnel_py.protocol.model.topology import Edge, SinkKind, Spread, Topology, Vertex
 from seatunnel_py.protocol.participant import messages as msg
 from tests.protocol.fake_link import FakeLink, counting
+from tests.protocol.reference.consistent_cut import misaligned, uncovered
 
 ROWS = 8
 ROUNDS_MAX = 12

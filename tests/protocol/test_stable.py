@@ -12,8 +12,9 @@ from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
 from seatunnel_py.protocol.model.stream_elements import Batch, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import Edge, Spread, Topology, Vertex
-from seatunnel_py.protocol.stuck import Doing, Waiting, deadlocks, explain, step_reached, terminated
+from seatunnel_py.protocol.stuck import Doing, Waiting, explain, terminated
 from tests.protocol.network import Network, links
+from tests.protocol.reference.stable_properties import deadlocks, step_reached
 
 A, B, C, D = (Subtask(name) for name in "ABCD")
 

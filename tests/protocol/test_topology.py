@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from seatunnel_py.protocol.model.ids import Channel, Subtask
 from seatunnel_py.protocol.model.topology import Edge, Spread, Topology, Vertex
+from tests.protocol.graphs import descendants
 
 
 def graph(*edges: str, **parallelism: int) -> Topology:
@@ -103,5 +104,5 @@ def test_what_an_isolated_vertex_fed_is_no_source() -> None:
 def test_ancestors_and_descendants() -> None:
     made = graph("ac", "bc", "cd", "ce", "ec")
 
-    assert made.ancestors("d") == set("abce") and made.descendants("a") == set("cde")
+    assert made.ancestors("d") == set("abce") and descendants(made, "a") == set("cde")
     assert made.sources == ("a", "b")

@@ -10,6 +10,7 @@ from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
 from seatunnel_py.protocol.model.topology import Determinism, SinkKind, Topology
 from seatunnel_py.protocol.participant import messages as task
+from tests.protocol.graphs import descendants
 from tests.simulation.checker import Checker
 from tests.simulation.storage import Answer
 
@@ -84,7 +85,7 @@ class Regions(Checker):
             more = {edge.sender for edge in edges if edge.receiver in found and not edge.retained}
             for name in found:
                 if self.differs(topology, name):
-                    more |= topology.descendants(name) - topology.detached
+                    more |= descendants(topology, name) - topology.detached
             if more <= found:
                 return found
             found |= more

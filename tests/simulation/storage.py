@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from seatunnel_py.protocol.commit.claims import Claim, may_write, next_incarnation
-from seatunnel_py.protocol.commit.commit_queue import LedgerRow, Verdict, claim_ledger, ledger_decision
+from seatunnel_py.protocol.commit.claims import Claim, next_incarnation
 from seatunnel_py.protocol.coordinator.commands import Restart
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, Commit, RecordKind
 from seatunnel_py.protocol.model.stream_elements import JournalUse, StagedPiece, Taken
 from seatunnel_py.protocol.model.topology import SinkKind
 from seatunnel_py.protocol.participant.unit_log import retaken
+from tests.protocol.reference.ledger import LedgerRow, Verdict, claim_ledger, ledger_decision, may_write
 from tests.simulation.rows import Row, Rows
 
 

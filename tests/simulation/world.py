@@ -26,9 +26,9 @@ from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.stream_elements import Operation, OperationKind, StagedPiece
 from seatunnel_py.protocol.model.topology import Topology
-from seatunnel_py.protocol.orphans import FoundPiece, orphans
 from seatunnel_py.protocol.participant import messages as task
 from seatunnel_py.protocol.participant.participant import Participant
+from tests.protocol.reference.orphans import FoundPiece, orphans
 from tests.simulation.checkers import CHECKERS
 from tests.simulation.choices import Choices
 from tests.simulation.driver import Driver, Node

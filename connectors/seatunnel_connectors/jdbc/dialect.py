@@ -1,21 +1,26 @@
-"""The port between the generic part and a database. A dialect is looked up by name and imported on use."""
+"""The port between the generic part and a database that is read. A dialect is looked up by name and imported on use.
+
+``sink`` leads to the other side, whose port is ``statements.target_dialect.TargetDialect``.
+"""
 
 from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, cast
 
 from seatunnel_connectors.jdbc.options import JdbcSinkOptions, JdbcSourceOptions
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.source.splits import Probe
 from seatunnel_connectors.jdbc.source.table_request import TableRequest
+from seatunnel_connectors.jdbc.target.job_targets import JobTargets
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
     Batch,
     JobMode,
+    JobRegistry,
     NativeForm,
     NativeReader,
     Position,
@@ -41,7 +46,7 @@ PLANNED_ANEW = (
 
 @dataclass(frozen=True, slots=True)
 class SinkRequest:
-    """Everything that a dialect needs to make a sink for one upstream table."""
+    """Everything that a dialect needs to make a sink for one upstream table. ``targets``: of the whole job."""
 
     address: Address
     options: JdbcSinkOptions
@@ -49,6 +54,7 @@ class SinkRequest:
     step: str
     job_id: str
     mode: JobMode
+    targets: JobTargets = field(default_factory=JobTargets, compare=False, repr=False)
 
     @property
     def keeps_no_record(self) -> bool:
@@ -82,7 +88,7 @@ class Snapshot(ABC):
         """Nobody reads under it any longer."""
 
 
-class Dialect(ABC):
+class SourceDialect(ABC):
     """One kind of database. Stateless: connections live in the worker's pool."""
 
     name: ClassVar[str]
@@ -98,8 +104,9 @@ class Dialect(ABC):
         Raises one FatalError that names everything that is wrong with the options. Hints follow ``source.Hints``."""
 
     @abstractmethod
-    def snapshot(self, address: Address, tables: Sequence[SourceTable]) -> Snapshot:
-        """Open a view of these tables for planning splits, which readers can join where the database has such."""
+    def snapshot(self, address: Address, tables: Sequence[SourceTable], registry: JobRegistry) -> Snapshot:
+        """Open a view of these tables for planning splits, which readers can join where the database has such. Sources
+        of one job share it through ``registry``."""
 
     @abstractmethod
     def read(
@@ -133,7 +140,7 @@ class Dialect(ABC):
         return None
 
 
-def dialect_of(address: Address) -> Dialect:
+def dialect_of(address: Address) -> SourceDialect:
     """The dialect of an address. ImportError where its client library is missing."""
     module = importlib.import_module(MODULES[address.dialect])
-    return cast("Dialect", module.DIALECT)
+    return cast("SourceDialect", module.DIALECT)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
-from seatunnel_connectors.jdbc.options import DataSaveMode, JdbcSinkOptions, JdbcSourceOptions, Recipe, SchemaSaveMode
+from seatunnel_connectors.jdbc.options import JdbcSinkOptions, JdbcSourceOptions, Recipe
 from seatunnel_connectors.jdbc.url import Address, resolve
+from seatunnel_connectors.save_modes import DataSaveMode, SchemaSaveMode
 from seatunnel_py.api import (
     Guarantee,
     JobMode,
@@ -91,7 +92,7 @@ class JdbcSourceFactory(SourceFactory[JdbcSourceOptions]):
 
         address = _address(options)
         dialect_of(address)  # a missing library is reported now, not by a worker
-        return JdbcSource(address, options, context.parallelism)
+        return JdbcSource(address, options, context.parallelism, context.registry)
 
 
 class JdbcSinkFactory(SinkFactory[JdbcSinkOptions]):
@@ -120,11 +121,13 @@ class JdbcSinkFactory(SinkFactory[JdbcSinkOptions]):
 
     def create(self, options: JdbcSinkOptions, table: TableSchema, context: StepContext) -> Sink:
         from seatunnel_connectors.jdbc.dialect import SinkRequest, dialect_of
+        from seatunnel_connectors.jdbc.target.job_targets import JobTargets
 
         address = _address(options)
         if options.query and options.is_exactly_once and address.dialect not in STAGING:
             raise ValueError("is_exactly_once with a query needs PostgreSQL, MySQL, MariaDB or SQLite")
-        request = SinkRequest(address, options, table, context.step, context.job_id, context.mode)
+        targets = context.registry.get(JobTargets)
+        request = SinkRequest(address, options, table, context.step, context.job_id, context.mode, targets)
         sink = dialect_of(address).sink(request)
         if not options.query:
             sink.check_names()

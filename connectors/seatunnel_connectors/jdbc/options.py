@@ -10,6 +10,7 @@ from pydantic import ValidationInfo, field_validator
 from seatunnel_connectors.jdbc.source.condition import condition_of
 from seatunnel_connectors.jdbc.target import table_options
 from seatunnel_connectors.jdbc.url import DIALECTS, parse_url
+from seatunnel_connectors.save_modes import DataSaveMode, SchemaSaveMode
 from seatunnel_py.api import (
     Naming,
     Options,
@@ -21,8 +22,8 @@ from seatunnel_py.api import (
     option,
     required_when,
 )
-from seatunnel_py.api.linear_regex import name_pattern
 from seatunnel_py.api.option_rules import Rule
+from seatunnel_py.api.text.java_regex import name_pattern
 
 ROWS_PER_UNIT = 500_000
 """What one split should hold where nobody says otherwise: about one unit's budget (env.unit.rows)."""
@@ -31,24 +32,6 @@ NO_KERBEROS = Rule(
     lambda given, known: str(known["use_kerberos"]).lower() in ("false", "no", "off", "0"),
 )
 RANGES_MAX = 100_000  # each costs the driver some 10 kB: a slip of the pen should not cost all of its memory
-
-
-class SchemaSaveMode(StrEnum):
-    """What happens to a target's structure before the first row."""
-
-    CREATE_SCHEMA_WHEN_NOT_EXIST = "CREATE_SCHEMA_WHEN_NOT_EXIST"
-    RECREATE_SCHEMA = "RECREATE_SCHEMA"
-    ERROR_WHEN_SCHEMA_NOT_EXIST = "ERROR_WHEN_SCHEMA_NOT_EXIST"
-    IGNORE = "IGNORE"
-
-
-class DataSaveMode(StrEnum):
-    """What happens to rows that are already in the target."""
-
-    APPEND_DATA = "APPEND_DATA"
-    DROP_DATA = "DROP_DATA"
-    CUSTOM_PROCESSING = "CUSTOM_PROCESSING"
-    ERROR_WHEN_DATA_EXISTS = "ERROR_WHEN_DATA_EXISTS"
 
 
 class Recipe(StrEnum):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from seatunnel_connectors.jdbc.options import DataSaveMode
 from seatunnel_connectors.jdbc.url import DIALECTS, parse_url
+from seatunnel_connectors.save_modes import DataSaveMode
 from seatunnel_py.api import Plain, Shorthand
 from seatunnel_py.api.names import as_pattern, dotted, globbed
 

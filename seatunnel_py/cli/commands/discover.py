@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 from seatunnel_py.api import SourceTable, TableFailure, TableLeftOut, TablePath
-from seatunnel_py.api.linear_regex import NamePattern, name_pattern
 from seatunnel_py.api.names import globbed
+from seatunnel_py.api.text.java_regex import NamePattern, name_pattern
 from seatunnel_py.cli.commands.probe_target import Question, understood
 from seatunnel_py.cli.view.numbers import size
 from seatunnel_py.cli.view.problems import tell_plain

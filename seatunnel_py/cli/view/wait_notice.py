@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from seatunnel_py.cli.view.terminal import say
 from seatunnel_py.plan.plugins import pending_calls
+from seatunnel_py.plan.plugins.pending_calls import PendingCalls
 
 FIRST_SECONDS = 10.0  # then at growing distances
 LOOK_SECONDS = 1.0
@@ -19,17 +20,18 @@ LOOK_SECONDS = 1.0
 def patience() -> Iterator[None]:
     """Around a command. It says so on stderr, from a thread of its own."""
     ended = threading.Event()
-    threading.Thread(target=_watch, args=(ended,), name="patience", daemon=True).start()
-    try:
-        yield
-    finally:
-        ended.set()
+    with pending_calls.watched() as calls:
+        threading.Thread(target=_watch, args=(ended, calls), name="patience", daemon=True).start()
+        try:
+            yield
+        finally:
+            ended.set()
 
 
-def _watch(ended: threading.Event) -> None:
+def _watch(ended: threading.Event, calls: PendingCalls) -> None:
     last, limit = None, FIRST_SECONDS
     while not ended.wait(LOOK_SECONDS):
-        awaited = pending_calls.oldest()
+        awaited = calls.oldest()
         if awaited is not last:
             last, limit = awaited, FIRST_SECONDS
         if awaited is not None and (seconds := time.monotonic() - awaited.since) > limit:

@@ -1,4 +1,4 @@
-"""What plugins are asked while a job is planned, and since when: for whoever wonders why nothing happens."""
+"""Calls of plugins that have not returned while a job is planned, and since when they are under way."""
 
 from __future__ import annotations
 
@@ -6,33 +6,60 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Awaited:
-    """``path``: of the step, as the job file has it; ``since`` on the clock that nobody sets."""
+    """``path``: of the step, as the job file has it; ``since`` on the monotonic clock."""
 
     path: str
     method: str
     since: float
 
 
-_open: dict[int, Awaited] = {}
-"""By thread: each waits for one answer."""
+class PendingCalls:
+    """The calls of one job. It may be asked from another thread."""
+
+    def __init__(self) -> None:
+        self._open: dict[int, Awaited] = {}
+        """By thread: each waits for one answer."""
+
+    @contextmanager
+    def add(self, path: str, method: str) -> Iterator[None]:
+        thread = threading.get_ident()
+        self._open[thread] = Awaited(path, method, time.monotonic())
+        try:
+            yield
+        finally:
+            self._open.pop(thread, None)
+
+    def oldest(self) -> Awaited | None:
+        """The call that has been under way the longest."""
+        return min(tuple(self._open.values()), key=lambda one: one.since, default=None)
+
+
+_watched: ContextVar[PendingCalls | None] = ContextVar("pending_calls", default=None)
+
+
+@contextmanager
+def watched() -> Iterator[PendingCalls]:
+    """The calls of the job that is planned within. Those of another job, in another thread, are not among them."""
+    calls = PendingCalls()
+    token = _watched.set(calls)
+    try:
+        yield calls
+    finally:
+        _watched.reset(token)
 
 
 @contextmanager
 def asking(path: str, method: str) -> Iterator[None]:
     """Around a call of a plugin."""
-    thread = threading.get_ident()
-    _open[thread] = Awaited(path, method, time.monotonic())
-    try:
+    calls = _watched.get()
+    if calls is None:
         yield
-    finally:
-        _open.pop(thread, None)
-
-
-def oldest() -> Awaited | None:
-    """What has been waited for the longest."""
-    return min(tuple(_open.values()), key=lambda one: one.since, default=None)
+        return
+    with calls.add(path, method):
+        yield

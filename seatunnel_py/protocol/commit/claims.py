@@ -56,11 +56,6 @@ class RestoreRefused:
 Stored: TypeAlias = CheckpointRecord | DamagedRecord
 
 
-def may_write(owner: int, incarnation: int) -> bool:
-    """Asked by the store, in the same act as the write (CL1). ``owner``: the highest incarnation that was taken."""
-    return incarnation == owner
-
-
 def next_incarnation(owner: int, claims: Iterable[Claim] = ()) -> int:
     """The number to take, by create-if-absent; who finds it taken asks again (CL1)."""
     return max([owner, *(claim.incarnation for claim in claims)]) + 1

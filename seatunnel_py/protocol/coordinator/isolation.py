@@ -1,5 +1,8 @@
 """A table is left out, and comes back: what an isolation changes in the topology, and where the table stands meanwhile.
 
+Not all of it is reached yet: ``Parked`` and ``joined_by_parked``, and everything about tables that rejoin, wait for
+change data capture.
+
 May not know: why a table is left out (``failover.py``), how rows are read a second time, how much a batch weighs.
 
 Rules. (IS1) Whoever is fed by an isolated vertex leaves with it, since what it makes would lack rows, and whoever
@@ -10,82 +13,20 @@ channel is detached behind the last batch that the record knows its receiver to 
 until the table has it again, once. (IS6) Where the sources stood at the same cut stands in the detachment: a side
 reader begins there, and no source may give up what lies behind it (I40). (IS7) Batches are parked without gaps and up
 to a bound; beyond either the parked ones are worth nothing, and the table needs a resync (I50). (IS8) A table joins at
-a barrier, and only if what it has ends exactly there: with the source's position, or with the last number sent. (IS9) A
-table that fails while it rejoins is isolated again, from where it was; the others do not notice (I21).
+a barrier, and only if what it has ends exactly there: with the source's position, or with the last number sent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 
 from seatunnel_py.protocol.failover.regions import reach, restored_position
 from seatunnel_py.protocol.model.errors import OurMistake
 from seatunnel_py.protocol.model.ids import Channel, Subtask
-from seatunnel_py.protocol.model.lifecycle import Table
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.stream_elements import Batch, Plain, SubtaskSnapshot
 from seatunnel_py.protocol.model.topology import SinkKind, Topology
-
-
-class TableState(StrEnum):
-    """What people see of a table."""
-
-    RUNNING = "running"
-    RETRYING = "retrying"
-    ISOLATED = "isolated"
-    REJOINING = "rejoining"
-    DONE = "done"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-
-class TableEvent(StrEnum):
-    """GIVE_UP: its isolation is durable. JOIN: the record of its barrier is durable. FINISH: its last commit is
-    confirmed. END_PIPELINE: the pipeline failed, whoever's fault it was."""
-
-    FAIL = "fail"
-    START = "start"
-    GIVE_UP = "give-up"
-    REJOIN = "rejoin"
-    JOIN = "join"
-    FINISH = "finish"
-    END_PIPELINE = "end-pipeline"
-    CANCEL = "cancel"
-
-
-TABLE: Table[TableState, TableEvent] = {
-    TableState.RUNNING: {
-        TableEvent.FAIL: TableState.RETRYING,
-        TableEvent.GIVE_UP: TableState.ISOLATED,
-        TableEvent.FINISH: TableState.DONE,
-        TableEvent.END_PIPELINE: TableState.FAILED,
-        TableEvent.CANCEL: TableState.CANCELLED,
-    },
-    TableState.RETRYING: {
-        TableEvent.FAIL: TableState.RETRYING,
-        TableEvent.START: TableState.RUNNING,
-        TableEvent.GIVE_UP: TableState.ISOLATED,
-        TableEvent.END_PIPELINE: TableState.FAILED,
-        TableEvent.CANCEL: TableState.CANCELLED,
-    },
-    # It does not run, so that it can neither fail nor finish: it ends as what it is, with the pipeline (exit code 3).
-    TableState.ISOLATED: {
-        TableEvent.REJOIN: TableState.REJOINING,
-        TableEvent.END_PIPELINE: TableState.FAILED,
-        TableEvent.CANCEL: TableState.CANCELLED,
-    },
-    TableState.REJOINING: {
-        TableEvent.FAIL: TableState.ISOLATED,
-        TableEvent.JOIN: TableState.RUNNING,
-        TableEvent.END_PIPELINE: TableState.FAILED,
-        TableEvent.CANCEL: TableState.CANCELLED,
-    },
-    TableState.DONE: {},
-    TableState.FAILED: {},
-    TableState.CANCELLED: {},
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +94,6 @@ def finishing_with(topology: Topology, vertices: Collection[str]) -> frozenset[s
 def isolable(topology: Topology, vertex: str) -> bool:
     """Something would remain to run (IS3)."""
     return vertex in topology.live and leaving(topology, vertex) != frozenset(topology.live)
-
-
-def isolate(topology: Topology, vertex: str, record: CheckpointRecord | None) -> tuple[Topology, Detachment]:
-    """The topology without the table of ``vertex``, and where that table stands. ``record`` is the newest one, or the
-    one of the barrier that asked for it. Raises OurMistake where it is not isolable."""
-    if not isolable(topology, vertex):
-        raise OurMistake(f"{vertex} cannot be isolated: it is already, or nothing would remain")
-    gone = leaving(topology, vertex)
-    return without(topology, gone), detachment(topology, gone, record)
 
 
 def without(topology: Topology, gone: frozenset[str]) -> Topology:

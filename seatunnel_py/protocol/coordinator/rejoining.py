@@ -10,6 +10,8 @@ them as parts of its cut, or there is no such record (IS8). (RJ4) Their lives be
 whether anybody dropped them. (RJ5) Where somebody who feeds them has left since, they
 are left out again, with what that record holds.
 
+Waits for change data capture: the runtime does not let tables rejoin yet.
+
 May not know: who reads for them in the meantime, and how.
 """
 

@@ -191,13 +191,3 @@ def advance(table: Table[S, E], state: S, event: E) -> S:
 def has_ended(table: Table[S, E], state: S) -> bool:
     """Nothing leaves this state (LC2)."""
     return not table[state]
-
-
-def mermaid(table: Table[S, E]) -> str:
-    """The table as the text of a mermaid state diagram (LC2)."""
-    start = next(iter(table))
-    lines = ["stateDiagram-v2", f"    [*] --> {start.name}"]
-    for state, row in table.items():
-        lines += [f"    {state.name} --> {after.name}: {event}" for event, after in row.items()]
-    lines += [f"    {state.name} --> [*]" for state in table if has_ended(table, state)]
-    return "\n".join(lines) + "\n"

@@ -22,7 +22,10 @@ Plain: TypeAlias = "bool | int | float | str | list[Plain] | tuple[Plain, ...] |
 
 
 class OperationKind(StrEnum):
-    """What a barrier asks of everyone whom it passes (O6.2)."""
+    """What a barrier asks of everyone whom it passes (O6.2).
+
+    SPEED, SCHEMA_CHANGE, ADD and REMOVE wait for change data capture: no runtime sends them yet.
+    """
 
     SNAPSHOT = "snapshot"
     STOP = "stop"

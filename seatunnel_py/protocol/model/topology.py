@@ -179,10 +179,6 @@ class Topology:
         """Every vertex from which rows reach ``name``."""
         return self._closure(name, {(edge.receiver, edge.sender) for edge in self.edges})
 
-    def descendants(self, name: str) -> frozenset[str]:
-        """Every vertex that rows of ``name`` reach."""
-        return self._closure(name, {(edge.sender, edge.receiver) for edge in self.edges})
-
     def _closure(self, name: str, steps: Iterable[tuple[str, str]]) -> frozenset[str]:
         steps = tuple(steps)
         found: set[str] = set()

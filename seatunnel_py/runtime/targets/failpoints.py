@@ -1,7 +1,7 @@
 """The driver's failpoints: where it may die, in the order in which a job passes them.
 
-Each lies between two durable acts. What the next driver does about it stands in ``protocol/commit_life.py``; that it
-does so on real servers is shown by the crash sweep (``e2e/crash_sweep``).
+Each lies between two durable acts. ``tests/protocol/reference/commit_life.py`` says how the next driver goes on
+from it; the crash sweep (``e2e/crash_sweep``) shows it on real servers.
 """
 
 from __future__ import annotations

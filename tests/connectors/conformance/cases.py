@@ -21,8 +21,7 @@ from seatunnel_connectors.console.factory import ConsoleSinkFactory
 from seatunnel_connectors.fake.factory import FakeSourceFactory
 from seatunnel_connectors.files.factory import LocalFileSinkFactory, LocalFileSourceFactory
 from seatunnel_connectors.jdbc.factory import JdbcSinkFactory, JdbcSourceFactory
-from seatunnel_connectors.kafka.sink_factory import KafkaSinkFactory
-from seatunnel_connectors.kafka.source_factory import KafkaSourceFactory
+from seatunnel_connectors.kafka.factory import KafkaSinkFactory, KafkaSourceFactory
 from seatunnel_py.testing import SinkTarget, SourceTarget
 from seatunnel_py.testing.sinks import HOSTILE_NAMES
 from tests.connectors.kafka.sink_support import records

@@ -13,6 +13,7 @@ from seatunnel_py.api import (
     CommitContext,
     FatalError,
     JobMode,
+    JobRegistry,
     Piece,
     Setup,
     Sink,
@@ -28,6 +29,7 @@ from seatunnel_py.work.run import run_unit
 from seatunnel_py.work.unit import Budget, Unit, UnitId, UnitResult
 
 _runs = itertools.count(1)
+_registries: dict[str, JobRegistry] = {}
 
 
 @dataclass
@@ -64,9 +66,11 @@ def make_sink(
 ) -> tuple[Sink, SinkCapabilities]:
     factory = JdbcSinkFactory()
     parsed = factory.options.model_validate(options, context={"job_file": True})
-    context = StepContext("sink", job_id=job or f"job{next(_runs)}", mode=mode, parallelism=2)
+    job = job or f"job{next(_runs)}"
+    registry = _registries.setdefault(job, JobRegistry())
+    context = StepContext("sink", job_id=job, mode=mode, parallelism=2, registry=registry)
     sink = factory.create(parsed, table, context)  # type: ignore[arg-type]
-    return pickle.loads(pickle.dumps(sink)), factory.capabilities(parsed, table, context)  # type: ignore[arg-type]
+    return sink, factory.capabilities(parsed, table, context)  # type: ignore[arg-type]
 
 
 def copy_table(

@@ -306,7 +306,7 @@ def test_a_mariadb_driver_that_stands_still_in_its_commit_is_given_up(
         assert going_on.wait(60)
 
     monkeypatch.setattr(target_dialect, "STILL_SECONDS", 1)
-    monkeypatch.setattr(committer.crash_points, "STATEMENTS_INSIDE", SimpleNamespace(hit=hit))
+    monkeypatch.setattr(committer.failpoints, "STATEMENTS_INSIDE", SimpleNamespace(hit=hit))
     with ThreadPoolExecutor(1) as thread:
         older = thread.submit(target.commit, 1, piece)
         assert still.wait(60)

@@ -184,7 +184,7 @@ def test_a_table_that_the_run_makes(maria: MariadbPlace, there: bool) -> None:
 
 
 def test_a_large_table_is_copied_so_by_itself(maria: MariadbPlace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seatunnel_connectors.jdbc.statements.sink.ROWS_PER_UNIT", 1000)
+    monkeypatch.setattr("seatunnel_connectors.jdbc.target.load_decision.ROWS_PER_UNIT", 1000)
     maria.run(
         "CREATE TABLE a.t (id int PRIMARY KEY, s varchar(50))",
         "INSERT INTO a.t SELECT seq, concat('row ', seq) FROM seq_1_to_9000", "ANALYZE TABLE a.t", *THERE,

@@ -440,7 +440,7 @@ def test_patterns_and_where(pg: PostgresPlace) -> None:
 
 
 def test_a_shadow_takes_the_name_at_the_end(pg: PostgresPlace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seatunnel_connectors.jdbc.postgres.write.plan.ROWS_PER_UNIT", 1000)
+    monkeypatch.setattr("seatunnel_connectors.jdbc.target.load_decision.ROWS_PER_UNIT", 1000)
     large(pg, "i")
     source = make_source(pg.source(table_path="a.t", **{"split.size": 3000}))
     [table] = source.tables()
@@ -460,7 +460,7 @@ def test_a_shadow_takes_the_name_at_the_end(pg: PostgresPlace, monkeypatch: pyte
 def test_a_given_up_shadow_leaves_nothing(pg: PostgresPlace, monkeypatch: pytest.MonkeyPatch) -> None:
     from seatunnel_py.api import CommitContext, WriteContext
 
-    monkeypatch.setattr("seatunnel_connectors.jdbc.postgres.write.plan.ROWS_PER_UNIT", 1000)
+    monkeypatch.setattr("seatunnel_connectors.jdbc.target.load_decision.ROWS_PER_UNIT", 1000)
     large(pg, "i")
     source = make_source(pg.source(table_path="a.t"))
     [table] = source.tables()
@@ -480,7 +480,7 @@ def test_a_given_up_shadow_leaves_nothing(pg: PostgresPlace, monkeypatch: pytest
 def test_shadows_that_were_left_behind_are_swept_after_a_day(
     pg: PostgresPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seatunnel_connectors.jdbc.postgres.write.plan.ROWS_PER_UNIT", 1000)
+    monkeypatch.setattr("seatunnel_connectors.jdbc.target.load_decision.ROWS_PER_UNIT", 1000)
     large(pg, "i")
     source = make_source(pg.source(table_path="a.t"))
     [table] = source.tables()

@@ -24,10 +24,10 @@ KEEPERS = "FROM pg_stat_activity WHERE datname = current_database() AND state = 
 
 
 class Reading:
-    """A table of five splits, and somebody who has divided it."""
+    """A table of five splits, and somebody who has divided it: for another job, or the one of ``source``."""
 
-    def __init__(self, pg: PostgresPlace) -> None:
-        self.source: Source = make_source(pg.source(table_path="a.t", **{"split.size": ROWS // 5}))
+    def __init__(self, pg: PostgresPlace, source: Source | None = None) -> None:
+        self.source: Source = source or make_source(pg.source(table_path="a.t", **{"split.size": ROWS // 5}))
         [self.table] = self.source.tables()
         self.enumerator: Enumerator = self.source.enumerator([self.table], None)
         self.splits: list[Split] = list(self.enumerator.discover())
@@ -63,6 +63,21 @@ def test_splits_are_of_one_moment(pg: PostgresPlace, reading: Reading) -> None:
     assert len(reading.splits) == 5 and sorted(read) == list(range(1, ROWS + 1))
 
 
+def test_tables_of_one_job_share_a_moment_and_two_jobs_in_one_process_do_not(
+    pg: PostgresPlace, reading: Reading
+) -> None:
+    """A job that begins later sees what was written before it began."""
+    pg.db.execute("INSERT INTO a.t VALUES (0)")
+    same, other = Reading(pg, reading.source), Reading(pg)
+    try:
+        assert same.splits[0].generation == reading.splits[0].generation
+        assert other.splits[0].generation != reading.splits[0].generation
+        assert 0 in [row for split in other.splits for row in other.ids(split)]
+    finally:
+        same.enumerator.close()
+        other.enumerator.close()
+
+
 def test_a_snapshot_that_is_gone_is_an_error_not_a_mixture(reading: Reading) -> None:
     """Whichever way the rows take."""
     reading.enumerator.close()
@@ -93,7 +108,7 @@ def test_a_snapshot_that_has_died_is_not_shared(pg: PostgresPlace, reading: Read
     """The connection does not know yet that the server has ended it, and somebody still has a share."""
     pg.db.execute(f"SELECT pg_terminate_backend(pid) {KEEPERS}".encode())
 
-    again = Reading(pg)
+    again = Reading(pg, reading.source)
 
     assert again.splits[0].generation != reading.splits[0].generation
     assert sorted(row for split in again.splits for row in again.ids(split)) == list(range(1, ROWS + 1))
@@ -120,3 +135,4 @@ def test_a_server_that_was_started_again_does_not_give_another_moment_the_same_n
                 before.ids(replace(split, payload={**split.payload, "snapshot": same}, generation=same))
             with pytest.raises(GenerationLost, match="is gone"):
                 before.ids(split)
+        before.enumerator.close()

@@ -261,7 +261,7 @@ def test_a_driver_that_stands_still_in_its_commit_does_not_keep_the_one_that_tak
         assert going_on.wait(60)
 
     monkeypatch.setattr(ledger_commit, "STILL_SECONDS", 1)
-    monkeypatch.setattr(ledger_commit.crash_points, "POSTGRES_INSIDE", types.SimpleNamespace(hit=hit))
+    monkeypatch.setattr(ledger_commit.failpoints, "POSTGRES_INSIDE", types.SimpleNamespace(hit=hit))
     with ThreadPoolExecutor(1) as thread:
         older = thread.submit(tables.sinks["a"].committer().commit, [piece], tables.context("a"))
         assert still.wait(60)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 from confluent_kafka.admin import NewTopic
 
-from seatunnel_connectors.kafka.sink_factory import KafkaSinkFactory
+from seatunnel_connectors.kafka.factory import KafkaSinkFactory
 from seatunnel_py.api import (
     Batch,
     Column,

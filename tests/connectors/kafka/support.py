@@ -8,8 +8,8 @@ from typing import Any
 
 from confluent_kafka import Producer
 
+from seatunnel_connectors.kafka.factory import KafkaSourceFactory
 from seatunnel_connectors.kafka.source.source import KafkaSource
-from seatunnel_connectors.kafka.source_factory import KafkaSourceFactory
 from seatunnel_py.api import Batch, Heartbeat, JobMode, Position, Rejected, RowKind, Skipped, Split, StepContext
 from tests.connectors.kafka.markers import settled
 from tests.connectors.kafka.topics import CALL_SECONDS

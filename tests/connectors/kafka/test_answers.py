@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import Producer
 
+from seatunnel_connectors.kafka.factory import KafkaSinkFactory, KafkaSourceFactory
 from seatunnel_connectors.kafka.sink.options import KafkaSinkOptions
-from seatunnel_connectors.kafka.sink_factory import KafkaSinkFactory
 from seatunnel_connectors.kafka.source.options import KafkaSourceOptions
-from seatunnel_connectors.kafka.source_factory import KafkaSourceFactory
 from seatunnel_py.api import PluginError
 from tests.connectors.kafka.support import CALL_SECONDS
 from tests.servers.kafka import KafkaServer

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from seatunnel_connectors.kafka.sink_factory import KafkaSinkFactory
+from seatunnel_connectors.kafka.factory import KafkaSinkFactory
 from seatunnel_py.api import Column, RetriableError, StepContext, TablePath, TableSchema, parse_type
 from tests.connectors.kafka.sink_support import SPLITS, Job, create, rows
 from tests.connectors.kafka.support import all_rows, read, row, send, source, splits_of

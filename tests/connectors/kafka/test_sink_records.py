@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from seatunnel_connectors.kafka.factory import KafkaSinkFactory
 from seatunnel_connectors.kafka.sink.transactions import Pace
-from seatunnel_connectors.kafka.sink_factory import KafkaSinkFactory
 from seatunnel_py.api import (
     BadRows,
     Batch,

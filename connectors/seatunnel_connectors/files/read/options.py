@@ -16,7 +16,7 @@ from seatunnel_connectors.surplus_fields import SurplusFields
 from seatunnel_connectors.table_config import SchemaOptions
 from seatunnel_connectors.value_text import compile_pattern
 from seatunnel_py.api import Options, SourceOptions, exactly_one, option, required_when, together
-from seatunnel_py.api.linear_regex import NamePattern, name_pattern
+from seatunnel_py.api.text.java_regex import name_pattern
 
 
 class FileFormat(StrEnum):
@@ -28,9 +28,6 @@ class FileFormat(StrEnum):
     EXCEL = "excel"
     XML = "xml"
     BINARY = "binary"
-
-
-LINE_FORMATS = frozenset({FileFormat.TEXT, FileFormat.CSV, FileFormat.JSON})
 
 
 LINE_BREAKS = ("\n", "\r\n", "\r")
@@ -115,7 +112,7 @@ def _encoding(text: str) -> str:
 
 
 def _regex(text: str) -> str:
-    java_regex(text)
+    name_pattern(text)
     return text
 
 
@@ -137,12 +134,6 @@ def _unescaped(value: Any) -> Any:
     if isinstance(text, str) and len(text) > 1:
         return re.sub(r"\\([^\w\s])", r"\1", text)
     return text
-
-
-@lru_cache(maxsize=256)
-def java_regex(text: str) -> NamePattern:
-    """A Java regular expression, as far as Python knows the same."""
-    return name_pattern(re.sub(r"\(\?<(?=[A-Za-z])", "(?P<", text))
 
 
 def check_delimiters(marks: Mapping[str, str | None], null: str | None) -> None:

@@ -14,13 +14,13 @@ from seatunnel_connectors.files.read.options import (
     FileFormat,
     FileReadOptions,
     SyncMode,
-    java_regex,
     moment_ns,
 )
 from seatunnel_connectors.files.read.sync import is_there
 from seatunnel_connectors.files.storage import FileEntry, LocalStorage, path_of
 from seatunnel_connectors.files.write.file_names import NULL_PARTITION
 from seatunnel_py.api import FatalError
+from seatunnel_py.api.text.java_regex import name_pattern
 
 SUFFIX_CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".br": "brotli", ".lzo": "lzo"}
 _PACKED_FORMATS = {FileFormat.TEXT, FileFormat.CSV, FileFormat.JSON, FileFormat.XML}
@@ -84,7 +84,7 @@ def _is_wanted(root: str, entry: FileEntry, options: FileReadOptions) -> bool:
         return False
     if not options.file_filter_pattern:
         return True
-    pattern = java_regex(options.file_filter_pattern)
+    pattern = name_pattern(options.file_filter_pattern)
     subject = entry.path if "/" in options.file_filter_pattern else below.name
     return pattern.fullmatch(subject)
 

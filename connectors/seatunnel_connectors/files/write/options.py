@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import AfterValidator, model_validator
+from pydantic import AfterValidator, field_validator, model_validator
 
 from seatunnel_connectors.files.read.options import (
     CompressCodec,
@@ -14,6 +14,7 @@ from seatunnel_connectors.files.read.options import (
     PatternText,
     check_delimiters,
 )
+from seatunnel_connectors.save_modes import DataSaveMode, SchemaSaveMode
 from seatunnel_py.api import Naming, Options, SinkOptions, option, required_when
 
 TRANSACTION = "${transactionId}"
@@ -36,19 +37,6 @@ class WriteFormat(StrEnum):
 
 
 CHANGE_FORMATS = frozenset({WriteFormat.CANAL_JSON, WriteFormat.DEBEZIUM_JSON, WriteFormat.MAXWELL_JSON})
-
-
-class SchemaSaveMode(StrEnum):
-    RECREATE_SCHEMA = "RECREATE_SCHEMA"
-    CREATE_SCHEMA_WHEN_NOT_EXIST = "CREATE_SCHEMA_WHEN_NOT_EXIST"
-    ERROR_WHEN_SCHEMA_NOT_EXIST = "ERROR_WHEN_SCHEMA_NOT_EXIST"
-    IGNORE = "IGNORE"
-
-
-class DataSaveMode(StrEnum):
-    DROP_DATA = "DROP_DATA"
-    APPEND_DATA = "APPEND_DATA"
-    ERROR_WHEN_DATA_EXISTS = "ERROR_WHEN_DATA_EXISTS"
 
 
 class QuoteMode(StrEnum):
@@ -164,12 +152,22 @@ class FileWriteOptions(Options):
     schema_save_mode: SchemaSaveMode = option(
         SchemaSaveMode.CREATE_SCHEMA_WHEN_NOT_EXIST, doc="what happens to the directory at the start"
     )
-    data_save_mode: DataSaveMode = option(DataSaveMode.APPEND_DATA, doc="what happens to files that are there already")
+    data_save_mode: DataSaveMode = option(
+        DataSaveMode.APPEND_DATA,
+        doc="what happens to files that are there already; CUSTOM_PROCESSING runs SQL, and is refused",
+    )
     merge_update_event: bool = option(
         False,
         doc="change logs: one message for an update, with the row before it; other formats leave out that row",
     )
     schema_evolution_enabled: bool = option(False, doc="accepted as false; a table's columns are those of its start")
+
+    @field_validator("data_save_mode")
+    @classmethod
+    def _mode_is_of_files(cls, mode: DataSaveMode) -> DataSaveMode:
+        if mode is DataSaveMode.CUSTOM_PROCESSING:
+            raise ValueError("CUSTOM_PROCESSING runs SQL before rows are written; files know DROP_DATA and APPEND_DATA")
+        return mode
 
     @model_validator(mode="after")
     def _fits_together(self) -> FileWriteOptions:

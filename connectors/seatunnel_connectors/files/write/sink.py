@@ -18,9 +18,10 @@ from seatunnel_connectors.files.write.binary_writer import BinaryWriter, check_c
 from seatunnel_connectors.files.write.committer import FileCommitter
 from seatunnel_connectors.files.write.directory_mark import DirectoryMark, Owner
 from seatunnel_connectors.files.write.file_names import NAME_BYTES_MAX, STAGING, check_partition_expression
-from seatunnel_connectors.files.write.options import DataSaveMode, FileWriteOptions, SchemaSaveMode, WriteFormat
+from seatunnel_connectors.files.write.options import FileWriteOptions, WriteFormat
 from seatunnel_connectors.files.write.single_file import HoldingWriter, SingleFileCommitter
 from seatunnel_connectors.files.write.writer import FileWriter, WritePlan, staging_of
+from seatunnel_connectors.save_modes import DataSaveMode, SchemaSaveMode
 from seatunnel_connectors.table_config import check_columns
 from seatunnel_py.api import (
     Committer,

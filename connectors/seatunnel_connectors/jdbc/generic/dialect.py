@@ -9,10 +9,10 @@ import pyarrow as pa
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot, TableSink
+from seatunnel_connectors.jdbc.dialect import SinkRequest, Snapshot, SourceDialect, TableSink
 from seatunnel_connectors.jdbc.generic import types
 from seatunnel_connectors.jdbc.generic.session import GenericSession, explained, failure, sessions
-from seatunnel_connectors.jdbc.generic.target_dialect import GenericFlavor, GenericSink
+from seatunnel_connectors.jdbc.generic.target_dialect import GenericSink, GenericTargetDialect
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions, TableKind
 from seatunnel_connectors.jdbc.source.findings import Findings, Found
 from seatunnel_connectors.jdbc.source.source import Hints, hints_of, range_of
@@ -24,6 +24,7 @@ from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (
     Batch,
     Column,
+    JobRegistry,
     Kind,
     Position,
     PrimaryKey,
@@ -33,12 +34,12 @@ from seatunnel_py.api import (
     TablePath,
     TableSchema,
 )
-from seatunnel_py.api.linear_regex import NamePattern, name_pattern
+from seatunnel_py.api.text.java_regex import NamePattern, name_pattern
 
 BATCH_ROWS = 5_000
 
 
-class GenericDialect(Dialect):
+class GenericSourceDialect(SourceDialect):
     name: ClassVar[str] = "sqlalchemy"
 
     def answer(self, address: Address, *, writing: bool) -> Mapping[str, str]:
@@ -51,7 +52,7 @@ class GenericDialect(Dialect):
         with explained(f"looking up tables of {address.display}"), sessions(address) as session:
             return _Describer(session, options).describe(requests)
 
-    def snapshot(self, address: Address, tables: Sequence[SourceTable]) -> Snapshot:
+    def snapshot(self, address: Address, tables: Sequence[SourceTable], registry: JobRegistry) -> Snapshot:
         return GenericSnapshot(address)
 
     def read(
@@ -60,7 +61,7 @@ class GenericDialect(Dialect):
         return _read(address, table, split, start, tolerant=tolerant)
 
     def sink(self, request: SinkRequest) -> TableSink:
-        return GenericSink(request, GenericFlavor(request.address))
+        return GenericSink(request, GenericTargetDialect(request.address))
 
 
 class _Describer:
@@ -309,4 +310,4 @@ class _KeyProbe(Probe):
         return [value for (value,) in found[1:]]
 
 
-DIALECT = GenericDialect()
+DIALECT = GenericSourceDialect()

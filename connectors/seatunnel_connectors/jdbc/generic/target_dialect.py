@@ -14,7 +14,7 @@ from seatunnel_connectors.jdbc.generic.session import GenericSession, explained,
 from seatunnel_connectors.jdbc.statements.ledger_tables import LEDGER, PIECES
 from seatunnel_connectors.jdbc.statements.load_plan import load_of
 from seatunnel_connectors.jdbc.statements.sink import StatementSink
-from seatunnel_connectors.jdbc.statements.target_dialect import Flavor, Session, TargetTable
+from seatunnel_connectors.jdbc.statements.target_dialect import Session, TargetDialect, TargetTable
 from seatunnel_connectors.jdbc.statements.writer import StatementWriter
 from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, no_table, words_given
 from seatunnel_connectors.jdbc.url import Address
@@ -22,7 +22,7 @@ from seatunnel_py.api import Column, NameRules, TablePath, WriteContext, Writer
 
 
 @dataclass(frozen=True)
-class GenericFlavor(Flavor):
+class GenericTargetDialect(TargetDialect):
     """Words and quotes come from the dialect of the address."""
 
     column_names: ClassVar[NameRules] = NameRules(folds_case=True)
@@ -111,7 +111,7 @@ class GenericSink(StatementSink):
     def open(self, context: WriteContext) -> Writer:
         if self.request.options.query:
             return super().open(context)
-        return GenericWriter(self.flavor, self.request, load_of(context.setup), context)
+        return GenericWriter(self.dialect, self.request, load_of(context.setup), context)
 
 
 class GenericWriter(StatementWriter):
@@ -122,7 +122,7 @@ class GenericWriter(StatementWriter):
         if not (self.load.key and self.load.upsert):
             super().insert(data)
             return
-        quote, names, key = self.flavor.quote, self.load.names, self.load.key
+        quote, names, key = self.dialect.quote, self.load.names, self.load.key
         others = [name for name in names if name not in key] or list(key)
         update = (
             f"UPDATE {self.relation} SET {', '.join(f'{quote(name)} = ?' for name in others)} "

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot, TableSink
+from seatunnel_connectors.jdbc.dialect import SinkRequest, Snapshot, SourceDialect, TableSink
 from seatunnel_connectors.jdbc.mysql.connection import locks
 from seatunnel_connectors.jdbc.mysql.connection.session import explained, sessions
 from seatunnel_connectors.jdbc.mysql.read import reader as reading
 from seatunnel_connectors.jdbc.mysql.read.describe import Describer
-from seatunnel_connectors.jdbc.mysql.target_dialect import FLAVOR
+from seatunnel_connectors.jdbc.mysql.target_dialect import TARGET
 from seatunnel_connectors.jdbc.mysql.write.sink import MysqlSink
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.source.table_request import TableRequest
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, Position, Rejected, SourceTable, Split
+from seatunnel_py.api import Batch, JobRegistry, Position, Rejected, SourceTable, Split
 
 
-class MysqlDialect(Dialect):
+class MysqlSourceDialect(SourceDialect):
     name: ClassVar[str] = "mysql"
 
     def answer(self, address: Address, *, writing: bool) -> Mapping[str, str]:
@@ -42,7 +42,7 @@ class MysqlDialect(Dialect):
         with explained(f"looking up tables of {address.display}"), sessions(address) as session:
             return Describer(session, address, options).describe(requests)
 
-    def snapshot(self, address: Address, tables: Sequence[SourceTable]) -> Snapshot:
+    def snapshot(self, address: Address, tables: Sequence[SourceTable], registry: JobRegistry) -> Snapshot:
         return reading.MysqlSnapshot(address)
 
     def read(
@@ -57,7 +57,7 @@ class MysqlDialect(Dialect):
         return locks.at_work(address, seconds)
 
     def sink(self, request: SinkRequest) -> TableSink:
-        return MysqlSink(request, FLAVOR)
+        return MysqlSink(request, TARGET)
 
 
-DIALECT = MysqlDialect()
+DIALECT = MysqlSourceDialect()

@@ -17,7 +17,7 @@ from seatunnel_connectors.jdbc.mysql.write import comments, created_types, silen
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.statements.ledger_tables import LEDGER, PIECES
 from seatunnel_connectors.jdbc.statements.load_plan import Load
-from seatunnel_connectors.jdbc.statements.target_dialect import Flavor, Session, TargetTable
+from seatunnel_connectors.jdbc.statements.target_dialect import Session, TargetDialect, TargetTable
 from seatunnel_connectors.jdbc.target.details import CommentPlace
 from seatunnel_connectors.jdbc.target.table_options import mysql_ending
 from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, counting, no_table
@@ -32,7 +32,7 @@ TABLES = ("BASE TABLE", "SYSTEM VERSIONED")
 _AS_DECLARED = JdbcSourceOptions.model_construct(int_type_narrowing=False, handle_blob_as_string=False)
 
 
-class MysqlFlavor(Flavor):
+class MysqlTargetDialect(TargetDialect):
     names: ClassVar[NameRules] = NameRules(ignored_at_end=" ", length_max=64, unit="characters")
     column_names: ClassVar[NameRules] = replace(names, folds_case=True)
     marker: ClassVar[str] = "%s"
@@ -295,4 +295,4 @@ def _column(name: str, data: str, shown: str | bytes, nullable: str, default: An
     )  # fmt: skip
 
 
-FLAVOR = MysqlFlavor()
+TARGET = MysqlTargetDialect()

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
-from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot, TableSink
+from seatunnel_connectors.jdbc.dialect import SinkRequest, Snapshot, SourceDialect, TableSink
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.postgres.connection import locks
 from seatunnel_connectors.jdbc.postgres.connection.session import explained, statements
 from seatunnel_connectors.jdbc.postgres.read import reader as reading
 from seatunnel_connectors.jdbc.postgres.read.describe import Describer
 from seatunnel_connectors.jdbc.postgres.read.native_copy import PostgresNativeReader, native_form
-from seatunnel_connectors.jdbc.postgres.read.snapshot import PostgresSnapshot
+from seatunnel_connectors.jdbc.postgres.read.snapshot import Keepers, PostgresSnapshot
 from seatunnel_connectors.jdbc.postgres.write.sink import PostgresSink
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.source.table_request import TableRequest
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, NativeForm, NativeReader, Position, Rejected, SourceTable, Split
+from seatunnel_py.api import Batch, JobRegistry, NativeForm, NativeReader, Position, Rejected, SourceTable, Split
 
 _WHO = """
     SELECT 'PostgreSQL ' || current_setting('server_version'), current_user, current_database(),
@@ -30,7 +30,7 @@ _WHO = """
 """
 
 
-class PostgresDialect(Dialect):
+class PostgresSourceDialect(SourceDialect):
     name: ClassVar[str] = "postgres"
 
     def answer(self, address: Address, *, writing: bool) -> Mapping[str, str]:
@@ -43,8 +43,8 @@ class PostgresDialect(Dialect):
         with explained(f"looking up tables of {address.display}"), statements(address) as db:
             return Describer(db, options).describe(requests)
 
-    def snapshot(self, address: Address, tables: Sequence[SourceTable]) -> Snapshot:
-        return PostgresSnapshot(address, tables)
+    def snapshot(self, address: Address, tables: Sequence[SourceTable], registry: JobRegistry) -> Snapshot:
+        return PostgresSnapshot(address, tables, registry.get(Keepers))
 
     def read(
         self, address: Address, table: SourceTable, split: Split, start: Position | None, *, tolerant: bool = False
@@ -70,4 +70,4 @@ class PostgresDialect(Dialect):
         return PostgresSink(request)
 
 
-DIALECT = PostgresDialect()
+DIALECT = PostgresSourceDialect()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from seatunnel_connectors.jdbc.dialect import Dialect, Snapshot, dialect_of
+from seatunnel_connectors.jdbc.dialect import Snapshot, SourceDialect, dialect_of
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.source.splits import KeyRange, key_ranges, parts_wanted
@@ -16,6 +16,7 @@ from seatunnel_py.api import (
     Element,
     Enumerator,
     FatalError,
+    JobRegistry,
     NativeForm,
     NativeReader,
     NativeSource,
@@ -104,6 +105,7 @@ class JdbcSource(Source, NativeSource):
     address: Address
     options: JdbcSourceOptions
     parallelism: int = 1
+    registry: JobRegistry = field(default_factory=JobRegistry, compare=False, repr=False)
 
     def tables(self) -> Sequence[Found]:
         found = dialect_of(self.address).describe(self.address, requests_of(self.options), self.options)
@@ -136,7 +138,7 @@ class JdbcEnumerator(Enumerator):
         self.source = source
         self.all = tuple(tables)
         self.tables = list(tables)
-        self.dialect: Dialect = dialect_of(source.address)
+        self.dialect: SourceDialect = dialect_of(source.address)
         self.kept: Snapshot | None = None
 
     def discover(self) -> Iterable[Split]:
@@ -161,7 +163,7 @@ class JdbcEnumerator(Enumerator):
 
     def _snapshot(self) -> Snapshot:
         if self.kept is None:
-            self.kept = self.dialect.snapshot(self.source.address, self.all)
+            self.kept = self.dialect.snapshot(self.source.address, self.all, self.source.registry)
         return self.kept
 
     def _divide(self, table: SourceTable) -> list[Split]:

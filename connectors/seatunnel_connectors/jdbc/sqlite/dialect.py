@@ -7,20 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from seatunnel_connectors.jdbc.dialect import Dialect, SinkRequest, Snapshot, TableSink
+from seatunnel_connectors.jdbc.dialect import SinkRequest, Snapshot, SourceDialect, TableSink
 from seatunnel_connectors.jdbc.options import JdbcSourceOptions
 from seatunnel_connectors.jdbc.source.findings import Found
 from seatunnel_connectors.jdbc.source.table_request import TableRequest
 from seatunnel_connectors.jdbc.sqlite import reader as reading
 from seatunnel_connectors.jdbc.sqlite.describe import Describer
 from seatunnel_connectors.jdbc.sqlite.session import explained, sessions
-from seatunnel_connectors.jdbc.sqlite.target_dialect import FLAVOR
+from seatunnel_connectors.jdbc.sqlite.target_dialect import TARGET
 from seatunnel_connectors.jdbc.statements.sink import StatementSink
 from seatunnel_connectors.jdbc.url import Address
-from seatunnel_py.api import Batch, FatalError, Position, Rejected, SourceTable, Split
+from seatunnel_py.api import Batch, FatalError, JobRegistry, Position, Rejected, SourceTable, Split
 
 
-class SqliteDialect(Dialect):
+class SqliteSourceDialect(SourceDialect):
     name: ClassVar[str] = "sqlite"
 
     def answer(self, address: Address, *, writing: bool) -> Mapping[str, str]:
@@ -38,7 +38,7 @@ class SqliteDialect(Dialect):
         with explained(f"looking up tables of {address.path}"), sessions(address, writing=False) as session:
             return Describer(session, options).describe(requests)
 
-    def snapshot(self, address: Address, tables: Sequence[SourceTable]) -> Snapshot:
+    def snapshot(self, address: Address, tables: Sequence[SourceTable], registry: JobRegistry) -> Snapshot:
         return reading.SqliteSnapshot(address)
 
     def read(
@@ -50,7 +50,7 @@ class SqliteDialect(Dialect):
         return reading.row_id_ranges(table, parts)
 
     def sink(self, request: SinkRequest) -> TableSink:
-        return StatementSink(request, FLAVOR)
+        return StatementSink(request, TARGET)
 
 
-DIALECT = SqliteDialect()
+DIALECT = SqliteSourceDialect()

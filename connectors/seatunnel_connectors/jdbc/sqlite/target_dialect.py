@@ -15,7 +15,7 @@ from seatunnel_connectors.jdbc.sqlite import types, values
 from seatunnel_connectors.jdbc.sqlite.session import explained, quote, sessions
 from seatunnel_connectors.jdbc.statements.ledger_tables import LEDGER, PIECES
 from seatunnel_connectors.jdbc.statements.load_plan import Load
-from seatunnel_connectors.jdbc.statements.target_dialect import KEY, OTHERS, Flavor, Session, TargetTable
+from seatunnel_connectors.jdbc.statements.target_dialect import KEY, OTHERS, Session, TargetDialect, TargetTable
 from seatunnel_connectors.jdbc.target.target_plan import TargetColumn, counting, no_table
 from seatunnel_connectors.jdbc.target.version_column import COMPARED, on_conflict
 from seatunnel_connectors.jdbc.url import Address
@@ -25,7 +25,7 @@ from seatunnel_py.api.types import NUMBER
 _MARK = "st_mark_"
 
 
-class SqliteFlavor(Flavor):
+class SqliteTargetDialect(TargetDialect):
     counts_updates: ClassVar[bool] = True
     exact_collations: ClassVar[str] = "BINARY"
     names: ClassVar[NameRules] = NameRules(folds_case=True, ascii_only=True)
@@ -200,4 +200,4 @@ def _column(name: str, declared: str) -> TargetColumn:
     return TargetColumn(name, None if read.by_value else read.dtype, declared, length=read.length)
 
 
-FLAVOR = SqliteFlavor()
+TARGET = SqliteTargetDialect()

@@ -1,1 +1,1 @@
-"""Sinks that write by statements, for databases whose drivers have nothing faster; a *flavor* is what differs."""
+"""Sinks that write by statements, for databases whose drivers have nothing faster. Their ``TargetDialect`` differs."""

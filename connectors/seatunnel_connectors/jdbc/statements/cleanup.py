@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from seatunnel_connectors.jdbc.statements.ledger_tables import Books, Held
 from seatunnel_connectors.jdbc.statements.load_plan import Load
 from seatunnel_connectors.jdbc.statements.staged import Staged
-from seatunnel_connectors.jdbc.statements.target_dialect import Flavor, Session
+from seatunnel_connectors.jdbc.statements.target_dialect import Session, TargetDialect
 from seatunnel_connectors.jdbc.target import conservation
 from seatunnel_connectors.jdbc.target.unit_record import of_job
 from seatunnel_py.api import CommitContext
 
 
-def sweep(session: Session, flavor: Flavor, load: Load, books: Books, context: CommitContext) -> Sequence[str]:
+def sweep(session: Session, dialect: TargetDialect, load: Load, books: Books, context: CommitContext) -> Sequence[str]:
     """Sentences for people: what was removed, and what stays visible."""
     session.begin()
     known = books.end_others(session, context)
@@ -21,21 +21,21 @@ def sweep(session: Session, flavor: Flavor, load: Load, books: Books, context: C
     session.commit()
     tables, visible = 0, False
     for token in tokens:
-        beside = flavor.beside(session, load.database, token)
+        beside = dialect.beside(session, load.database, token)
         visible = visible or _shows(
             books.of(token).held(session), committed=known.get(token, False), beside=bool(beside)
         )
         for name in beside:
-            session.run(f"DROP TABLE IF EXISTS {flavor.quote(*filter(None, (load.database, name)))}")
+            session.run(f"DROP TABLE IF EXISTS {dialect.quote(*filter(None, (load.database, name)))}")
         tables += len(beside)
         session.begin()
-        for statement in flavor.unmark(token):
+        for statement in dialect.unmark(token):
             session.run(statement)
         books.of(token).forget_all(session)
         session.commit()
     said = conservation.removed({"staging table": tables})
     if visible and not load.fresh and not (load.key and load.upsert):
-        said.append(conservation.still_visible(load.shown, "rows", flavor.empty(Staged(flavor, load).target)))
+        said.append(conservation.still_visible(load.shown, "rows", dialect.empty(Staged(dialect, load).target)))
     return said
 
 

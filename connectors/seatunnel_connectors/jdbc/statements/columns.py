@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from seatunnel_connectors.jdbc.statements.target_dialect import Flavor, TargetTable
+from seatunnel_connectors.jdbc.statements.target_dialect import TargetDialect, TargetTable
 from seatunnel_connectors.jdbc.target import column_fit
 from seatunnel_connectors.jdbc.target.target_plan import Plan, TargetColumn
 from seatunnel_py.api import Conversion, TableSchema
 
 
 def columns_of(
-    flavor: Flavor, table: TableSchema, target: TargetTable, chosen: Plan, key: Sequence[str], names: Mapping[str, str]
+    dialect: TargetDialect,
+    table: TableSchema,
+    target: TargetTable,
+    chosen: Plan,
+    key: Sequence[str],
+    names: Mapping[str, str],
 ) -> Mapping[str, TargetColumn]:
     """The target's columns by their names there; ``names`` maps the upstream's."""
     if not chosen.create:
@@ -20,19 +25,19 @@ def columns_of(
     made = {}
     for column in table.columns:
         in_key = column.name in key
-        kind = flavor.created_type(column, in_key=in_key, alone=len(key) == 1, features=target.features)
-        made[names[column.name]] = flavor.made_column(names[column.name], column, kind)
+        kind = dialect.created_type(column, in_key=in_key, alone=len(key) == 1, features=target.features)
+        made[names[column.name]] = dialect.made_column(names[column.name], column, kind)
     return made
 
 
 def conversions(
-    flavor: Flavor, table: TableSchema, columns: Mapping[str, TargetColumn], names: Mapping[str, str]
+    dialect: TargetDialect, table: TableSchema, columns: Mapping[str, TargetColumn], names: Mapping[str, str]
 ) -> tuple[Conversion, ...]:
     """What the contract says, and what the database does beyond it."""
     found = {one.column: one for one in column_fit.conversions(table, columns, names)}
     for column in table.columns:
         there = columns[names[column.name]]
-        if note := flavor.changed(column, there):
+        if note := dialect.changed(column, there):
             one = found.get(column.name, Conversion(column.name, str(column.dtype), there.shown))
             found[column.name] = replace(one, note="; ".join(filter(None, (one.note, note))))
     return tuple(found.values())

@@ -10,10 +10,11 @@ from seatunnel_connectors.jdbc import failpoints
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.statements import cleanup
 from seatunnel_connectors.jdbc.statements.ledger_tables import LEDGER, PIECES, Books, Held
-from seatunnel_connectors.jdbc.statements.load_plan import SHADOW, STAGED, Load, load_of
+from seatunnel_connectors.jdbc.statements.load_plan import Load, load_of
 from seatunnel_connectors.jdbc.statements.staged import Staged
-from seatunnel_connectors.jdbc.statements.target_dialect import Flavor, Session
+from seatunnel_connectors.jdbc.statements.target_dialect import Session, TargetDialect
 from seatunnel_connectors.jdbc.target import conservation
+from seatunnel_connectors.jdbc.target.load_decision import SHADOW, STAGED
 from seatunnel_connectors.jdbc.target.unit_record import data_ids, fenced_off, lives
 from seatunnel_py.api import CommitContext, Committer, FatalError, NoWayOn, Piece
 
@@ -21,24 +22,24 @@ from seatunnel_py.api import CommitContext, Committer, FatalError, NoWayOn, Piec
 class StatementCommitter(Committer):
     """One sink and table, on the driver."""
 
-    def __init__(self, flavor: Flavor, request: SinkRequest) -> None:
-        self.flavor = flavor
+    def __init__(self, dialect: TargetDialect, request: SinkRequest) -> None:
+        self.dialect = dialect
         self.request = request
 
     def _books(self, load: Load) -> Books:
-        return Books(self.flavor, load.database, load.token, str(self.request.table.path))
+        return Books(self.dialect, load.database, load.token, str(self.request.table.path))
 
     @contextmanager
     def _session(self, load: Load, what: str) -> Iterator[Session]:
         """For a target that has a ledger: FatalError says so where it is gone."""
         address = self.request.address
         try:
-            with self.flavor.explained(what), self.flavor.sessions(address) as session:
+            with self.dialect.explained(what), self.dialect.sessions(address) as session:
                 yield session
         except FatalError as error:
-            with self.flavor.explained(what), self.flavor.sessions(address) as session:
+            with self.dialect.explained(what), self.dialect.sessions(address) as session:
                 for table in (LEDGER, PIECES):
-                    if not self.flavor.is_there(session, load.database, table):
+                    if not self.dialect.is_there(session, load.database, table):
                         shown = ".".join(filter(None, (load.database, table)))
                         raise conservation.ledger_gone(shown, load.shown) from error
             raise
@@ -49,14 +50,14 @@ class StatementCommitter(Committer):
             return
         with self._session(load, f"committing table {load.table}") as session:
             failpoints.STATEMENTS_BEFORE.hit()
-            with self.flavor.watched(session):
+            with self.dialect.watched(session):
                 session.begin()
                 self._commit(session, load, pieces, context)
                 failpoints.STATEMENTS_INSIDE.hit()
                 session.commit()
             failpoints.STATEMENTS_AFTER.hit()
             if load.how == STAGED and context.final:
-                session.run(Staged(self.flavor, load).drop())
+                session.run(Staged(self.dialect, load).drop())
 
     def _commit(self, session: Session, load: Load, pieces: Sequence[Piece], context: CommitContext) -> None:
         books = self._books(load)
@@ -76,7 +77,7 @@ class StatementCommitter(Committer):
         books.record(session, context)
 
     def _begin_anew(self, load: Load) -> str:
-        return Staged(self.flavor, load).begin_anew
+        return Staged(self.dialect, load).begin_anew
 
     def _compare(self, load: Load, pieces: Sequence[Piece], held: Mapping[str, Held]) -> None:
         """FatalError where a unit that was written has left no record, or one of other rows."""
@@ -99,13 +100,13 @@ class StatementCommitter(Committer):
         if not load.told_by:
             return None
         names = [*(data_ids(pieces) if load.how != STAGED else ()), ""]
-        now = self.flavor.table_id(session, load)
+        now = self.dialect.table_id(session, load)
         others = {held[name].place for name in names if name in held and held[name].place} - {now or ""}
         if not others:
             return now
-        if where := next(filter(None, (self.flavor.name_of(session, load, one) for one in sorted(others))), None):
+        if where := next(filter(None, (self.dialect.name_of(session, load, one) for one in sorted(others))), None):
             raise conservation.renamed(load.shown, where)
-        rebuilt = self.flavor.same_id_lost_by
+        rebuilt = self.dialect.same_id_lost_by
         anew = self._begin_anew(load)
         if now and rebuilt:
             books = self._books(load)
@@ -116,7 +117,7 @@ class StatementCommitter(Committer):
         raise conservation.other_table(load.shown, anew, there=now is not None, rebuilt=rebuilt)
 
     def _unmark(self, session: Session, load: Load) -> None:
-        for statement in self.flavor.unmark(load.token):
+        for statement in self.dialect.unmark(load.token):
             session.run(statement)
 
     def _apply(
@@ -142,7 +143,7 @@ class StatementCommitter(Committer):
     def _add_staged(
         self, session: Session, load: Load, books: Books, pieces: Sequence[Piece], context: CommitContext
     ) -> None:
-        staged = Staged(self.flavor, load)
+        staged = Staged(self.dialect, load)
         books.accept(session, context.checkpoint, data_ids(pieces))
         if context.final or not load.at_end:
             staged.move(session, books.named(session))
@@ -155,11 +156,11 @@ class StatementCommitter(Committer):
         if not load.books or not context.final:
             return  # of a run that goes on a later life's commit finds what an older one has left
         with (
-            self.flavor.explained(f"dropping what was staged for {load.table}"),
-            self.flavor.sessions(self.request.address) as session,
+            self.dialect.explained(f"dropping what was staged for {load.table}"),
+            self.dialect.sessions(self.request.address) as session,
         ):
             if load.how == STAGED:
-                session.run(Staged(self.flavor, load).drop())
+                session.run(Staged(self.dialect, load).drop())
             if load.told_by:
                 self._unmark(session, load)
             self._books(load).forget_all(session)
@@ -186,14 +187,14 @@ class StatementCommitter(Committer):
         if not load.booked:
             return ()
         with (
-            self.flavor.explained(f"removing what earlier runs have left beside {load.shown}"),
-            self.flavor.sessions(self.request.address) as session,
+            self.dialect.explained(f"removing what earlier runs have left beside {load.shown}"),
+            self.dialect.sessions(self.request.address) as session,
         ):
-            return cleanup.sweep(session, self.flavor, load, self._books(load), context)
+            return cleanup.sweep(session, self.dialect, load, self._books(load), context)
 
     def ledger(self, context: CommitContext) -> Hashable:
         load = load_of(context.setup)
-        return (self.request.address.identity, load.database) if load.books and self.flavor.clock else None
+        return (self.request.address.identity, load.database) if load.books and self.dialect.clock else None
 
     def lineage_ended(self, context: CommitContext, keep_days: int) -> None:
         load = load_of(context.setup)

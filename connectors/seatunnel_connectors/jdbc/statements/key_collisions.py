@@ -10,48 +10,48 @@ from collections.abc import Sequence
 from typing import Any
 
 from seatunnel_connectors.jdbc.statements.load_plan import Load
-from seatunnel_connectors.jdbc.statements.target_dialect import Flavor, Row, Session
+from seatunnel_connectors.jdbc.statements.target_dialect import Row, Session, TargetDialect
 from seatunnel_py.api import BadRows
 
 
 def refuse_equal_keys(
-    flavor: Flavor, session: Session, load: Load, rows: str, target: str, where: str = "1 = 1", values: Row = ()
+    dialect: TargetDialect, session: Session, load: Load, rows: str, target: str, where: str = "1 = 1", values: Row = ()
 ) -> None:
     """BadRows where a row of the relation ``rows`` (``s`` in ``where``) went into another key's row of ``target``."""
     if not load.inexact:
         return
-    names = [flavor.quote(name) for name in load.inexact]
-    same = " AND ".join(f"t.{flavor.quote(name)} = s.{flavor.quote(name)}" for name in load.key)
+    names = [dialect.quote(name) for name in load.inexact]
+    same = " AND ".join(f"t.{dialect.quote(name)} = s.{dialect.quote(name)}" for name in load.key)
     differs = " OR ".join(f"HEX(s.{name}) <> HEX(t.{name})" for name in names)
     shown = ", ".join(f"s.{name}, t.{name}" for name in names)
     found = session.ask(
         f"SELECT {shown} FROM {rows} s JOIN {target} t ON {same} WHERE ({where}) AND ({differs}) LIMIT 1", values
     )
     if found:
-        raise _taken_for_one(flavor, load, found[0][::2], found[0][1::2])
+        raise _taken_for_one(dialect, load, found[0][::2], found[0][1::2])
 
 
-def refuse_equal_rows(flavor: Flavor, session: Session, load: Load, target: str, rows: Sequence[Row]) -> None:
+def refuse_equal_rows(dialect: TargetDialect, session: Session, load: Load, target: str, rows: Sequence[Row]) -> None:
     """The same of rows that were written one by one."""
-    names = [flavor.quote(name) for name in load.inexact]
-    same = " AND ".join(f"{flavor.quote(name)} = {flavor.marker}" for name in load.key)
-    differs = " OR ".join(f"HEX({name}) <> HEX({flavor.marker})" for name in names)
+    names = [dialect.quote(name) for name in load.inexact]
+    same = " AND ".join(f"{dialect.quote(name)} = {dialect.marker}" for name in load.key)
+    differs = " OR ".join(f"HEX({name}) <> HEX({dialect.marker})" for name in names)
     sql = f"SELECT {', '.join(names)} FROM {target} WHERE {same} AND ({differs})"
     places = [load.names.index(name) for name in (*load.key, *load.inexact)]
     new = [load.names.index(name) for name in load.inexact]
     for row in rows:
         if found := session.ask(sql, tuple(row[at] for at in places)):
-            raise _taken_for_one(flavor, load, [row[at] for at in new], found[0])
+            raise _taken_for_one(dialect, load, [row[at] for at in new], found[0])
 
 
 def refuse_rows_of_other_keys(
-    flavor: Flavor, session: Session, load: Load, rows: str, target: str, values: Row = ()
+    dialect: TargetDialect, session: Session, load: Load, rows: str, target: str, values: Row = ()
 ) -> None:
     """BadRows where a row that the query ``rows`` has written is not in the target under its key: it met a row of
     another key, which the target takes for the same by another unique key, and which stays as it is."""
     if not load.other_keys:
         return
-    names = [flavor.quote(name) for name in load.key]
+    names = [dialect.quote(name) for name in load.key]
     same = " AND ".join(f"t.{name} = s.{name}" for name in names)
     known = " AND ".join(f"s.{name} IS NOT NULL" for name in names)
     found = session.ask(
@@ -68,12 +68,12 @@ def refuse_rows_of_other_keys(
         )
 
 
-def _taken_for_one(flavor: Flavor, load: Load, new: Sequence[Any], there: Sequence[Any]) -> BadRows:
+def _taken_for_one(dialect: TargetDialect, load: Load, new: Sequence[Any], there: Sequence[Any]) -> BadRows:
     pairs = zip(load.inexact, new, there, strict=True)
     name, one, other = next((name, one, other) for name, one, other in pairs if one != other)
     return BadRows(
         f"table {load.table}: the keys {one!r} and {other!r} of column {name!r} differ, and the target takes them "
         "for one",
-        f"give the key's column a collation that tells all texts apart ({flavor.exact_collations}), or make the keys "
+        f"give the key's column a collation that tells all texts apart ({dialect.exact_collations}), or make the keys "
         "differ by more in a transform",
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from seatunnel_connectors.jdbc.statements.target_dialect import Flavor, Session
+from seatunnel_connectors.jdbc.statements.target_dialect import Session, TargetDialect
 from seatunnel_connectors.jdbc.target.unit_record import Recorded, fenced_off
 from seatunnel_py.api import CommitContext, WriteContext
 
@@ -31,21 +31,21 @@ class Books:
     """The two tables of one database, about one sink and upstream table. Every method belongs into the caller's
     transaction."""
 
-    flavor: Flavor
+    dialect: TargetDialect
     database: str
     token: str
     table: str
 
     @property
     def ledger(self) -> str:
-        return self.flavor.quote(*filter(None, (self.database, LEDGER)))
+        return self.dialect.quote(*filter(None, (self.database, LEDGER)))
 
     @property
     def pieces(self) -> str:
-        return self.flavor.quote(*filter(None, (self.database, PIECES)))
+        return self.dialect.quote(*filter(None, (self.database, PIECES)))
 
     def create(self) -> list[str]:
-        text = self.flavor.text_type
+        text = self.dialect.text_type
         return [
             f"CREATE TABLE IF NOT EXISTS {self.ledger} (lineage {text(64)} NOT NULL, step {text(190)} NOT NULL, "
             f"table_name {text(400)} NOT NULL, job_id {text(190)} NOT NULL, token {text(16)} NOT NULL, "
@@ -92,7 +92,9 @@ class Books:
     def check_fence(self, session: Session, context: WriteContext, shown: str) -> None:
         """FatalError where a newer incarnation or epoch has made itself known, or the run is finished."""
         rows = session.ask(
-            self._sql("SELECT incarnation, epoch, finished, token FROM {ledger} WHERE {row}" + self.flavor.shared_lock),
+            self._sql(
+                "SELECT incarnation, epoch, finished, token FROM {ledger} WHERE {row}" + self.dialect.shared_lock
+            ),
             (context.lineage, context.step, self.table),
         )
         for incarnation, epoch, finished, token in rows:
@@ -121,7 +123,7 @@ class Books:
         key = (lineage, step, self.table)
         rows = session.ask(self._sql("SELECT incarnation, epoch FROM {ledger} WHERE {row}"), key)
         if not rows:
-            new = "INSERT INTO {ledger} ({names}) VALUES (?, ?, ?, ?, ?, NULL, ?, ?, 0)" + self.flavor.unless_there
+            new = "INSERT INTO {ledger} ({names}) VALUES (?, ?, ?, ?, ?, NULL, ?, ?, 0)" + self.dialect.unless_there
             session.run(self._sql(new), (*key, job_id, self.token, incarnation, epoch))
         if not rows or tuple(rows[0]) < (incarnation, epoch):
             raised = f"UPDATE {{ledger}} SET incarnation = ?, epoch = ?, ended_at = NULL WHERE {{row}} AND {_OLDER}"
@@ -130,7 +132,7 @@ class Books:
     def lock(self, session: Session, lineage: str, step: str) -> tuple[int | None, int]:
         """The ledger's row, held until the transaction ends: last checkpoint of this set-up, and incarnation."""
         rows = session.ask(
-            self._sql("SELECT last_checkpoint, incarnation, token FROM {ledger} WHERE {row}" + self.flavor.own_lock),
+            self._sql("SELECT last_checkpoint, incarnation, token FROM {ledger} WHERE {row}" + self.dialect.own_lock),
             (lineage, step, self.table),
         )
         for last, incarnation, token in rows:
@@ -176,7 +178,7 @@ class Books:
 
     def disown(self, session: Session, context: CommitContext) -> None:
         """They end, and are nobody's."""
-        ended = f", ended_at = coalesce(ended_at, {self.flavor.clock})" if self.flavor.clock else ""
+        ended = f", ended_at = coalesce(ended_at, {self.dialect.clock})" if self.dialect.clock else ""
         sql = f"UPDATE {{ledger}} SET finished = 1, job_id = ''{ended} WHERE {_OTHERS}"
         session.run(self._sql(sql), self._others(context))
 
@@ -185,13 +187,13 @@ class Books:
 
     def end(self, session: Session, context: CommitContext) -> None:
         """The whole lineage has ended, unless a later driver has gone on with it."""
-        sql = f"UPDATE {{ledger}} SET ended_at = {self.flavor.clock} WHERE lineage = ? AND incarnation <= ?"
+        sql = f"UPDATE {{ledger}} SET ended_at = {self.dialect.clock} WHERE lineage = ? AND incarnation <= ?"
         session.run(self._sql(f"{sql} AND ended_at IS NULL"), (context.lineage, context.incarnation))
 
     def sweep(self, session: Session, keep_days: int) -> None:
         """Drop lineages all of whose rows have ended, once that is older than anybody will restore. They are looked for
         first, without a lock, for to delete by anything but the key waits for every commit that is under way."""
-        old = f"< {self.flavor.clock} - {keep_days * 86_400}"
+        old = f"< {self.dialect.clock} - {keep_days * 86_400}"
         ended = f"GROUP BY lineage HAVING count(*) = count(ended_at) AND max(ended_at) {old}"
         for (lineage,) in session.ask(self._sql(f"SELECT lineage FROM {{ledger}} {ended}")):
             session.run(self._sql(f"DELETE FROM {{ledger}} WHERE lineage = ? AND ended_at {old}"), (lineage,))
@@ -277,4 +279,4 @@ class Books:
         names = "lineage, step, table_name, job_id, token, last_checkpoint, incarnation, epoch, finished"
         row = "lineage = ? AND step = ? AND table_name = ?"
         done = text.format(ledger=self.ledger, pieces=self.pieces, names=names, row=row)
-        return done.replace("?", self.flavor.marker)
+        return done.replace("?", self.dialect.marker)

@@ -7,11 +7,9 @@ from hashlib import blake2b
 from typing import Any, cast
 
 from seatunnel_connectors.jdbc.target import conservation
+from seatunnel_connectors.jdbc.target.load_decision import SHADOW, STAGED, TABLE
 from seatunnel_py.api import Plain, WriteContext
 
-TABLE = "table"
-STAGED = "staged"
-SHADOW = "shadow"
 EMPTIED = "emptied"
 RECREATED = "recreated"
 
@@ -26,8 +24,8 @@ class Load:
     RECREATED; empty: there is none), ``comment`` is what people will read about the table. ``sources`` are the columns
     of the rows that go into ``names``; empty in what an older version has set up. ``required`` are those names where
     the target takes no null. ``told_by``: how the database tells the target from another table that is made under its
-    name (``Flavor.told_by``); empty where no other commit follows one that shows rows, or it cannot tell. ``fresh``:
-    the target is empty when the first unit comes.
+    name (``TargetDialect.told_by``); empty where no other commit follows one that shows rows, or it cannot tell.
+    ``fresh``: the target is empty when the first unit comes.
     ``types`` are the types of ``names``, and ``rewritten`` the columns that ``fit.Fit`` tests or converts. ``inexact``
     are columns of ``key`` whose texts the target may take for equal though they differ. ``other_keys``: the target has
     unique keys beside ``key``, and the database updates by any of them. ``whole``: see ``fit.Fit``."""

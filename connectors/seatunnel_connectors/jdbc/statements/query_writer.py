@@ -13,7 +13,7 @@ import pyarrow as pa
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.statements.ledger_tables import LEDGER, PIECES, Books
 from seatunnel_connectors.jdbc.statements.load_plan import Load
-from seatunnel_connectors.jdbc.statements.target_dialect import Flavor, Row, RowsRefusedError, Session
+from seatunnel_connectors.jdbc.statements.target_dialect import Row, RowsRefusedError, Session, TargetDialect
 from seatunnel_connectors.jdbc.statements.writer import StatementWriter
 from seatunnel_connectors.jdbc.target.held_connection import Held
 from seatunnel_connectors.jdbc.target.query_parameters import Parameterised, bind
@@ -35,20 +35,20 @@ from seatunnel_py.api import (
 class QueryWriter(Writer):
     """Every row of whatever kind is given to the statement, as the peer does. A failed unit leaves nothing behind."""
 
-    def __init__(self, flavor: Flavor, request: SinkRequest) -> None:
-        self.flavor = flavor
+    def __init__(self, dialect: TargetDialect, request: SinkRequest) -> None:
+        self.dialect = dialect
         self.table = request.table
-        self.statement = _bound(flavor, request)
+        self.statement = _bound(dialect, request)
         self.what = f"running the sink's query for table {request.table.path}"
         self.rows = self.bytes = 0
-        with flavor.explained(self.what):
-            self.held = Held(flavor.sessions(request.address))
+        with dialect.explained(self.what):
+            self.held = Held(dialect.sessions(request.address))
             self.session: Session = self.held.connection
             self.session.begin()
 
     def write(self, batch: Batch) -> None:
-        rows = _values(self.flavor, self.table, self.statement, batch.data, self.what)
-        with self.flavor.explained(self.what):
+        rows = _values(self.dialect, self.table, self.statement, batch.data, self.what)
+        with self.dialect.explained(self.what):
             try:
                 self.session.run_many(self.statement.sql, rows)
             except RowsRefusedError as refused:
@@ -58,7 +58,7 @@ class QueryWriter(Writer):
 
     def stage(self) -> Piece:
         try:
-            with self.flavor.explained(self.what):
+            with self.dialect.explained(self.what):
                 self.session.commit()
         except BaseException:
             self.abort()
@@ -73,49 +73,51 @@ class QueryWriter(Writer):
 class RecordedQueryWriter(StatementWriter):
     """As a unit that writes to a table, but for the statement."""
 
-    def __init__(self, flavor: Flavor, request: SinkRequest, load: Load, context: WriteContext) -> None:
-        self.statement = _bound(flavor, request)
-        super().__init__(flavor, request, load, context)
+    def __init__(self, dialect: TargetDialect, request: SinkRequest, load: Load, context: WriteContext) -> None:
+        self.statement = _bound(dialect, request)
+        super().__init__(dialect, request, load, context)
         self.what = f"running the sink's query for table {request.table.path}"
 
     def run_block(self, data: pa.RecordBatch, kinds: pa.UInt8Array | None) -> None:
-        self.session.run_many(self.statement.sql, _values(self.flavor, self.table, self.statement, data, self.what))
+        self.session.run_many(self.statement.sql, _values(self.dialect, self.table, self.statement, data, self.what))
 
 
-def plan_query(flavor: Flavor, address: Address) -> Setup:
+def plan_query(dialect: TargetDialect, address: Address) -> Setup:
     """The ledger in the database of the url. FatalError where there is none, and none can be made."""
     try:
-        database, pieces = flavor.place(address, TablePath("", "", PIECES))
+        database, pieces = dialect.place(address, TablePath("", "", PIECES))
     except ValueError:
         raise FatalError(
             "is_exactly_once with a query needs a database for its ledger, and the url names none",
             "write the database into the url",
         ) from None
-    with flavor.explained(f"looking for the ledger in {address.display}"), flavor.sessions(address) as session:
-        target = flavor.look(session, database, pieces)
+    with dialect.explained(f"looking for the ledger in {address.display}"), dialect.sessions(address) as session:
+        target = dialect.look(session, database, pieces)
     if not (target.has_books or target.may_create):
         raise FatalError(
             f"is_exactly_once needs a ledger in {address.display}, and the user may not create tables there",
             "grant the user the right, or set is_exactly_once = false",
         )
     token = secrets.token_hex(4)
-    make = () if target.has_books else tuple(Books(flavor, database, token, "").create())
+    make = () if target.has_books else tuple(Books(dialect, database, token, "").create())
     load = Load(database, "(query)", token, (), (), False, True, prepare=make, booked=target.has_books)
     effects = (Effect("create ledger", f"{database}.{LEDGER}".lstrip(".")),) if make else ()
     return Setup(effects, load.to_plain(), Visible.STAGED, counted=True)
 
 
-def _bound(flavor: Flavor, request: SinkRequest) -> Parameterised:
+def _bound(dialect: TargetDialect, request: SinkRequest) -> Parameterised:
     assert request.options.query is not None
-    return bind(request.options.query, request.table, flavor.marker, escape_percent=flavor.marker == "%s")
+    return bind(request.options.query, request.table, dialect.marker, escape_percent=dialect.marker == "%s")
 
 
-def _values(flavor: Flavor, table: TableSchema, statement: Parameterised, data: pa.RecordBatch, what: str) -> list[Row]:
+def _values(
+    dialect: TargetDialect, table: TableSchema, statement: Parameterised, data: pa.RecordBatch, what: str
+) -> list[Row]:
     columns = []
     for at in statement.positions:
         column = table.columns[at]
         try:
-            columns.append(flavor.values(data.column(at), column))
+            columns.append(dialect.values(data.column(at), column))
         except ValueError as error:
             raise FatalError(f"{what}: column {column.name!r}: {error}") from None
     return list(zip(*columns, strict=True)) if columns else [()] * data.num_rows

@@ -1,38 +1,43 @@
-"""The sink of one upstream table, for every flavor."""
+"""The sink of one upstream table, for every dialect."""
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest, TableSink
-from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, Recipe
 from seatunnel_connectors.jdbc.source.splits import NUMBERS
 from seatunnel_connectors.jdbc.statements.columns import columns_of, conversions
 from seatunnel_connectors.jdbc.statements.committer import StatementCommitter
 from seatunnel_connectors.jdbc.statements.ledger_tables import PIECES, Books
-from seatunnel_connectors.jdbc.statements.load_plan import SHADOW, STAGED, TABLE, Load, load_of
+from seatunnel_connectors.jdbc.statements.load_plan import Load, load_of
 from seatunnel_connectors.jdbc.statements.query_writer import QueryWriter, RecordedQueryWriter, plan_query
 from seatunnel_connectors.jdbc.statements.staged import Staged
-from seatunnel_connectors.jdbc.statements.target_dialect import KEY, Flavor, Session, TargetTable
+from seatunnel_connectors.jdbc.statements.target_dialect import KEY, Session, TargetDialect, TargetTable
 from seatunnel_connectors.jdbc.statements.writer import StatementWriter
 from seatunnel_connectors.jdbc.target import column_fit, version_column
 from seatunnel_connectors.jdbc.target.details import divided
-from seatunnel_connectors.jdbc.target.job_targets import mark_prepared, prepared_by_sibling
+from seatunnel_connectors.jdbc.target.load_decision import (
+    SHADOW,
+    STAGED,
+    TABLE,
+    LoadDecision,
+    Recipes,
+    decide_load,
+    present_in,
+    recipe_of,
+    refuse_misfit,
+    visible_by,
+)
 from seatunnel_connectors.jdbc.target.target_plan import (
     NO_COLUMNS,
     Plan,
     check_names,
     column_problems,
-    decide,
-    estimated_rows,
     guards,
     in_own_words,
     key_of,
     misfits,
-    present_of,
-    target_name,
     target_path,
 )
 from seatunnel_connectors.jdbc.target.unit_record import of_job
@@ -41,8 +46,6 @@ from seatunnel_py.api import (
     Detail,
     DetailKind,
     Effect,
-    FatalError,
-    JobMode,
     NameRules,
     NothingToCommit,
     Plain,
@@ -59,10 +62,10 @@ STAGING_NAME_MAX = 40  # of the target's name in that of its staging table: data
 
 @dataclass(frozen=True)
 class StatementSink(TableSink):
-    """Writes one upstream table by statements; ``flavor`` is the database's own part."""
+    """Writes one upstream table by statements; ``dialect`` is the database's own part."""
 
     request: SinkRequest
-    flavor: Flavor
+    dialect: TargetDialect
 
     def __post_init__(self) -> None:
         own = in_own_words(self.request.table, self.request.address.dialect)
@@ -82,65 +85,59 @@ class StatementSink(TableSink):
 
     @property
     def target_place(self) -> TargetPlace | None:
-        return None if self.request.options.query else self.flavor.target_place(self.request.address, *self._place())
+        return None if self.request.options.query else self.dialect.target_place(self.request.address, *self._place())
 
     def name_rules(self) -> NameRules:
         with (
-            self.flavor.explained(f"asking how names are compared in {self.request.address.display}"),
-            self.flavor.sessions(self.request.address) as session,
+            self.dialect.explained(f"asking how names are compared in {self.request.address.display}"),
+            self.dialect.sessions(self.request.address) as session,
         ):
-            return self.flavor.name_rules(session)
+            return self.dialect.name_rules(session)
 
     def check_names(self) -> None:
         """ValueError where the target cannot be named so."""
-        check_names(self.flavor.names, *self._place())
+        check_names(self.dialect.names, *self._place())
 
     def plan_setup(self) -> Setup:
         if self.request.keeps_no_record:
             return Setup(visible=Visible.STAGED)
         if self.request.options.query:
-            return plan_query(self.flavor, self.request.address)
+            return plan_query(self.dialect, self.request.address)
         database, table = self._place()
         with (
-            self.flavor.explained(f"looking at the sink table {table}"),
-            self.flavor.sessions(self.request.address) as session,
+            self.dialect.explained(f"looking at the sink table {table}"),
+            self.dialect.sessions(self.request.address) as session,
         ):
             target = self._look(session, database, table)
-            told_by = self.flavor.told_by(session, target.database, target.table)
+            told_by = self.dialect.told_by(session, target.database, target.table)
         return self._plan(target, told_by)
 
     def _look(self, session: Session, database: str, table: str) -> TargetTable:
-        return self.flavor.look(session, database, table)
+        return self.dialect.look(session, database, table)
 
     def _other_database(self) -> str:
         """The option ``database`` where it decides: the url says another one, and the table none of its own."""
         named = self.request.options.database or ""
-        if not self.flavor.spans_databases or named == self.request.address.database:
+        if not self.dialect.spans_databases or named == self.request.address.database:
             return ""
         return "" if self._path.database or self._path.schema else named
 
     def _place(self) -> tuple[str, str]:
         other = self._other_database()
-        return self.flavor.place(self.request.address, replace(self._path, database=other) if other else self._path)
+        return self.dialect.place(self.request.address, replace(self._path, database=other) if other else self._path)
 
     def _plan(self, target: TargetTable, told_by: str) -> Setup:
         options, table = self.request.options, self.request.table
         shown = f"{target.database}.{target.table}" if target.database else target.table
-        first = not prepared_by_sibling(self._key(target.database, target.table), str(table.path))
-        chosen = decide(options, shown, exists=target.exists, has_rows=target.has_rows, first=first)
-        key = key_of(options, table)
-        names = {column: target_name(column, options.field_ide) for column in table.names}
+        decision = decide_load(self.request, target, self._key(target.database, target.table), shown)
+        chosen, key, names, token = decision.chosen, decision.key, decision.names, decision.token
         self._refuse(target, chosen, shown, key, names)
-        if chosen.create and not options.create_index and options.enable_upsert:
-            key = ()  # inserting or updating wants a unique index; changes and removals alone find their rows without
-        token = secrets.token_hex(4)
-        relation = self.flavor.quote(*filter(None, (target.database, target.table)))
-        books = target.has_books or target.may_create
-        columns = columns_of(self.flavor, table, target, chosen, key, names)
+        relation = self.dialect.quote(*filter(None, (target.database, target.table)))
+        columns = columns_of(self.dialect, table, target, chosen, key, names)
         load = Load(
             target.database, target.table, token, tuple(names.values()), tuple(names[name] for name in key),
-            options.enable_upsert, books, how=self._how(shown, target, chosen, key, books=books),
-            staging=f"{target.table[:STAGING_NAME_MAX]}__st_{token}", at_end=self.request.mode is JobMode.BATCH,
+            options.enable_upsert, decision.books, how=self._how(shown, target, decision),
+            staging=f"{target.table[:STAGING_NAME_MAX]}__st_{token}", at_end=decision.at_end,
             booked=target.has_books, versioned_by=version_column.versioned_by(options, names),
             sources=tuple(names), required=self._required(target, chosen, key, names),
             types=tuple(columns[name].shown for name in names.values()),
@@ -149,27 +146,23 @@ class StatementSink(TableSink):
             whole=tuple(key) if options.enable_upsert else (),
             other_keys=self._has_other_keys(target, chosen, [names[name] for name in key], names),
         )  # fmt: skip
-        fresh = chosen.create or chosen.truncate or not target.has_rows
-        load = replace(load, told_by=told_by if load.books and load.shows_early else "", fresh=fresh)
+        load = replace(load, told_by=told_by if load.books and load.shows_early else "", fresh=decision.fresh)
         load = self._as_shadow(load, target, chosen) if load.how == SHADOW else load
         effects, renew, prepare = self._effects(target, chosen, shown, relation, names, key, load)
         if load.how == STAGED:
-            prepare += Staged(self.flavor, load).create()
+            prepare += Staged(self.dialect, load).create()
         if load.told_by:
-            prepare += self.flavor.mark(relation, self.flavor.quote(load.names[0]), token)
-        visible = Visible.STAGED if load.how == TABLE else Visible.FINAL if load.at_end else Visible.COMMITTED
+            prepare += self.dialect.mark(relation, self.dialect.quote(load.names[0]), token)
+        visible = visible_by(load.how, at_end=load.at_end)
         load = replace(load, renew=tuple(renew), prepare=tuple(prepare))
-        there = present_of(
-            options, chosen, exists=target.exists, counted=target.counted, estimate=target.estimate,
-            by_key=bool(key) and options.enable_upsert, guarded=guards(target.columns, target.keys, names.values()),
-        )  # fmt: skip
-        changes = conversions(self.flavor, table, columns, names)
+        there = present_in(self.request, decision, target, guarded=guards(target.columns, target.keys, names.values()))
+        changes = conversions(self.dialect, table, columns, names)
         left = self._divided(names)[1] if chosen.create else ()
         return Setup(tuple(effects), load.to_plain(), visible, load.books, changes, there, left)
 
     def _has_other_keys(self, target: TargetTable, chosen: Plan, key: Sequence[str], names: Mapping[str, str]) -> bool:
         """Whether an upsert may meet a row of another key: it is equal in a unique index that does not hold the key."""
-        if not (self.flavor.updates_by_any_key and key and self.request.options.enable_upsert):
+        if not (self.dialect.updates_by_any_key and key and self.request.options.enable_upsert):
             return False
         if chosen.create:
             return any("unique" in one.definition.lower() for one in self._divided(names)[0])
@@ -179,7 +172,7 @@ class StatementSink(TableSink):
         """What of the source's definition a made table gets, and what not."""
         request = self.request
         return divided(
-            request.options, request.table, lambda one: self._can_be_made(one, names), self.flavor.keeps_comment,
+            request.options, request.table, lambda one: self._can_be_made(one, names), self.dialect.keeps_comment,
             unique_keys=False,
         )  # fmt: skip
 
@@ -191,7 +184,7 @@ class StatementSink(TableSink):
             number = column is not None and column.dtype.kind in NUMBERS
             if not (number and options.create_index and key_of(options, table)[:1] == (one.name,)):
                 return False
-        return self.flavor.can_be_made(one, names)
+        return self.dialect.can_be_made(one, names)
 
     def _required(
         self, target: TargetTable, chosen: Plan, key: Sequence[str], names: Mapping[str, str]
@@ -210,44 +203,17 @@ class StatementSink(TableSink):
         """Why the table cannot be filled beside its place; empty: it can."""
         return "this database cannot put a table into another's place"
 
-    @property
-    def _is_large(self) -> bool:
-        """Whether the source knows that its rows are more than a unit's."""
-        rows = estimated_rows(self.request.table)
-        return rows is not None and rows > ROWS_PER_UNIT
-
-    def _how(self, shown: str, target: TargetTable, chosen: Plan, key: Sequence[str], *, books: bool) -> str:
-        """The recipe. Where rows have to arrive exactly once and nobody says how, they are staged where the database
-        can, or their table is filled beside its place; but one of a single unit is written in one transaction
-        anyway."""
-        options = self.request.options
-        if options.is_exactly_once and not books:
-            raise FatalError(
-                f"the sink table {shown}: is_exactly_once needs a ledger beside it, and the user may not create tables",
-                "grant the user the right, or set is_exactly_once = false",
-            )
-        can, wanted = bool(self.flavor.row_order), options.exactly_once_recipe
-        if wanted is Recipe.PREPARED or (wanted is Recipe.STAGED and not can):
-            raise FatalError(
-                f"the sink table {shown}: this database has no recipe {wanted.value}",
-                f"set exactly_once_recipe = {Recipe.STAGED.value if can else Recipe.DIRECT.value}",
-            )
-        if wanted is Recipe.SHADOW and (why := self._why_no_shadow(target, chosen, key)):
-            raise FatalError(
-                f"the sink table {shown}: exactly_once_recipe = shadow, but {why}",
-                f"set exactly_once_recipe = {Recipe.STAGED.value if can else Recipe.DIRECT.value}",
-            )
-        if wanted is not Recipe.AUTO:
-            return {Recipe.DIRECT: TABLE, Recipe.SHADOW: SHADOW}.get(wanted, STAGED)
-        known = estimated_rows(self.request.table) is not None
-        one_unit = self.request.mode is JobMode.BATCH and known and not self._is_large
-        if not options.is_exactly_once or not can or one_unit:
-            return TABLE
-        # Who knows how many rows it holds is read by splits, and they come alike when they are read again.
-        return SHADOW if self._is_large and not self._why_no_shadow(target, chosen, key) else STAGED
+    def _how(self, shown: str, target: TargetTable, decision: LoadDecision) -> str:
+        return recipe_of(
+            self.request,
+            shown,
+            Recipes(staged=bool(self.dialect.row_order)),
+            lambda: self._why_no_shadow(target, decision.chosen, decision.key),
+            books=decision.books,
+        )
 
     def _refuse(self, target: TargetTable, chosen: Plan, shown: str, key: Sequence[str], names: dict[str, str]) -> None:
-        problems = column_problems(self.flavor.column_names, names.values(), self.request.options.field_ide)
+        problems = column_problems(self.dialect.column_names, names.values(), self.request.options.field_ide)
         if chosen.create:
             if not names:
                 problems.append(NO_COLUMNS)
@@ -255,7 +221,7 @@ class StatementSink(TableSink):
                 problems.append("the user may not create tables there")
             for column in self.request.table.columns:
                 try:
-                    self.flavor.created_type(
+                    self.dialect.created_type(
                         column, in_key=column.name in key, alone=len(key) == 1, features=target.features
                     )
                 except (ValueError, KeyError):
@@ -275,13 +241,9 @@ class StatementSink(TableSink):
         found_by = () if chosen.create and not self.request.options.create_index else key
         there = {} if chosen.create else target.columns
         problems += version_column.problems(
-            self.request.options, self.request.table, found_by, names, there, self.flavor.compared
+            self.request.options, self.request.table, found_by, names, there, self.dialect.compared
         )
-        if problems:
-            raise FatalError(
-                f"the sink table {shown} does not fit table {self.request.table.path}:\n  " + "\n  ".join(problems),
-                "change the target, or the rows in a transform; schema_save_mode = RECREATE_SCHEMA makes it anew",
-            )
+        refuse_misfit(self.request, shown, problems)
 
     def _effects(
         self, target: TargetTable, chosen: Plan, shown: str, relation: str, names: dict[str, str],
@@ -295,21 +257,21 @@ class StatementSink(TableSink):
             renew.append(f"DROP TABLE IF EXISTS {relation}")
             effects.append(Effect("drop table", shown, renew[-1], destructive=True))
         if chosen.truncate and not shadow:
-            renew.append(self.flavor.empty(relation))
+            renew.append(self.dialect.empty(relation))
             effects.append(Effect("truncate table", shown, renew[-1], destructive=True))
         if not target.database_exists:
-            prepare.append(f"CREATE DATABASE IF NOT EXISTS {self.flavor.quote(target.database)}")
+            prepare.append(f"CREATE DATABASE IF NOT EXISTS {self.dialect.quote(target.database)}")
             effects.append(Effect("create database", target.database, prepare[-1]))
         if chosen.create:
             options = self.request.options
-            created = self.flavor.create_table(
+            created = self.dialect.create_table(
                 relation, self.request.table, names, key, indexes=options.create_index, wanted=options.table_options,
                 features=target.features, details=self._divided(names)[0],
             )  # fmt: skip
             prepare += [] if shadow else created
             effects.append(Effect("create table", shown, created[0]))
         if load.books and not target.has_books:
-            prepare += Books(self.flavor, target.database, load.token, "").create()
+            prepare += Books(self.dialect, target.database, load.token, "").create()
             effects.append(Effect("create ledger", f"{target.database}.seatunnel_ledger".lstrip(".")))
         if chosen.custom:
             statement = (self.request.options.custom_sql or "").strip().rstrip(";")
@@ -322,13 +284,13 @@ class StatementSink(TableSink):
         load = load_of(setup.data)
         key = self._key(load.database, load.table)
         upstream = str(self.request.table.path)
-        first = not prepared_by_sibling(key, upstream)
+        first = not self.request.targets.prepared_by_sibling(key, upstream)
         custom = [effect.statement for effect in setup.effects if effect.action == "custom sql"]
         own = [part for text in custom for part in split_statements(text)] if first else []
-        books = Books(self.flavor, load.database, load.token, "")
+        books = Books(self.dialect, load.database, load.token, "")
         with (
-            self.flavor.explained(f"preparing the sink table {load.table}"),
-            self.flavor.sessions(self.request.address) as session,
+            self.dialect.explained(f"preparing the sink table {load.table}"),
+            self.dialect.sessions(self.request.address) as session,
         ):
             if own and load.books and self._is_done(session, load, books):
                 return
@@ -338,11 +300,11 @@ class StatementSink(TableSink):
                 self._run_own(session, own, books if load.books else None)
             elif load.books and load.how in (STAGED, SHADOW) and not books.is_signed_in(session):
                 books.sign_in(session, self._job)
-        mark_prepared(key, upstream, load.token)
+        self.request.targets.mark_prepared(key, upstream, load.token)
 
     def _is_done(self, session: Session, load: Load, books: Books) -> bool:
         """Whether an earlier try has done all of this, the statements of people too, which may not run twice."""
-        return self.flavor.look(session, load.database, PIECES).exists and books.is_signed_in(session)
+        return self.dialect.look(session, load.database, PIECES).exists and books.is_signed_in(session)
 
     @property
     def _job(self) -> str:
@@ -358,20 +320,20 @@ class StatementSink(TableSink):
         session.commit()
 
     def _key(self, database: str, table: str) -> tuple[object, ...]:
-        return (self.request.job_id, self.request.address.identity, database, table)
+        return (self.request.address.identity, database, table)
 
     def open(self, context: WriteContext) -> Writer:
         if self.request.keeps_no_record:
-            return QueryWriter(self.flavor, self.request)
+            return QueryWriter(self.dialect, self.request)
         if self.request.options.query:
-            return RecordedQueryWriter(self.flavor, self.request, load_of(context.setup), context)
-        return StatementWriter(self.flavor, self.request, load_of(context.setup), context)
+            return RecordedQueryWriter(self.dialect, self.request, load_of(context.setup), context)
+        return StatementWriter(self.dialect, self.request, load_of(context.setup), context)
 
     def marks_units(self, setup: Mapping[str, Plain]) -> bool:
         return not self.request.keeps_no_record and load_of(setup).how in (TABLE, SHADOW) and load_of(setup).books
 
     def committer(self) -> Committer:
-        return NothingToCommit() if self.request.keeps_no_record else StatementCommitter(self.flavor, self.request)
+        return NothingToCommit() if self.request.keeps_no_record else StatementCommitter(self.dialect, self.request)
 
 
 def split_statements(text: str) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc.statements.key_collisions import refuse_equal_keys, refuse_rows_of_other_keys
 from seatunnel_connectors.jdbc.statements.load_plan import Load
-from seatunnel_connectors.jdbc.statements.target_dialect import Flavor, Row, Session
+from seatunnel_connectors.jdbc.statements.target_dialect import Row, Session, TargetDialect
 from seatunnel_connectors.jdbc.target import conservation
 from seatunnel_py.api import RowKind
 
@@ -24,7 +24,7 @@ KIND = "st_kind"
 class Staged:
     """The staged rows of one load."""
 
-    flavor: Flavor
+    dialect: TargetDialect
     load: Load
 
     @property
@@ -36,19 +36,19 @@ class Staged:
         return self._quoted(self.load.staging)
 
     def _quoted(self, table: str) -> str:
-        return self.flavor.quote(*filter(None, (self.load.database, table)))
+        return self.dialect.quote(*filter(None, (self.load.database, table)))
 
     @property
     def columns(self) -> list[str]:
-        return [self.flavor.quote(name) for name in self.load.names]
+        return [self.dialect.quote(name) for name in self.load.names]
 
     @property
     def key(self) -> list[str]:
-        return [self.flavor.quote(name) for name in self.load.key]
+        return [self.dialect.quote(name) for name in self.load.key]
 
     @property
     def inexact(self) -> list[str]:
-        return [self.flavor.quote(name) for name in self.load.inexact]
+        return [self.dialect.quote(name) for name in self.load.inexact]
 
     @property
     def fixed(self) -> list[str]:
@@ -57,18 +57,18 @@ class Staged:
 
     @property
     def version(self) -> str:
-        return self.load.versioned_by and self.flavor.quote(self.load.versioned_by)
+        return self.load.versioned_by and self.dialect.quote(self.load.versioned_by)
 
     def create(self) -> list[str]:
         """Statements that create the table, after the target; none where the database is not up to it."""
-        return self.flavor.create_staging(self.staging, self.target, self.columns)
+        return self.dialect.create_staging(self.staging, self.target, self.columns)
 
     def drop(self) -> str:
         return f"DROP TABLE IF EXISTS {self.staging}"
 
     def insert(self) -> str:
         """One row: unit, kind, values."""
-        markers = ", ".join([self.flavor.marker] * (len(self.load.names) + 2))
+        markers = ", ".join([self.dialect.marker] * (len(self.load.names) + 2))
         return f"INSERT INTO {self.staging} ({UNIT}, {KIND}, {', '.join(self.columns)}) VALUES ({markers})"
 
     def move(self, session: Session, wanted: Mapping[str, int]) -> None:
@@ -76,7 +76,7 @@ class Staged:
         the staging table is counted: other rows than were staged are LOST."""
         place = ".".join(filter(None, (self.load.database, self.load.staging)))
         total = sum(wanted.values())
-        if not self.flavor.is_there(session, self.load.database, self.load.staging):
+        if not self.dialect.is_there(session, self.load.database, self.load.staging):
             raise conservation.lost_rows(self.load.shown, place, total, 0, self.begin_anew)
         for unit in (units := self._in_order(session, wanted)):
             self._add(session, unit, wanted[unit])
@@ -86,54 +86,56 @@ class Staged:
 
     @property
     def begin_anew(self) -> str:
-        return self.load.begin_anew(self.flavor.empty(self.target))
+        return self.load.begin_anew(self.dialect.empty(self.target))
 
     def _in_order(self, session: Session, units: Container[str]) -> list[str]:
         """Of these units those that hold rows."""
-        found = session.ask(f"SELECT {UNIT}, min({self.flavor.row_order}) AS first FROM {self.staging} GROUP BY {UNIT}")
+        found = session.ask(
+            f"SELECT {UNIT}, min({self.dialect.row_order}) AS first FROM {self.staging} GROUP BY {UNIT}"
+        )
         return [unit for unit, first in sorted(found, key=lambda row: row[1]) if unit in units]
 
     def _add(self, session: Session, unit: str, rows: int) -> None:
         """One unit's rows into the target. Where rows are merged by key the database does not say how many it took."""
         deletes = self._count(session, unit, RowKind.DELETE) if self.key else 0
         if deletes:
-            gone = self.flavor.delete_keys(self.target, self.key, self._deleted(), self.inexact)
+            gone = self.dialect.delete_keys(self.target, self.key, self._deleted(), self.inexact)
             session.run(gone, (unit, RowKind.DELETE.value))
         key = self.key if self.load.upsert else []
-        insert = self.flavor.insert_from(self.target, self.columns, key, self.version, self.fixed)
+        insert = self.dialect.insert_from(self.target, self.columns, key, self.version, self.fixed)
         written = self._rows_behind_deletes() if deletes else self._rows()
         values: Row = (unit, RowKind.DELETE.value, unit) if deletes else (unit,)
         taken = session.run(insert.format(rows=written), values)
-        counts = not key or (self.flavor.counts_updates and not self.version)
+        counts = not key or (self.dialect.counts_updates and not self.version)
         if counts and not deletes and taken < rows and self._rows_of(session, unit) == rows:
             raise conservation.not_taken(self.load.shown, rows, taken)
-        refuse_rows_of_other_keys(self.flavor, session, self.load, written, self.target, values)
-        where = f"s.{UNIT} = {self.flavor.marker} AND s.{KIND} <> {RowKind.DELETE.value}"
-        refuse_equal_keys(self.flavor, session, self.load, self.staging, self.target, where, (unit,))
+        refuse_rows_of_other_keys(self.dialect, session, self.load, written, self.target, values)
+        where = f"s.{UNIT} = {self.dialect.marker} AND s.{KIND} <> {RowKind.DELETE.value}"
+        refuse_equal_keys(self.dialect, session, self.load, self.staging, self.target, where, (unit,))
 
     def forget(self, session: Session, units: Iterable[str]) -> int:
         """Take units off; how many rows they had."""
-        return sum(session.run(self.flavor.delete_where(self.staging, UNIT), (unit,)) for unit in units)
+        return sum(session.run(self.dialect.delete_where(self.staging, UNIT), (unit,)) for unit in units)
 
     def _rows_of(self, session: Session, unit: str) -> int:
-        where = f"{UNIT} = {self.flavor.marker}"
+        where = f"{UNIT} = {self.dialect.marker}"
         return int(session.ask(f"SELECT count(*) FROM {self.staging} WHERE {where}", (unit,))[0][0])
 
     def _count(self, session: Session, unit: str, kind: RowKind) -> int:
-        where = f"{UNIT} = {self.flavor.marker} AND {KIND} = {self.flavor.marker}"
+        where = f"{UNIT} = {self.dialect.marker} AND {KIND} = {self.dialect.marker}"
         return int(session.ask(f"SELECT count(*) FROM {self.staging} WHERE {where}", (unit, kind.value))[0][0])
 
     def _deleted(self) -> str:
-        marker = self.flavor.marker
+        marker = self.dialect.marker
         return f"SELECT {', '.join(self.key)} FROM {self.staging} WHERE {UNIT} = {marker} AND {KIND} = {marker}"
 
     def _rows(self) -> str:
-        columns, marker = ", ".join(self.columns), self.flavor.marker
-        return f"SELECT {columns} FROM {self.staging} WHERE {UNIT} = {marker} ORDER BY {self.flavor.row_order}"
+        columns, marker = ", ".join(self.columns), self.dialect.marker
+        return f"SELECT {columns} FROM {self.staging} WHERE {UNIT} = {marker} ORDER BY {self.dialect.row_order}"
 
     def _rows_behind_deletes(self) -> str:
         """Rows that no later delete of their key takes away."""
-        marker, order = self.flavor.marker, self.flavor.row_order
+        marker, order = self.dialect.marker, self.dialect.row_order
         key = ", ".join((*self.key, *(f"HEX({name}) AS st_hex{at}" for at, name in enumerate(self.inexact))))
         groups = ", ".join((*self.key, *(f"st_hex{at}" for at in range(len(self.inexact)))))
         last = (

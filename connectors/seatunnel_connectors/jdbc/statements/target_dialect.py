@@ -35,7 +35,7 @@ class RowsRefusedError(Exception):
 
 
 class Session(ABC):
-    """One pooled connection. Statements use the flavor's markers; outside of ``begin`` each commits itself."""
+    """One pooled connection. Statements use the dialect's markers; outside of ``begin`` each commits itself."""
 
     @abstractmethod
     def ask(self, sql: str, values: Row = ()) -> list[tuple[Any, ...]]:
@@ -96,7 +96,7 @@ class TargetTable:
         return self.counted > 0
 
 
-class Flavor(ABC):
+class TargetDialect(ABC):
     """One kind of database; stateless."""
 
     marker: ClassVar[str] = "?"

@@ -11,12 +11,13 @@ from seatunnel_connectors.jdbc import failpoints
 from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.statements.key_collisions import refuse_equal_rows
 from seatunnel_connectors.jdbc.statements.ledger_tables import Books
-from seatunnel_connectors.jdbc.statements.load_plan import SHADOW, Load
+from seatunnel_connectors.jdbc.statements.load_plan import Load
 from seatunnel_connectors.jdbc.statements.staged import Staged
-from seatunnel_connectors.jdbc.statements.target_dialect import Flavor, Row, RowsRefusedError, Session
+from seatunnel_connectors.jdbc.statements.target_dialect import Row, RowsRefusedError, Session, TargetDialect
 from seatunnel_connectors.jdbc.target import version_column
 from seatunnel_connectors.jdbc.target.column_fit import fit_of, judged
 from seatunnel_connectors.jdbc.target.held_connection import Held
+from seatunnel_connectors.jdbc.target.load_decision import SHADOW
 from seatunnel_connectors.jdbc.target.target_plan import places_of
 from seatunnel_connectors.jdbc.target.unit_record import Recorded
 from seatunnel_py.api import (
@@ -38,8 +39,8 @@ BLOCK_ROWS = 20_000  # rows as Python values are held only this many at a time
 class StatementWriter(Writer):
     """One unit into one table."""
 
-    def __init__(self, flavor: Flavor, request: SinkRequest, load: Load, context: WriteContext) -> None:
-        self.flavor = flavor
+    def __init__(self, dialect: TargetDialect, request: SinkRequest, load: Load, context: WriteContext) -> None:
+        self.dialect = dialect
         self.table = request.table
         self.load = load
         self.fit = fit_of(request.table, load.rewritten, load.table, load.whole)
@@ -49,19 +50,19 @@ class StatementWriter(Writer):
         columns = self.fit.table.columns
         self.columns = columns if places is None else [columns[at] for at in places]
         self.context = context
-        self.relation = flavor.quote(*filter(None, (load.database, load.into)))
+        self.relation = dialect.quote(*filter(None, (load.database, load.into)))
         self.what = f"writing table {load.table}"
-        self.books = Books(flavor, load.database, load.token, str(request.table.path)) if load.books else None
+        self.books = Books(dialect, load.database, load.token, str(request.table.path)) if load.books else None
         self.rows = self.bytes = self.merged = self.read = 0
         self.before = 0  # rows of this unit in front of the statement at work
         self.end: Position | None = None
         self.recorded: Recorded | None = None
         self.unit = load.unit(context)
         self.replaced: str | None = None
-        self.staged = Staged(flavor, load)
+        self.staged = Staged(dialect, load)
         self.begun = False
-        with flavor.explained(f"connecting to write table {load.table}"):
-            self.held = Held(flavor.sessions(request.address))
+        with dialect.explained(f"connecting to write table {load.table}"):
+            self.held = Held(dialect.sessions(request.address))
         self.session: Session = self.held.connection
         if self.books and (context.attempt or context.epoch or context.incarnation > 1):
             self._look_back(self.books)
@@ -70,7 +71,7 @@ class StatementWriter(Writer):
         """Fence off older attempts and see whether one of them has written these rows already."""
         context = self.context
         try:
-            with self.flavor.explained(self.what):
+            with self.dialect.explained(self.what):
                 self.session.begin()
                 books.raise_fence(
                     self.session, context.job_id, context.lineage, context.step, context.incarnation, context.epoch
@@ -106,7 +107,7 @@ class StatementWriter(Writer):
         if self.recorded is not None:
             return
         data, refused = judged(batch.data, before, self._converted)
-        with self.flavor.explained(self.what):
+        with self.dialect.explained(self.what):
             for start in range(0, data.num_rows, BLOCK_ROWS):
                 block = data.slice(start, BLOCK_ROWS)
                 part = None if batch.kinds is None else batch.kinds.slice(start, block.num_rows)
@@ -128,7 +129,7 @@ class StatementWriter(Writer):
         for at, (column, shown) in enumerate(zip(self.columns, self.load.types, strict=False)):
             given = data.column(at)
             try:
-                array = self.flavor.stored(given, column, shown)
+                array = self.dialect.stored(given, column, shown)
             except ValueMisfitError as error:
                 raise BadRows(
                     f"{self.what}: column {column.name!r}: {error}",
@@ -213,8 +214,8 @@ class StatementWriter(Writer):
         texts, places = [], []
         for name in self.load.key:
             inexact = name in self.load.inexact
-            texts.append(self.flavor.is_key(self.flavor.quote(name), inexact=inexact))
-            markers = self.flavor.is_key("", inexact=inexact).count(self.flavor.marker)
+            texts.append(self.dialect.is_key(self.dialect.quote(name), inexact=inexact))
+            markers = self.dialect.is_key("", inexact=inexact).count(self.dialect.marker)
             places += [self.load.names.index(name)] * markers
         return " AND ".join(texts), places
 
@@ -230,14 +231,14 @@ class StatementWriter(Writer):
         if self.load.key and self.load.upsert:
             fixed, rows = self.staged.fixed, self._rows(data)
             taken = self.session.run_many(
-                self.flavor.upsert(self.relation, columns, self.staged.key, self.staged.version, fixed), rows
+                self.dialect.upsert(self.relation, columns, self.staged.key, self.staged.version, fixed), rows
             )
-            if self.flavor.counts_updates and not self.staged.version:
+            if self.dialect.counts_updates and not self.staged.version:
                 self._confirmed(taken, data.num_rows)
             if self.load.inexact:
-                refuse_equal_rows(self.flavor, self.session, self.load, self.relation, rows)
+                refuse_equal_rows(self.dialect, self.session, self.load, self.relation, rows)
             return
-        markers = ", ".join([self.flavor.marker] * len(columns))
+        markers = ", ".join([self.dialect.marker] * len(columns))
         count = self.session.run_many(
             f"INSERT INTO {self.relation} ({', '.join(columns)}) VALUES ({markers})", self._rows(data)
         )
@@ -253,7 +254,7 @@ class StatementWriter(Writer):
 
     def _update(self, data: pa.RecordBatch) -> None:
         others = [name for name in self.load.names if name not in self.load.key] or list(self.load.key)
-        sets = ", ".join(f"{self.flavor.quote(name)} = {self.flavor.marker}" for name in others)
+        sets = ", ".join(f"{self.dialect.quote(name)} = {self.dialect.marker}" for name in others)
         where, keys = self._key_condition()
         order = [*(self.load.names.index(name) for name in others), *keys]
         rows = [tuple(row[at] for at in order) for row in self._rows(data)]
@@ -264,7 +265,7 @@ class StatementWriter(Writer):
         types = self.load.types or ("",) * len(self.columns)
         for column, array, shown in zip(self.columns, data.columns, types, strict=True):
             try:
-                columns.append(self.flavor.values(array, column, shown))
+                columns.append(self.dialect.values(array, column, shown))
             except ValueError as error:
                 raise BadRows(
                     f"{self.what}: column {column.name!r}: {error}", "convert the column in a transform"
@@ -275,7 +276,7 @@ class StatementWriter(Writer):
 
     def stage(self) -> Piece:
         try:
-            with self.flavor.explained(self.what):
+            with self.dialect.explained(self.what):
                 if self.recorded is not None:
                     return self._already(self.recorded)
                 return self._commit()
@@ -298,7 +299,7 @@ class StatementWriter(Writer):
                     return self._already(other)
                 if other is not None:
                     self.books.forget_piece(self.session, self.context.data_id)
-            place = self.unit or (self.flavor.table_id(self.session, self.load) if self.load.told_by else None)
+            place = self.unit or (self.dialect.table_id(self.session, self.load) if self.load.told_by else None)
             self.books.insert_piece(self.session, self.context, mine, place or "")
         failpoints.STATEMENTS_WRITTEN.hit()
         self.session.commit()

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from seatunnel_connectors.jdbc.options import DataSaveMode, FieldCase, JdbcSinkOptions, SchemaSaveMode
+from seatunnel_connectors.jdbc.options import FieldCase, JdbcSinkOptions
+from seatunnel_connectors.save_modes import DataSaveMode, SchemaSaveMode
 from seatunnel_py.api import (
     Column,
     DataType,
@@ -21,7 +22,7 @@ from seatunnel_py.api import (
     Verdict,
     stored_as,
 )
-from seatunnel_py.api.linear_regex import name_pattern
+from seatunnel_py.api.text.java_regex import name_pattern
 from seatunnel_py.api.types import ANY_DIGITS, TEMPORAL
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from seatunnel_plugins.transforms.shared.batches import column, distinct, put, with_added
-from seatunnel_plugins.transforms.shared.java_regex import JavaPattern
 from seatunnel_plugins.transforms.shared.texts import as_text, is_scalar
 from seatunnel_py.api import (
     Batch,
@@ -22,6 +21,7 @@ from seatunnel_py.api import (
     TransformOptions,
     option,
 )
+from seatunnel_py.api.text.java_regex import JavaPattern
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from seatunnel_plugins.transforms.shared.batches import column, put
-from seatunnel_plugins.transforms.shared.java_regex import JavaPattern, filled, java_replacement, re2_rewrite
 from seatunnel_py.api import (
     Batch,
     Kind,
@@ -19,6 +18,7 @@ from seatunnel_py.api import (
     TransformOptions,
     option,
 )
+from seatunnel_py.api.text.java_regex import JavaPattern, filled, java_replacement, re2_rewrite
 
 if TYPE_CHECKING:
     import pyarrow as pa

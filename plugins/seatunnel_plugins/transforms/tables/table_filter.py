@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from seatunnel_plugins.transforms.shared.java_regex import JavaPattern
 from seatunnel_py.api import (
     Batch,
     Rejected,
@@ -18,6 +17,7 @@ from seatunnel_py.api import (
     TransformOptions,
     option,
 )
+from seatunnel_py.api.text.java_regex import JavaPattern
 
 
 class PatternMode(StrEnum):

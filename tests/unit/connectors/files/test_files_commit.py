@@ -460,6 +460,8 @@ def test_targets_that_do_not_fit_are_refused_before_the_start(tmp_path: Path) ->
     write(TABLE, [batch(1)], path=str(tmp_path / "out"))
     with pytest.raises(FatalError, match="holds data already"):
         sink(TABLE, path=str(tmp_path / "out"), data_save_mode="ERROR_WHEN_DATA_EXISTS").plan_setup()
+    with pytest.raises(ValidationError, match="CUSTOM_PROCESSING runs SQL"):
+        sink(TABLE, path=str(tmp_path / "out"), data_save_mode="CUSTOM_PROCESSING")
     with pytest.raises(FatalError, match="is a file"):
         sink(TABLE, path=str(visible(tmp_path / "out")[0])).plan_setup()
     with pytest.raises(FatalError, match="refusing to delete"):

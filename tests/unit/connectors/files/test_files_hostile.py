@@ -299,6 +299,9 @@ def test_filters_and_hidden_files(tmp_path: Path) -> None:
     assert names() == ["a.csv", "b.txt", "p=1/c.csv", "p=2/e.csv"]
     assert names(filename_extension=".csv") == ["a.csv", "p=1/c.csv", "p=2/e.csv"]
     assert names(file_filter_pattern="[a-c]\\.(csv|txt)") == ["a.csv", "b.txt", "p=1/c.csv"]
+    assert names(file_filter_pattern=r"(?<name>\p{Lower})\Q.\E(csv|txt)") == names(
+        file_filter_pattern="[a-z]\\.(csv|txt)"
+    )
     assert names(file_filter_pattern=".*/p=2/.*") == ["p=2/e.csv"]
     assert names(read_partitions=["p=1", "p=2"]) == ["p=1/c.csv", "p=2/e.csv"]
     assert names(recursive_file_scan=False) == ["a.csv", "b.txt"]

@@ -19,13 +19,15 @@ from seatunnel_connectors.jdbc.mysql.write.shadow import (
     without_mark,
 )
 from seatunnel_connectors.jdbc.mysql.write.sink import MysqlSink
-from seatunnel_connectors.jdbc.statements.load_plan import SHADOW, Load, load_of
+from seatunnel_connectors.jdbc.statements.load_plan import Load, load_of
 from seatunnel_connectors.jdbc.statements.target_dialect import TargetTable
+from seatunnel_connectors.jdbc.target.load_decision import SHADOW
 from seatunnel_py.api import (
     Column,
     CommitContext,
     FatalError,
     JobMode,
+    JobRegistry,
     PrimaryKey,
     StepContext,
     TablePath,
@@ -85,11 +87,23 @@ EMPTIED = {"data_save_mode": "DROP_DATA"}
 RECREATED = {"schema_save_mode": "RECREATE_SCHEMA"}
 
 
+@pytest.fixture(autouse=True)
+def registry(monkeypatch: pytest.MonkeyPatch) -> JobRegistry:
+    """Of the job that all sinks of a test belong to."""
+    monkeypatch.setitem(JOB, "registry", JobRegistry())
+    return JOB["registry"]
+
+
+JOB: dict[str, JobRegistry] = {}
+
+
 def sink(table: TableSchema = TABLE, *, mode: JobMode = JobMode.BATCH, step: str = "sink", **options: Any) -> MysqlSink:
     factory = JdbcSinkFactory()
     given = {"url": "jdbc:mysql://h/b", "generate_sink_sql": True, "table": "t", "is_exactly_once": True, **options}
     parsed = factory.options.model_validate(given, context={"job_file": True})
-    made = factory.create(parsed, table, StepContext(step, job_id="j", mode=mode, parallelism=2))  # type: ignore[arg-type]
+    made = factory.create(
+        parsed, table, StepContext(step, job_id="j", mode=mode, parallelism=2, registry=JOB["registry"])
+    )  # type: ignore[arg-type]
     assert isinstance(made, MysqlSink)
     return made
 

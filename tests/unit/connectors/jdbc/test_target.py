@@ -9,7 +9,7 @@ import pytest
 
 from seatunnel_connectors.jdbc.options import JdbcSinkOptions
 from seatunnel_connectors.jdbc.statements.sink import split_statements
-from seatunnel_connectors.jdbc.target.job_targets import mark_prepared, prepared_by_sibling
+from seatunnel_connectors.jdbc.target.job_targets import JobTargets
 from seatunnel_connectors.jdbc.target.query_parameters import bind
 from seatunnel_connectors.jdbc.target.target_plan import (
     Plan,
@@ -61,15 +61,15 @@ def test_save_modes_that_refuse() -> None:
 
 
 def test_only_the_first_of_several_upstream_tables_renews_the_target() -> None:
-    place = object()
+    place, targets = object(), JobTargets()
 
-    assert not prepared_by_sibling(place, "a")
-    mark_prepared(place, "a", "1")
-    mark_prepared(place, "a", "1")
-    assert prepared_by_sibling(place, "b") and not prepared_by_sibling(place, "a")
-    mark_prepared(place, "b", "2")
-    mark_prepared(place, "a", "3")
-    assert prepared_by_sibling(place, "b")
+    assert not targets.prepared_by_sibling(place, "a")
+    targets.mark_prepared(place, "a", "1")
+    targets.mark_prepared(place, "a", "1")
+    assert targets.prepared_by_sibling(place, "b") and not targets.prepared_by_sibling(place, "a")
+    targets.mark_prepared(place, "b", "2")
+    targets.mark_prepared(place, "a", "3")
+    assert targets.prepared_by_sibling(place, "b")
     assert decide(options(schema_save_mode="RECREATE_SCHEMA"), "t", exists=True, has_rows=True, first=False) == Plan()
 
 

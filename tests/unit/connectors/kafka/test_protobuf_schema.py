@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
+from seatunnel_connectors.kafka.factory import KafkaSinkFactory, KafkaSourceFactory
 from seatunnel_connectors.kafka.schemas import protobuf_schema
 from seatunnel_connectors.kafka.schemas.protobuf_fields import Shape, links_of, natural_columns
 from seatunnel_connectors.kafka.schemas.protobuf_schema import loaded, message_schema
-from seatunnel_connectors.kafka.sink_factory import KafkaSinkFactory
-from seatunnel_connectors.kafka.source_factory import KafkaSourceFactory
 from seatunnel_py.api import Column, FatalError, StepContext, TablePath, TableSchema, parse_type
 
 SHOP = """

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from seatunnel_connectors.kafka.client.client import Cluster
 from seatunnel_connectors.kafka.client.settings import OURS, RENAMED, SAME, translated
+from seatunnel_connectors.kafka.factory import KafkaSourceFactory
 from seatunnel_connectors.kafka.source.options import KafkaSourceOptions, MessageFormat, StartMode
-from seatunnel_connectors.kafka.source_factory import KafkaSourceFactory
 from seatunnel_py.api import StepContext, TablePath
 
 SCHEMA = {"fields": {"id": "bigint"}}
@@ -175,6 +175,6 @@ def test_the_factory_needs_no_client_library() -> None:
     import subprocess
     import sys
 
-    code = "import seatunnel_connectors.kafka.source_factory, sys; sys.exit('confluent_kafka' in sys.modules)"
+    code = "import seatunnel_connectors.kafka.factory, sys; sys.exit('confluent_kafka' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     assert KafkaSourceFactory.extra == "kafka"

@@ -14,7 +14,7 @@ from transform_cases import make, one, rows, table, values
 from seatunnel_plugins.transforms.columns.regex_extract import RegexExtractFactory
 from seatunnel_plugins.transforms.columns.replace_text import ReplaceFactory
 from seatunnel_plugins.transforms.columns.split import SplitFactory
-from seatunnel_plugins.transforms.shared.java_regex import JavaPattern, filled, java_replacement, re2_rewrite
+from seatunnel_py.api.text.java_regex import JavaPattern, filled, java_replacement, re2_rewrite
 
 TEXT = table(s="string", n="int")
 

@@ -33,7 +33,7 @@ from seatunnel_py.api import (
     TablePath,
     TableSchema,
 )
-from seatunnel_py.api.linear_regex import name_pattern
+from seatunnel_py.api.text.java_regex import name_pattern
 
 Name = tuple[str, str]
 _OURS = re.compile(r"seatunnel_(ledger|piece)")

@@ -9,9 +9,10 @@ from seatunnel_connectors.jdbc.mysql.write import shadow
 from seatunnel_connectors.jdbc.statements.committer import StatementCommitter
 from seatunnel_connectors.jdbc.statements.key_collisions import refuse_equal_keys
 from seatunnel_connectors.jdbc.statements.ledger_tables import Books
-from seatunnel_connectors.jdbc.statements.load_plan import SHADOW, Load, load_of
+from seatunnel_connectors.jdbc.statements.load_plan import Load, load_of
 from seatunnel_connectors.jdbc.statements.staged import Staged
 from seatunnel_connectors.jdbc.statements.target_dialect import Session
+from seatunnel_connectors.jdbc.target.load_decision import SHADOW
 from seatunnel_py.api import CommitContext, NoWayOn, Piece
 
 
@@ -25,8 +26,8 @@ class MysqlCommitter(StatementCommitter):
             return
         books = self._books(load)
         with (
-            self.flavor.explained(f"committing table {load.table}"),
-            self.flavor.sessions(self.request.address) as session,
+            self.dialect.explained(f"committing table {load.table}"),
+            self.dialect.sessions(self.request.address) as session,
         ):
             failpoints.MYSQL_BEFORE.hit()
             session.begin()
@@ -51,18 +52,18 @@ class MysqlCommitter(StatementCommitter):
                 f"({', '.join(unnamed)})",
                 self._begin_anew(load),
             )
-        with self.flavor.sessions(self.request.address) as beside, shadow.alone(beside, load):
+        with self.dialect.sessions(self.request.address) as beside, shadow.alone(beside, load):
             taken = shadow.take_place(beside, load, context, books.rows_beside(session), self._begin_anew(load))
         if not taken:
             self._add(session, load)
 
     def _add(self, session: Session, load: Load) -> None:
         """Somebody has made a table of that name since, which is kept."""
-        staged = Staged(self.flavor, load)
+        staged = Staged(self.dialect, load)
         key = staged.key if load.upsert else []
-        insert = self.flavor.insert_from(staged.target, staged.columns, key, staged.version, staged.inexact)
+        insert = self.dialect.insert_from(staged.target, staged.columns, key, staged.version, staged.inexact)
         session.run(insert.format(rows=f"SELECT {', '.join(staged.columns)} FROM {staged.staging}"))
-        refuse_equal_keys(self.flavor, session, load, staged.staging, staged.target)
+        refuse_equal_keys(self.dialect, session, load, staged.staging, staged.target)
 
     def abort(self, pieces: Sequence[Piece], context: CommitContext) -> None:
         load = load_of(context.setup)
@@ -73,9 +74,9 @@ class MysqlCommitter(StatementCommitter):
             return
         books = self._books(load)
         with (
-            self.flavor.explained(f"dropping what was written for {load.table}"),
-            self.flavor.sessions(self.request.address) as session,
-            self.flavor.sessions(self.request.address) as beside,
+            self.dialect.explained(f"dropping what was written for {load.table}"),
+            self.dialect.sessions(self.request.address) as session,
+            self.dialect.sessions(self.request.address) as beside,
         ):
             session.begin()
             _, incarnation = books.lock(session, context.lineage, context.step)

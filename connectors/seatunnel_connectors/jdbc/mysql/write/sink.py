@@ -12,14 +12,15 @@ from seatunnel_connectors.jdbc.mysql.write import comments, shadow
 from seatunnel_connectors.jdbc.mysql.write.rename_blockers import ties
 from seatunnel_connectors.jdbc.mysql.write.shadow_commit import MysqlCommitter
 from seatunnel_connectors.jdbc.mysql.write.writer import MysqlWriter
-from seatunnel_connectors.jdbc.options import Recipe, SchemaSaveMode
+from seatunnel_connectors.jdbc.options import Recipe
 from seatunnel_connectors.jdbc.statements.ledger_tables import Books
-from seatunnel_connectors.jdbc.statements.load_plan import EMPTIED, RECREATED, SHADOW, STAGED, Load, load_of
+from seatunnel_connectors.jdbc.statements.load_plan import EMPTIED, RECREATED, Load, load_of
 from seatunnel_connectors.jdbc.statements.sink import StatementSink
 from seatunnel_connectors.jdbc.statements.target_dialect import Session, TargetTable
-from seatunnel_connectors.jdbc.target.job_targets import announce, shared
+from seatunnel_connectors.jdbc.target.load_decision import SHADOW, STAGED, is_large
 from seatunnel_connectors.jdbc.target.table_options import by_name
 from seatunnel_connectors.jdbc.target.target_plan import Plan, decide, key_is_proved
+from seatunnel_connectors.save_modes import SchemaSaveMode
 from seatunnel_py.api import (
     Committer,
     Effect,
@@ -35,7 +36,7 @@ class MysqlSink(StatementSink):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.request.options.query:
-            announce(self._key(*self._place()), self._upstream, self)
+            self.request.targets.announce(self._key(*self._place()), self._upstream, self)
 
     @property
     def _upstream(self) -> str:
@@ -75,7 +76,7 @@ class MysqlSink(StatementSink):
         """Whether it matters what ties the target down: to find out makes a server open every table that it has."""
         options = self.request.options
         if options.exactly_once_recipe is Recipe.AUTO:
-            return options.is_exactly_once and self.request.mode is JobMode.BATCH and self._is_large
+            return options.is_exactly_once and self.request.mode is JobMode.BATCH and is_large(self.request)
         return options.exactly_once_recipe is Recipe.SHADOW
 
     def _why_no_shadow(self, target: TargetTable, chosen: Plan, key: Sequence[str]) -> str:
@@ -88,7 +89,7 @@ class MysqlSink(StatementSink):
             return f"another table in its place would lose {', '.join(target.ties)}"
         if not key_is_proved(tuple(key), self.request.table):
             return f"the source does not prove that rows differ in ({', '.join(key)})"
-        if shared(self._key(*self._place()), self._upstream):
+        if self.request.targets.is_shared(self._key(*self._place()), self._upstream):
             return "other tables of this job are written to it as well"
         if not (target.has_books or target.may_create) or not options.is_exactly_once:
             return "there is no ledger"
@@ -113,7 +114,7 @@ class MysqlSink(StatementSink):
             made = [f"CREATE TABLE IF NOT EXISTS {beside} LIKE {relation}"]
         else:
             options = self.request.options
-            made = self.flavor.create_table(
+            made = self.dialect.create_table(
                 beside, self.request.table, names, key, indexes=options.create_index, wanted=options.table_options,
                 features=target.features, details=self._divided(names)[0],
             )  # fmt: skip
@@ -132,21 +133,21 @@ class MysqlSink(StatementSink):
         load = load_of(setup.data)
         if load.how not in (SHADOW, STAGED) or not load.books:
             return
-        books = Books(self.flavor, load.database, load.token, "")
+        books = Books(self.dialect, load.database, load.token, "")
         prefix = load.staging.removesuffix(load.token)
         with (
-            self.flavor.explained(f"sweeping what was left beside table {load.table}"),
-            self.flavor.sessions(self.request.address) as session,
+            self.dialect.explained(f"sweeping what was left beside table {load.table}"),
+            self.dialect.sessions(self.request.address) as session,
         ):
             shadow.sweep(session, books, load, prefix)
 
     def open(self, context: WriteContext) -> Writer:
         if self.request.options.query:
             return super().open(context)
-        return MysqlWriter(self.flavor, self.request, load_of(context.setup), context)
+        return MysqlWriter(self.dialect, self.request, load_of(context.setup), context)
 
     def committer(self) -> Committer:
-        return super().committer() if self.request.options.query else MysqlCommitter(self.flavor, self.request)
+        return super().committer() if self.request.options.query else MysqlCommitter(self.dialect, self.request)
 
     def at_work(self, seconds: float) -> Sequence[str]:
         return locks.at_work(self.request.address, seconds)

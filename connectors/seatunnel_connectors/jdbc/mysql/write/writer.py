@@ -9,10 +9,11 @@ from seatunnel_connectors.jdbc.dialect import SinkRequest
 from seatunnel_connectors.jdbc.mysql.connection import text_conversion
 from seatunnel_connectors.jdbc.mysql.connection.session import DUPLICATE, LOCAL_INFILE_OFF, MysqlSession, quote
 from seatunnel_connectors.jdbc.statements.key_collisions import refuse_equal_keys, refuse_rows_of_other_keys
-from seatunnel_connectors.jdbc.statements.load_plan import SHADOW, Load
+from seatunnel_connectors.jdbc.statements.load_plan import Load
 from seatunnel_connectors.jdbc.statements.staged import KIND, UNIT
-from seatunnel_connectors.jdbc.statements.target_dialect import Flavor
+from seatunnel_connectors.jdbc.statements.target_dialect import TargetDialect
 from seatunnel_connectors.jdbc.statements.writer import StatementWriter
+from seatunnel_connectors.jdbc.target.load_decision import SHADOW
 from seatunnel_py.api import BadRows, Kind, Piece, RetriableError, RowKind, WriteContext
 
 _BYTES = (Kind.BYTES, Kind.BINARY_VECTOR, Kind.BFLOAT16_VECTOR)
@@ -24,8 +25,8 @@ class MysqlWriter(StatementWriter):
 
     session: MysqlSession
 
-    def __init__(self, flavor: Flavor, request: SinkRequest, load: Load, context: WriteContext) -> None:
-        super().__init__(flavor, request, load, context)
+    def __init__(self, dialect: TargetDialect, request: SinkRequest, load: Load, context: WriteContext) -> None:
+        super().__init__(dialect, request, load, context)
         self.may_load = True
         self.straight = True
         self.merging = False
@@ -83,11 +84,11 @@ class MysqlWriter(StatementWriter):
             self.merging = True
         self._fill_temporary(data)
         columns, fixed = self.staged.columns, self.staged.fixed
-        insert = self.flavor.insert_from(self.relation, columns, self.staged.key, self.staged.version, fixed)
+        insert = self.dialect.insert_from(self.relation, columns, self.staged.key, self.staged.version, fixed)
         rows = f"SELECT {', '.join(columns)} FROM {self.temporary} ORDER BY st_order"
         self.session.run(insert.format(rows=rows))
-        refuse_equal_keys(self.flavor, self.session, self.load, self.temporary, self.relation)
-        refuse_rows_of_other_keys(self.flavor, self.session, self.load, rows, self.relation)
+        refuse_equal_keys(self.dialect, self.session, self.load, self.temporary, self.relation)
+        refuse_rows_of_other_keys(self.dialect, self.session, self.load, rows, self.relation)
 
     def _fill_temporary(self, data: pa.RecordBatch) -> None:
         if not self.may_load:

@@ -16,8 +16,9 @@ from seatunnel_connectors.jdbc.postgres.ledger.ledger_commit import fenced_off, 
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_entries import entry_of
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import LEDGER, PIECES, Books
 from seatunnel_connectors.jdbc.postgres.write import cleanup, prepared, shadow, staged
-from seatunnel_connectors.jdbc.postgres.write.plan import PREPARED, SHADOW, STAGED, TABLE, Load, load_of
+from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, load_of
 from seatunnel_connectors.jdbc.target import conservation
+from seatunnel_connectors.jdbc.target.load_decision import PREPARED, SHADOW, STAGED, TABLE
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import CommitContext, Committer, FatalError, NoWayOn, Piece, SinkCommit, TableSchema
 

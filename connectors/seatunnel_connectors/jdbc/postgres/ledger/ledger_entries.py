@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 from seatunnel_connectors.jdbc.postgres.connection.session import literal, quote
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import LEDGER, PIECES, oid_of
-from seatunnel_connectors.jdbc.postgres.write.plan import SHADOW, STAGED, Load
+from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
+from seatunnel_connectors.jdbc.target.load_decision import SHADOW, STAGED
 from seatunnel_connectors.jdbc.target.unit_record import data_ids, lives
 from seatunnel_py.api import CommitContext, Piece
 

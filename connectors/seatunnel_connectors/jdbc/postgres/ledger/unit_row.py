@@ -18,7 +18,8 @@ from seatunnel_connectors.jdbc import failpoints
 from seatunnel_connectors.jdbc.postgres.connection.session import failure, literal, quote, relation_of
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import PIECES, Books, oid_of
 from seatunnel_connectors.jdbc.postgres.write import prepared
-from seatunnel_connectors.jdbc.postgres.write.plan import PREPARED, STAGED, TABLE, Load
+from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
+from seatunnel_connectors.jdbc.target.load_decision import PREPARED, STAGED, TABLE
 from seatunnel_connectors.jdbc.target.unit_record import Recorded, fenced_off
 from seatunnel_py.api import FatalError, Piece, RetriableError, WriteContext
 

@@ -17,10 +17,11 @@ from seatunnel_connectors.jdbc.postgres.ledger.unit_row import UNIQUE, UnitRecor
 from seatunnel_connectors.jdbc.postgres.read import reader as reading
 from seatunnel_connectors.jdbc.postgres.read.snapshot import check_snapshot, join_snapshot, unchanged
 from seatunnel_connectors.jdbc.postgres.write.ddl import listed
+from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, load_of
 from seatunnel_connectors.jdbc.postgres.write.merge import Staging, begin_unit
-from seatunnel_connectors.jdbc.postgres.write.plan import TABLE, Load, load_of
 from seatunnel_connectors.jdbc.source.source import hints_of
 from seatunnel_connectors.jdbc.target.held_connection import Held
+from seatunnel_connectors.jdbc.target.load_decision import TABLE
 from seatunnel_connectors.jdbc.target.unit_record import Recorded
 from seatunnel_connectors.jdbc.url import Address
 from seatunnel_py.api import (

@@ -131,22 +131,41 @@ class _Keeper:
         return True
 
 
-_keepers: dict[tuple[object, ...], _Keeper] = {}
-_keepers_lock = threading.Lock()
+class Keepers:
+    """The snapshots that a job keeps open, one for each database. A worker gets none."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[tuple[object, ...], _Keeper] = {}
+
+    def __reduce__(self) -> tuple[type[Keepers], tuple[()]]:
+        return Keepers, ()
+
+    def join(self, address: Address, tables: Sequence[SourceTable]) -> _Keeper:
+        """The one that is open, where it shows these tables as they are; else another one."""
+        with self._lock, explained(f"opening a snapshot of {address.display}"):
+            keeper = self._open.get(address.identity)
+            if keeper is None or not keeper.holds() or not keeper.shows(tables):
+                keeper = self._open[address.identity] = _Keeper(address)
+            keeper.users += 1
+            return keeper
+
+    def leave(self, keeper: _Keeper) -> None:
+        """The last one to leave closes it."""
+        with self._lock:
+            keeper.users -= 1
+            if keeper.users == 0:
+                self._open = {identity: one for identity, one in self._open.items() if one is not keeper}
+                keeper.db.close()
 
 
 class PostgresSnapshot(Snapshot):
     """A share in a keeper, for some tables: one that shows them."""
 
-    def __init__(self, address: Address, tables: Sequence[SourceTable]) -> None:
-        self.identity = address.identity
-        with _keepers_lock, explained(f"opening a snapshot of {address.display}"):
-            keeper = _keepers.get(self.identity)
-            if keeper is None or not keeper.holds() or not keeper.shows(tables):
-                keeper = _keepers[self.identity] = _Keeper(address)
-            keeper.users += 1
-            self.keeper = keeper
-        self.generation = keeper.generation
+    def __init__(self, address: Address, tables: Sequence[SourceTable], keepers: Keepers) -> None:
+        self.keepers = keepers
+        self.keeper = keepers.join(address, tables)
+        self.generation = self.keeper.generation
 
     def probe(self, table: SourceTable, column: str) -> Probe:
         return _KeyProbe(self.keeper, table, column)
@@ -156,12 +175,7 @@ class PostgresSnapshot(Snapshot):
             return int(self.keeper.ask(f"SELECT count(*) FROM {hints_of(table).source}")[0][0])
 
     def close(self) -> None:
-        with _keepers_lock:
-            self.keeper.users -= 1
-            if self.keeper.users == 0:
-                if _keepers.get(self.identity) is self.keeper:
-                    del _keepers[self.identity]
-                self.keeper.db.close()
+        self.keepers.leave(self.keeper)
 
 
 class _KeyProbe(Probe):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, quote
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import Books
 from seatunnel_connectors.jdbc.postgres.write import prepared, staged
-from seatunnel_connectors.jdbc.postgres.write.plan import Load
+from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
 from seatunnel_connectors.jdbc.target import conservation
 from seatunnel_connectors.jdbc.target.unit_record import of_job
 from seatunnel_py.api import CommitContext

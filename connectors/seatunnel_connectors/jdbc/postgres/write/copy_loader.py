@@ -18,9 +18,11 @@ import pyarrow.compute as pc
 from seatunnel_connectors.jdbc.postgres.connection.session import Rows, failure
 from seatunnel_connectors.jdbc.postgres.ledger.unit_row import UNIQUE
 from seatunnel_connectors.jdbc.postgres.read import arrow_conversion
+from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
 from seatunnel_connectors.jdbc.postgres.write.merge import KIND, ORDER, Staging, begin_unit, keep_kinds
-from seatunnel_connectors.jdbc.postgres.write.plan import SHADOW, STAGED, TABLE, Load, takes_directly
+from seatunnel_connectors.jdbc.postgres.write.plan import takes_directly
 from seatunnel_connectors.jdbc.target import version_column
+from seatunnel_connectors.jdbc.target.load_decision import SHADOW, STAGED, TABLE
 from seatunnel_py.api import BadRows, FatalError, RowKind, TableSchema
 
 BLOCK_BYTES = 4 << 20  # one COPY costs under a millisecond; a block is also what a conflict makes us repeat

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from seatunnel_connectors.jdbc.postgres.connection.session import TABLE_CHANGED, literal, quote
 from seatunnel_connectors.jdbc.postgres.write.ddl import listed
-from seatunnel_connectors.jdbc.postgres.write.plan import PREPARED, STAGED, Load, LoadColumn
+from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, LoadColumn
 from seatunnel_connectors.jdbc.target import version_column
+from seatunnel_connectors.jdbc.target.load_decision import PREPARED, STAGED
 from seatunnel_py.api import RowKind
 
 LOCK_SECONDS = 10  # for a key that a prepared transaction has written: it is free only with its checkpoint

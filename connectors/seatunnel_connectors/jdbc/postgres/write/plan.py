@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
-from dataclasses import asdict, dataclass, replace
-from hashlib import blake2b
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any
 
 from seatunnel_connectors.jdbc.dialect import SinkRequest
-from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, Recipe
 from seatunnel_connectors.jdbc.postgres.connection.session import quote
 from seatunnel_connectors.jdbc.postgres.connection.types import created_type, native_of, target_column
 from seatunnel_connectors.jdbc.postgres.ledger import ledger_tables
@@ -16,164 +13,70 @@ from seatunnel_connectors.jdbc.postgres.read import details
 from seatunnel_connectors.jdbc.postgres.read.arrow_conversion import direct_type
 from seatunnel_connectors.jdbc.postgres.write import ddl
 from seatunnel_connectors.jdbc.postgres.write.inspect_target import PLAIN, Target
-from seatunnel_connectors.jdbc.target import conservation, version_column
+from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, LoadColumn
+from seatunnel_connectors.jdbc.target import version_column
 from seatunnel_connectors.jdbc.target.column_fit import checked_columns, conversions
 from seatunnel_connectors.jdbc.target.details import divided
-from seatunnel_connectors.jdbc.target.job_targets import prepared_by_sibling
+from seatunnel_connectors.jdbc.target.load_decision import (
+    PREPARED,
+    SHADOW,
+    TABLE,
+    Recipes,
+    decide_load,
+    present_in,
+    recipe_of,
+    refuse_misfit,
+    visible_by,
+)
 from seatunnel_connectors.jdbc.target.target_plan import (
     NO_COLUMNS,
     Plan,
     column_problems,
-    decide,
     estimated_rows,
     guards,
     key_is_proved,
-    key_of,
     misfits,
     places_of,
-    present_of,
-    target_name,
 )
 from seatunnel_py.api import (
     Detail,
     Effect,
     FatalError,
     JobMode,
-    Plain,
     Setup,
     TableSchema,
-    Visible,
-    WriteContext,
     to_arrow,
 )
 
-SHADOW = "shadow"
-TABLE = "table"
-STAGED = "staged"
-PREPARED = "prepared"
+RECIPES = Recipes(staged=True, prepared=True, shadow_pays=True)
 UNIT_BYTES = 13  # of a unit's name behind its table's
 SMALL_ROWS = 50_000  # a table of so many is one unit, and its making a good part of the work
-
-
-@dataclass(frozen=True, slots=True)
-class LoadColumn:
-    """A column on its way: upstream name, target name, what pg_type calls its type, its element's type for an
-    array, the type in full for a cast of text, and whether it takes no nulls."""
-
-    source: str
-    name: str
-    native: str
-    element: str
-    full: str
-    required: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """How rows get into the target; plain data in ``Setup.data``, for every writer and the committer.
-
-    ``how`` is SHADOW (units fill a keyless table that the commit finishes and renames), STAGED (each unit fills a table
-    of its own that a commit adds to the target), PREPARED (units write to the target, in transactions that a commit
-    ends) or TABLE (units write to the target). ``into`` is the table that units
-    write to. ``books`` says that the ledger's tables are there, ``fresh`` that the target is empty when the first unit
-    comes, ``at_end`` that staged rows wait for the last checkpoint, ``booked`` that there was a ledger before. ``make``
-    makes the target, in the transaction of its first unit. ``versioned_by``: see ``versions``. ``checks``: the target's
-    constraints on columns of the load, by name. ``checked``: the columns whose values are tested (``jdbc.fit``).
-    ``plain``: the target is no partitioned table, so rows of tables that inherit from it are not its own.
-    ``nulls_in_key``: its key takes nulls. ``triggered``: a trigger may leave rows out, which only an INSERT tells.
-    """
-
-    how: str
-    schema: str
-    table: str
-    into: str
-    token: str
-    key: tuple[str, ...]
-    upsert: bool
-    books: bool
-    columns: tuple[LoadColumn, ...]
-    before: tuple[str, ...] = ()
-    finish: tuple[str, ...] = ()
-    fresh: bool = False
-    at_end: bool = False
-    booked: bool = False
-    make: tuple[str, ...] = ()
-    versioned_by: str = ""
-    checks: tuple[tuple[str, str], ...] = ()
-    checked: tuple[tuple[str, str, int], ...] = ()
-    plain: bool = False
-    nulls_in_key: bool = False
-    triggered: bool = False
-
-    @property
-    def shown(self) -> str:
-        """The target, for people."""
-        return f"{self.schema}.{self.table}"
-
-    @property
-    def whole(self) -> tuple[str, ...]:
-        """Columns of the rows in which none may have a null: rows are inserted or updated by them."""
-        return tuple(one.source for one in self.columns if self.upsert and one.name in self.key)
-
-    @property
-    def begin_anew(self) -> str:
-        """The way on from a loss."""
-        visible = self.how != SHADOW and not (self.how == STAGED and self.at_end)
-        return conservation.begin_anew(self.shown, f"TRUNCATE TABLE {quote(self.schema, self.table)}", visible=visible)
-
-    def for_unit(self, context: WriteContext) -> Load:
-        """The same, with the table that this attempt fills: no two attempts ever meet in one."""
-        if self.how != STAGED:
-            return self
-        who = (context.data_id, context.incarnation, context.epoch, context.attempt)
-        return replace(self, into=f"{self.into}_{blake2b(repr(who).encode(), digest_size=6).hexdigest()}")
-
-    def to_plain(self) -> dict[str, Plain]:
-        return cast("dict[str, Plain]", {**asdict(self), "version": 1})
-
-
-def load_of(data: Any) -> Load:
-    """Read back what ``Load.to_plain`` wrote."""
-    fields = {key: value for key, value in dict(data).items() if key != "version"}
-    fields["columns"] = tuple(LoadColumn(**column) for column in fields["columns"])
-    for name in ("key", "before", "finish", "make"):
-        fields[name] = tuple(fields.get(name, ()))  # an older version made every table beforehand
-    fields["checks"] = tuple((name, expression) for name, expression in fields.get("checks", ()))
-    fields["checked"] = tuple((name, dtype, digits) for name, dtype, digits in fields.get("checked", ()))
-    return Load(**fields)
 
 
 def plan(request: SinkRequest, target: Target) -> Setup:
     """The start effects and the way to load. FatalError names every problem of this table at once."""
     options, table = request.options, request.table
     shown = f"{target.schema}.{target.table}"
-    first = not prepared_by_sibling(place_of(request, target.schema, target.table), str(table.path))
-    chosen = decide(options, shown, exists=target.exists, has_rows=target.has_rows, first=first)
-    key = key_of(options, table)
-    names = {column: target_name(column, options.field_ide) for column in table.names}
-    if chosen.create and not options.create_index and options.enable_upsert:
-        key = ()  # inserting or updating wants a unique index; changes and removals alone find their rows without
+    decision = decide_load(request, target, place_of(request, target.schema, target.table), shown)
+    chosen, key, names = decision.chosen, decision.key, decision.names
     problems = _problems(request, target, chosen, key, names)
     problems += version_column.problems(options, table, key, names, {} if chosen.create else target.columns)
-    if problems:
-        raise FatalError(
-            f"the sink table {shown} does not fit table {table.path}:\n  " + "\n  ".join(problems),
-            "change the target, or the rows in a transform; schema_save_mode = RECREATE_SCHEMA makes it anew",
-        )
-    books = target.has_books or target.may_create
-    how = _how(request, chosen, key, shown, books=books)
+    refuse_misfit(request, shown, problems)
+    how = recipe_of(
+        request, shown, RECIPES, lambda: _why_no_shadow(request, chosen, key, decision.books), books=decision.books
+    )
     if how == PREPARED:
         _check_prepared(request, target, key, shown)
     columns = target.columns
     if chosen.create:
         columns = {names[one.name]: target_column(names[one.name], created_type(one)) for one in table.columns}
-    token = secrets.token_hex(4)
+    token = decision.token
     into = target.table if how in (TABLE, PREPARED) else ddl.cut(target.table, f"__st_{token}", room_for=UNIT_BYTES)
     load = Load(
         how=how, schema=target.schema, table=target.table, into=into, token=token,
-        key=tuple(names[column] for column in key), upsert=options.enable_upsert, books=books,
+        key=tuple(names[column] for column in key), upsert=options.enable_upsert, books=decision.books,
         columns=_columns(table, names, target, chosen, key), checks=() if chosen.create else _checks(target, names),
-        fresh=chosen.create or chosen.truncate or not target.has_rows, at_end=request.mode is JobMode.BATCH,
+        fresh=decision.fresh, at_end=decision.at_end,
         booked=target.has_books, versioned_by=version_column.versioned_by(options, names),
         plain=chosen.create or target.kind == PLAIN,
         triggered=not chosen.create and target.triggered,
@@ -185,18 +88,15 @@ def plan(request: SinkRequest, target: Target) -> Setup:
     )
     effects, load = _effects(request, target, chosen, load, names, key, carried)
     load = replace(load, at_end=load.at_end and how != PREPARED)
-    visible = Visible.STAGED if how == TABLE else Visible.FINAL if load.at_end else Visible.COMMITTED
+    visible = visible_by(how, at_end=load.at_end)
     changes = conversions(table, columns, names)
-    there = present_of(
-        options, chosen, exists=target.exists, counted=target.counted, estimate=target.estimate,
-        by_key=bool(key) and options.enable_upsert, guarded=guards(target.columns, target.keys, names.values()),
-    )  # fmt: skip
+    there = present_in(request, decision, target, guarded=guards(target.columns, target.keys, names.values()))
     return Setup(tuple(effects), load.to_plain(), visible, load.books, changes, there, left if chosen.create else ())
 
 
 def place_of(request: SinkRequest, schema: str, table: str) -> tuple[object, ...]:
     """What sinks that write to the same table have in common within a run."""
-    return (request.job_id, request.address.identity, schema, table)
+    return (request.address.identity, schema, table)
 
 
 def _problems(
@@ -225,37 +125,6 @@ def _problems(
                 "by key needs; add one, set primary_keys to its key, or set enable_upsert = false"
             )
     return problems
-
-
-def _how(request: SinkRequest, chosen: Plan, key: tuple[str, ...], shown: str, *, books: bool) -> str:
-    """The recipe. Where rows have to arrive exactly once and nobody says how, they are staged; but a table of one unit
-    is written in one transaction anyway."""
-    options = request.options
-    if options.is_exactly_once and not books:
-        raise FatalError(
-            f"the sink table {shown}: is_exactly_once needs a ledger in its schema, and the user may not create tables",
-            "grant the user CREATE on the schema, or set is_exactly_once = false",
-        )
-    if options.exactly_once_recipe is Recipe.STAGED:
-        return STAGED
-    if options.exactly_once_recipe is Recipe.DIRECT:
-        return TABLE
-    if options.exactly_once_recipe is Recipe.PREPARED:
-        return PREPARED
-    rows = estimated_rows(request.table)
-    why = _why_no_shadow(request, chosen, key, books)
-    if options.exactly_once_recipe is Recipe.SHADOW:
-        if why:
-            raise FatalError(
-                f"the sink table {shown}: exactly_once_recipe = shadow, but {why}", "set exactly_once_recipe = staged"
-            )
-        return SHADOW
-    # A shadow pays where several units would otherwise keep an index up to date row by row. One unit is loaded in one
-    # transaction anyway.
-    if not why and rows is not None and rows > ROWS_PER_UNIT:
-        return SHADOW
-    one_unit = request.mode is JobMode.BATCH and rows is not None and rows <= ROWS_PER_UNIT
-    return STAGED if options.is_exactly_once and not one_unit else TABLE
 
 
 def _made_with_rows(request: SinkRequest, chosen: Plan, load: Load) -> bool:

@@ -17,7 +17,7 @@ import psycopg
 
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, literal
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import Books
-from seatunnel_connectors.jdbc.postgres.write.plan import Load
+from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
 from seatunnel_connectors.jdbc.target.unit_record import lives
 from seatunnel_py.api import NoWayOn, Piece, WriteContext
 

@@ -17,8 +17,9 @@ from seatunnel_connectors.jdbc.postgres.connection.session import Statements, ex
 from seatunnel_connectors.jdbc.postgres.ledger import ledger_tables
 from seatunnel_connectors.jdbc.postgres.ledger.unit_row import UnitRecord
 from seatunnel_connectors.jdbc.postgres.write.inspect_target import Target
-from seatunnel_connectors.jdbc.postgres.write.plan import TABLE, Load, load_of
+from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, load_of
 from seatunnel_connectors.jdbc.target.held_connection import Held
+from seatunnel_connectors.jdbc.target.load_decision import TABLE
 from seatunnel_connectors.jdbc.target.query_parameters import bind
 from seatunnel_connectors.jdbc.target.unit_record import Recorded
 from seatunnel_connectors.jdbc.url import Address

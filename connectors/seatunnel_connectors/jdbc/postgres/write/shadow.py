@@ -13,8 +13,8 @@ import psycopg
 
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, literal, quote
 from seatunnel_connectors.jdbc.postgres.write import ddl, staged
+from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
 from seatunnel_connectors.jdbc.postgres.write.merge import on_conflict
-from seatunnel_connectors.jdbc.postgres.write.plan import Load
 
 # For building indexes: enough that a few million keys are sorted in memory.
 _MEMORY = "SET LOCAL maintenance_work_mem = '256MB'; SET LOCAL max_parallel_maintenance_workers = 2"

@@ -15,10 +15,11 @@ from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import PIECES, Book
 from seatunnel_connectors.jdbc.postgres.read.native_copy import PostgresNativeWriter, takes_native
 from seatunnel_connectors.jdbc.postgres.write.ddl import NAMES
 from seatunnel_connectors.jdbc.postgres.write.inspect_target import look
-from seatunnel_connectors.jdbc.postgres.write.plan import PREPARED, SHADOW, STAGED, TABLE, Load, load_of, place_of, plan
+from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, load_of
+from seatunnel_connectors.jdbc.postgres.write.plan import place_of, plan
 from seatunnel_connectors.jdbc.postgres.write.query_writer import QueryWriter, RecordedQueryWriter, plan_query
 from seatunnel_connectors.jdbc.postgres.write.writer import PostgresWriter
-from seatunnel_connectors.jdbc.target.job_targets import mark_prepared
+from seatunnel_connectors.jdbc.target.load_decision import PREPARED, SHADOW, STAGED, TABLE
 from seatunnel_connectors.jdbc.target.target_plan import check_names, target_path
 from seatunnel_connectors.jdbc.target.unit_record import of_job
 from seatunnel_connectors.jdbc.url import Address
@@ -122,7 +123,8 @@ class PostgresSink(TableSink, NativeSink):
 
     def _prepares(self, setup: Setup) -> Load:
         load = load_of(setup.data)
-        mark_prepared(place_of(self.request, load.schema, load.table), str(self.request.table.path), load.token)
+        place = place_of(self.request, load.schema, load.table)
+        self.request.targets.mark_prepared(place, str(self.request.table.path), load.token)
         return load
 
     def sets_up_with(self, setup: Setup) -> Hashable:

@@ -16,8 +16,8 @@ import psycopg
 from seatunnel_connectors.jdbc.postgres.connection.session import Statements, quote
 from seatunnel_connectors.jdbc.postgres.ledger.ledger_tables import Books
 from seatunnel_connectors.jdbc.postgres.write.ddl import listed
+from seatunnel_connectors.jdbc.postgres.write.load_plan import Load
 from seatunnel_connectors.jdbc.postgres.write.merge import KIND, ORDER, Staging, on_conflict
-from seatunnel_connectors.jdbc.postgres.write.plan import Load
 from seatunnel_connectors.jdbc.target import conservation
 from seatunnel_py.api import NoWayOn, RowKind
 

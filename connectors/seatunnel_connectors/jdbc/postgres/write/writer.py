@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from seatunnel_connectors.jdbc.postgres.connection.session import Rows, explained, rows
 from seatunnel_connectors.jdbc.postgres.ledger.unit_row import UnitRecord
 from seatunnel_connectors.jdbc.postgres.write.copy_loader import Blocks
-from seatunnel_connectors.jdbc.postgres.write.plan import Load, load_of
+from seatunnel_connectors.jdbc.postgres.write.load_plan import Load, load_of
 from seatunnel_connectors.jdbc.target.column_fit import fit_of, judged
 from seatunnel_connectors.jdbc.target.held_connection import Held
 from seatunnel_connectors.jdbc.target.unit_record import Recorded

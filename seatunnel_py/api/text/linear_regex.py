@@ -3,7 +3,7 @@
 A backtracking engine needs exponential time where one repetition stands within another and both can take the same text
 (``(a+)+$``). Rules. (1) A pattern in which no repetition holds an ambiguous one is left to Python, whose time is
 bounded. (2) Any other is left to RE2 (Arrow's), whose time is linear, where it means the same there. (3) What RE2 lacks
-(looking around, back references) beside such a repetition is refused.
+(looking around, back references) beside such a repetition is refused. ``java_regex.py`` chooses the engine.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ _CATEGORIES = {
     code.CATEGORY_DIGIT: r"\d", code.CATEGORY_NOT_DIGIT: r"\D", code.CATEGORY_SPACE: r"\s",
     code.CATEGORY_NOT_SPACE: r"\S", code.CATEGORY_WORD: r"\w", code.CATEGORY_NOT_WORD: r"\W",
 }  # fmt: skip
-_WORDS = {r"\w": r"\p{L}\p{N}_", r"\d": r"\p{Nd}", r"\s": r"\s\p{Z}"}
-_ESCAPE = re.compile(r"\\(.)|(\[)|(\])", re.DOTALL)
 Items = Iterable[tuple[Any, Any]]
 
 
@@ -32,59 +30,6 @@ Items = Iterable[tuple[Any, Any]]
 def is_explosive(pattern: str) -> bool:
     """Whether a backtracking engine may need exponential time. Raises re.error."""
     return any(_ambiguous(body) for body in _repeated(parser.parse(pattern)))
-
-
-class NamePattern:
-    """A pattern for whole names. ValueError says what is wrong with it."""
-
-    def __init__(self, pattern: str) -> None:
-        self.pattern = pattern
-        try:
-            self._python = re.compile(pattern)
-        except re.error as error:
-            raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
-        self._re2 = _for_re2(pattern) if is_explosive(pattern) else None
-
-    def fullmatch(self, name: str) -> bool:
-        """Whether the pattern stands for the whole name."""
-        if self._re2 is None:
-            return self._python.fullmatch(name) is not None
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        return bool(pc.match_substring_regex(pa.array([name]), self._re2)[0].as_py())
-
-
-@lru_cache(maxsize=1024)
-def name_pattern(pattern: str) -> NamePattern:
-    return NamePattern(pattern)
-
-
-def _for_re2(pattern: str) -> str:
-    """For whole names, with classes that know letters beyond ASCII, as Python's do."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    text = rf"\A(?:{_spelt(pattern)})\z"
-    try:
-        if r"\b" in pattern or r"\B" in pattern:
-            raise pa.ArrowInvalid("word boundaries")
-        pc.match_substring_regex(pa.array([""]), text)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise ValueError(f"{pattern!r}: {REFUSED}") from None
-    return text
-
-
-def _spelt(pattern: str) -> str:
-    within = False
-
-    def one(found: re.Match[str]) -> str:
-        nonlocal within
-        within = (within or found[2] is not None) and found[3] is None
-        words = _WORDS.get(found[0])
-        return found[0] if words is None else words if within else f"[{words}]"
-
-    return _ESCAPE.sub(one, pattern)
 
 
 # ---------------------------------------------------------------- what is ambiguous

@@ -1,9 +1,12 @@
 """Java's regular expressions, as job files hold them, on RE2 (Arrow, whole columns) or Python (value by value).
 
-The pattern is translated to Python's syntax, whose semantics are Java's but for little: named groups, quoting by
-``\\Q…\\E``, ``\\p{Alpha}`` and its like, ``\\h``, ``\\R``, ``\\z``. What RE2 does alike, it does ten times faster,
-so a column goes through RE2 when the pattern needs nothing that RE2 lacks (looking around, back references,
-possessive quantifiers), cannot match the empty text, and no value holds a line break (RE2's ``.`` and ``$`` differ).
+Every pattern of a job file comes through here, over names (``NamePattern``) and over values (``JavaPattern``): one
+pattern means the same in every option. It is translated to Python's syntax, whose semantics are Java's but for little:
+named groups, quoting by ``\\Q…\\E``, ``\\p{Alpha}`` and its like, ``\\h``, ``\\R``, ``\\z``.
+
+What RE2 does alike, it does ten times faster. So a column goes through RE2 when the pattern needs nothing that RE2
+lacks (looking around, back references, possessive quantifiers), cannot match the empty text, and no value holds a line
+break (RE2's ``.`` and ``$`` differ).
 """
 
 from __future__ import annotations
@@ -12,8 +15,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from seatunnel_py.api import FatalError
-from seatunnel_py.api.linear_regex import REFUSED, is_explosive
+from seatunnel_py.api.text.linear_regex import REFUSED, is_explosive
+from seatunnel_py.errors import FatalError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,6 +47,9 @@ _CLASSES = tuple("wWdDsShHvVpP")
 
 _NOT_IN_RE2 = re.compile(r"\(\?(?:=|!|<=|<!|>)|\\[1-9kGZ]|[*+?}]\+")
 _LITERAL = re.compile(r"(?:[^\\.\[\]{}()*+?^$|]|\\[^0-9a-zA-Z])+")
+_BLANKS = {r"\s": r"\t-\r ", r"\S": r"^\t-\r "}
+"""RE2's classes of blanks lack the vertical tab, which Java's and Python's have."""
+_ESCAPE = re.compile(r"\\(.)|(\[)|(\])", re.DOTALL)
 _REFERENCE = re.compile(r"\\(.)|\$(?:\{([a-zA-Z][a-zA-Z0-9]*)\}|(\d))(\d*)|([\\$])", re.DOTALL)
 
 
@@ -95,6 +101,35 @@ class JavaPattern:
         return None if broken.as_py() else text
 
 
+class NamePattern:
+    """A pattern for whole names. ValueError says what is wrong with it."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+        try:
+            self._python = _compiled(pattern)
+            explosive = is_explosive(self._python.pattern)
+        except (re.error, ValueError) as error:
+            raise ValueError(f"{pattern!r} is not a regular expression that can be used: {error}") from None
+        self._re2 = _whole_for_re2(self._python.pattern) if explosive else None
+        if explosive and self._re2 is None:
+            raise ValueError(f"{pattern!r}: {REFUSED}")
+
+    def fullmatch(self, name: str) -> bool:
+        """Whether the pattern stands for the whole name."""
+        if self._re2 is None:
+            return self._python.fullmatch(name) is not None
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        return bool(pc.match_substring_regex(pa.array([name]), self._re2)[0].as_py())
+
+
+@lru_cache(maxsize=1024)
+def name_pattern(pattern: str) -> NamePattern:
+    return NamePattern(pattern)
+
+
 @lru_cache(maxsize=256)
 def _compiled(pattern: str) -> re.Pattern[str]:
     # Java's \d, \w, \s and its matching without regard to case know ASCII only, unless told otherwise.
@@ -113,6 +148,27 @@ def _for_re2(pattern: str) -> str | None:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
     return pattern
+
+
+def _whole_for_re2(pattern: str) -> str | None:
+    """The pattern for RE2, over a whole name; None where RE2 knows no such pattern."""
+    if r"\b" in pattern or r"\B" in pattern:
+        return None
+    text = _with_blanks(pattern)
+    return None if text is None else _for_re2(rf"\A(?:{text})\z")
+
+
+def _with_blanks(pattern: str) -> str | None:
+    """With classes of blanks spelled out; None where one stands negated within a class."""
+    parts, at, within = [], 0, False
+    for found in _ESCAPE.finditer(pattern):
+        blanks = _BLANKS.get(found[0])
+        if within and found[0] == r"\S":
+            return None
+        within = (within or found[2] is not None) and found[3] is None
+        parts += [pattern[at : found.start()], found[0] if blanks is None else blanks if within else f"[{blanks}]"]
+        at = found.end()
+    return "".join([*parts, pattern[at:]])
 
 
 def _translated(pattern: str) -> str:

@@ -1,4 +1,4 @@
-"""What the Kafka source is called, takes and promises. No client library is imported before ``create``."""
+"""Names, options and promises of the Kafka source and sink. No client library is imported before ``create``."""
 
 from __future__ import annotations
 
@@ -9,23 +9,31 @@ from typing import ClassVar
 
 from seatunnel_connectors.kafka.schemas.protobuf_schema import PROTOBUF_EXTRA
 from seatunnel_connectors.kafka.shorthand import brokers_and_topic
+from seatunnel_connectors.kafka.sink.options import IS_LEDGER, NO_TOPIC, TOPIC, KafkaSinkOptions, Semantics, ValueFormat
 from seatunnel_connectors.kafka.source.options import KafkaSourceOptions, MessageFormat, StartMode
 from seatunnel_connectors.table_config import check_unique
 from seatunnel_py.api import (
     Determinism,
+    Guarantee,
     JobMode,
     Plain,
     Shorthand,
+    Sink,
+    SinkCapabilities,
+    SinkFactory,
+    SinkOptions,
     Source,
     SourceCapabilities,
     SourceFactory,
     SourceOptions,
     StepContext,
+    TableSchema,
 )
 
 log = logging.getLogger("seatunnel_py.connectors.kafka")
 
 DECODING = ("seatunnel_connectors.kafka.decode.protobuf",)
+ENCODING = ("seatunnel_connectors.kafka.encode.protobuf",)
 
 
 class KafkaSourceFactory(SourceFactory[KafkaSourceOptions]):
@@ -82,6 +90,55 @@ class KafkaSourceFactory(SourceFactory[KafkaSourceOptions]):
             interval=options.discovery_millis / 1000 if options.discovery_millis > 0 else None,
             reset=options.reset,
         )
+
+
+class KafkaSinkFactory(SinkFactory[KafkaSinkOptions]):
+    """Records of a topic; exactly once by transactions with a ledger inside."""
+
+    name: ClassVar[str] = "Kafka"
+    extra: ClassVar[str] = "kafka"
+    summary: ClassVar[str] = "Writes rows as records of a topic; at least once, or exactly once in transactions"
+    options: ClassVar[type[SinkOptions]] = KafkaSinkOptions
+
+    def from_shorthand(self, end: Shorthand) -> Mapping[str, Plain] | None:
+        address = brokers_and_topic(end)
+        return address and {**address, "semantics": Semantics.EXACTLY_ONCE.value}
+
+    def modules(self, options: KafkaSinkOptions) -> tuple[str, ...]:
+        return ("seatunnel_connectors.kafka.sink.sink", *(ENCODING if options.format is ValueFormat.PROTOBUF else ()))
+
+    def extras(self, options: KafkaSinkOptions) -> tuple[str, ...]:
+        return (self.extra, *((PROTOBUF_EXTRA,) if options.format is ValueFormat.PROTOBUF else ()))
+
+    def test_connection(self, options: KafkaSinkOptions) -> Mapping[str, str]:
+        from seatunnel_connectors.kafka.client.client import Cluster
+        from seatunnel_connectors.kafka.client.topics import brokers
+
+        return brokers(Cluster.of(options.bootstrap_servers, options.kafka_config))
+
+    def capabilities(self, options: KafkaSinkOptions, table: TableSchema, context: StepContext) -> SinkCapabilities:
+        if options.exactly_once:
+            why = "rows are staged, and committed with the ledger in one transaction"
+            return SinkCapabilities(Guarantee.TWO_PHASE_COMMIT, why, fenced=True, keeps_order=True)
+        return SinkCapabilities(
+            Guarantee.AT_LEAST_ONCE,
+            f"semantics = {options.semantics.value}: every send is confirmed",
+            keeps_order=True,
+        )
+
+    def create(self, options: KafkaSinkOptions, table: TableSchema, context: StepContext) -> Sink:
+        from seatunnel_connectors.kafka.encode.encoder import check_fields, message_of
+        from seatunnel_connectors.kafka.sink.sink import KafkaSink
+
+        if options.format is ValueFormat.AVRO and find_spec("fastavro") is None:
+            raise ImportError("Kafka needs the library fastavro", name="fastavro")
+        message = message_of(options)
+        check_fields(options, table, message)
+        if not options.topic_field and not TOPIC.fullmatch(options.topic):
+            raise ValueError(f"topic: Kafka takes no topic {options.topic!r}: {NO_TOPIC}")
+        if options.topic == options.ledger_topic:
+            raise ValueError(f"topic: no rows may go to {options.topic!r}: {IS_LEDGER}")
+        return KafkaSink(options, table, message)
 
 
 def _of_protobuf(options: KafkaSourceOptions, those: tuple[str, ...]) -> tuple[str, ...]:

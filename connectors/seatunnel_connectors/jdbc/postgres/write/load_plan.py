@@ -1,0 +1,100 @@
+"""How rows get into a target: plain data for every writer and the committer."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
+from typing import Any, cast
+
+from seatunnel_connectors.jdbc.postgres.connection.session import quote
+from seatunnel_connectors.jdbc.target import conservation
+from seatunnel_connectors.jdbc.target.load_decision import SHADOW, STAGED
+from seatunnel_py.api import Plain, WriteContext
+
+
+@dataclass(frozen=True, slots=True)
+class LoadColumn:
+    """A column on its way: upstream name, target name, what pg_type calls its type, its element's type for an
+    array, the type in full for a cast of text, and whether it takes no nulls."""
+
+    source: str
+    name: str
+    native: str
+    element: str
+    full: str
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How rows get into the target; plain data in ``Setup.data``, for every writer and the committer.
+
+    ``how`` is SHADOW (units fill a keyless table that the commit finishes and renames), STAGED (each unit fills a table
+    of its own that a commit adds to the target), PREPARED (units write to the target, in transactions that a commit
+    ends) or TABLE (units write to the target). ``into`` is the table that units
+    write to. ``books`` says that the ledger's tables are there, ``fresh`` that the target is empty when the first unit
+    comes, ``at_end`` that staged rows wait for the last checkpoint, ``booked`` that there was a ledger before. ``make``
+    makes the target, in the transaction of its first unit. ``versioned_by``: see ``versions``. ``checks``: the target's
+    constraints on columns of the load, by name. ``checked``: the columns whose values are tested (``jdbc.fit``).
+    ``plain``: the target is no partitioned table, so rows of tables that inherit from it are not its own.
+    ``nulls_in_key``: its key takes nulls. ``triggered``: a trigger may leave rows out, which only an INSERT tells.
+    """
+
+    how: str
+    schema: str
+    table: str
+    into: str
+    token: str
+    key: tuple[str, ...]
+    upsert: bool
+    books: bool
+    columns: tuple[LoadColumn, ...]
+    before: tuple[str, ...] = ()
+    finish: tuple[str, ...] = ()
+    fresh: bool = False
+    at_end: bool = False
+    booked: bool = False
+    make: tuple[str, ...] = ()
+    versioned_by: str = ""
+    checks: tuple[tuple[str, str], ...] = ()
+    checked: tuple[tuple[str, str, int], ...] = ()
+    plain: bool = False
+    nulls_in_key: bool = False
+    triggered: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The target, for people."""
+        return f"{self.schema}.{self.table}"
+
+    @property
+    def whole(self) -> tuple[str, ...]:
+        """Columns of the rows in which none may have a null: rows are inserted or updated by them."""
+        return tuple(one.source for one in self.columns if self.upsert and one.name in self.key)
+
+    @property
+    def begin_anew(self) -> str:
+        """The way on from a loss."""
+        visible = self.how != SHADOW and not (self.how == STAGED and self.at_end)
+        return conservation.begin_anew(self.shown, f"TRUNCATE TABLE {quote(self.schema, self.table)}", visible=visible)
+
+    def for_unit(self, context: WriteContext) -> Load:
+        """The same, with the table that this attempt fills: no two attempts ever meet in one."""
+        if self.how != STAGED:
+            return self
+        who = (context.data_id, context.incarnation, context.epoch, context.attempt)
+        return replace(self, into=f"{self.into}_{blake2b(repr(who).encode(), digest_size=6).hexdigest()}")
+
+    def to_plain(self) -> dict[str, Plain]:
+        return cast("dict[str, Plain]", {**asdict(self), "version": 1})
+
+
+def load_of(data: Any) -> Load:
+    """Read back what ``Load.to_plain`` wrote."""
+    fields = {key: value for key, value in dict(data).items() if key != "version"}
+    fields["columns"] = tuple(LoadColumn(**column) for column in fields["columns"])
+    for name in ("key", "before", "finish", "make"):
+        fields[name] = tuple(fields.get(name, ()))  # an older version made every table beforehand
+    fields["checks"] = tuple((name, expression) for name, expression in fields.get("checks", ()))
+    fields["checked"] = tuple((name, dtype, digits) for name, dtype, digits in fields.get("checked", ()))
+    return Load(**fields)

@@ -1,0 +1,156 @@
+"""The decision that all targets share: what becomes of the table, and by which recipe rows get into it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from seatunnel_connectors.jdbc.dialect import SinkRequest
+from seatunnel_connectors.jdbc.options import ROWS_PER_UNIT, Recipe
+from seatunnel_connectors.jdbc.target.target_plan import Plan, decide, estimated_rows, key_of, present_of, target_name
+from seatunnel_py.api import FatalError, JobMode, Present, Visible
+
+TABLE = "table"
+STAGED = "staged"
+SHADOW = "shadow"
+PREPARED = "prepared"
+"""How units write: to the target, to a staging table, to a table that takes the target's place at the end, to the
+target in prepared transactions."""
+
+
+class TargetState(Protocol):
+    """A target as it is found."""
+
+    @property
+    def exists(self) -> bool: ...
+    @property
+    def has_rows(self) -> bool: ...
+    @property
+    def counted(self) -> int: ...
+    @property
+    def estimate(self) -> int: ...
+    @property
+    def has_books(self) -> bool: ...
+    @property
+    def may_create(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LoadDecision:
+    """``key`` holds upstream names, ``names`` the target's names by upstream ones. ``books``: a ledger is there or can
+    be made. ``fresh``: the target is empty when the first unit comes. ``at_end``: staged rows wait for the last
+    checkpoint. ``token`` tells this set-up from others."""
+
+    chosen: Plan
+    key: tuple[str, ...]
+    names: dict[str, str]
+    books: bool
+    fresh: bool
+    at_end: bool
+    token: str
+
+
+def decide_load(request: SinkRequest, target: TargetState, place: Hashable, shown: str) -> LoadDecision:
+    """What becomes of the target. ``place`` is what sinks of one target have in common, ``shown`` its name for people.
+    FatalError where the save modes refuse it."""
+    options, table = request.options, request.table
+    first = not request.targets.prepared_by_sibling(place, str(table.path))
+    chosen = decide(options, shown, exists=target.exists, has_rows=target.has_rows, first=first)
+    key = key_of(options, table)
+    if chosen.create and not options.create_index and options.enable_upsert:
+        key = ()  # inserting or updating wants a unique index; changes and removals alone find their rows without
+    return LoadDecision(
+        chosen,
+        key,
+        {column: target_name(column, options.field_ide) for column in table.names},
+        books=target.has_books or target.may_create,
+        fresh=chosen.create or chosen.truncate or not target.has_rows,
+        at_end=request.mode is JobMode.BATCH,
+        token=secrets.token_hex(4),
+    )
+
+
+def refuse_misfit(request: SinkRequest, shown: str, problems: Sequence[str]) -> None:
+    """FatalError that names every problem of this table at once."""
+    if problems:
+        raise FatalError(
+            f"the sink table {shown} does not fit table {request.table.path}:\n  " + "\n  ".join(problems),
+            "change the target, or the rows in a transform; schema_save_mode = RECREATE_SCHEMA makes it anew",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Recipes:
+    """What a database can do. ``shadow_pays``: a shadow loads many rows faster, also where nothing has to arrive
+    exactly once."""
+
+    staged: bool = False
+    prepared: bool = False
+    shadow_pays: bool = False
+
+
+def recipe_of(request: SinkRequest, shown: str, can: Recipes, why_no_shadow: Callable[[], str], *, books: bool) -> str:
+    """The recipe. Where rows have to arrive exactly once and nothing says how, they are staged where the database can,
+    or their table is filled beside its place. A table of one unit is written in one transaction anyway.
+
+    ``why_no_shadow``: why the table cannot be filled beside its place; empty: it can."""
+    options = request.options
+    if options.is_exactly_once and not books:
+        raise FatalError(
+            f"the sink table {shown}: is_exactly_once needs a ledger beside it, and the user may not create tables "
+            "there",
+            "grant the user CREATE there, or set is_exactly_once = false",
+        )
+    wanted, other = options.exactly_once_recipe, (Recipe.STAGED if can.staged else Recipe.DIRECT).value
+    if (wanted is Recipe.PREPARED and not can.prepared) or (wanted is Recipe.STAGED and not can.staged):
+        raise FatalError(
+            f"the sink table {shown}: this database has no recipe {wanted.value}", f"set exactly_once_recipe = {other}"
+        )
+    if wanted is Recipe.SHADOW and (why := why_no_shadow()):
+        raise FatalError(
+            f"the sink table {shown}: exactly_once_recipe = shadow, but {why}", f"set exactly_once_recipe = {other}"
+        )
+    return _chosen_recipe(request, can, why_no_shadow) if wanted is Recipe.AUTO else _RECIPES[wanted]
+
+
+_RECIPES = {Recipe.STAGED: STAGED, Recipe.DIRECT: TABLE, Recipe.PREPARED: PREPARED, Recipe.SHADOW: SHADOW}
+
+
+def _chosen_recipe(request: SinkRequest, can: Recipes, why_no_shadow: Callable[[], str]) -> str:
+    """A shadow pays where several units would otherwise keep an index up to date row by row. A source that knows how
+    many rows it holds is read by splits, and they come alike when they are read again."""
+    once = request.options.is_exactly_once and can.staged
+    if is_large(request) and (once or can.shadow_pays) and not why_no_shadow():
+        return SHADOW
+    rows = estimated_rows(request.table)
+    one_unit = request.mode is JobMode.BATCH and rows is not None and rows <= ROWS_PER_UNIT
+    return STAGED if once and not one_unit else TABLE
+
+
+def is_large(request: SinkRequest) -> bool:
+    """Whether the source knows that its rows are more than a unit's."""
+    rows = estimated_rows(request.table)
+    return rows is not None and rows > ROWS_PER_UNIT
+
+
+def visible_by(how: str, *, at_end: bool) -> Visible:
+    """From when on readers of the target see rows that came by this recipe."""
+    if how == TABLE:
+        return Visible.STAGED
+    return Visible.FINAL if at_end else Visible.COMMITTED
+
+
+def present_in(request: SinkRequest, decision: LoadDecision, target: TargetState, *, guarded: bool) -> Present:
+    """What the target holds and what becomes of it; ``guarded``: it refuses rows that it has already."""
+    by_key = bool(decision.key) and request.options.enable_upsert
+    return present_of(
+        request.options,
+        decision.chosen,
+        exists=target.exists,
+        counted=target.counted,
+        estimate=target.estimate,
+        by_key=by_key,
+        guarded=guarded,
+    )

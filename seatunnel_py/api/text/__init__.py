@@ -1,0 +1,1 @@
+"""Text: patterns that match in linear time, and values as people read them."""
