@@ -8,8 +8,8 @@ nothing to read hangs nobody: that is said as what it is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from seatunnel_py.api.sink import Sink
 from seatunnel_py.api.source import Source
@@ -18,8 +18,7 @@ from seatunnel_py.nouns import counted
 from seatunnel_py.protocol import stuck
 from seatunnel_py.protocol.stuck import Doing, Waiting
 from seatunnel_py.runtime.observe.receipt import position_text
-from seatunnel_py.runtime.pipeline import flow_control
-from seatunnel_py.runtime.values import full_channels
+from seatunnel_py.runtime.observe.standing import Standing
 
 if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.runner import PipelineLife
@@ -30,33 +29,14 @@ BRIEF_SECONDS = 2.0  # what has been under way for less is not worth asking a ta
 _ASIDES = {"prepare": "a look at its sources and targets", "drop": "dropping what a past life has staged"}
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """``waits``: sentences, causes first; ``blocked``: what targets say keeps them; ``busy``: something is under way
-    that somebody waits for; ``moved``: seconds since a row did, None: none has yet; ``lag``: completed checkpoints
-    whose rows are not committed yet."""
-
-    table: str
-    state: str
-    checkpoint: int | None
-    lag: int
-    moved: float | None
-    busy: bool
-    waits: tuple[str, ...]
-    blocked: tuple[str, ...] = ()
-
-    def to_plain(self) -> dict[str, Any]:
-        return asdict(self)
-
-
 def standing_of(life: PipelineLife, at: float, moved_at: float | None) -> Standing:
     """Where this pipeline is now."""
     runs = [run for run in life.subtasks.values() if run.subtask not in life.left_out]
     waits = [*_outside(life, at), *_pauses(runs), *_units(life, at), *_checkpoints(life, at)]
     busy = bool(waits) and (not life.state.ended or bool(life.aside))
     if life.graph.topology.edges and busy:
-        waits += stuck.explain([_view(life, run) for run in runs], at)
-    if life.started_at is None:
+        waits += stuck.explain([_view(run) for run in runs], at)
+    if life.shown.started_at is None:
         waits.append("it waits for its turn")
     elif not busy and not life.state.ended:
         waits.append(_idle(life, runs, at, moved_at))
@@ -101,7 +81,7 @@ def _outside(life: PipelineLife, at: float) -> Iterator[str]:
 
 def _pauses(runs: list[SubtaskRun]) -> Iterator[str]:
     for run in runs:
-        if run.held and (pause := flow_control.why(run)):
+        if run.held and (pause := run.pause):
             yield f"its sources pause: {pause}"
 
 
@@ -146,15 +126,15 @@ def _checkpoints(life: PipelineLife, at: float) -> Iterator[str]:
         yield f"checkpoint {pending.checkpoint} has been under way for {at - pending.started_at:.0f} s; it {told}"
 
 
-def _view(life: PipelineLife, run: SubtaskRun) -> Waiting:
+def _view(run: SubtaskRun) -> Waiting:
     """As its participant sees it, with what only the runtime knows: full channels, pauses, and nothing to read."""
     view = run.participant.waiting_on
     if view.doing is not Doing.RUNNING or not run.held:
         return view
-    full = full_channels.full(life, run.outputs)
+    full = run.full_outputs
     if full:
         return replace(view, doing=Doing.OUTPUT_FULL, channels=full)
-    if flow_control.why(run):
+    if run.pause:
         return replace(view, doing=Doing.PAUSED, channels=(), unit=0)
     return replace(view, doing=Doing.INPUT_EMPTY, channels=(), unit=0)
 

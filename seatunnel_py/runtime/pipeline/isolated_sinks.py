@@ -25,7 +25,6 @@ from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, Commit
 from seatunnel_py.runtime.observe.events import SinkLeftOut
 from seatunnel_py.runtime.observe.receipt import Stand, TableState
-from seatunnel_py.runtime.pipeline import flow_control
 from seatunnel_py.runtime.resume.isolated_sink_recovery import NEVER_ENDS, first_the_others, not_finished
 from seatunnel_py.runtime.targets.sink_operations import piece_of
 from seatunnel_py.runtime.values.row_tallies import Tally, tally_of
@@ -35,7 +34,7 @@ from seatunnel_py.work.unit import FailureKind, UnitFailure
 if TYPE_CHECKING:
     from seatunnel_py.runtime.pipeline.runner import PipelineLife
     from seatunnel_py.runtime.pipeline.subtask_runner import SubtaskRun
-    from seatunnel_py.runtime.resume.pipeline_start import Past
+    from seatunnel_py.runtime.values.past import Past
 
 
 class LeftOut:
@@ -69,13 +68,13 @@ class LeftOut:
                 self._told[vertex.id] = not_finished(before, stand, why) if why else first_the_others(before)
                 self._tell(vertex)
 
-    def finished_apart(self, scope: str) -> None:
-        """Another pipeline of this driver brings what these lack, and speaks for them."""
-        self._apart |= finishing(self._life.graph.topology, scope)
-
-    def stays(self, scope: str, why: str) -> None:
-        """Nobody brings what these lack."""
-        self._stays |= dict.fromkeys(finishing(self._life.graph.topology, scope), why)
+    def spoken_for(self, scope: str, why: str | None) -> None:
+        """None: another pipeline of this driver brings what these lack, and speaks for them; else ``why`` none does."""
+        own = finishing(self._life.graph.topology, scope)
+        if why is None:
+            self._apart |= own
+        else:
+            self._stays |= dict.fromkeys(own, why)
 
     # ---------------------------------------------------------------- leaving
 
@@ -109,8 +108,8 @@ class LeftOut:
             life.failure = None  # the others have none
         coordinator = life.coordinator
         if life.state is TableState.RETRYING and coordinator is not None and not coordinator.recovery.under_way:
-            life.change(TableState.COMMITTING if coordinator.shared.kept else TableState.RUNNING)
-        flow_control.go_on(life)  # whoever waited for room in front of it
+            life.shown.change(TableState.COMMITTING if coordinator.shared.kept else TableState.RUNNING)
+        life.go_on()  # whoever waited for room in front of it
 
     def _tell(self, vertex: Vertex) -> None:
         life, targets = self._life, tuple(dict.fromkeys(node.shown for node in vertex.sinks))

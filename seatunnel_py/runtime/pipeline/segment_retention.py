@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from seatunnel_py.protocol.coordinator.events import OperationRequested
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.stream_elements import Operation
-from seatunnel_py.runtime.pipeline import flow_control
 from seatunnel_py.runtime.storage.checkpoint_store import CheckpointStore
 from seatunnel_py.runtime.values.segment_names import batches_of, named_in, named_in_record
 from seatunnel_py.work import segments as files
@@ -80,7 +79,7 @@ class Segments:
         """As much as can be; paused sources look again after a while."""
         self.look()
         self._ask_for_checkpoint()
-        self._life.after(("exchange",), PAUSE_SECONDS, partial(flow_control.go_on, self._life))
+        self._life.after(("exchange",), PAUSE_SECONDS, self._life.go_on)
 
     def look(self) -> None:
         """Remove what was needless at the last look too."""

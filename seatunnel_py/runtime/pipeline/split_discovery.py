@@ -196,7 +196,7 @@ class Enumerating:
         self._free(vertex)
 
     def _not_told(self, vertex: str, failure: UnitFailure) -> None:
-        self._life.retrying("acknowledge", 1, 0.0, failure)
+        self._life.shown.retrying("acknowledge", 1, 0.0, failure)
         self._free(vertex)
 
     def _heard(self, one: Reported, found: Round | UnitFailure) -> None:
@@ -244,7 +244,7 @@ class Enumerating:
         if failure.kind is not FailureKind.RETRIABLE and vertex not in self._reopen:
             self._life.give_up(failure)
             return
-        self._life.retrying("discover", 1, 0.0, failure)
+        self._life.shown.retrying("discover", 1, 0.0, failure)
         self._look_later(vertex)
         self._free(vertex)
 
