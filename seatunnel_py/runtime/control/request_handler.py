@@ -355,9 +355,9 @@ def _not_to_be_had(lives: list[PipelineLife], request: Request) -> Answer | None
 
 def _refused_commit(life: PipelineLife) -> str:
     """Which of its commits a target has refused for good, or nothing."""
-    if life.coordinator is None:
+    if life.view is None:
         return ""
-    commits = life.coordinator.shared.commits
+    commits = life.view.commits
     refused = [one.checkpoint for one in commits.waiting if one.scope in commits.refused]
     return f"its target has refused the commit of checkpoint {refused[0]}" if refused else ""
 

@@ -133,11 +133,11 @@ class Driver(EngineCalls):
         if before.ending is not None:  # it was stopped meanwhile
             before.renewing.close()
             return
-        assert before.coordinator is not None, "it has read something"
-        shared, key = before.coordinator.shared, before.key
-        claim = replace(self._authority.claims[key], first=shared.next_checkpoint)
+        assert before.view is not None, "it has read something"
+        view, key = before.view, before.key
+        claim = replace(self._authority.claims[key], first=view.next_checkpoint)
         strays, known = before.leftovers.staged, before.left_out.known_bad
-        past = self._past(key, shared.newest, epochs=shared.epochs, strays=strays, known_bad=known)
+        past = self._past(key, view.newest, epochs=view.epochs, strays=strays, known_bad=known)
         self._take(key, before.pipeline, claim, past).replaces(before)
         if self._desk is not None:
             self._desk.begins_anew(key)
@@ -221,9 +221,9 @@ class Driver(EngineCalls):
 
     def unconfirmed(self, pipeline: str) -> tuple[int, ...]:
         """The checkpoints of a pipeline whose rows are not known to be committed."""
-        coordinator, record = self._lives[pipeline].coordinator, self._authority.records.get(pipeline)
-        commits = record.uncommitted if coordinator is None and record else ()
-        return tuple(commit.checkpoint for commit in (coordinator.shared.commits.waiting if coordinator else commits))
+        view, record = self._lives[pipeline].view, self._authority.records.get(pipeline)
+        commits = record.uncommitted if view is None and record else ()
+        return tuple(commit.checkpoint for commit in (view.commits.waiting if view else commits))
 
     def cancel_all(self, lives: Iterable[PipelineLife], why: str, *, whole: bool) -> None:
         """End these at once; ``whole``: they are all there are, and the job ends."""

@@ -40,7 +40,6 @@ def standing_of(life: PipelineLife, at: float, moved_at: float | None) -> Standi
         waits.append("it waits for its turn")
     elif not busy and not life.state.ended:
         waits.append(_idle(life, runs, at, moved_at))
-    lag = life.coordinator.shared.commits.lag if life.coordinator is not None else 0
     waits += (
         f"{', '.join(sorted({node.shown for node in run.vertex.sinks}))} was left out, the other sinks go on: "
         f"{first_line(life.left_out.cause(subtask.vertex).message)}"
@@ -51,7 +50,7 @@ def standing_of(life: PipelineLife, at: float, moved_at: float | None) -> Standi
         life.pipeline.name,
         life.state.value,
         life.good,
-        lag,
+        life.commit_lag,
         None if moved_at is None else at - moved_at,
         busy,
         tuple(dict.fromkeys(waits)),
@@ -71,9 +70,8 @@ def _outside(life: PipelineLife, at: float) -> Iterator[str]:
     """What other threads do for it."""
     for what, since in sorted(life.aside.under_way.values(), key=lambda one: one[1]):
         yield f"{_ASIDES.get(what, what)} has been under way for {at - since:.0f} s"
-    if life.coordinator is not None:
-        commits = life.coordinator.shared.commits
-        for scope in sorted(commits.held):
+    if life.view is not None:
+        for scope in sorted(life.view.commits.held):
             why = f": {first_line(life.failure.message)}" if life.failure is not None else ""
             times = counted(life.tries[scope], "time")
             yield f"the commit of {scope} has failed {times} and waits for its next try{why}"
@@ -119,8 +117,8 @@ def _hangs(life: PipelineLife, run: SubtaskRun, seconds: float) -> str:
 
 
 def _checkpoints(life: PipelineLife, at: float) -> Iterator[str]:
-    for pending in life.coordinator.checkpoints.pending.values() if life.coordinator is not None else ():
-        missing = tuple(pending.missing)
+    for pending in life.view.pending if life.view is not None else ():
+        missing = pending.missing
         what = f"waits for the barrier to pass {stuck.names(missing)}"
         told = what if missing else "is being written to the store"
         yield f"checkpoint {pending.checkpoint} has been under way for {at - pending.started_at:.0f} s; it {told}"

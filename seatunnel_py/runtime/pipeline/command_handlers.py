@@ -161,8 +161,8 @@ def _set_up(life: PipelineLife, command: order.SetUp) -> None:
 
 
 def _set_timer(life: PipelineLife, command: order.SetTimer) -> None:
-    assert life.coordinator is not None, "a timer without a coordinator"
-    name, seconds, interval = command.name, command.seconds, life.coordinator.shared.settings.interval
+    assert life.view is not None, "a timer without a coordinator"
+    name, seconds, interval = command.name, command.seconds, life.view.settings.interval
     if name == TRIGGER and interval is not None:
         now = life.now()
         seconds = on_beat(now + seconds, interval) - now

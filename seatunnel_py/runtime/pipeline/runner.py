@@ -21,6 +21,7 @@ from seatunnel_py.plan.pipelines import Pipeline, Vertex
 from seatunnel_py.protocol.commit.claims import Claim
 from seatunnel_py.protocol.coordinator import events as report
 from seatunnel_py.protocol.coordinator.coordinator import Coordinator
+from seatunnel_py.protocol.coordinator.view import CoordinatorView
 from seatunnel_py.protocol.failover.decisions import FailurePolicy
 from seatunnel_py.protocol.model.ids import Subtask
 from seatunnel_py.protocol.model.records import CheckpointRecord, RecordKind
@@ -93,8 +94,6 @@ class PipelineLife:
             f"{scope}/{number}": group for scope, groups in graph.scopes.items() for number, group in enumerate(groups)
         }
         self.prepared = Prepared({}, {})
-        self._numbering = ""
-        self._numberings: Mapping[Subtask, str] = {}
         self.enumerating = Enumerating(self)
         self.segments = Segments(self)
         self.completion = Completion(loops=any(vertex.retry is not None for vertex in pipeline.vertices))
@@ -141,7 +140,6 @@ class PipelineLife:
         self.opened(outcome.prepared)
         if outcome.prepared.swept:
             self.tell(TargetSwept(self.id, self.pipeline.name, outcome.prepared.swept, self.now()))
-        self._numbering, self._numberings = outcome.graph[1], outcome.numberings
         coordinator = Coordinator(
             self.graph.topology,
             self.settings.checkpoints(bounded=self.bounded, early=self._shows_nothing_early()),
@@ -155,7 +153,7 @@ class PipelineLife:
             plan=self.plan,
         )
         for vertex in self.pipeline.vertices:
-            self.subtasks |= self._subtasks_of(vertex)
+            self.subtasks |= self._subtasks_of(vertex, outcome)
         self.left_out.begin(outcome.record, self._past)
         self.begins_with = outcome.record
         self.world.when_begun(partial(self._enter, outcome, coordinator))
@@ -182,22 +180,18 @@ class PipelineLife:
             self.enumerating.begin(self.newest)
             self.hear(report.Activated(self.now(), self.job.incarnation))
 
-    def numbering(self, subtask: Subtask) -> str:
-        """What the numbers of its batches are called when this driver begins."""
-        return self._numberings.get(subtask, self._numbering)
-
     def _shows_nothing_early(self) -> bool:
         """Whether checkpoints before the last one change nothing that people see."""
         return all(setup.visible is not Visible.COMMITTED for setup in self.prepared.setups.values())
 
-    def _subtasks_of(self, vertex: Vertex) -> dict[Subtask, SubtaskRun]:
+    def _subtasks_of(self, vertex: Vertex, outcome: Start) -> dict[Subtask, SubtaskRun]:
         topology = self.graph.topology
         own = topology.subtasks([vertex.id])
         hands = deal(self.prepared.rounds.get(vertex.id, ()), len(own))
-        timeout = self.settings.alignment_timeout
+        timeout, names = self.settings.alignment_timeout, outcome.numberings
         return {
-            subtask: SubtaskRun(self, vertex, subtask, Participant(subtask, topology, timeout), hand)
-            for subtask, hand in zip(own, hands, strict=True)
+            one: SubtaskRun(self, vertex, Participant(one, topology, timeout), hand, names.get(one, outcome.graph[1]))
+            for one, hand in zip(own, hands, strict=True)
         }
 
     def _cannot_begin(self, failure: UnitFailure) -> None:
@@ -255,7 +249,7 @@ class PipelineLife:
     @property
     def commit_lag(self) -> int:
         """Completed checkpoints that are not committed yet."""
-        return 0 if self.coordinator is None else self.coordinator.shared.commits.lag
+        return 0 if self.view is None else self.view.commits.lag
 
     def retry(self, run: SubtaskRun, unit: Unit, delay: float, failure: UnitFailure) -> None:
         """Another attempt, after a pause."""
@@ -363,14 +357,19 @@ class PipelineLife:
         return self._over is not None
 
     @property
+    def view(self) -> CoordinatorView | None:
+        """What its coordinator shows; None: it has not begun."""
+        return None if self.coordinator is None else self.coordinator.view
+
+    @property
     def topology(self) -> Topology:
         """As it is now: without those who were left out, and with what was found out about determinism."""
-        return self.graph.topology if self.coordinator is None else self.coordinator.shared.topology
+        return self.graph.topology if self.view is None else self.view.topology
 
     @property
     def newest(self) -> CheckpointRecord | None:
         """Its newest completed checkpoint."""
-        return None if self.coordinator is None else self.coordinator.shared.newest
+        return None if self.view is None else self.view.newest
 
     @property
     def good(self) -> int | None:
@@ -380,9 +379,9 @@ class PipelineLife:
     @property
     def resumable(self) -> bool:
         """It has a checkpoint to go on from; checkpoint 0 is one where rows are visible at once."""
-        if self.coordinator is None or self.newest is None or self.newest.kind is not RecordKind.ZERO:
+        if self.view is None or self.newest is None or self.newest.kind is not RecordKind.ZERO:
             return self.newest is not None
-        begun = [node for name in self.coordinator.shared.set_up for node in self.groups[name]]
+        begun = [node for name in sorted(self.view.set_up) for node in self.groups[name]]
         return sink_operations.remembers_at_once(begun, self.prepared.setups)
 
     # ---------------------------------------------------------------- for people

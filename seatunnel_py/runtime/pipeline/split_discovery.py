@@ -94,9 +94,9 @@ class Enumerating:
     def completed(self, record: CheckpointRecord) -> None:
         """A record is durable, and older ones may be on their way out of the store."""
         self._remember(record)
-        coordinator = self._life.coordinator
-        assert coordinator is not None, "a checkpoint without a coordinator"
-        for gone in self._stood.keys() - coordinator.checkpoints.completed.keys():
+        view = self._life.view
+        assert view is not None, "a checkpoint without a coordinator"
+        for gone in self._stood.keys() - view.completed:
             del self._stood[gone]
         if self._stood:
             self._untold |= self._stood[min(self._stood)]

@@ -17,7 +17,7 @@ from seatunnel_py.api.batch import Position
 from seatunnel_py.api.source import Split
 from seatunnel_py.plan.pipelines import Vertex
 from seatunnel_py.protocol.coordinator.events import Progressed
-from seatunnel_py.protocol.model.ids import Channel, Subtask
+from seatunnel_py.protocol.model.ids import Channel
 from seatunnel_py.protocol.model.reasons import Reason
 from seatunnel_py.protocol.model.records import CheckpointRecord
 from seatunnel_py.protocol.model.stream_elements import StagedPiece, SubtaskSnapshot
@@ -64,11 +64,11 @@ class SubtaskRun:
     which life the numbers of its batches mean other rows than before, if they ever did."""
 
     def __init__(
-        self, line: PipelineLife, vertex: Vertex, subtask: Subtask, participant: Participant, splits: Sequence[Split]
+        self, line: PipelineLife, vertex: Vertex, participant: Participant, splits: Sequence[Split], numbering: str
     ) -> None:
         self.line = line
         self.vertex = vertex
-        self.subtask = subtask
+        self.subtask = subtask = participant.subtask
         self.participant = participant
         self.command: RunUnit | None = None
         self.unit: Unit | None = None
@@ -76,7 +76,7 @@ class SubtaskRun:
         self.idle = False
         self._warned = False
         self.strays: list[SinkPiece] = []
-        self.numbering = line.numbering(subtask)
+        self.numbering = numbering
         self._counting = Counting(vertex)
         self._grant: Grant | None = None
         self.splits: tuple[Split, ...] = ()
